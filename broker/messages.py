@@ -1,0 +1,333 @@
+"""Everything that brokers and clients say to each other, as values.
+
+Three vocabularies: what both ends of any connection say, what a client and its broker say, and what two
+brokers say. `broker.wire` turns them into frames and back; `broker.core` decides on the brokers' part.
+
+A `Publication` is the only message on the hot path. It carries the frame it came in, so that a broker
+forwards bytes and encodes nothing; it is never changed after it was made, although it is not frozen (a
+frozen class costs three times as much to make).
+"""
+
+from collections.abc import Mapping
+
+from attrs import define, field, frozen
+
+from broker.filters import Filter
+from broker.filters.constraints import Value
+
+
+@define(eq=False)
+class Publication:
+    """One event on its way. `frame` is its whole wire frame with no mark set; `mark` came with this copy."""
+
+    publisher: str
+    sequence: int
+    attributes: Mapping[str, Value]
+    ordered: bool
+    frame: bytes = field(repr=False)
+    mark: int = 0
+
+
+# --- any connection -----------------------------------------------------------------------------------
+
+
+@frozen
+class Hello:
+    """First frame of whoever dialled. `role` is "client" or "broker"; `token` proves who it is, if asked for."""
+
+    version: int
+    role: str
+    name: str
+    incarnation: str
+    ordering: str
+    token: str
+
+
+@frozen
+class Welcome:
+    """The answer to an accepted `Hello`. `credit_bytes` of publications may be sent before the first `Grant`."""
+
+    version: int
+    name: str
+    incarnation: str
+    ordering: str
+    credit_bytes: int
+    heartbeat_ms: int
+
+
+@frozen
+class Fault:
+    """Why the sender closes the connection; the last frame it sends."""
+
+    code: str
+    text: str
+
+
+@frozen
+class Grant:
+    """So many more bytes of publication frames may be sent on this connection."""
+
+    size_bytes: int
+
+
+@frozen
+class Ping:
+    """Asks for a `Pong` with the same number; also keeps the connection from being taken for dead."""
+
+    number: int
+
+
+@frozen
+class Pong:
+    """Answers a `Ping`."""
+
+    number: int
+
+
+# --- client to broker ---------------------------------------------------------------------------------
+
+
+@frozen
+class Advertise:
+    """Announces what a publisher will publish. `number` is the client's; `resume` names the publisher it was."""
+
+    number: int
+    filter: str
+    resume: str
+
+
+@frozen
+class Unadvertise:
+    """Ends the publisher of that number."""
+
+    number: int
+
+
+@frozen
+class Subscribe:
+    """Asks for events. `bound_bytes` and `policy` ("disconnect" or "drop") say what a full queue means.
+
+    `credit` deliveries may be sent at once; `Credit` adds to it.
+    """
+
+    number: int
+    filter: str
+    ordered: bool
+    credit: int
+    bound_bytes: int
+    policy: str
+
+
+@frozen
+class Unsubscribe:
+    """Ends the subscription of that number."""
+
+    number: int
+
+
+@frozen
+class Credit:
+    """The client took so many deliveries of the subscription; as many more may be sent."""
+
+    number: int
+    count: int
+
+
+@frozen
+class Flush:
+    """Asks to be told when everything published before it has been taken over."""
+
+    number: int
+
+
+# --- broker to client ---------------------------------------------------------------------------------
+
+
+@frozen
+class Advertised:
+    """The barrier is passed. `publisher` is the id to publish under, `taken` the last sequence known of it."""
+
+    number: int
+    publisher: str
+    taken: int
+
+
+@frozen
+class Subscribed:
+    """All gates of the subscription are open."""
+
+    number: int
+
+
+@frozen
+class Refused:
+    """The request of that number failed; the connection goes on."""
+
+    number: int
+    code: str
+    text: str
+
+
+@frozen
+class Deliver:
+    """The next `count` publications on this connection are for the subscription of that number."""
+
+    number: int
+    count: int
+
+
+@frozen
+class Gap:
+    """So many deliveries of the subscription were dropped at this place."""
+
+    number: int
+    count: int
+
+
+@frozen
+class Ended:
+    """The broker ended the subscription (or publisher) of that number, and why."""
+
+    number: int
+    code: str
+    text: str
+
+
+@frozen
+class Flushed:
+    """Everything published before the `Flush` of that number has been taken over."""
+
+    number: int
+
+
+# --- broker to broker ---------------------------------------------------------------------------------
+
+
+@frozen
+class AdvertisementAdded:
+    """A publisher somewhere behind the sender (R6)."""
+
+    id: str
+    filter: Filter
+
+
+@frozen
+class AdvertisementAcknowledged:
+    """Everybody behind the sender knows the advertisement, and its subscriptions have been acknowledged (R6)."""
+
+    id: str
+
+
+@frozen
+class AdvertisementWithdrawn:
+    """The publisher is gone."""
+
+    id: str
+
+
+@frozen
+class SubscriptionAdded:
+    """A subscription somewhere behind the sender; `number` is this request's (R7)."""
+
+    id: str
+    filter: Filter
+    ordered: bool
+    number: int
+
+
+@frozen
+class SubscriptionAcknowledged:
+    """Answers the request of that number: the sender and everybody it forwarded to know the subscription (R7)."""
+
+    id: str
+    number: int
+
+
+@frozen
+class SubscriptionWithdrawn:
+    """The subscription is gone."""
+
+    id: str
+
+
+@frozen
+class OrderingMessage:
+    """Something one ordering plugin says to its neighbour; only the plugin knows what the numbers mean."""
+
+    content: tuple[int, ...]
+
+
+# --- re-attachment (R9) -------------------------------------------------------------------------------
+
+
+@frozen
+class AttachRequest:
+    """The top `asker` wants to become a child; climbs to the top of the tree it asks (R9)."""
+
+    asker: str
+    number: int
+
+
+@frozen
+class AttachAnswer:
+    """The verdict of the top: "granted", "wait" or "cycle". Goes back the way the request came."""
+
+    asker: str
+    number: int
+    verdict: str
+
+
+@frozen
+class AttachDone:
+    """The granted attachment of that request happened or was given up; climbs like the request."""
+
+    asker: str
+    number: int
+
+
+@frozen
+class RouteIds:
+    """The ids of every route the sender would announce; the receiver defers while it holds one of them (R9)."""
+
+    advertisements: frozenset[str]
+    subscriptions: frozenset[str]
+
+
+@frozen
+class Synchronise:
+    """First message over a new link: every advertisement on the sender's side (R9)."""
+
+    advertisements: tuple[tuple[str, Filter], ...]
+
+
+@frozen
+class Flood:
+    """Advertisements from across a new link, on their way through the whole tree (R9)."""
+
+    token: str
+    advertisements: tuple[tuple[str, Filter], ...]
+
+
+@frozen
+class FloodDone:
+    """Everybody behind the sender has seen the flood of that token (R9)."""
+
+    token: str
+
+
+Control = (
+    AdvertisementAdded
+    | AdvertisementAcknowledged
+    | AdvertisementWithdrawn
+    | SubscriptionAdded
+    | SubscriptionAcknowledged
+    | SubscriptionWithdrawn
+    | AttachRequest
+    | AttachAnswer
+    | AttachDone
+    | RouteIds
+    | Synchronise
+    | Flood
+    | FloodDone
+)
+LinkMessage = Publication | OrderingMessage | Control
