@@ -1,1 +1,112 @@
+"""The one command, `concord`: a group whose subcommands are loaded only when they are asked for.
 
+Laws:
+
+1. Adding a command is adding a file and one line to `COMMANDS`. Nothing is imported for a command that does not
+   run, so that `concord broker` starts as fast as a broker alone would.
+2. Whatever goes wrong for a reason a user can act on is one line on standard error, and exit status 2. A
+   traceback means a defect of ours.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import click
+
+__all__ = ["COMMANDS", "concord", "main"]
+
+COMMANDS: Final = {
+    "broker": "broker.commands.broker:command",
+    "publish": "broker.commands.publish:command",
+    "subscribe": "broker.commands.subscribe:command",
+}
+"""Where each subcommand lives, as `module:attribute`; the attribute is a `click.Command`."""
+
+EXIT_ERROR: Final = 2
+EXIT_INTERRUPTED: Final = 130
+"""What a shell reports for a program that SIGINT ended: 128 + 2."""
+
+
+class _LazyGroup(click.Group):
+    """A group over `COMMANDS`; click's own groups want every command imported at the start."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        module_name, attribute = place.split(":")
+        command = getattr(importlib.import_module(module_name), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(
+    name="concord",
+    cls=_LazyGroup,
+    epilog="Example: concord broker --name B1 --listen 127.0.0.1:7411",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(package_name="concord-pubsub", prog_name="concord")
+def concord() -> None:
+    """Content-based publish/subscribe in which subscribers agree on order."""
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """Every error inside an exception group, however deep: nurseries wrap what they raise."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _explanation(error: BaseException) -> str | None:
+    """The line a user gets to read, or None if the error is nothing a user can act on."""
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    from broker.errors import ConcordError  # noqa: PLC0415 - only a failing command pays for this import
+
+    if isinstance(error, ConcordError | OSError):
+        return str(error)
+    return None
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _status_of(error: BaseException) -> int | None:
+    """Print why the command failed and return its exit status; None for a defect, to be seen whole."""
+    errors = list(_leaves(error))
+    if all(isinstance(each, KeyboardInterrupt | click.Abort) for each in errors):
+        return EXIT_INTERRUPTED
+    if all(isinstance(each, BrokenPipeError) for each in errors):
+        # The reader of our output left, as `head` does. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    explanations = [_explanation(each) for each in errors if not isinstance(each, KeyboardInterrupt)]
+    if any(explanation is None for explanation in explanations):
+        return None
+    click.echo(f"concord: {_one_line(explanations[0] or type(errors[0]).__name__)}", err=True)
+    return EXIT_ERROR
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `concord` with the given arguments (default: those of the process) and leave the process."""
+    try:
+        status = concord.main(
+            args=None if arguments is None else list(arguments), prog_name="concord", standalone_mode=False
+        )
+    except BaseException as error:
+        known_status = _status_of(error)
+        if known_status is None:
+            raise
+        sys.exit(known_status)
+    # A command that called `ctx.exit(n)` comes back as n; everything else comes back as what it returned.
+    sys.exit(status if isinstance(status, int) else 0)
