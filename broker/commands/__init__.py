@@ -2,8 +2,8 @@
 
 Laws:
 
-1. Adding a command is adding a file and one line to `COMMANDS`. Nothing is imported for a command that does not
-   run, so that `concord broker` starts as fast as a broker alone would.
+1. Adding a command is adding a file and one line to `COMMANDS`. Nothing is imported for a command that does
+   not run, so that `concord broker` starts as fast as a broker alone would.
 2. Whatever goes wrong for a reason a user can act on is one line on standard error, and exit status 2. A
    traceback means a defect of ours.
 """

@@ -1,0 +1,48 @@
+# Every target sets up .venv first if pyproject.toml is newer than the last set-up, and does nothing for it otherwise.
+# To choose the interpreter of .venv: make PYTHON=python3.12 (or set PYTHON in the environment).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+OLD_PYTHON := Concord needs Python 3.11 or newer, and $(PYTHON) is older or absent: try make PYTHON=python3.11
+NO_VENV := $(PYTHON) cannot make virtual environments: install the venv package of your system, such as python3-venv
+
+.DELETE_ON_ERROR:
+.PHONY: help run test check format bench fuzz clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+run: $(READY) ## start three brokers, a publisher and three subscribers, and watch them for a few seconds
+	@$(BIN)/python -m harness.tour
+
+test: $(READY) ## run the whole test suite
+	@$(BIN)/python -m pytest
+
+check: $(READY) ## check format, lint, types, and the rules of the house
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python -m pytest --quiet tests/test_imports.py tests/test_tidy.py
+
+format: $(READY) ## rewrite the sources in the one format, and repair what lint can repair
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+bench: $(READY) ## measure matching, throughput and latency, and print a table of each
+	@$(BIN)/python -m harness.benchmarks
+
+fuzz: $(READY) ## throw mutated frames at the decoder
+	@$(BIN)/python -m harness.fuzz
+
+clean: ## remove caches, builds and results; .venv stays
+	@rm -rf build dist runs .hypothesis .mypy_cache .pytest_cache .ruff_cache ./*.egg-info
+	@find broker ordering harness examples tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp is written last, so an interrupted set-up starts over.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "$(OLD_PYTHON)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) >/dev/null || { echo "$(NO_VENV)" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
