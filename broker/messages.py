@@ -262,15 +262,19 @@ class OrderingMessage:
 
 @frozen
 class AttachRequest:
-    """The top `asker` wants to become a child; climbs to the top of the tree it asks (R9)."""
+    """The top `asker` wants to become a child; climbs to the top of the tree it asks (R9).
+
+    `brokers` are the names of all brokers of the asker's tree: no name may be there twice.
+    """
 
     asker: str
     number: int
+    brokers: frozenset[str]
 
 
 @frozen
 class AttachAnswer:
-    """The verdict of the top: "granted", "wait" or "cycle". Goes back the way the request came."""
+    """The verdict of the top: "granted", "cycle" or "duplicate". Goes back the way the request came."""
 
     asker: str
     number: int
@@ -315,6 +319,14 @@ class FloodDone:
     token: str
 
 
+@frozen
+class BrokersChanged:
+    """Which brokers came to the sender's side of the link or left it; climbs to the top."""
+
+    added: frozenset[str]
+    removed: frozenset[str]
+
+
 Control = (
     AdvertisementAdded
     | AdvertisementAcknowledged
@@ -329,5 +341,6 @@ Control = (
     | Synchronise
     | Flood
     | FloodDone
+    | BrokersChanged
 )
 LinkMessage = Publication | OrderingMessage | Control
