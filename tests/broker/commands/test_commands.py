@@ -1,0 +1,83 @@
+import importlib
+import subprocess
+import sys
+
+import click
+import pytest
+import trio
+
+from broker import commands
+from tests.sources import ROOT
+
+
+def raising(error: BaseException) -> click.Command:
+    """A command that only fails."""
+
+    def fail() -> None:
+        raise error
+
+    return click.Command("fail", callback=fail)
+
+
+def status_of(monkeypatch: pytest.MonkeyPatch, command: click.Command) -> object:
+    """The exit status of `concord` when its only command is the given one."""
+    monkeypatch.setattr(commands.concord, "get_command", lambda _context, _name: command)
+    with pytest.raises(SystemExit) as left:
+        commands.main(["fail"])
+    return left.value.code
+
+
+@pytest.mark.parametrize("name", sorted(commands.COMMANDS))
+def test_every_command_in_the_table_is_there_and_shows_an_example(name: str) -> None:
+    module, attribute = commands.COMMANDS[name].split(":")
+    command = getattr(importlib.import_module(module), attribute)
+    with click.Context(command) as context:
+        assert f"concord {name}" in command.get_help(context)
+
+
+def test_a_wrong_command_is_one_line_on_standard_error_and_status_2() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "broker", "nope"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "concord: No such command 'nope'.\n"
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(98, "Address already in use"), click.UsageError("first\n  second")]
+)
+def test_what_a_user_can_act_on_is_one_line(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, raising(ExceptionGroup("nursery", [error]))) == commands.EXIT_ERROR
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("concord: ")
+    assert printed.err.count("\n") == 1
+
+
+def test_a_defect_is_seen_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        commands.concord, "get_command", lambda _context, _name: raising(LookupError("defect"))
+    )
+    with pytest.raises(LookupError):
+        commands.main(["fail"])
+
+
+def test_an_interrupted_command_ends_as_shells_expect(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert status_of(monkeypatch, raising(KeyboardInterrupt())) == commands.EXIT_INTERRUPTED
+
+
+def test_a_command_may_choose_its_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert status_of(monkeypatch, raising(click.exceptions.Exit(1))) == 1
+
+
+def test_a_cancelled_nursery_with_an_interrupt_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run() -> None:
+        async def interrupt() -> None:
+            async with trio.open_nursery():
+                raise KeyboardInterrupt
+
+        trio.run(interrupt)
+
+    assert status_of(monkeypatch, click.Command("fail", callback=run)) == commands.EXIT_INTERRUPTED

@@ -1,0 +1,223 @@
+"""Who may import whom, proven from the imports themselves.
+
+`ordering` stands alone, `broker` may use it through its interface, `harness` and `examples` may use both.
+What decides is pure: no clock, no chance, no sockets. What is heavy is imported where it is used.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import attrs
+import pytest
+
+import broker
+from tests.sources import PACKAGES, ROOT, Source, example, product_files
+
+MAY_IMPORT: Final = {
+    "ordering": {"ordering"},
+    "broker": {"broker", "ordering"},
+    "harness": {"broker", "ordering", "harness"},
+    "examples": {"broker", "ordering", "examples"},
+}
+
+PURE: Final = (
+    "broker.core",
+    "broker.filters",
+    "broker.matching",
+    "broker.messages",
+    "broker.wire",
+    "ordering",
+)
+IMPURE: Final = {
+    "asyncio",
+    "datetime",
+    "os",
+    "random",
+    "secrets",
+    "socket",
+    "threading",
+    "time",
+    "trio",
+    "uuid",
+}
+
+_PUBLIC: Final = frozenset(getattr(broker, "__all__", ()))
+
+PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins"}
+
+HEAVY: Final = {
+    "hypercorn",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pyspark",
+    "rich",
+    "starlette",
+}
+
+
+@attrs.frozen
+class Import:
+    """One imported module or name, and whether importing the file is enough to import it."""
+
+    module: str
+    name: str
+    line: int
+    is_eager: bool
+
+    @property
+    def top(self) -> str:
+        return self.module.partition(".")[0]
+
+
+def _absolute(source: Source, node: ast.ImportFrom) -> str:
+    """The module a `from ... import` names, with leading dots resolved."""
+    if node.level == 0:
+        return node.module or ""
+    package = source.path.parent.parts
+    base = package[: len(package) - (node.level - 1)]
+    return ".".join((*base, *(() if node.module is None else (node.module,))))
+
+
+def _walk(node: ast.AST, *, eager: bool = True) -> Iterator[tuple[ast.AST, bool]]:
+    """Every node, with whether it runs when the file is imported."""
+    for child in ast.iter_child_nodes(node):
+        yield child, eager
+        lazy = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        yield from _walk(child, eager=eager and not lazy)
+
+
+def imports(source: Source) -> Iterator[Import]:
+    """What a file imports; `from a import b` counts as a name of `a`."""
+    for node, eager in _walk(source.tree()):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name, "", node.lineno, eager)
+        elif isinstance(node, ast.ImportFrom):
+            module = _absolute(source, node)
+            for alias in node.names:
+                yield Import(module, alias.name, node.lineno, eager)
+
+
+def _inside(module: str, *places: str) -> bool:
+    return any(module == place or module.startswith(f"{place}.") for place in places)
+
+
+def doors(source: Source) -> list[str]:
+    """A room may use the rooms to its left, never to its right."""
+    room = source.path.parts[0]
+    return [
+        source.at(found.line, f"{room} imports {found.module}, and may import of ours {MAY_IMPORT[room]}")
+        for found in imports(source)
+        if found.top in PACKAGES and found.top not in MAY_IMPORT[room]
+    ]
+
+
+def purity(source: Source) -> list[str]:
+    """What decides knows no clock, no chance, no files and no sockets."""
+    if not _inside(source.module, *PURE):
+        return []
+    return [
+        source.at(found.line, f"imports {found.module}; what decides is deterministic and does no I/O")
+        for found in imports(source)
+        if found.top in IMPURE
+    ]
+
+
+def plugin_door(source: Source) -> list[str]:
+    """The broker sees ordering plugins through their interface alone."""
+    if source.path.parts[0] != "broker":
+        return []
+    return [
+        source.at(found.line, f"imports {found.module}; the broker uses {sorted(PLUGIN_INTERFACE)} alone")
+        for found in imports(source)
+        if found.top == "ordering" and found.module not in PLUGIN_INTERFACE
+    ]
+
+
+def lightness(source: Source) -> list[str]:
+    """A broker starts fast: what is heavy is imported by the function that needs it."""
+    if source.path.parts[0] not in {"broker", "ordering"}:
+        return []
+    return [
+        source.at(found.line, f"imports {found.module} when it is itself imported; do it where it is used")
+        for found in imports(source)
+        if found.is_eager and found.top in HEAVY
+    ]
+
+
+def public_names(source: Source) -> list[str]:
+    """Examples are copied by users, so they use what users may use."""
+    if source.path.parts[0] != "examples":
+        return []
+    return [
+        source.at(found.line, f"imports {found.name or found.module} of {found.module}, which is not public")
+        for found in imports(source)
+        if found.top == "broker"
+        and not (found.module == "broker" and (found.name == "" or found.name in _PUBLIC))
+    ]
+
+
+Rule = Callable[[Source], list[str]]
+
+RULES: Final[tuple[Rule, ...]] = (doors, purity, plugin_door, lightness, public_names)
+
+BROKEN: Final[dict[Rule, list[Source]]] = {
+    doors: [
+        example("ordering/x.py", "from broker.core import Hop"),
+        example("broker/x.py", "def f():\n    import harness.faults"),
+        example("broker/shell/x.py", "from ...examples import game"),
+        example("examples/x.py", "import harness"),
+    ],
+    purity: [
+        example("broker/core/x.py", "import trio.lowlevel"),
+        example("broker/messages.py", "from time import monotonic"),
+        example("broker/wire/__init__.py", "def f():\n    import os"),
+        example("ordering/x.py", "import random"),
+    ],
+    plugin_door: [example("broker/core/x.py", "from ordering.fifo import Fifo")],
+    lightness: [
+        example("broker/x.py", "import pyarrow.parquet"),
+        example("ordering/x.py", "class A:\n    from rich import print"),
+    ],
+    public_names: [
+        example("examples/x.py", "from broker.client import connect"),
+        example("examples/x.py", "import broker.client"),
+        example("examples/x.py", "from broker import core"),
+    ],
+}
+
+SOUND: Final[dict[Rule, Source]] = {
+    doors: example("harness/x.py", "from broker import connect\nimport ordering\nfrom . import faults"),
+    purity: example("broker/shell/x.py", "import time, trio, os"),
+    plugin_door: example("broker/core/x.py", "from ordering.interface import Ordering"),
+    lightness: example("broker/x.py", "def f():\n    import pyarrow"),
+    public_names: example("examples/x.py", "import broker\nimport trio"),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_repository_keeps_the_import_rule(rule: Rule) -> None:
+    assert "\n".join(complaint for source in product_files() for complaint in rule(source)) == ""
+
+
+@pytest.mark.parametrize(("rule", "source"), [(rule, bad) for rule in RULES for bad in BROKEN[rule]])
+def test_the_import_rule_notices_when_it_is_broken(rule: Rule, source: Source) -> None:
+    assert len(rule(source)) == 1
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_import_rule_lets_pass_what_keeps_it(rule: Rule) -> None:
+    assert rule(SOUND[rule]) == []
+
+
+def test_the_command_starts_without_anything_heavy() -> None:
+    program = "import sys, broker.commands; print(*sys.modules)"
+    started = subprocess.run(  # noqa: S603 - the interpreter that runs this test, on a program written here
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert HEAVY.isdisjoint(started.stdout.split())
