@@ -1,0 +1,80 @@
+"""Every error that Concord raises to its users; all of them are `ConcordError`.
+
+Laws:
+
+* An error says what was wrong, where, and what to do about it.
+* What a program may want to decide on is an attribute (`code`, `count`, `address`), never only text.
+* An error that ends a connection for good is raised from its cause.
+"""
+
+
+class ConcordError(Exception):
+    """Base of all errors that Concord raises on purpose."""
+
+
+class ConnectionFailedError(ConcordError):
+    """No connection to the broker could be made. `address` is the one that was tried."""
+
+    def __init__(self, message: str, address: str) -> None:
+        super().__init__(message)
+        self.address = address
+
+
+class ConnectionLostError(ConcordError):
+    """The connection broke and will not come back: the time to reconnect, if bounded, has run out."""
+
+
+class BrokerFaultError(ConcordError):
+    """The broker closed the connection and said why. `code` is the broker's word for it."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class RefusedError(ConcordError):
+    """The broker refused an advertisement or a subscription. `code` is the broker's word for why."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ClosedError(ConcordError):
+    """The client, publisher or subscription was used after its block had been left."""
+
+
+class InvalidPublicationError(ConcordError):
+    """The attributes or the payload of a publication cannot be published; the message names which."""
+
+
+class NotAdvertisedError(ConcordError):
+    """A publication does not match the advertisement of its publisher; the message shows what failed."""
+
+
+class PublisherEndedError(ConcordError):
+    """The broker ended a publisher. `code` is the broker's word for why."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class SubscriptionEndedError(ConcordError):
+    """The broker ended a subscription. `code` is the broker's word for why."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class SlowSubscriberError(SubscriptionEndedError):
+    """The broker ended a subscription because its queue there outgrew the subscription's bound."""
+
+
+class GapError(ConcordError):
+    """At this place deliveries are missing. `count` says how many, or is None where nobody knows."""
+
+    def __init__(self, message: str, count: int | None) -> None:
+        super().__init__(message)
+        self.count = count
