@@ -1,0 +1,126 @@
+"""Lookup of conjunctions that demand how a text begins or ends: hash tables by affix, one for each length.
+
+Theory of operation: a value is cut to every length in use, and each cut is one hash. Long affixes are put
+under a shorter cut of themselves, so that the number of lengths stays small whatever the filters.
+
+Laws:
+
+* A text between two bounds begins as both bounds begin; so text ranges are found here too.
+* The lookup is not exact: what it finds must still be tested.
+"""
+
+from collections.abc import Callable
+from itertools import takewhile
+from typing import Generic
+
+from attrs import define, field
+
+from broker.filters.constraints import Constraint, TextPattern, Value
+from broker.matching.bucket import Bucket, Buckets, Filing
+from broker.matching.entry import Entry, Key
+
+# Every length up to the first is used as it is; longer ones are rounded down to one of the others.
+_EXACT_LENGTH = 48
+_LONGER_LENGTHS = (2048, 1024, 512, 384, 256, 192, 128, 96, 64, 48)
+
+
+def prefix_of(pattern: TextPattern) -> str:
+    """How every text that satisfies the pattern begins."""
+    if pattern.low is None or pattern.high is None:
+        return pattern.prefix
+    shared = takewhile(lambda pair: pair[0] == pair[1], zip(pattern.low, pattern.high, strict=False))
+    return max(pattern.prefix, "".join(character for character, _ in shared), key=len)
+
+
+def suffix_of(pattern: TextPattern) -> str:
+    """How every text that satisfies the pattern ends, backwards."""
+    return pattern.suffix[::-1]
+
+
+@define(eq=False)
+class _Affixes(Generic[Key]):
+    """Buckets by affix, for each length in use."""
+
+    filing: Filing[Key]
+    affix: Callable[[TextPattern], str]
+    tables: dict[int, Buckets[Key]] = field(factory=dict)
+
+    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+        cut = self._cut(constraint)
+        self.filing.insert(self.tables.setdefault(len(cut), {}), cut, entry)
+
+    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+        cut = self._cut(constraint)
+        table = self.tables[len(cut)]
+        self.filing.discard(table, cut, entry)
+        if not table:
+            del self.tables[len(cut)]
+
+    def probe(self, text: str, pending: list[Bucket[Key]]) -> None:
+        for length, table in self.tables.items():
+            bucket = table.get(text[:length])
+            if bucket is not None:
+                pending.append(bucket)
+
+    def _cut(self, constraint: Constraint) -> str:
+        assert isinstance(constraint, TextPattern)
+        affix = self.affix(constraint)
+        if len(affix) <= _EXACT_LENGTH:
+            return affix
+        return affix[: next(length for length in _LONGER_LENGTHS if length <= len(affix))]
+
+
+@define(eq=False)
+class Prefixes(Generic[Key]):
+    """Buckets by how a text begins."""
+
+    _filing: Filing[Key]
+    _affixes: _Affixes[Key] = field()
+
+    @_affixes.default
+    def _make_affixes(self) -> _Affixes[Key]:
+        return _Affixes(self._filing, prefix_of)
+
+    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+        """Put the entry under its prefix."""
+        self._affixes.add(entry, constraint)
+
+    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+        """Take the entry away from its prefix."""
+        self._affixes.remove(entry, constraint)
+
+    def probe(self, value: Value, pending: list[Bucket[Key]], found: list[Key]) -> None:  # noqa: ARG002 - Structure
+        """Append the bucket of each prefix of the text."""
+        if value.__class__ is str:
+            self._affixes.probe(value, pending)
+
+    def __bool__(self) -> bool:
+        return bool(self._affixes.tables)
+
+
+@define(eq=False)
+class Suffixes(Generic[Key]):
+    """Buckets by how a text ends."""
+
+    _filing: Filing[Key]
+    _affixes: _Affixes[Key] = field()
+
+    @_affixes.default
+    def _make_affixes(self) -> _Affixes[Key]:
+        return _Affixes(self._filing, suffix_of)
+
+    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+        """Put the entry under its suffix."""
+        self._affixes.add(entry, constraint)
+
+    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+        """Take the entry away from its suffix."""
+        self._affixes.remove(entry, constraint)
+
+    def probe(self, value: Value, pending: list[Bucket[Key]], found: list[Key]) -> None:  # noqa: ARG002 - Structure
+        """Append the bucket of each suffix of the text."""
+        if value.__class__ is str:
+            self._affixes.probe(value[::-1], pending)
+
+    def __bool__(self) -> bool:
+        return bool(self._affixes.tables)

@@ -1,0 +1,113 @@
+"""Lookup of conjunctions that bound a number on one side only: sorted bounds, searched by halving.
+
+Everything on the near side of the value is found, so a lookup costs what it finds. An upper bound is kept as
+a lower bound of the negated value.
+
+Laws:
+
+* Bounds are closed and exact (see `closed_bounds`); other ranges do not belong here.
+* The lookup is exact; ranges with exclusions do not belong here either.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from itertools import chain
+from math import inf
+from typing import Generic
+
+from attrs import define, field
+
+from broker.filters.constraints import Constraint, NumberRange, Value
+from broker.matching.bucket import Bucket, Buckets, Filing
+from broker.matching.compile import closed_bounds
+from broker.matching.entry import Entry, Key
+
+
+def is_ray(constraint: NumberRange) -> bool:
+    """Whether the range is bounded on exactly one side, by a number that closes exactly, without holes."""
+    if constraint.excluded or closed_bounds(constraint) is None:
+        return False
+    return (constraint.low is None) != (constraint.high is None)
+
+
+@define(eq=False)
+class _Side(Generic[Key]):
+    """Lower bounds, sorted, and what lies at each: keys that are certain there, or a bucket to look into."""
+
+    filing: Filing[Key]
+    certain_bounds: list[float] = field(factory=list)
+    certain: dict[float, dict[Entry[Key], list[Key]]] = field(factory=dict)
+    tested_bounds: list[float] = field(factory=list)
+    tested: Buckets[Key] = field(factory=dict)
+
+    def add(self, bound: float, entry: Entry[Key]) -> None:
+        if entry.item(self.filing.path)[0] is None:
+            if bound not in self.certain:
+                insort(self.certain_bounds, bound)
+            self.certain.setdefault(bound, {})[entry] = entry.keys
+        else:
+            if bound not in self.tested:
+                insort(self.tested_bounds, bound)
+            self.filing.insert(self.tested, bound, entry)
+
+    def remove(self, bound: float, entry: Entry[Key]) -> None:
+        if entry.item(self.filing.path)[0] is None:
+            del self.certain[bound][entry]
+            if not self.certain[bound]:
+                del self.certain[bound]
+                del self.certain_bounds[bisect_left(self.certain_bounds, bound)]
+        else:
+            self.filing.discard(self.tested, bound, entry)
+            if bound not in self.tested:
+                del self.tested_bounds[bisect_left(self.tested_bounds, bound)]
+
+    def probe(self, value: float, pending: list[Bucket[Key]], found: list[Key]) -> None:
+        if self.certain_bounds:
+            reached = self.certain_bounds[: bisect_right(self.certain_bounds, value)]
+            for bound in reached:
+                found.extend(chain.from_iterable(self.certain[bound].values()))
+        if self.tested_bounds:
+            reached = self.tested_bounds[: bisect_right(self.tested_bounds, value)]
+            pending.extend(map(self.tested.__getitem__, reached))
+
+
+@define(eq=False)
+class Rays(Generic[Key]):
+    """Two sides: numbers from a bound upwards, and numbers from a bound downwards."""
+
+    _filing: Filing[Key]
+    _up: _Side[Key] = field()
+    _down: _Side[Key] = field()
+
+    @_up.default
+    def _make_up(self) -> _Side[Key]:
+        return _Side(self._filing)
+
+    @_down.default
+    def _make_down(self) -> _Side[Key]:
+        return _Side(self._filing)
+
+    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+        """Put the entry at its bound."""
+        side, bound = self._place(constraint)
+        side.add(bound, entry)
+
+    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+        """Take the entry away from its bound."""
+        side, bound = self._place(constraint)
+        side.remove(bound, entry)
+
+    def probe(self, value: Value, pending: list[Bucket[Key]], found: list[Key]) -> None:
+        """Append what lies at the bounds that the value reaches."""
+        if (value.__class__ is float and value == value) or value.__class__ is int:  # noqa: PLR0124 - NaN
+            self._up.probe(value, pending, found)
+            self._down.probe(-value, pending, found)
+
+    def __bool__(self) -> bool:
+        return any((self._up.certain, self._up.tested, self._down.certain, self._down.tested))
+
+    def _place(self, constraint: Constraint) -> tuple[_Side[Key], float]:
+        assert isinstance(constraint, NumberRange)
+        bounds = closed_bounds(constraint)
+        assert bounds is not None
+        low, high = bounds
+        return (self._up, low) if high == inf else (self._down, -high)
