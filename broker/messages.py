@@ -27,13 +27,17 @@ class Publication:
     frame: bytes = field(repr=False)
     mark: int = 0
 
+    def with_mark(self, mark: int) -> "Publication":
+        """Return a copy of the same event that carries another mark."""
+        return Publication(self.publisher, self.sequence, self.attributes, self.ordered, self.frame, mark)
+
 
 # --- any connection -----------------------------------------------------------------------------------
 
 
 @frozen
 class Hello:
-    """First frame of whoever dialled. `role` is "client" or "broker"; `token` proves who it is, if asked for."""
+    """First frame of whoever dialled. `role` is "client" or "broker"; `token` proves who it is."""
 
     version: int
     role: str
@@ -45,7 +49,7 @@ class Hello:
 
 @frozen
 class Welcome:
-    """The answer to an accepted `Hello`. `credit_bytes` of publications may be sent before the first `Grant`."""
+    """The answer to an accepted `Hello`. `credit_bytes` of publications may be sent before a `Grant`."""
 
     version: int
     name: str
@@ -89,7 +93,7 @@ class Pong:
 
 @frozen
 class Advertise:
-    """Announces what a publisher will publish. `number` is the client's; `resume` names the publisher it was."""
+    """Announces what a publisher will publish. `resume` names the publisher it was before."""
 
     number: int
     filter: str
@@ -145,7 +149,7 @@ class Flush:
 
 @frozen
 class Advertised:
-    """The barrier is passed. `publisher` is the id to publish under, `taken` the last sequence known of it."""
+    """The barrier is passed. `publisher` is the id to publish under, `taken` its last known sequence."""
 
     number: int
     publisher: str
@@ -213,7 +217,7 @@ class AdvertisementAdded:
 
 @frozen
 class AdvertisementAcknowledged:
-    """Everybody behind the sender knows the advertisement, and its subscriptions have been acknowledged (R6)."""
+    """Everybody behind the sender knows it, and its subscriptions have been acknowledged (R6)."""
 
     id: str
 
@@ -237,7 +241,7 @@ class SubscriptionAdded:
 
 @frozen
 class SubscriptionAcknowledged:
-    """Answers the request of that number: the sender and everybody it forwarded to know the subscription (R7)."""
+    """Answers the request of that number: the sender and everybody it forwarded to know (R7)."""
 
     id: str
     number: int
@@ -291,7 +295,7 @@ class AttachDone:
 
 @frozen
 class RouteIds:
-    """The ids of every route the sender would announce; the receiver defers while it holds one of them (R9)."""
+    """All routes the sender would announce; the receiver defers while it knows one of them (R9)."""
 
     advertisements: frozenset[str]
     subscriptions: frozenset[str]

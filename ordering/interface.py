@@ -38,11 +38,19 @@ class Event(Protocol):
     """What a plugin may know of a publication. Its content is none of the plugin's business."""
 
     @property
-    def publisher(self) -> str: ...
+    def publisher(self) -> str:
+        """The publisher's id, unique in the overlay."""
+        ...
+
     @property
-    def sequence(self) -> int: ...
+    def sequence(self) -> int:
+        """Its place among the publisher's publications, from 1."""
+        ...
+
     @property
-    def ordered(self) -> bool: ...
+    def ordered(self) -> bool:
+        """Whether it takes part in pairwise and causal order."""
+        ...
 
 
 class Route(NamedTuple):
@@ -87,7 +95,7 @@ class Ordering(Protocol):
     """One broker's ordering plugin."""
 
     def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
-        """A publication came in: from the link `origin` with this mark, or from a local publisher (origin 0)."""
+        """A publication came: over the link `origin` with this mark, or from a local publisher (origin 0)."""
         ...
 
     def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
@@ -102,7 +110,7 @@ class Ordering(Protocol):
         ...
 
     def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
-        """The broker attached itself through this hop, or lost its uplink (0): it is the top of its tree (R8)."""
+        """The broker attached itself through this hop, or lost its uplink (0) and is a top now (R8)."""
         ...
 
     def hop_lost(self, hop: Hops) -> Sequence[Emission]:

@@ -1,1 +1,7 @@
+"""The broker's core: a deterministic state machine, fed with messages, that hands back effects."""
 
+from broker.core.broker import BrokerCore, ProtocolError
+from broker.core.effects import Effects
+from broker.core.hops import Hop
+
+__all__ = ["BrokerCore", "Effects", "Hop", "ProtocolError"]

@@ -1,0 +1,170 @@
+"""R9, who may attach: requests that climb, verdicts that come back, and why no cycle forms.
+
+Only the top of a tree attaches. Its request climbs to the top of the tree it asks, and that top decides.
+
+Laws.
+
+1. A top that granted a request asks nothing itself until the grant is done with: the attachment happened, or
+   was given up, or the link the request came by is lost.
+2. A top that is asking itself lets a request with a larger name wait, and gives up its own for one with a
+   smaller name. So in any ring of requests somebody gives way, and two tops never both go through.
+3. A broker that loses its uplink becomes the top and inherits the grants that went down through it.
+4. A request from the top's own tree is a cycle; a broker whose name is already in the tree is a duplicate.
+
+So when a top attaches, no grant of its own is open, and whoever it granted before is in its tree already: a
+request of its own into that tree climbs back to itself and is refused.
+"""
+
+from attrs import Factory, define, evolve, frozen
+
+from broker.core.hops import Hop
+from broker.messages import AttachAnswer, AttachDone, AttachRequest
+
+GRANTED = "granted"
+CYCLE = "cycle"
+DUPLICATE = "duplicate"
+
+Send = tuple[Hop, AttachRequest | AttachAnswer | AttachDone]
+_Key = tuple[str, int]
+
+
+@frozen
+class _Relayed:
+    request: AttachRequest
+    came_by: Hop
+    is_granted: bool
+
+
+@define(eq=False)
+class Attachments:
+    """What one broker knows of attachments under way.
+
+    `brokers` are the names of this broker and of all below it; `announced` is what our last request said.
+    """
+
+    name: str
+    wish: Hop | None = None
+    is_granted: bool = False
+    _asked: bool = False
+    _number: int = 0
+    brokers: frozenset[str] = frozenset()
+    announced: frozenset[str] = frozenset()
+    _uplink: Hop | None = None
+    _grants: dict[_Key, Hop] = Factory(dict)
+    _relayed: dict[_Key, _Relayed] = Factory(dict)
+    _queued: list[tuple[AttachRequest, Hop]] = Factory(list)
+
+    # --- asking ---
+
+    def want(self, link: Hop) -> list[Send]:
+        """Ask to become a child through this link, as soon as no grant of ours is open (law 1)."""
+        assert self.wish is None
+        assert self._uplink is None
+        self.wish = link
+        return self._ask()
+
+    def _ask(self) -> list[Send]:
+        if self.wish is None or self._asked or self._grants:
+            return []
+        self._asked = True
+        self._number += 1
+        self.announced = self.brokers
+        return [(self.wish, AttachRequest(self.name, self._number, self.brokers))]
+
+    def answered(self, answer: AttachAnswer) -> list[Send]:
+        """A verdict came down: ours, or one to be passed on."""
+        key = (answer.asker, answer.number)
+        if answer.asker == self.name:
+            self.is_granted = self._asked and answer.number == self._number and answer.verdict == GRANTED
+            return []
+        relayed = self._relayed.get(key)
+        if relayed is None:
+            return []
+        if answer.verdict == GRANTED:
+            self._relayed[key] = evolve(relayed, is_granted=True)
+        else:
+            del self._relayed[key]
+        return [(relayed.came_by, answer)]
+
+    def is_refusal(self, answer: AttachAnswer) -> bool:
+        """Whether this verdict refuses what we ask at present."""
+        ours = answer.asker == self.name and answer.number == self._number and self._asked
+        return ours and answer.verdict != GRANTED
+
+    def attached(self) -> list[Send]:
+        """We are a child now; whoever waited for that is passed on to our new top."""
+        assert self.wish is not None
+        self._uplink, self.wish = self.wish, None
+        self._asked = self.is_granted = False
+        queued, self._queued = self._queued, []
+        return [send for request, came_by in queued for send in self.requested(request, came_by)]
+
+    def given_up(self) -> list[Send]:
+        """The link we asked through is lost or refused: we stay the top and decide what waited for us."""
+        self.wish = None
+        self._asked = self.is_granted = False
+        queued, self._queued = self._queued, []
+        return [send for request, came_by in queued for send in self._decide(request, came_by)]
+
+    # --- being asked ---
+
+    def requested(self, request: AttachRequest, came_by: Hop) -> list[Send]:
+        """A request came from below or from somebody new: pass it on, or decide as the top."""
+        if self._uplink is not None:
+            self._relayed[request.asker, request.number] = _Relayed(request, came_by, is_granted=False)
+            return [(self._uplink, request)]
+        return self._decide(request, came_by)
+
+    def _decide(self, request: AttachRequest, came_by: Hop) -> list[Send]:
+        if request.asker == self.name:
+            verdict = CYCLE if self._asked and request.number == self._number else DUPLICATE
+            return [(came_by, AttachAnswer(request.asker, request.number, verdict))]
+        if request.brokers & self.brokers:
+            return [(came_by, AttachAnswer(request.asker, request.number, DUPLICATE))]
+        sends: list[Send] = []
+        if self._asked:
+            if self.name < request.asker:
+                self._queued.append((request, came_by))
+                return []
+            assert self.wish is not None
+            sends.append((self.wish, AttachDone(self.name, self._number)))
+            self._asked = self.is_granted = False
+        self._grants[request.asker, request.number] = came_by
+        return [*sends, (came_by, AttachAnswer(request.asker, request.number, GRANTED))]
+
+    def done(self, message: AttachDone) -> list[Send]:
+        """An attachment happened or was given up; the top that granted it must know (law 1)."""
+        key = (message.asker, message.number)
+        self._queued = [(r, hop) for r, hop in self._queued if (r.asker, r.number) != key]
+        self._grants.pop(key, None)
+        if self._relayed.pop(key, None) is not None and self._uplink is not None:
+            return [(self._uplink, message)]
+        return self._ask()
+
+    def child_attached(self, link: Hop) -> list[Send]:
+        """The broker at the other end of this link is our child now."""
+        return [send for key in self._came_by(link) for send in self.done(AttachDone(*key))]
+
+    def link_lost(self, link: Hop) -> list[Send]:
+        """Forget what came by this link; as the new top, take over what went down through us (law 3)."""
+        sends: list[Send] = []
+        for key in self._came_by(link):
+            sends.extend(self.done(AttachDone(*key)))
+        if link is self.wish:
+            sends.extend(self.given_up())
+        if link is self._uplink:
+            self._uplink = None
+            sends.extend(self._inherit())
+        return [*sends, *self._ask()]
+
+    def _inherit(self) -> list[Send]:
+        inherited, self._relayed = self._relayed, {}
+        self._grants.update({key: r.came_by for key, r in inherited.items() if r.is_granted})
+        undecided = [r for r in inherited.values() if not r.is_granted]
+        return [send for r in undecided for send in self._decide(r.request, r.came_by)]
+
+    def _came_by(self, link: Hop) -> list[_Key]:
+        grants = [key for key, hop in self._grants.items() if hop is link]
+        relayed = [key for key, request in self._relayed.items() if request.came_by is link]
+        queued = [(request.asker, request.number) for request, hop in self._queued if hop is link]
+        return [*grants, *relayed, *queued]

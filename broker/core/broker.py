@@ -1,0 +1,366 @@
+"""The broker core: fed with messages, it routes, asks the ordering plugin, and hands back effects.
+
+Laws.
+
+1. Synchronous and deterministic: no clock, no I/O, no randomness. The same calls give the same effects.
+2. A call does everything that follows from it; `take` hands over what is due since the last `take`.
+3. Publications and control messages leave for lower hops only as the ordering plugin emits them (R3, R5).
+4. What a neighbour may not say in its state is a `ProtocolError`; nothing has been changed by it.
+
+A link is *open* once the peers have greeted each other, and *attached* once it is part of the tree (R9).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from broker.core.attachment import GRANTED, Attachments, Send
+from broker.core.effects import Effects
+from broker.core.hops import Hop, HopTable
+from broker.core.routing import Routing
+from broker.core.synchronisation import Synchronisation
+from broker.core.tables import Entry
+from broker.filters import Filter
+from broker.messages import (
+    AdvertisementAcknowledged,
+    AdvertisementAdded,
+    AdvertisementWithdrawn,
+    AttachAnswer,
+    AttachDone,
+    AttachRequest,
+    BrokersChanged,
+    Control,
+    Flood,
+    FloodDone,
+    LinkMessage,
+    OrderingMessage,
+    Publication,
+    RouteIds,
+    SubscriptionAcknowledged,
+    SubscriptionAdded,
+    SubscriptionWithdrawn,
+    Synchronise,
+)
+from ordering.interface import Blocked, Emission, ForeignNoteError, Hops, Note, OrderingFactory
+
+
+class ProtocolError(Exception):
+    """A neighbour said what it may not say now; its link must be closed."""
+
+
+class BrokerCore:
+    """One broker. `incarnation` tells this run of a broker from earlier ones of the same name."""
+
+    def __init__(self, name: str, ordering: OrderingFactory, incarnation: str = "") -> None:
+        self.name = name
+        self.uplink: Hop | None = None
+        self._ordering = ordering()
+        self._hops = HopTable()
+        self._routing = Routing(self._send)
+        self._synchronisation = Synchronisation(f"{name}.{incarnation}", self._routing, self._send)
+        self._attachments = Attachments(name)
+        self._attachments.brokers = frozenset((name,))
+        self._subscriptions: dict[str, Hop] = {}
+        self._joining: dict[Hop, RouteIds | None] = {}
+        self._below: dict[Hop, frozenset[str]] = {}
+        self._attached: list[Hop] = []
+        self._rejected: list[tuple[Hop, str]] = []
+        self._handlers: Mapping[type, Callable[..., None]] = {
+            AdvertisementAdded: self._routing.add_advertisement,
+            AdvertisementAcknowledged: self._routing.acknowledge_advertisement,
+            AdvertisementWithdrawn: lambda m, link: self._routing.withdraw_advertisement(m.id, link),
+            SubscriptionAdded: self._routing.add_subscription,
+            SubscriptionAcknowledged: self._routing.acknowledge_subscription,
+            SubscriptionWithdrawn: lambda m, link: self._routing.withdraw_subscription(m.id, link),
+            OrderingMessage: self._note,
+            Synchronise: self._synchronisation.synchronise,
+            Flood: self._synchronisation.flood,
+            FloodDone: self._synchronisation.done,
+            AttachRequest: self._attach_request,
+            AttachAnswer: self._attach_answer,
+            AttachDone: self._attach_done,
+            BrokersChanged: self._brokers_changed,
+        }
+
+    # --- links ---
+
+    @property
+    def neighbours(self) -> Mapping[str, Hop]:
+        """The attached links, by the neighbour's name."""
+        return self._routing.links
+
+    def attached(self, link: Hop) -> bool:
+        """Whether a link is part of the tree."""
+        return self._routing.is_linked(link)
+
+    def open_link(self, name: str, *, uplink: bool) -> Hop:
+        """A neighbour greeted us. If it is to be our uplink, ask to be attached there (R9)."""
+        assert name not in self._routing.links
+        link = self._hops.open(name, is_link=True)
+        self._joining[link] = None
+        if uplink:
+            assert self.uplink is None, "only the top of a tree attaches"
+            self._pass_on(self._attachments.want(link))
+        return link
+
+    def close_link(self, link: Hop) -> None:
+        """The link is lost for good. Losing the uplink makes this broker the top of its own tree (R8)."""
+        if not self._hops.is_open(link):
+            return
+        is_linked = self._routing.is_linked(link)
+        self._joining.pop(link, None)
+        self._pass_on(self._attachments.link_lost(link))
+        if is_linked:
+            self._detach(link)
+        self._hops.close(link)
+        self._retry_joining()
+
+    def _detach(self, link: Hop) -> None:
+        self._carry_out(self._ordering.hop_lost(link.bit))
+        if link is self.uplink:
+            self.uplink = None
+            self._routing.tables.set_uplink(None)
+            self._carry_out(self._ordering.uplink_changed(0))
+        self._synchronisation.link_lost(link)
+        self._routing.remove_link(link)
+        self._tell_brokers(frozenset(), self._below.pop(link, frozenset()))
+
+    # --- local clients ---
+
+    def advertise(self, publisher: str, content: Filter) -> None:
+        """A local publisher announces what it will publish; `Effects.advertised` names it when it may."""
+        self._routing.advertise(publisher, content)
+
+    def unadvertise(self, publisher: str) -> None:
+        """A local publisher is gone."""
+        self._routing.unadvertise(publisher)
+        self._retry_joining()
+
+    def subscribe(self, subscription: str, content: Filter, *, ordered: bool) -> Hop:
+        """A local client subscribes; `Effects.subscribed` names it when all gates are open."""
+        hop = self._subscriptions[subscription] = self._hops.open(subscription, is_link=False)
+        self._routing.subscribe(Entry(subscription, content, ordered, hop))
+        return hop
+
+    def unsubscribe(self, subscription: str) -> None:
+        """A local subscription ends; nothing more is delivered to it."""
+        hop = self._subscriptions.pop(subscription)
+        self._routing.withdraw_subscription(subscription, hop)
+        self._carry_out(self._ordering.hop_lost(hop.bit))
+        self._hops.close(hop)
+        self._retry_joining()
+
+    def publish(self, publisher: str, publications: Iterable[Publication]) -> None:
+        """A local publisher whose barrier is passed publishes."""
+        assert publisher in self._routing.tables.local.filters, f"{publisher} has not advertised"
+        for publication in publications:
+            self._route(publication, 0)
+
+    # --- neighbours ---
+
+    def receive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
+        """Feed what came over a link, in its order."""
+        for message in messages:
+            if message.__class__ is Publication and link not in self._joining:
+                self._route(message, link.bit)
+            else:
+                self._control(link, message)
+
+    def _route(self, publication: Publication, origin: Hops) -> None:
+        route = self._routing.tables.route(publication.attributes, origin)
+        mark = publication.mark
+        plain = publication.with_mark(0) if mark else publication
+        self._carry_out(self._ordering.publication(plain, origin, mark, route))
+
+    def _control(self, link: Hop, message: LinkMessage) -> None:
+        if link in self._joining:
+            self._while_joining(link, message)
+        else:
+            handler = self._handlers.get(message.__class__)
+            if handler is None:
+                raise ProtocolError(f"{link.name} sent {type(message).__name__} over an attached link")
+            handler(message, link)
+        self._retry_joining()
+
+    def _note(self, message: OrderingMessage, link: Hop) -> None:
+        try:
+            emissions = self._ordering.note(link.bit, message.content)
+        except ForeignNoteError as error:
+            raise ProtocolError(f"{link.name}: {error}") from error
+        self._carry_out(emissions)
+
+    # --- sending ---
+
+    def _carry_out(self, emissions: Iterable[Emission]) -> None:
+        for item, targets, mark in emissions:
+            if item.__class__ is Note:
+                self._append_note(item, targets)
+                continue
+            message: LinkMessage = item  # type: ignore[assignment]  # a plugin gives back what it was given
+            if mark:
+                assert isinstance(message, Publication)
+                message = message.with_mark(mark)
+            for hop in self._hops.fan_out(targets):
+                hop.outbox.append(message)
+
+    def _append_note(self, note: Note, targets: Hops) -> None:
+        for hop in self._hops.fan_out(targets):
+            last = hop.outbox[-1] if hop.outbox else None
+            combined = None
+            if isinstance(last, OrderingMessage):
+                combined = self._ordering.combine(last.content, note.content)
+            if combined is None:
+                hop.outbox.append(OrderingMessage(note.content))
+            else:
+                hop.outbox[-1] = OrderingMessage(combined)
+
+    def _send(self, link: Hop, message: Control, cause: Hop | None) -> None:
+        """Upwards, and what the uplink caused, at once; else in its place behind what is pending (R5)."""
+        if self.uplink is not None and (link is self.uplink or cause is self.uplink):
+            self._send_now(link, message)
+        else:
+            self._carry_out(self._ordering.control(message, link.bit))
+
+    def _send_now(self, link: Hop, message: Control) -> None:
+        self._hops.fan_out(link.bit)[0].outbox.append(message)
+
+    # --- attaching (R9) ---
+
+    def _pass_on(self, sends: Iterable[Send]) -> None:
+        for link, message in sends:
+            self._send_now(link, message)
+
+    def _while_joining(self, link: Hop, message: LinkMessage) -> None:
+        match message:
+            case AttachRequest(asker=asker) if asker == link.name:
+                self._below[link] = message.brokers
+                self._pass_on(self._attachments.requested(message, link))
+            case AttachDone(asker=asker) if asker == link.name:
+                self._joining[link] = None
+                self._pass_on(self._attachments.done(message))
+            case AttachAnswer(asker=self.name):
+                self._attach_answer(message, link)
+            case RouteIds():
+                self._joining[link] = message
+            case Synchronise() if self._joining[link] is _ANSWERED:
+                self._attach(link)
+                self._tell_brokers(self._below[link], frozenset())
+                self._pass_on(self._attachments.child_attached(link))
+                self._synchronisation.synchronise(message, link)
+            case _:
+                raise ProtocolError(f"{link.name} sent {type(message).__name__} before it was attached")
+
+    def _attach_request(self, message: AttachRequest, link: Hop) -> None:
+        if link is self.uplink:
+            raise ProtocolError(f"the uplink {link.name} sent an attachment request down")
+        self._pass_on(self._attachments.requested(message, link))
+
+    def _attach_answer(self, message: AttachAnswer, link: Hop) -> None:
+        is_refusal = self._attachments.is_refusal(message)
+        self._pass_on(self._attachments.answered(message))
+        if is_refusal:
+            self._rejected.append((link, message.verdict))
+            self._pass_on(self._attachments.given_up())
+        elif message.asker == self.name and message.verdict == GRANTED and self._attachments.is_granted:
+            self._joining[link] = None
+            self._send_now(link, self._route_ids())
+
+    def _attach_done(self, message: AttachDone, link: Hop) -> None:
+        del link
+        self._pass_on(self._attachments.done(message))
+
+    def _route_ids(self) -> RouteIds:
+        tables = self._routing.tables
+        return RouteIds(frozenset(tables.advertisements_but(None)), tables.subscription_ids())
+
+    def _is_stale(self, announced: RouteIds) -> bool:
+        """Whether we still know a route that the other side announces: it is about to be withdrawn here."""
+        ours = self._route_ids()
+        return bool(
+            ours.advertisements & announced.advertisements or ours.subscriptions & announced.subscriptions
+        )
+
+    def _retry_joining(self) -> None:
+        """Go on with every attachment whose other side announced its routes and that nothing stale defers."""
+        for link, announced in list(self._joining.items()):
+            if announced is None or self._is_stale(announced):
+                continue
+            if link is self._attachments.wish:
+                if self._attachments.is_granted:
+                    self._attach_as_child(link)
+            elif announced is not _ANSWERED:
+                self._joining[link] = _ANSWERED
+                self._send_now(link, self._route_ids())
+
+    def _attach_as_child(self, link: Hop) -> None:
+        self._attach(link)
+        self.uplink = link
+        self._routing.tables.set_uplink(link)
+        self._carry_out(self._ordering.uplink_changed(link.bit))
+        self._pass_on(self._attachments.attached())
+        asked, now = self._attachments.announced, self._attachments.brokers
+        self._tell_brokers(now - asked, asked - now)
+
+    def _attach(self, link: Hop) -> None:
+        del self._joining[link]
+        self._routing.add_link(link)
+        self._attached.append(link)
+        self._synchronisation.begin(link)
+
+    # --- names of brokers below ---
+
+    def _brokers_changed(self, message: BrokersChanged, link: Hop) -> None:
+        if link is self.uplink:
+            raise ProtocolError(f"the uplink {link.name} told of brokers below")
+        self._below[link] = (self._below[link] | message.added) - message.removed
+        self._tell_brokers(message.added, message.removed)
+
+    def _tell_brokers(self, added: frozenset[str], removed: frozenset[str]) -> None:
+        below = frozenset((self.name,)).union(
+            *(self._below.get(link, ()) for link in self.neighbours.values())
+        )
+        self._attachments.brokers = below
+        if self.uplink is not None and (added or removed):
+            self._send_now(self.uplink, BrokersChanged(added, removed))
+
+    # --- what is due, and what is going on ---
+
+    def take(self) -> Effects:
+        """Hand over what became due since the last call."""
+        routing = self._routing
+        effects = Effects(
+            self._hops.drain(), routing.advertised, routing.subscribed, self._attached, self._rejected
+        )
+        routing.advertised, routing.subscribed = [], []
+        self._attached, self._rejected = [], []
+        return effects
+
+    @property
+    def waiting_count(self) -> int:
+        """How many publications and messages the ordering plugin keeps."""
+        return self._ordering.waiting_count
+
+    def blocked(self) -> Sequence[Blocked]:
+        """What the ordering plugin keeps, oldest first."""
+        return self._ordering.blocked()
+
+    def counts(self) -> dict[str, int]:
+        """How much of everything there is."""
+        return {
+            **self._routing.tables.counts(),
+            "links": len(self.neighbours),
+            "local_subscriptions": len(self._subscriptions),
+            "local_publishers": len(self._routing.tables.local.filters),
+            "closed_gates": len(self._routing.gates),
+            "open_barriers": len(self._routing.barrier),
+            "waiting": self.waiting_count,
+        }
+
+    def __repr__(self) -> str:
+        counts = " ".join(f"{name}={count}" for name, count in self.counts().items())
+        uplink = self.uplink.name if self.uplink is not None else "none"
+        head = next(iter(self.blocked()), None)
+        blocked = f" blocked: {head.reason}" if head is not None else ""
+        return f"<BrokerCore {self.name} uplink={uplink} {counts}{blocked}>"
+
+
+_ANSWERED = RouteIds(frozenset(), frozenset())
+"""Stands for the routes of a joining child that has been answered: nothing it announced is stale."""

@@ -1,0 +1,30 @@
+"""What a step of the core asks its surroundings to do."""
+
+from attrs import frozen
+
+from broker.core.hops import Hop
+from broker.messages import LinkMessage
+
+
+@frozen
+class Effects:
+    """Everything that became due since the last `take`.
+
+    The order of the fields is the order in which a shell carries them out: what leaves through `outgoing`
+    was decided before a client is told that its barrier is passed or its gates are open.
+    """
+
+    outgoing: list[tuple[Hop, list[LinkMessage]]]
+    """Per hop, what to send in this order. For a subscription's hop: publications to deliver."""
+
+    advertised: list[str]
+    """Publishers whose barrier is passed: they may publish (R6)."""
+
+    subscribed: list[str]
+    """Subscriptions whose gates are all open (R7)."""
+
+    attached: list[Hop]
+    """Links that became part of the tree."""
+
+    rejected: list[tuple[Hop, str]]
+    """Uplinks that the other tree refused, and why: close the link."""

@@ -1,0 +1,87 @@
+"""Hops of a broker: its links and its local subscriptions, one bit each.
+
+A set of hops is a whole number, so that deciding who gets what is arithmetic. What is to leave through a hop
+is appended to its outbox; `drain` hands the filled outboxes over. Bits of hops that are gone are used again,
+lowest first, so that sets stay as small as the number of hops at one time.
+"""
+
+import heapq
+from collections.abc import Iterator
+
+from attrs import Factory, define, field
+
+from broker.messages import LinkMessage
+from ordering.interface import Hops
+
+FAN_OUTS_KEPT = 4096
+"""How many sets of hops stay worked out. Few differ at one time; a thousand hops each alone fit as well."""
+
+
+@define(eq=False)
+class Hop:
+    """One way out of the broker. `name` is the neighbour's name, or the subscription's id."""
+
+    number: int
+    name: str
+    is_link: bool
+    bit: Hops
+    outbox: list[LinkMessage] = field(factory=list, repr=False)
+
+
+@define(eq=False)
+class HopTable:
+    """All hops at this moment, by bit."""
+
+    _by_number: dict[int, Hop] = Factory(dict)
+    _free: list[int] = Factory(list)
+    _fan_outs: dict[Hops, tuple[Hop, ...]] = Factory(dict)
+    _filled: Hops = 0
+
+    def open(self, name: str, *, is_link: bool) -> Hop:
+        """Give a new hop the lowest free bit."""
+        number = heapq.heappop(self._free) if self._free else len(self._by_number)
+        hop = Hop(number, name, is_link, 1 << number)
+        self._by_number[number] = hop
+        return hop
+
+    def close(self, hop: Hop) -> None:
+        """Forget a hop and what it still had to send; its bit may be used again."""
+        del self._by_number[hop.number]
+        heapq.heappush(self._free, hop.number)
+        hop.outbox.clear()
+        self._filled &= ~hop.bit
+        self._fan_outs.clear()
+
+    def is_open(self, hop: Hop) -> bool:
+        """Whether the hop has not been closed."""
+        return self._by_number.get(hop.number) is hop
+
+    def fan_out(self, hops: Hops) -> tuple[Hop, ...]:
+        """Return the hops of a set, and note that their outboxes are about to be filled."""
+        self._filled |= hops
+        found = self._fan_outs.get(hops)
+        if found is None:
+            if len(self._fan_outs) >= FAN_OUTS_KEPT:
+                self._fan_outs.clear()
+            found = self._fan_outs[hops] = tuple(self._by_number[number] for number in members(hops))
+        return found
+
+    def drain(self) -> list[tuple[Hop, list[LinkMessage]]]:
+        """Empty all outboxes; each list belongs to the caller from now on."""
+        filled, self._filled = self._filled, 0
+        drained = []
+        for hop in self._fan_outs.get(filled) or tuple(self._by_number[number] for number in members(filled)):
+            drained.append((hop, hop.outbox))
+            hop.outbox = []
+        return drained
+
+    def __len__(self) -> int:
+        return len(self._by_number)
+
+
+def members(hops: Hops) -> Iterator[int]:
+    """Yield the numbers of the hops in a set, lowest first."""
+    while hops:
+        lowest = hops & -hops
+        yield lowest.bit_length() - 1
+        hops ^= lowest

@@ -1,0 +1,224 @@
+"""Control messages about routes: what is forwarded to whom, and when it is acknowledged (R5 to R7).
+
+Laws.
+
+1. Advertisements flood. A subscription goes to every neighbour through which an overlapping advertisement is
+   known, and is withdrawn from it when the last of them is withdrawn: the forwarded set of a link is always
+   what a computation from scratch would give.
+2. A message to a lower hop takes its place behind what is pending for that hop, unless it came from the
+   uplink itself; upwards everything leaves at once (R5). The ordering plugin keeps that place.
+3. Towards a link that is still synchronising no subscription is sent (R9); advertisements are.
+"""
+
+from collections.abc import Callable
+
+from attrs import Factory, define, field
+
+from broker.core.barrier import Barrier, Passed
+from broker.core.gates import Asker, Gates
+from broker.core.hops import Hop
+from broker.core.tables import Entry, RoutingTables
+from broker.filters import Filter
+from broker.messages import (
+    AdvertisementAcknowledged,
+    AdvertisementAdded,
+    AdvertisementWithdrawn,
+    Control,
+    SubscriptionAcknowledged,
+    SubscriptionAdded,
+    SubscriptionWithdrawn,
+)
+
+SendControl = Callable[[Hop, Control, Hop | None], None]
+"""Send a message to a link; the last argument is the link that caused it, if one did."""
+
+
+@define(eq=False)
+class Routing:
+    """Keeps the tables of one broker, and its neighbours' tables, in step."""
+
+    _send: SendControl
+    tables: RoutingTables = Factory(RoutingTables)
+    gates: Gates = Factory(Gates)
+    barrier: Barrier = Factory(Barrier)
+    links: dict[str, Hop] = Factory(dict)
+    synchronising: set[Hop] = Factory(set)
+    _forwarded: dict[Hop, dict[str, Filter]] = Factory(dict)
+    advertised: list[str] = field(factory=list, init=False)
+    subscribed: list[str] = field(factory=list, init=False)
+
+    # --- links ---
+
+    def add_link(self, link: Hop) -> None:
+        """A neighbour is part of the tree from now on."""
+        self.links[link.name] = link
+        self._forwarded[link] = {}
+        self.tables.open_link(link)
+
+    def remove_link(self, link: Hop) -> None:
+        """Withdraw towards everyone else what was known through a lost link (R8)."""
+        del self.links[link.name]
+        self.synchronising.discard(link)
+        for advertisement in list(self.tables.advertisements(link).filters):
+            self.withdraw_advertisement(advertisement, link)
+        for subscription in list(self.tables.entries_of(link)):
+            self.withdraw_subscription(subscription, link)
+        del self._forwarded[link]
+        self._report(self.barrier.link_lost(link))
+        for subscription in self.gates.owed_by(link):
+            self._open_gate(subscription, link)
+        self.tables.close_link(link)
+
+    def is_linked(self, link: Hop) -> bool:
+        """Whether this link is part of the tree."""
+        return self.links.get(link.name) is link
+
+    def _others(self, link: Hop | None) -> list[Hop]:
+        return [other for other in self.links.values() if other is not link]
+
+    # --- advertisements (R6) ---
+
+    def advertise(self, advertisement: str, content: Filter) -> None:
+        """A local publisher announces what it will publish."""
+        self.tables.local.add(advertisement, content)
+        self._flood(advertisement, content, None)
+
+    def unadvertise(self, advertisement: str) -> None:
+        """A local publisher is gone."""
+        if self.tables.local.remove(advertisement) is not None:
+            self._flood_withdrawal(advertisement, None)
+
+    def add_advertisement(self, message: AdvertisementAdded, link: Hop) -> None:
+        """A neighbour announces a publisher behind it."""
+        self.tables.add_advertisement(link, message.id, message.filter)
+        self._flood(message.id, message.filter, link)
+
+    def _flood(self, advertisement: str, content: Filter, link: Hop | None) -> None:
+        others = self._others(link)
+        for other in others:
+            self._send(other, AdvertisementAdded(advertisement, content), link)
+        on_their_way: set[str] = set()
+        if link is not None:
+            self.forward_all(link, content)
+            on_their_way = {
+                subscription
+                for subscription in self.gates.owed_by(link)
+                if any(entry.filter.overlaps(content) for entry in self.tables.named(subscription))
+            }
+        self._report(self.barrier.start(advertisement, link, set(others), on_their_way))
+
+    def acknowledge_advertisement(self, message: AdvertisementAcknowledged, link: Hop) -> None:
+        """Everybody behind the neighbour knows the advertisement."""
+        self._report(self.barrier.acknowledged(message.id, link))
+
+    def _report(self, passed: list[Passed]) -> None:
+        for advertisement, link in ((p.advertisement, p.link) for p in passed):
+            if link is None:
+                self.advertised.append(advertisement)
+            elif self.is_linked(link):
+                self._send(link, AdvertisementAcknowledged(advertisement), None)
+
+    def withdraw_advertisement(self, advertisement: str, link: Hop) -> None:
+        """A publisher behind a neighbour is gone."""
+        content = self.tables.remove_advertisement(link, advertisement)
+        if content is None:
+            return
+        self._flood_withdrawal(advertisement, link)
+        if self.is_linked(link):
+            self._withdraw_forwarded(link, content)
+
+    def _flood_withdrawal(self, advertisement: str, link: Hop | None) -> None:
+        self.barrier.forget(advertisement)
+        for other in self._others(link):
+            self._send(other, AdvertisementWithdrawn(advertisement), link)
+
+    def _withdraw_forwarded(self, link: Hop, content: Filter) -> None:
+        """Take back from a neighbour the subscriptions that nothing it advertises overlaps any more."""
+        still = self.tables.advertisements(link)
+        forwarded = self._forwarded[link]
+        for subscription, wanted in list(forwarded.items()):
+            if wanted.overlaps(content) and not still.overlap(wanted):
+                del forwarded[subscription]
+                self._send(link, SubscriptionWithdrawn(subscription), link)
+                self._open_gate(subscription, link)
+
+    # --- subscriptions (R7) ---
+
+    def subscribe(self, entry: Entry) -> None:
+        """A local client subscribes."""
+        self._spread(entry, Asker(None, 0))
+
+    def add_subscription(self, message: SubscriptionAdded, link: Hop) -> None:
+        """A neighbour asks for what a subscriber behind it wants."""
+        self._spread(Entry(message.id, message.filter, message.ordered, link), Asker(link, message.number))
+
+    def _spread(self, entry: Entry, asker: Asker) -> None:
+        entry.closed = self.gates.closed_hops(entry.id)
+        self.tables.add_entry(entry)
+        for link in self.links.values():
+            self._forward(entry, link, asker.link)
+        self.gates.answer_to(entry.id, asker)
+        self._answer(entry.id)
+
+    def forward_all(self, link: Hop, content: Filter | None = None) -> None:
+        """Send a neighbour every subscription it should have, or those that overlap this filter."""
+        for entry in list(self.tables.entries()):
+            if content is None or entry.filter.overlaps(content):
+                self._forward(entry, link, None)
+
+    def _forward(self, entry: Entry, link: Hop, cause: Hop | None) -> None:
+        forwarded = self._forwarded[link]
+        if link is entry.hop or link in self.synchronising or entry.id in forwarded:
+            return
+        if not self.tables.advertisements(link).overlap(entry.filter):
+            return
+        forwarded[entry.id] = entry.filter
+        number = self.gates.close(entry.id, link)
+        for same in self.tables.named(entry.id):
+            self.tables.close_gate(same, link)
+        self._send(link, SubscriptionAdded(entry.id, entry.filter, entry.ordered, number), cause)
+
+    def acknowledge_subscription(self, message: SubscriptionAcknowledged, link: Hop) -> None:
+        """Everybody the neighbour forwarded the subscription to knows it."""
+        if self.gates.answered(message.id, link, message.number):
+            self._opened(message.id, link)
+
+    def _open_gate(self, subscription: str, link: Hop) -> None:
+        if self.gates.is_closed(subscription, link):
+            self.gates.open(subscription, link)
+            self._opened(subscription, link)
+
+    def _opened(self, subscription: str, link: Hop) -> None:
+        for entry in self.tables.named(subscription):
+            self.tables.open_gate(entry, link)
+        self._answer(subscription)
+        self._report(self.barrier.route_open(subscription, link))
+
+    def _answer(self, subscription: str) -> None:
+        asker = self.gates.due(subscription)
+        if asker is None:
+            return
+        if asker.link is None:
+            self.subscribed.append(subscription)
+        elif self.is_linked(asker.link):
+            self._send(asker.link, SubscriptionAcknowledged(subscription, asker.number), None)
+
+    def withdraw_subscription(self, subscription: str, hop: Hop) -> None:
+        """A subscriber is gone."""
+        if self.tables.remove_entry(hop, subscription) is None:
+            return
+        owing = self.gates.closed(subscription)
+        self.gates.forget(subscription)
+        for link in owing:
+            self._report(self.barrier.route_open(subscription, link))
+        for link in self._others(hop):
+            if self._forwarded[link].pop(subscription, None) is not None:
+                self._send(link, SubscriptionWithdrawn(subscription), hop if hop.is_link else None)
+        self._forward_remaining(subscription)
+
+    def _forward_remaining(self, subscription: str) -> None:
+        """The same subscription may be known another way, if its broker has come back there (R9)."""
+        for entry in self.tables.named(subscription):
+            entry.closed = 0
+            for link in self.links.values():
+                self._forward(entry, link, None)

@@ -1,0 +1,96 @@
+"""R9, after the verdict: both ends of a new link exchange advertisements and flood them through their trees.
+
+Laws.
+
+1. A link synchronises from the moment it is attached until the flood of what came across it is done; until
+   then no subscription is sent across it.
+2. A flood belongs to one attachment: when that link is lost the flood is forgotten, and what answers it
+   later does nothing.
+3. A flood goes to every other neighbour, those that synchronise themselves included.
+"""
+
+from attrs import Factory, define
+
+from broker.core.hops import Hop
+from broker.core.routing import Routing, SendControl
+from broker.filters import Filter
+from broker.messages import Flood, FloodDone, Synchronise
+
+Announced = tuple[tuple[str, Filter], ...]
+
+
+@define(eq=False)
+class _Passing:
+    link: Hop
+    neighbours: set[Hop]
+
+
+@define(eq=False)
+class Synchronisation:
+    """The floods that pass through one broker, its own among them."""
+
+    _origin: str
+    _routing: Routing
+    _send: SendControl
+    _passing: dict[str, _Passing] = Factory(dict)
+    _count: int = 0
+
+    def begin(self, link: Hop) -> None:
+        """The link is attached: tell the other end what is advertised on this side."""
+        self._routing.synchronising.add(link)
+        known = self._routing.tables.advertisements_but(link)
+        self._send(link, Synchronise(tuple(known.items())), None)
+
+    def synchronise(self, message: Synchronise, link: Hop) -> None:
+        """The other end told what is advertised on its side; our whole tree must know before we go on."""
+        self._learn(message.advertisements, link)
+        self._count += 1
+        self._flood(f"{self._origin}/{self._count}", message.advertisements, link)
+
+    def flood(self, message: Flood, link: Hop) -> None:
+        """Somebody else's new link: learn, forward what is wanted there, pass it on."""
+        self._learn(message.advertisements, link)
+        self._routing.forward_all(link)
+        self._flood(message.token, message.advertisements, link)
+
+    def done(self, message: FloodDone, neighbour: Hop) -> None:
+        """Everybody behind the neighbour has seen the flood."""
+        self._shrink(message.token, neighbour)
+
+    def link_lost(self, link: Hop) -> None:
+        """Forget what came across it (law 2); wait for its answers no longer."""
+        for token in [token for token, passing in self._passing.items() if passing.link is link]:
+            del self._passing[token]
+        for token in list(self._passing):
+            self._shrink(token, link)
+
+    def _learn(self, advertisements: Announced, link: Hop) -> None:
+        for advertisement, content in advertisements:
+            self._routing.tables.add_advertisement(link, advertisement, content)
+
+    def _flood(self, token: str, advertisements: Announced, link: Hop) -> None:
+        others = {other for other in self._routing.links.values() if other is not link}
+        self._passing[token] = _Passing(link, set(others))
+        for other in sorted(others, key=lambda hop: hop.number):
+            self._send(other, Flood(token, advertisements), link)
+        self._shrink(token, None)
+
+    def _shrink(self, token: str, neighbour: Hop | None) -> None:
+        passing = self._passing.get(token)
+        if passing is None:
+            return
+        if neighbour is not None:
+            passing.neighbours.discard(neighbour)
+        if passing.neighbours:
+            return
+        del self._passing[token]
+        if not self._routing.is_linked(passing.link):
+            return
+        if token.startswith(f"{self._origin}/"):
+            self._routing.synchronising.discard(passing.link)
+            self._routing.forward_all(passing.link)
+        else:
+            self._send(passing.link, FloodDone(token), None)
+
+    def __len__(self) -> int:
+        return len(self._passing)

@@ -1,0 +1,245 @@
+"""Routing tables: who advertised and who subscribed through which hop, and what follows for publications.
+
+Laws.
+
+1. A route is worked out when tables change, never while a publication waits: `route` combines what every
+   matching filter already knows.
+2. Entries with the same filter share one `Interest`; the matching index holds each filter once.
+3. An interest is exposed while an advertisement known through the uplink overlaps it (protocol, section 3).
+   Exposure counts advertisements, so that adding and removing one needs no look at the others.
+4. An entry serves publications from a link only while its gate for that link is open (R7).
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from attrs import Factory, define, field
+
+from broker.core.hops import Hop
+from broker.filters import Filter
+from broker.filters.constraints import Value
+from broker.matching import MatchingIndex
+from ordering.interface import Hops, Route
+
+NOWHERE = Route(0, 0)
+
+
+@define(eq=False)
+class Entry:
+    """One subscription as known through one hop. `closed` names the links whose gate is still closed (R7)."""
+
+    id: str
+    filter: Filter
+    ordered: bool
+    hop: Hop
+    closed: Hops = 0
+
+
+@define(eq=False)
+class Interest:
+    """All entries with one filter, and the routes that follow from them, by the publication's origin."""
+
+    filter: Filter
+    exposures: int
+    entries: dict[tuple[int, str], Entry] = Factory(dict)
+    routes: dict[Hops, Route] = field(factory=dict, repr=False)
+
+
+@define(eq=False)
+class Advertisements:
+    """What has been advertised through one link, or by local publishers."""
+
+    filters: dict[str, Filter] = Factory(dict)
+    _distinct: Counter[Filter] = Factory(Counter)
+
+    def add(self, advertisement: str, content: Filter) -> None:
+        """Remember an advertisement under its id."""
+        self.filters[advertisement] = content
+        self._distinct[content] += 1
+
+    def remove(self, advertisement: str) -> Filter | None:
+        """Forget an advertisement; return what it said, if it was known."""
+        content = self.filters.pop(advertisement, None)
+        if content is not None:
+            self._distinct[content] -= 1
+            if not self._distinct[content]:
+                del self._distinct[content]
+        return content
+
+    def overlap(self, content: Filter) -> bool:
+        """Whether any of them overlaps this filter."""
+        return any(known.overlaps(content) for known in self._distinct)
+
+    def count_overlapping(self, content: Filter) -> int:
+        """How many of them overlap this filter."""
+        return sum(count for known, count in self._distinct.items() if known.overlaps(content))
+
+
+@define(eq=False)
+class RoutingTables:
+    """Subscriptions by filter with their routes, advertisements by hop."""
+
+    local: Advertisements = Factory(Advertisements)
+    _interests: dict[Filter, Interest] = Factory(dict)
+    _index: MatchingIndex[Interest] = Factory(MatchingIndex)
+    _entries: dict[Hop, dict[str, Entry]] = Factory(dict)
+    _named: dict[str, tuple[Entry, ...]] = Factory(dict)
+    _advertised: dict[Hop, Advertisements] = Factory(dict)
+    _uplink: Hop | None = None
+
+    # --- links ---
+
+    def open_link(self, link: Hop) -> None:
+        """Make room for what will come through a link."""
+        self._advertised[link] = Advertisements()
+        self._entries[link] = {}
+
+    def close_link(self, link: Hop) -> None:
+        """Forget a link of which everything has been withdrawn."""
+        assert not self._entries[link]
+        assert not self._advertised[link].filters
+        del self._advertised[link], self._entries[link]
+        for interest in self._interests.values():
+            interest.routes.pop(link.bit, None)
+
+    def set_uplink(self, uplink: Hop | None) -> None:
+        """Work out again what is exposed: all of it depends on what the uplink advertises."""
+        self._uplink = uplink
+        above = self._advertised[uplink] if uplink is not None else Advertisements()
+        for interest in self._interests.values():
+            interest.exposures = above.count_overlapping(interest.filter)
+            interest.routes.clear()
+
+    # --- advertisements ---
+
+    def advertisements(self, link: Hop) -> Advertisements:
+        """What has been advertised through a link."""
+        return self._advertised[link]
+
+    def advertisements_but(self, link: Hop | None) -> dict[str, Filter]:
+        """Return every advertisement that is known some other way than through this link."""
+        known = dict(self.local.filters)
+        for hop, advertised in self._advertised.items():
+            if hop is not link:
+                known.update(advertised.filters)
+        return known
+
+    def add_advertisement(self, link: Hop, advertisement: str, content: Filter) -> None:
+        """Remember what a neighbour advertised; one with the same id is replaced."""
+        self.remove_advertisement(link, advertisement)
+        self._advertised[link].add(advertisement, content)
+        if link is self._uplink:
+            self._expose(content, 1)
+
+    def remove_advertisement(self, link: Hop, advertisement: str) -> Filter | None:
+        """Forget what a neighbour advertised."""
+        content = self._advertised[link].remove(advertisement)
+        if content is not None and link is self._uplink:
+            self._expose(content, -1)
+        return content
+
+    def _expose(self, content: Filter, change: int) -> None:
+        for interest in self._interests.values():
+            if content.overlaps(interest.filter):
+                interest.exposures += change
+                if interest.exposures in (0, change):
+                    interest.routes.clear()
+
+    # --- subscriptions ---
+
+    def add_entry(self, entry: Entry) -> None:
+        """Remember a subscription; one with the same id on the same hop is replaced."""
+        self.remove_entry(entry.hop, entry.id)
+        self._entries.setdefault(entry.hop, {})[entry.id] = entry
+        self._named[entry.id] = (*self.named(entry.id), entry)
+        interest = self._interests.get(entry.filter)
+        if interest is None:
+            interest = self._interests[entry.filter] = self._new_interest(entry.filter)
+        interest.entries[entry.hop.number, entry.id] = entry
+        interest.routes.clear()
+
+    def _new_interest(self, content: Filter) -> Interest:
+        above = self._advertised.get(self._uplink) if self._uplink is not None else None
+        interest = Interest(content, above.count_overlapping(content) if above is not None else 0)
+        self._index.add(interest, content)
+        return interest
+
+    def remove_entry(self, hop: Hop, subscription: str) -> Entry | None:
+        """Forget a subscription; return what was known of it."""
+        entry = self._entries.get(hop, {}).pop(subscription, None)
+        if entry is None:
+            return None
+        if not hop.is_link:
+            del self._entries[hop]
+        self._named[subscription] = tuple(other for other in self._named[subscription] if other is not entry)
+        if not self._named[subscription]:
+            del self._named[subscription]
+        interest = self._interests[entry.filter]
+        del interest.entries[hop.number, subscription]
+        interest.routes.clear()
+        if not interest.entries:
+            del self._interests[entry.filter]
+            self._index.remove(interest)
+        return entry
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry, hop by hop in the order in which the hops came."""
+        for entries in self._entries.values():
+            yield from entries.values()
+
+    def entries_of(self, hop: Hop) -> Mapping[str, Entry]:
+        """The entries of one hop, by id."""
+        return self._entries.get(hop, {})
+
+    def named(self, subscription: str) -> tuple[Entry, ...]:
+        """Every entry of that id: one, but for moments in which a broker has come back another way (R9)."""
+        return self._named.get(subscription, ())
+
+    def subscription_ids(self) -> frozenset[str]:
+        """The ids of all subscriptions known."""
+        return frozenset(self._named)
+
+    def close_gate(self, entry: Entry, link: Hop) -> None:
+        """From now on the entry serves nothing that comes from this link (R7)."""
+        entry.closed |= link.bit
+        self._interests[entry.filter].routes.clear()
+
+    def open_gate(self, entry: Entry, link: Hop) -> None:
+        """From now on the entry serves what comes from this link (R7)."""
+        entry.closed &= ~link.bit
+        self._interests[entry.filter].routes.clear()
+
+    # --- publications ---
+
+    def route(self, attributes: Mapping[str, Value], origin: Hops) -> Route:
+        """Where a publication with these attributes goes, if it came from this hop (0: a local publisher)."""
+        matching = self._index.match(attributes)
+        if len(matching) == 1:
+            interest = matching[0]
+            return interest.routes.get(origin) or self._work_out(interest, origin)
+        targets = exposed = 0
+        for interest in matching:
+            route = interest.routes.get(origin) or self._work_out(interest, origin)
+            targets |= route[0]
+            exposed |= route[1]
+        return Route(targets, exposed) if targets else NOWHERE
+
+    def _work_out(self, interest: Interest, origin: Hops) -> Route:
+        targets = exposed = 0
+        for entry in interest.entries.values():
+            if entry.hop.bit == origin or entry.closed & origin:
+                continue
+            targets |= entry.hop.bit
+            if interest.exposures and entry.ordered and entry.hop is not self._uplink:
+                exposed |= entry.hop.bit
+        route = interest.routes[origin] = Route(targets, exposed)
+        return route
+
+    def counts(self) -> dict[str, int]:
+        """How large the tables are."""
+        return {
+            "advertisements": len(self.local.filters)
+            + sum(len(a.filters) for a in self._advertised.values()),
+            "subscriptions": sum(len(entries) for entries in self._entries.values()),
+            "filters": len(self._interests),
+        }

@@ -1,0 +1,164 @@
+"""`pairwise`: two ordered subscriptions deliver what both deliver in the same order (uplink commit).
+
+Rules R1 to R4 and R8 of the protocol; R5 by `control`.
+
+Going down needs no coordination: a link carries one sequence. What comes from below and is also wanted
+further up waits for its place in the sequence that comes down: the uplink's acknowledgement marks it.
+
+Laws.
+
+1. What comes from the uplink leaves at once (R1).
+2. What comes from below and climbs is marked with `REQUEST` if somebody here waits for it: the exposed
+   targets, and the hop it came from if that asked in turn. These late targets get it in one step (R2, R3).
+3. Nothing passes an earlier pending item with a shared target (R3).
+4. Acknowledgements come in the order of the requests, so one needs no id, and several in a row are one note
+   with their count (R4). An entry whose targets have all gone keeps its place in that order.
+5. Without an uplink nothing waits (R8).
+
+All sets are bits: finding out who is late costs the same whatever the tables hold.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+from attrs import Factory, define, field
+
+from ordering.interface import Blocked, Emission, Event, ForeignNoteError, Hops, Note, Route
+
+REQUEST = 1
+"""The mark of a publication whose sender waits for an acknowledgement."""
+
+ACKNOWLEDGED = Note((1,))
+
+
+@define(eq=False)
+class _Pending:
+    """Something from below that waits. `requester` is among the targets and gets an acknowledgement."""
+
+    item: object
+    targets: Hops
+    requester: Hops = 0
+    awaits: bool = False
+    together: bool = False
+
+
+@define(eq=False)
+class Pairwise:
+    """What one broker has pending. `_blocked` is exactly the union of the targets of all of it."""
+
+    _uplink: Hops = 0
+    _pending: list[_Pending] = field(factory=list, init=False)
+    _awaiting: deque[_Pending] = Factory(deque)
+    _blocked: Hops = 0
+
+    @property
+    def waiting_count(self) -> int:
+        """How many items are pending."""
+        return len(self._pending)
+
+    def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
+        """Pass on what comes down; detect the conflicts of what comes from below (R1, R2)."""
+        targets, exposed = route
+        uplink = self._uplink
+        if origin and origin == uplink:
+            return (Emission(event, targets, 0),)
+        requester = origin if mark & REQUEST else 0
+        late = (exposed if event.ordered else 0) | requester
+        lower = targets & ~uplink
+        if not late and not lower & self._blocked:
+            return (Emission(event, targets, 0),)
+        emissions: list[Emission] = []
+        climbs = bool(targets & uplink)
+        if climbs:
+            emissions.append(Emission(event, uplink, REQUEST if late else 0))
+        if late:
+            self._add(_Pending(event, late, requester, awaits=climbs, together=True), emissions)
+        if lower & ~late:
+            self._add(_Pending(event, lower & ~late), emissions)
+        return emissions
+
+    def control(self, item: object, target: Hops) -> Sequence[Emission]:
+        """It goes behind what is pending for the same hop (R5)."""
+        emissions: list[Emission] = []
+        self._add(_Pending(item, target), emissions)
+        return emissions
+
+    def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
+        """So many of the oldest requests have been acknowledged (R4)."""
+        if origin != self._uplink:
+            raise ForeignNoteError("only the uplink acknowledges")
+        if len(content) != 1 or not 0 < content[0] <= len(self._awaiting):
+            raise ForeignNoteError(
+                f"{content} acknowledges what was not requested: {len(self._awaiting)} requests are open"
+            )
+        for _ in range(content[0]):
+            self._awaiting.popleft().awaits = False
+        return self._release()
+
+    def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
+        """Without an uplink this broker decides alone: nothing waits for an acknowledgement any more (R8)."""
+        self._uplink = uplink
+        while self._awaiting:
+            self._awaiting.popleft().awaits = False
+        return self._release()
+
+    def hop_lost(self, hop: Hops) -> Sequence[Emission]:
+        """Nobody waits for a hop that is gone; the requests it was part of keep their place (R4)."""
+        for pending in self._pending:
+            pending.targets &= ~hop
+            pending.requester &= ~hop
+        self._pending = [pending for pending in self._pending if pending.targets]
+        return self._release()
+
+    def combine(self, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Acknowledgements add up."""
+        return (earlier[0] + later[0],)
+
+    def blocked(self) -> Sequence[Blocked]:
+        """Everything pending, oldest first."""
+        return [
+            Blocked(
+                pending.item,
+                pending.targets,
+                "the uplink's acknowledgement" if pending.awaits else "an earlier item for the same hop",
+            )
+            for pending in self._pending
+        ]
+
+    def _add(self, pending: _Pending, emissions: list[Emission]) -> None:
+        if pending.awaits:
+            self._awaiting.append(pending)
+        elif self._emit_free(pending, self._blocked, emissions):
+            return
+        self._pending.append(pending)
+        self._blocked |= pending.targets
+
+    def _release(self) -> Sequence[Emission]:
+        """Emit what is free now, in order (R3). Stop where everything that is pending is blocked."""
+        emissions: list[Emission] = []
+        everything, blocked = self._blocked, 0
+        kept = []
+        scanned = 0
+        for pending in self._pending:
+            if blocked == everything:
+                break
+            scanned += 1
+            if pending.awaits or not self._emit_free(pending, blocked, emissions):
+                kept.append(pending)
+                blocked |= pending.targets
+        self._pending[:scanned] = kept
+        self._blocked = blocked
+        return emissions
+
+    @staticmethod
+    def _emit_free(pending: _Pending, blocked: Hops, emissions: list[Emission]) -> bool:
+        """Emit to the targets that nothing earlier blocks; say whether that were all of them (R3)."""
+        free = pending.targets & ~blocked
+        if pending.together and free != pending.targets:
+            return False
+        if free & ~pending.requester:
+            emissions.append(Emission(pending.item, free & ~pending.requester, 0))
+        if pending.requester:
+            emissions.append(Emission(ACKNOWLEDGED, pending.requester, 0))
+        pending.targets &= ~free
+        return not pending.targets
