@@ -1,0 +1,191 @@
+"""One measurement: servers and workers are started, watched for a while, and gone when it returns.
+
+Laws:
+
+1. Throughput is read from the board at two moments while everything runs; starting and stopping are not in
+   it.
+2. Latency is taken at a rate far below what is possible, so that it says how long an event is under way and
+   not how long it queues. Afterwards every subscriber must have been delivered everything.
+"""
+
+import json
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Final
+
+import attrs
+import trio
+
+from harness.benchmarks.board import Board, opened
+from harness.benchmarks.jobs import Job
+from harness.benchmarks.scenario import Scenario, Timing
+from harness.overlay import start_chain
+from harness.processes import ProcessError, Program, Server, start, start_server
+
+__all__ = ["Latency", "Target", "Throughput", "latency", "throughput"]
+
+READY_TIMEOUT_S: Final = 60.0
+"""Sixty clients connect and subscribe through five brokers in a second; a loaded machine is given more."""
+
+ARRIVAL_TIMEOUT_S: Final = 10.0
+"""Everything published is delivered within milliseconds of the last event, or was lost."""
+
+_POLL_S: Final = 0.01
+
+
+@attrs.frozen
+class Target:
+    """What is measured, and how its brokers are started."""
+
+    kind: str
+    """`concord` or `relay`."""
+    ordering: str = "fifo"
+
+
+@attrs.frozen
+class Throughput:
+    """What went through per second, summed over all publishers or all subscribers."""
+
+    events_per_s: float
+    deliveries_per_s: float
+
+
+@attrs.frozen
+class Latency:
+    """From just before `publish` to the subscriber's loop, over all deliveries."""
+
+    p50_ms: float
+    p99_ms: float
+
+
+@attrs.frozen(eq=False)
+class _Running:
+    board: Board
+    publishers: list[Program]
+    subscribers: list[Program]
+    servers: list[Server]
+
+    def check(self) -> None:
+        for program in [*self.publishers, *self.subscribers, *(server.program for server in self.servers)]:
+            program.check_alive()
+
+
+@contextmanager
+def _board_file(scenario: Scenario) -> Iterator[tuple[Path, Board]]:
+    with tempfile.TemporaryDirectory(prefix="concord-benchmark-") as folder:
+        path = Path(folder) / "board"
+        with opened(path, scenario.publishers, scenario.subscribers) as board:
+            yield path, board
+
+
+async def _start_servers(nursery: trio.Nursery, target: Target, length: int) -> list[Server]:
+    if target.kind == "concord":
+        return await start_chain(nursery, length, ("--ordering", target.ordering))
+    relays: list[Server] = []
+    for number in range(1, length + 1):
+        source = ("--from", relays[-1].address) if relays else ()
+        relays.append(await start_server(nursery, f"relay {number}", "harness.benchmarks.relay", source))
+    return relays
+
+
+def _shares(clients: int, processes: int) -> Iterator[range]:
+    """Divide places among processes as evenly as they go."""
+    for process in range(processes):
+        yield range(clients * process // processes, clients * (process + 1) // processes)
+
+
+async def _start_workers(nursery: trio.Nursery, job: Job, processes: int) -> list[Program]:
+    clients = job.publishers if job.role == "publish" else job.subscribers
+    workers = []
+    for share in _shares(clients, processes):
+        part = attrs.evolve(job, clients=len(share), first=share.start)
+        name = f"{job.role} worker of {job.target}"
+        workers.append(await start(nursery, name, "harness.benchmarks.workers", [part.text()]))
+    for worker in workers:
+        with trio.fail_after(READY_TIMEOUT_S):
+            answer = await worker.read_line()
+        if answer != "ready":
+            raise ProcessError(f"{worker.name} printed {answer!r} instead of ready")
+    return workers
+
+
+@asynccontextmanager
+async def _running(target: Target, scenario: Scenario, rate_per_s: float | None) -> AsyncIterator[_Running]:
+    """Everything started and connected, waiting for `go`; all of it ends with the block."""
+    with _board_file(scenario) as (path, board):
+        async with trio.open_nursery() as nursery:
+            servers = await _start_servers(nursery, target, scenario.brokers)
+            publishing = Job(
+                target=target.kind,
+                role="publish",
+                address=servers[0].address,
+                clients=0,
+                first=0,
+                publishers=scenario.publishers,
+                subscribers=scenario.subscribers,
+                board=str(path),
+                rate_per_s=None if rate_per_s is None else rate_per_s / scenario.publishers,
+            )
+            subscribing = attrs.evolve(publishing, role="subscribe", address=servers[-1].address)
+            # Publishers first: subscriptions travel towards advertisements that are already there.
+            publishers = await _start_workers(nursery, publishing, scenario.publisher_processes)
+            subscribers = await _start_workers(nursery, subscribing, scenario.subscriber_processes)
+            yield _Running(board, publishers, subscribers, servers)
+            nursery.cancel_scope.cancel()
+
+
+async def _go(programs: list[Program]) -> None:
+    for program in programs:
+        await program.write_line("go")
+
+
+async def throughput(target: Target, scenario: Scenario, timing: Timing) -> Throughput:
+    """Publish as fast as it goes, and count between two moments."""
+    async with _running(target, scenario, None) as running:
+        await _go(running.publishers)
+        await trio.sleep(timing.warm_up_s)
+        board = running.board
+        began, published, delivered = trio.current_time(), sum(board.published), sum(board.delivered)
+        await trio.sleep(timing.measure_s)
+        published, delivered = sum(board.published) - published, sum(board.delivered) - delivered
+        lasted_s = trio.current_time() - began
+        running.check()
+    return Throughput(published / lasted_s, delivered / lasted_s)
+
+
+async def _all_arrived(board: Board) -> None:
+    expected = sum(board.published)
+    with trio.move_on_after(ARRIVAL_TIMEOUT_S):
+        while min(board.delivered) < expected:  # noqa: ASYNC110 - other processes write the board, and set no event
+            await trio.sleep(_POLL_S)
+    if any(count != expected for count in board.delivered):
+        raise ProcessError(f"{expected} events were published, and delivered {sorted(board.delivered)} times")
+
+
+async def latency(target: Target, scenario: Scenario, timing: Timing) -> Latency:
+    """Publish at a steady light rate, and time every delivery after the warm-up."""
+    async with _running(target, scenario, timing.rate_per_s) as running:
+        await _go(running.publishers)
+        await trio.sleep(timing.warm_up_s)
+        await _go(running.subscribers)
+        await trio.sleep(timing.measure_s)
+        running.check()
+        for program in running.publishers:
+            await program.close_input()
+            await program.process.wait()
+        await _all_arrived(running.board)
+        ages_ns: list[int] = []
+        for program in running.subscribers:
+            await program.close_input()
+            ages_ns += json.loads(await program.read_line())
+    return _percentiles(ages_ns)
+
+
+def _percentiles(ages_ns: list[int]) -> Latency:
+    if not ages_ns:
+        raise ProcessError("nothing was delivered while latency was measured")
+    ages_ns.sort()
+    p50, p99 = (ages_ns[(len(ages_ns) - 1) * percent // 100] / 1e6 for percent in (50, 99))
+    return Latency(p50, p99)

@@ -1,0 +1,49 @@
+"""What is measured: how many brokers in a row, who publishes at one end, who subscribes at the other."""
+
+from typing import Final
+
+import attrs
+
+__all__ = ["QUICK", "SCENARIOS", "THOROUGH", "Scenario", "Timing"]
+
+
+@attrs.frozen
+class Scenario:
+    """A chain of brokers with publishers at its first broker and subscribers at its last.
+
+    Everything published matches every subscription, so each event is delivered `subscribers` times. Clients
+    of one kind share `publisher_processes` or `subscriber_processes` processes: on a machine with two cores
+    more processes only take turns, and what is measured is how a broker shares the machine with its
+    clients.
+    """
+
+    name: str
+    brokers: int
+    publishers: int
+    subscribers: int
+    publisher_processes: int = 1
+    subscriber_processes: int = 1
+
+
+SCENARIOS: Final = (
+    Scenario("1 broker, 1 x 1", 1, 1, 1),
+    Scenario("1 broker, 4 x 4", 1, 4, 4),
+    Scenario("1 broker, 10 x 50", 1, 10, 50),
+    Scenario("5 brokers, 1 x 1", 5, 1, 1),
+    Scenario("5 brokers, 4 x 4", 5, 4, 4),
+)
+
+
+@attrs.frozen
+class Timing:
+    """How long to look, and how often."""
+
+    repeat: int
+    warm_up_s: float
+    measure_s: float
+    rate_per_s: float = 500.0
+    """Events per second, over all publishers, while latency is measured: light load."""
+
+
+THOROUGH: Final = Timing(repeat=3, warm_up_s=1.0, measure_s=3.0)
+QUICK: Final = Timing(repeat=1, warm_up_s=0.5, measure_s=1.0)

@@ -1,0 +1,122 @@
+"""Processes that serve: started on a free port, known to be ready, and gone when the nursery is.
+
+Laws:
+
+1. A process belongs to a nursery. However that nursery ends (done, failed, Ctrl-C), the process is asked to
+   end, and killed if it does not.
+2. A server has printed `listening on HOST:PORT` before anyone is given its address.
+3. A process that ends too early is an error that shows the last lines it wrote on standard error.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from typing import IO, Final
+
+import attrs
+import trio
+
+__all__ = ["ProcessError", "Program", "Server", "start", "start_server"]
+
+START_TIMEOUT_S: Final = 20.0
+"""A broker starts in half a second; a loaded machine is given forty times that."""
+
+_LINE_MAX_BYTES: Final = 64 * 1024 * 1024
+"""Workers answer with one line each, the longest of which lists some hundred thousand latencies."""
+
+_TAIL_LINES: Final = 5
+_LISTENING: Final = "listening on "
+
+
+class ProcessError(Exception):
+    """A process did not do what it was started for."""
+
+
+@attrs.define(eq=False)
+class Program:
+    """A running process: lines go in, lines come out, complaints are kept."""
+
+    name: str
+    process: trio.Process
+    _complaints: IO[bytes] = attrs.field(repr=False)
+    _received: bytearray = attrs.field(factory=bytearray, repr=False)
+
+    async def read_line(self) -> str:
+        """The next line it prints; a `ProcessError` if it ends before."""
+        assert self.process.stdout is not None
+        while (end := self._received.find(b"\n")) < 0:
+            if len(self._received) > _LINE_MAX_BYTES:
+                raise ProcessError(f"{self.name} prints a line without an end")
+            chunk = await self.process.stdout.receive_some()
+            if not chunk:
+                raise ProcessError(f"{self.name} ended too early: {self.complaints() or 'it said nothing'}")
+            self._received += chunk
+        line = self._received[:end].decode()
+        del self._received[: end + 1]
+        return line
+
+    async def write_line(self, line: str) -> None:
+        """Tell it something."""
+        assert self.process.stdin is not None
+        try:
+            await self.process.stdin.send_all(line.encode() + b"\n")
+        except trio.BrokenResourceError as error:
+            raise ProcessError(f"{self.name} ended too early: {self.complaints()}") from error
+
+    async def close_input(self) -> None:
+        """Tell it that nothing more comes, which ends a worker."""
+        assert self.process.stdin is not None
+        await self.process.stdin.aclose()
+
+    def complaints(self) -> str:
+        """The last lines it wrote on standard error."""
+        self._complaints.seek(0)
+        lines = self._complaints.read().decode(errors="replace").splitlines()
+        return " / ".join(lines[-_TAIL_LINES:])
+
+    def check_alive(self) -> None:
+        """A `ProcessError` if it has ended."""
+        if self.process.poll() is not None:
+            raise ProcessError(f"{self.name} ended too early: {self.complaints()}")
+
+
+@attrs.frozen
+class Server:
+    """A program that listens."""
+
+    program: Program
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """As `--broker` and `connect` take it."""
+        return f"{self.host}:{self.port}"
+
+
+async def start(nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]) -> Program:
+    """Start `python -m module arguments` in the nursery, which ends it when it is cancelled."""
+    complaints = tempfile.TemporaryFile()  # noqa: SIM115 - the process writes to it for as long as it lives
+    run = partial(
+        trio.run_process,
+        [sys.executable, "-m", module, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=complaints,
+        check=False,
+    )
+    return Program(name, await nursery.start(run), complaints)
+
+
+async def start_server(nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]) -> Server:
+    """Start a program that listens, and wait until it does."""
+    program = await start(nursery, name, module, arguments)
+    with trio.move_on_after(START_TIMEOUT_S):
+        line = await program.read_line()
+        if not line.startswith(_LISTENING):
+            raise ProcessError(f"{name} printed {line!r} instead of {_LISTENING}HOST:PORT")
+        host, _, port = line.removeprefix(_LISTENING).rpartition(":")
+        return Server(program, host, int(port))
+    raise ProcessError(f"{name} does not listen after {START_TIMEOUT_S:.0f} s: {program.complaints()}")
