@@ -41,6 +41,7 @@ class Program:
     name: str
     process: trio.Process
     _complaints: IO[bytes] = attrs.field(repr=False)
+    _last_words: str = ""
     _received: bytearray = attrs.field(factory=bytearray, repr=False)
 
     async def read_line(self) -> str:
@@ -72,9 +73,16 @@ class Program:
 
     def complaints(self) -> str:
         """The last lines it wrote on standard error."""
+        if self._complaints.closed:
+            return self._last_words
         self._complaints.seek(0)
         lines = self._complaints.read().decode(errors="replace").splitlines()
         return " / ".join(lines[-_TAIL_LINES:])
+
+    def close_complaints(self) -> None:
+        """Keep the last lines it wrote, and let go of the file; called when it has ended."""
+        self._last_words = self.complaints()
+        self._complaints.close()
 
     def check_alive(self) -> None:
         """A `ProcessError` if it has ended."""
@@ -96,18 +104,31 @@ class Server:
         return f"{self.host}:{self.port}"
 
 
+async def _run(name: str, command: Sequence[str], task_status: trio.TaskStatus[Program]) -> None:
+    """Run a process until it ends or this is cancelled, in which case it is asked to end and then killed."""
+    with tempfile.TemporaryFile() as complaints:
+        run = partial(
+            trio.run_process,
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            check=False,
+        )
+        async with trio.open_nursery() as nursery:
+            program = Program(name, await nursery.start(run), complaints)
+            try:
+                task_status.started(program)
+                await program.process.wait()
+            finally:
+                program.close_complaints()
+
+
 async def start(nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]) -> Program:
     """Start `python -m module arguments` in the nursery, which ends it when it is cancelled."""
-    complaints = tempfile.TemporaryFile()  # noqa: SIM115 - the process writes to it for as long as it lives
-    run = partial(
-        trio.run_process,
-        [sys.executable, "-m", module, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=complaints,
-        check=False,
-    )
-    return Program(name, await nursery.start(run), complaints)
+    program = await nursery.start(_run, name, [sys.executable, "-m", module, *arguments])
+    assert isinstance(program, Program)
+    return program
 
 
 async def start_server(nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]) -> Server:

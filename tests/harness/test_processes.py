@@ -2,7 +2,6 @@ import re
 
 import pytest
 import trio
-from trio.testing import RaisesGroup
 
 from harness.processes import ProcessError, Server, start, start_server
 
@@ -18,7 +17,7 @@ async def test_a_server_is_ready_when_its_address_is_known() -> None:
 
 async def test_a_failure_beside_a_server_leaves_no_process_behind() -> None:
     servers: list[Server] = []
-    with RaisesGroup(ValueError):
+    with pytest.RaisesGroup(ValueError):
         async with trio.open_nursery() as nursery:
             servers.append(await start_server(nursery, "relay", "harness.benchmarks.relay", []))
             raise ValueError
@@ -26,14 +25,16 @@ async def test_a_failure_beside_a_server_leaves_no_process_behind() -> None:
 
 
 async def test_a_server_that_fails_to_start_shows_why() -> None:
-    with RaisesGroup(pytest.RaisesExc(ProcessError, match=re.escape("relay ended too early"))) as raised:
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(ProcessError, match=re.escape("relay ended too early"))
+    ) as raised:
         async with trio.open_nursery() as nursery:
             await start_server(nursery, "relay", "harness.benchmarks.relay", ["--nonsense"])
     assert "--nonsense" in str(raised.value.exceptions[0])
 
 
 async def test_something_else_than_an_address_is_an_error() -> None:
-    with RaisesGroup(pytest.RaisesExc(ProcessError, match="instead of listening on HOST:PORT")):
+    with pytest.RaisesGroup(pytest.RaisesExc(ProcessError, match="instead of listening on HOST:PORT")):
         async with trio.open_nursery() as nursery:
             await start_server(nursery, "version", "broker", ["--version"])
 
