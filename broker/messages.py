@@ -268,7 +268,7 @@ class OrderingMessage:
 class AttachRequest:
     """The top `asker` wants to become a child; climbs to the top of the tree it asks (R9).
 
-    `brokers` are the names of all brokers of the asker's tree: no name may be there twice.
+    `brokers` are the identities of all brokers of the asker's tree: no name may be there twice.
     """
 
     asker: str

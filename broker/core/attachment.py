@@ -9,7 +9,8 @@ Laws.
 2. A top that is asking itself lets a request with a larger name wait, and gives up its own for one with a
    smaller name. So in any ring of requests somebody gives way, and two tops never both go through.
 3. A broker that loses its uplink becomes the top and inherits the grants that went down through it.
-4. A request from the top's own tree is a cycle; a broker whose name is already in the tree is a duplicate.
+4. A request from the top's own tree is a cycle. Another broker of a name that is in the tree already is a
+   duplicate; the same broker named by both sides has just moved, and the news of it are on their way.
 
 So when a top attaches, no grant of its own is open, and whoever it granted before is in its tree already: a
 request of its own into that tree climbs back to itself and is refused.
@@ -39,10 +40,12 @@ class _Relayed:
 class Attachments:
     """What one broker knows of attachments under way.
 
-    `brokers` are the names of this broker and of all below it; `announced` is what our last request said.
+    An identity is a broker's name and incarnation. `brokers` are the identities of this broker and of all
+    below it; `announced` is what our last request said of them.
     """
 
     name: str
+    identity: str
     wish: Hop | None = None
     is_granted: bool = False
     _asked: bool = False
@@ -116,10 +119,9 @@ class Attachments:
         return self._decide(request, came_by)
 
     def _decide(self, request: AttachRequest, came_by: Hop) -> list[Send]:
-        if request.asker == self.name:
-            verdict = CYCLE if self._asked and request.number == self._number else DUPLICATE
-            return [(came_by, AttachAnswer(request.asker, request.number, verdict))]
-        if request.brokers & self.brokers:
+        if request.asker == self.name and self.identity in request.brokers:
+            return [(came_by, AttachAnswer(request.asker, request.number, CYCLE))]
+        if self._has_namesake(request.brokers):
             return [(came_by, AttachAnswer(request.asker, request.number, DUPLICATE))]
         sends: list[Send] = []
         if self._asked:
@@ -131,6 +133,10 @@ class Attachments:
             self._asked = self.is_granted = False
         self._grants[request.asker, request.number] = came_by
         return [*sends, (came_by, AttachAnswer(request.asker, request.number, GRANTED))]
+
+    def _has_namesake(self, others: frozenset[str]) -> bool:
+        ours = {name_of(identity): identity for identity in self.brokers}
+        return any(ours.get(name_of(other), other) != other for other in others)
 
     def done(self, message: AttachDone) -> list[Send]:
         """An attachment happened or was given up; the top that granted it must know (law 1)."""
@@ -168,3 +174,13 @@ class Attachments:
         relayed = [key for key, request in self._relayed.items() if request.came_by is link]
         queued = [(request.asker, request.number) for request, hop in self._queued if hop is link]
         return [*grants, *relayed, *queued]
+
+
+def identity_of(name: str, incarnation: str) -> str:
+    """What tells a broker from every other, earlier runs of it included."""
+    return f"{name}.{incarnation}"
+
+
+def name_of(identity: str) -> str:
+    """The name of the broker with this identity; incarnations have no dots."""
+    return identity.rpartition(".")[0]

@@ -12,7 +12,7 @@ A link is *open* once the peers have greeted each other, and *attached* once it 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from broker.core.attachment import GRANTED, Attachments, Send
+from broker.core.attachment import GRANTED, Attachments, Send, identity_of
 from broker.core.effects import Effects
 from broker.core.hops import Hop, HopTable
 from broker.core.routing import Routing
@@ -55,9 +55,9 @@ class BrokerCore:
         self._ordering = ordering()
         self._hops = HopTable()
         self._routing = Routing(self._send)
-        self._synchronisation = Synchronisation(f"{name}.{incarnation}", self._routing, self._send)
-        self._attachments = Attachments(name)
-        self._attachments.brokers = frozenset((name,))
+        self._identity = identity_of(name, incarnation)
+        self._synchronisation = Synchronisation(self._identity, self._routing, self._send)
+        self._attachments = Attachments(name, self._identity, brokers=frozenset((self._identity,)))
         self._subscriptions: dict[str, Hop] = {}
         self._joining: dict[Hop, RouteIds | None] = {}
         self._below: dict[Hop, frozenset[str]] = {}
@@ -314,7 +314,7 @@ class BrokerCore:
         self._tell_brokers(message.added, message.removed)
 
     def _tell_brokers(self, added: frozenset[str], removed: frozenset[str]) -> None:
-        below = frozenset((self.name,)).union(
+        below = frozenset((self._identity,)).union(
             *(self._below.get(link, ()) for link in self.neighbours.values())
         )
         self._attachments.brokers = below
