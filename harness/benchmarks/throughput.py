@@ -47,7 +47,7 @@ def run(target: Target, scenarios: Sequence[Scenario], timing: Timing) -> list[R
     return trio.run(_measure_all, target, scenarios, timing, strict_exception_groups=True)
 
 
-def describe(results: Sequence[Result], target: Target, timing: Timing) -> str:
+def _describe(results: Sequence[Result], target: Target, timing: Timing) -> str:
     """The table, under a line that says what it shows."""
     return (
         f"End to end with --ordering {target.ordering}, 100-byte payloads, everything matching; "
@@ -73,7 +73,7 @@ def command(*, repeat: int | None, quick: bool, only: str, ordering: str, json_:
     scenarios = [scenario for scenario in SCENARIOS if only in scenario.name]
     target = Target("concord", ordering)
     results = run(target, scenarios, timing)
-    click.echo(json.dumps(as_json(results), indent=2) if json_ else describe(results, target, timing))
+    click.echo(json.dumps(as_json(results), indent=2) if json_ else _describe(results, target, timing))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,10 @@
+"""`make bench`: every benchmark, one table each."""
+
+import click
+
+from harness.benchmarks import matching, throughput
+
+click.echo("Matching an event against many filters; times in microseconds.\n")
+click.echo(matching.table(matching.run()))
+click.echo()
+throughput.command()
