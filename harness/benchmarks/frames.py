@@ -8,6 +8,8 @@ import struct
 import time
 from typing import Final
 
+from broker.wire import encode_publication, publication_prefix
+
 __all__ = [
     "ADVERTISED",
     "EVENTS",
@@ -15,6 +17,7 @@ __all__ = [
     "SUBSCRIBED",
     "age_ns",
     "cut",
+    "frame",
     "stamped",
 ]
 
@@ -28,6 +31,7 @@ EVENTS: Final = tuple(
     for number in range(1000)
 )
 
+_PREFIX: Final = publication_prefix("publish-0@B1.k3f9/2")
 _STAMP: Final = struct.Struct(">Q")
 _LENGTH: Final = struct.Struct(">I")
 _PADDING: Final = bytes(PAYLOAD_BYTES - _STAMP.size)
@@ -36,6 +40,11 @@ _PADDING: Final = bytes(PAYLOAD_BYTES - _STAMP.size)
 def stamped() -> bytes:
     """A payload that says when it was made."""
     return _STAMP.pack(time.monotonic_ns()) + _PADDING
+
+
+def frame() -> bytes:
+    """A stamped event as it is on the wire, as a broker's client would write it."""
+    return encode_publication(_PREFIX, 1, time.time_ns(), EVENTS[0], stamped(), ordered=True)
 
 
 def age_ns(payload: bytes) -> int:

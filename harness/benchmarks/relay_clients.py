@@ -1,24 +1,14 @@
 """Publishers and subscribers of the raw relay: they count frames, and do nothing else with them."""
 
 import itertools
-import struct
-from typing import Final
 
 import trio
 
-from harness.benchmarks.frames import PAYLOAD_BYTES, age_ns, cut, stamped
+from harness.benchmarks.frames import PAYLOAD_BYTES, age_ns, cut, frame
 from harness.benchmarks.jobs import BATCH, Client
 from harness.benchmarks.relay import CHUNK_BYTES, PUBLISHER, SUBSCRIBER, connected
 
 __all__ = ["publish", "subscribe"]
-
-_HEAD: Final = bytes(84)
-
-
-def _frame() -> bytes:
-    """A frame as long as the broker's for the same event."""
-    body = _HEAD + stamped()
-    return struct.pack(">I", len(body)) + body
 
 
 async def publish(client: Client, task_status: trio.TaskStatus[None]) -> None:
@@ -34,7 +24,7 @@ async def publish(client: Client, task_status: trio.TaskStatus[None]) -> None:
 
 
 async def _flood(client: Client, stream: trio.SocketStream) -> None:
-    batch = _frame() * BATCH
+    batch = frame() * BATCH
     while not client.halt.is_set():
         await client.room()
         await stream.send_all(batch)
@@ -48,7 +38,7 @@ async def _paced(client: Client, stream: trio.SocketStream, rate_per_s: float) -
         if client.halt.is_set():
             return
         client.board.published[client.place] += 1
-        await stream.send_all(_frame())
+        await stream.send_all(frame())
 
 
 async def subscribe(client: Client, task_status: trio.TaskStatus[None]) -> None:
@@ -68,6 +58,6 @@ async def subscribe(client: Client, task_status: trio.TaskStatus[None]) -> None:
 
 def _note_ages(client: Client, received: bytes) -> None:
     """All frames have one length, and end with their payload."""
-    length = len(_frame())
+    length = len(frame())
     for end in range(length, len(received) + 1, length):
         client.latencies_ns.append(age_ns(received[end - PAYLOAD_BYTES : end]))
