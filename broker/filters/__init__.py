@@ -1,17 +1,22 @@
 """Filters: a language, a canonical form, and an algebra on it.
 
-This file is a placeholder until the algebra lands; the names are final.
+`language` parses a text (with `scanning` in front of it) into `conjunctions` of `constraints`; `Filter` is the result,
+with the algebra on it. Each type of constraint has a file of its own.
 """
 
-from attrs import frozen
+from broker.filters.conjunctions import Conjunction
+from broker.filters.errors import FilterError
+from broker.filters.filter import Filter
+from broker.filters.language import parse
+from broker.filters.limits import CONJUNCTIONS_LIMIT, LEVELS_LIMIT, NAME_LIMIT_BYTES, SIZE_LIMIT_BYTES
 
-from broker.filters.constraints import Constraint
-
-Conjunction = tuple[tuple[str, Constraint], ...]
-
-
-@frozen
-class Filter:
-    """A disjunction of conjunctions in canonical form."""
-
-    conjunctions: tuple[Conjunction, ...]
+__all__ = [
+    "CONJUNCTIONS_LIMIT",
+    "LEVELS_LIMIT",
+    "NAME_LIMIT_BYTES",
+    "SIZE_LIMIT_BYTES",
+    "Conjunction",
+    "Filter",
+    "FilterError",
+    "parse",
+]

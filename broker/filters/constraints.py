@@ -6,73 +6,57 @@ Laws:
   of another type never satisfies it.
 * A conjunction holds one constraint per attribute: several predicates on it are intersected into one.
 * Every constraint is satisfiable and in canonical form; what cannot be satisfied never becomes one.
+
+Each type stands in a file of its own with its operations beside it: `accepts`, `reader`, `intersect`, `covers`,
+`overlaps`, `complement` (within the type), `printed` and `rank`; and one `unite` for each type of value. Adding one
+is adding a file, and its name here. The functions below say what holds across types.
 """
 
-from attrs import field, frozen
-
-Number = int | float
-Value = str | bool | int | float
-
-
-@frozen
-class AnyValue:
-    """The attribute exists, whatever its value: `exists(x)`."""
-
-
-@frozen
-class NumberSet:
-    """The attribute is one of these numbers: `x == 1`, `x in (1, 2)`."""
-
-    values: frozenset[Number]
-
-
-@frozen
-class NumberRange:
-    """The attribute is a number between the bounds and none of the excluded ones.
-
-    A bound of None is open to that side. `x != 5` is the unbounded range that excludes 5.
-    """
-
-    low: Number | None = None
-    low_closed: bool = False
-    high: Number | None = None
-    high_closed: bool = False
-    excluded: frozenset[Number] = frozenset()
-
-
-@frozen
-class TextSet:
-    """The attribute is one of these texts."""
-
-    values: frozenset[str]
-
-
-@frozen
-class TextPattern:
-    """The attribute is a text between the bounds that satisfies every listed pattern.
-
-    Bounds compare by code point. A prefix that follows from a longer one is not listed, likewise for
-    suffixes and substrings.
-    """
-
-    low: str | None = None
-    low_closed: bool = False
-    high: str | None = None
-    high_closed: bool = False
-    prefix: str = ""
-    suffix: str = ""
-    contains: frozenset[str] = frozenset()
-    excluded: frozenset[str] = frozenset()
-    not_prefixes: frozenset[str] = frozenset()
-    not_suffixes: frozenset[str] = frozenset()
-    not_contains: frozenset[str] = frozenset()
-
-
-@frozen
-class Truths:
-    """The attribute is one of these truth values."""
-
-    values: frozenset[bool] = field()
-
+from broker.filters import numbers, text_unions, truths
+from broker.filters.anything import AnyValue
+from broker.filters.numbers import NumberRange, NumberSet
+from broker.filters.texts import TextPattern, TextSet
+from broker.filters.truths import Truths
+from broker.filters.values import Number, Value
 
 Constraint = AnyValue | NumberSet | NumberRange | TextSet | TextPattern | Truths
+
+__all__ = [
+    "AnyValue",
+    "Constraint",
+    "Number",
+    "NumberRange",
+    "NumberSet",
+    "TextPattern",
+    "TextSet",
+    "Truths",
+    "Value",
+    "covers",
+    "intersect",
+    "overlaps",
+    "unite",
+]
+
+
+def covers(one: Constraint, other: Constraint) -> bool:
+    """Tell whether everything that satisfies the other satisfies the first."""
+    return one.covers(other)
+
+
+def overlaps(one: Constraint, other: Constraint) -> bool:
+    """Tell whether some value satisfies both."""
+    return isinstance(other, AnyValue) or one.overlaps(other)
+
+
+def intersect(one: Constraint, other: Constraint) -> Constraint | None:
+    """Return what satisfies both, or None."""
+    if isinstance(one, AnyValue):
+        return other
+    return one if isinstance(other, AnyValue) else one.intersect(other)
+
+
+def unite(constraints: list[Constraint]) -> list[Constraint]:
+    """Return the union of constraints on one attribute, merged within each type."""
+    if any(isinstance(constraint, AnyValue) for constraint in constraints):
+        return [AnyValue()]
+    return [*numbers.unite(constraints), *text_unions.unite(constraints), *truths.unite(constraints)]

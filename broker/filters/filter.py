@@ -1,0 +1,115 @@
+"""The value every part of the product passes around: a filter in canonical form, and its algebra.
+
+Laws:
+
+* Equality is equality of form. Equal forms mean the same; where it is cheap to see, equal meanings have equal forms.
+* `parse(str(filter)) == filter`.
+* `covers` may be false and `overlaps` true in doubt, never the other way round.
+"""
+
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+
+from attrs import field, frozen
+
+from broker.filters.conjunctions import (
+    Conjunction,
+    canonical,
+    conjunctions_overlap,
+    union_covers,
+)
+from broker.filters.errors import CONJUNCTIONS, SIZE, FilterError
+from broker.filters.limits import CONJUNCTIONS_LIMIT, SIZE_LIMIT_BYTES
+from broker.filters.matching import explained, matcher
+from broker.filters.printing import printed
+from broker.filters.values import Attributes, Matcher
+
+COMPILED_LIMIT = 1024
+"""Matchers kept for filters equal to earlier ones: more than the advertisements of one broker's clients, a few MB."""
+
+
+@frozen(cache_hash=True)
+class Filter:
+    """A disjunction of conjunctions in canonical form.
+
+    No conjunctions match nothing, an empty conjunction matches everything. Filters are made by `parse` and
+    `merge`. `source` is the text to print where the canonical form, written out, would exceed what can be parsed.
+    """
+
+    conjunctions: tuple[Conjunction, ...]
+    source: str | None = field(default=None, eq=False, repr=False)
+
+    def __str__(self) -> str:
+        """Return the filter in its language."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        return printed(self.conjunctions) if self.source is None else self.source
+
+    @cached_property
+    def _matcher(self) -> Matcher:
+        return _compiled(self.conjunctions)
+
+    def match(self, attributes: Attributes) -> bool:
+        """Tell whether an event with these attributes is wanted."""
+        return self._matcher(attributes)
+
+    def compiled(self) -> Callable[[Attributes], bool]:
+        """Return `match` as one closure, for those who test many events."""
+        return self._matcher
+
+    def covers(self, other: "Filter") -> bool:
+        """Tell whether this filter matches every event that the other matches; false in doubt."""
+        return all(union_covers(self.conjunctions, each) for each in other.conjunctions)
+
+    def overlaps(self, other: "Filter") -> bool:
+        """Tell whether some event matches both filters; true in doubt."""
+        for mine in self.conjunctions:
+            box = dict(mine)
+            for each in other.conjunctions:
+                if conjunctions_overlap(box, each):
+                    return True
+        return False
+
+    def merge(self, other: "Filter") -> "Filter":
+        """Return the filter that matches what either matches; raise `FilterError` if it exceeds a limit."""
+        union = canonical((*self.conjunctions, *other.conjunctions))
+        if len(union) > CONJUNCTIONS_LIMIT:
+            raise FilterError(
+                CONJUNCTIONS,
+                1,
+                f"the union of two filters has {len(union)} conjunctions, {CONJUNCTIONS_LIMIT} are allowed;"
+                " keep them apart",
+            )
+        return with_printable_text(union, f"({self}) or ({other})")
+
+    def failing(self, attributes: Attributes) -> str:
+        """Name the constraints that keep the event from matching; empty if it matches."""
+        return "" if self.match(attributes) else explained(self.conjunctions, attributes)
+
+
+def with_printable_text(conjunctions: tuple[Conjunction, ...], source: str) -> Filter:
+    """Make a filter that prints as its canonical form, or as its source where only that is within the limits."""
+    if len(conjunctions) * len(source) <= SAFE_PRODUCT or _size(printed(conjunctions)) <= SIZE_LIMIT_BYTES:
+        return Filter(conjunctions)
+    if _size(source) <= SIZE_LIMIT_BYTES:
+        return Filter(conjunctions, source)
+    raise FilterError(
+        SIZE,
+        SIZE_LIMIT_BYTES + 1,
+        f"the union of two filters takes more than {SIZE_LIMIT_BYTES} bytes of text; keep them apart",
+    )
+
+
+SAFE_PRODUCT = SIZE_LIMIT_BYTES // 8
+"""No conjunction is written more than 8 times longer than the text it came from, so below this nothing need be measured."""
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
+
+@lru_cache(maxsize=COMPILED_LIMIT)
+def _compiled(conjunctions: tuple[Conjunction, ...]) -> Matcher:
+    return matcher(conjunctions)

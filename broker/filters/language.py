@@ -1,0 +1,142 @@
+"""The filter language: a Python expression, parsed and never evaluated, becomes a canonical disjunction.
+
+Theory of operation: `scanning` rejects what must not reach Python's parser. The syntax tree is then walked once;
+negation is carried down to the predicates on the way, so that a missing attribute makes a predicate false whether
+negated or not. Each node yields its disjunction of boxes; `or` appends them, `and` multiplies them.
+
+Law: no intermediate result exceeds the limit on conjunctions by more than a constant factor, so hostile text costs
+time in proportion to the limits and never memory without bound.
+"""
+
+import ast
+import warnings
+from collections.abc import Sequence
+from itertools import pairwise
+
+from broker.filters.conjunctions import Box, canonical, conjunction, intersection, merged
+from broker.filters.errors import CONJUNCTIONS, LEVELS, PREDICATE, SYNTAX, FilterError
+from broker.filters.filter import Filter, with_printable_text
+from broker.filters.limits import CONJUNCTIONS_LIMIT, LEVELS_LIMIT
+from broker.filters.literals import NodeError, attribute_name
+from broker.filters.predicates import Predicate, call, comparison
+from broker.filters.scanning import scanned
+
+MERGING_POINT = 4 * CONJUNCTIONS_LIMIT
+"""While boxes are multiplied, so many may gather before they are merged to see whether they exceed the limit."""
+
+
+def parse(text: str) -> Filter:
+    """Return the filter that the text describes; raise `FilterError`, with the column, if it describes none."""
+    line = scanned(text)
+    indent = len(line) - len(line.lstrip(" "))
+    line = line[indent:]
+    try:
+        boxes = _expanded(_tree(line, indent), 0, negated=False)
+    except NodeError as error:
+        column = indent + _column(line, error.node)
+        raise FilterError(error.code, column, error.reason) from None
+    return with_printable_text(canonical(map(conjunction, boxes)), text)
+
+
+def _column(line: str, node: ast.expr) -> int:
+    """Return the column of a node, whose own offset counts bytes from 0."""
+    return len(line.encode()[: node.col_offset].decode()) + 1
+
+
+def _tree(line: str, indent: int) -> ast.expr:
+    try:
+        with warnings.catch_warnings():
+            # Python warns of odd escapes and the like; they have a meaning, and that is taken.
+            warnings.simplefilter("ignore")
+            return ast.parse(line, mode="eval").body
+    except SyntaxError as error:
+        column = indent + max(1, error.offset or 1)
+        raise FilterError(SYNTAX, column, f"this is no expression: {error.msg}") from None
+    except (RecursionError, MemoryError, SystemError):
+        raise FilterError(LEVELS, 1, f"nested far beyond {LEVELS_LIMIT} levels; write the filter flatter") from None
+
+
+def _expanded(node: ast.expr, level: int, *, negated: bool) -> list[Box]:
+    """Return the disjunction that a node, or its negation, stands for."""
+    match node:
+        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            if level == LEVELS_LIMIT:
+                raise NodeError(
+                    LEVELS, node, f"more than {LEVELS_LIMIT} levels of and, or, not; write the filter flatter"
+                )
+            if isinstance(node, ast.UnaryOp):
+                return _expanded(node.operand, level + 1, negated=not negated)
+            parts = [_expanded(value, level + 1, negated=negated) for value in node.values]
+            return _combined(node, parts, conjoined=isinstance(node.op, ast.And) != negated)
+        case ast.Compare():
+            operands = pairwise([node.left, *node.comparators])
+            links = [
+                _boxes(comparison(left, sign, right, negated=negated))
+                for (left, right), sign in zip(operands, node.ops, strict=True)
+            ]
+            return _combined(node, links, conjoined=not negated)
+        case ast.Call():
+            return _boxes(call(node, negated=negated))
+        case ast.Constant(value=True | False as truth):
+            return [{}] if truth != negated else []
+        case _:
+            raise NodeError(PREDICATE, node, _no_condition(node))
+
+
+def _no_condition(node: ast.expr) -> str:
+    name = attribute_name(node)
+    if name is not None:
+        return f"an attribute alone is no condition; write {name} == True or exists({name})"
+    if isinstance(node, ast.Constant):
+        return "a constant alone is no condition; compare an attribute with it"
+    return "this is no condition; write comparisons, in, startswith, endswith, exists, joined with and, or, not"
+
+
+def _boxes(predicate: Predicate) -> list[Box]:
+    return [{predicate.name: constraint} for constraint in predicate.alternatives]
+
+
+def _combined(node: ast.expr, parts: Sequence[list[Box]], *, conjoined: bool) -> list[Box]:
+    return _product(node, parts) if conjoined else _sum(node, parts)
+
+
+def _sum(node: ast.expr, parts: Sequence[list[Box]]) -> list[Box]:
+    boxes = [box for part in parts for box in part]
+    return boxes if len(boxes) <= CONJUNCTIONS_LIMIT else _within_limit(node, boxes)
+
+
+def _product(node: ast.expr, parts: Sequence[list[Box]]) -> list[Box]:
+    """Multiply the parts; single boxes first, so that contradictions end early."""
+    product: list[Box] = [{}]
+    for part in sorted(parts, key=lambda part: len(part) > 1):
+        factor = part if len(part) <= 1 else _merged(part)
+        product = _multiplied(node, product, factor)
+    return product
+
+
+def _multiplied(node: ast.expr, boxes: list[Box], factor: list[Box]) -> list[Box]:
+    product: list[Box] = []
+    for box in boxes:
+        for other in factor:
+            both = intersection(box, other.items())
+            if both is not None:
+                product.append(both)
+        if len(product) > MERGING_POINT:
+            product = _within_limit(node, product)
+    return product if len(product) <= CONJUNCTIONS_LIMIT else _within_limit(node, product)
+
+
+def _merged(boxes: list[Box]) -> list[Box]:
+    return [dict(each) for each in merged(list(dict.fromkeys(map(conjunction, boxes))))]
+
+
+def _within_limit(node: ast.expr, boxes: list[Box]) -> list[Box]:
+    fewer = _merged(boxes)
+    if len(fewer) > CONJUNCTIONS_LIMIT:
+        raise NodeError(
+            CONJUNCTIONS,
+            node,
+            f"written out this has more than {CONJUNCTIONS_LIMIT} alternatives;"
+            " use fewer 'or' inside 'and', or subscribe in several parts",
+        )
+    return fewer

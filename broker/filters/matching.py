@@ -1,0 +1,90 @@
+"""Filters as closures, and why an event did not match.
+
+Theory of operation: each constraint makes a closure that reads its attribute and tests it in one call; a conjunction
+calls them in turn, the ones that fail most events first. Nothing is generated as source, so nothing a user writes is
+ever evaluated.
+"""
+
+from collections.abc import Sequence
+
+from broker.filters.conjunctions import Conjunction
+from broker.filters.constraints import Constraint, NumberSet, TextPattern, TextSet
+from broker.filters.values import Attributes, Matcher
+
+ALTERNATIVES_SHOWN = 4
+"""An explanation is for people to read; of more alternatives it says how many."""
+
+VALUE_LENGTH_SHOWN = 60
+"""Likewise: a long text is cut."""
+
+
+def matcher(conjunctions: Sequence[Conjunction]) -> Matcher:
+    """Return a closure that tests an event's attributes."""
+    tests = [_conjunction_matcher(each) for each in conjunctions]
+    if not tests:
+        return lambda _attributes: False
+    if len(tests) == 1:
+        return tests[0]
+
+    def any_of(attributes: Attributes) -> bool:
+        for test in tests:  # noqa: SIM110 - a generator costs more than the loop
+            if test(attributes):
+                return True
+        return False
+
+    return any_of
+
+
+def _conjunction_matcher(conjunction: Conjunction) -> Matcher:
+    ordered = sorted(conjunction, key=_selectivity)
+    tests = [constraint.reader(name) for name, constraint in ordered]
+    if not tests:
+        return lambda _attributes: True
+    if len(tests) == 1:
+        return tests[0]
+    first, second = tests[:2]
+    if len(tests) == 2:  # noqa: PLR2004 - the commonest conjunction has two attributes
+        return lambda attributes: first(attributes) and second(attributes)
+    rest = tests[2:]
+
+    def all_of(attributes: Attributes) -> bool:
+        if not (first(attributes) and second(attributes)):
+            return False
+        for test in rest:  # noqa: SIM110 - a generator costs more than the loop
+            if not test(attributes):
+                return False
+        return True
+
+    return all_of
+
+
+def _selectivity(item: tuple[str, Constraint]) -> int:
+    """Put equality first and patterns last; the sort is stable, so the rest keeps its order."""
+    _, constraint = item
+    if isinstance(constraint, TextSet | NumberSet):
+        return 0
+    return 2 if isinstance(constraint, TextPattern) else 1
+
+
+def explained(conjunctions: Sequence[Conjunction], attributes: Attributes) -> str:
+    """Name what fails in each conjunction."""
+    if not conjunctions:
+        return "False (nothing matches this filter)"
+    shown = [_failing(each, attributes) for each in conjunctions[:ALTERNATIVES_SHOWN]]
+    more = len(conjunctions) - len(shown)
+    return " or ".join(shown) + (f" or {more} more alternatives" if more else "")
+
+
+def _failing(conjunction: Conjunction, attributes: Attributes) -> str:
+    return " and ".join(
+        f"{constraint.printed(name)} ({name} is {_shown(attributes.get(name))})"
+        for name, constraint in conjunction
+        if not constraint.accepts(attributes.get(name))
+    )
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "missing"
+    text = repr(value)
+    return text if len(text) <= VALUE_LENGTH_SHOWN else text[: VALUE_LENGTH_SHOWN - 3] + "..."

@@ -1,0 +1,359 @@
+"""Constraints on texts: sets of texts, and patterns of bounds, prefix, suffix and substrings.
+
+Theory of operation: texts are ordered by code point, and in that order a prefix is an interval too (see
+`broker.filters.intervals`). Bounds, prefixes, and texts and prefixes left out are therefore one interval with
+holes, on which every operation is exact. Suffixes and substrings are only compared with each other; where that
+cannot decide, a pattern counts as satisfiable, which is the safe side (`covers` false, `overlaps` true).
+
+Laws:
+
+* A pattern's prefix is the longest that its bounds imply, its bounds are only those that the prefix does not
+  imply, no hole touches a bound, and nothing is listed that follows from the rest (`text_pattern`).
+* Few texts are a set, never a pattern.
+"""
+
+from collections.abc import Iterable
+
+from attrs import evolve, frozen
+
+from broker.filters.intervals import (
+    Interval,
+    after_prefix,
+    bounds_of,
+    earlier,
+    interval_of,
+    members,
+    point,
+    trimmed,
+)
+from broker.filters.values import Attributes, Matcher, listed
+
+
+@frozen
+class TextSet:
+    """The attribute is one of these texts."""
+
+    values: frozenset[str]
+
+    def accepts(self, value: object) -> bool:
+        """Tell whether the value satisfies the constraint."""
+        return isinstance(value, str) and value in self.values
+
+    def reader(self, name: str) -> Matcher:
+        """Make the test of that attribute as fast as can be."""
+        values = self.values
+        if len(values) == 1:
+            (text,) = values
+            return lambda attributes: attributes.get(name) == text
+
+        def one_of(attributes: Attributes) -> bool:
+            value = attributes.get(name)
+            return isinstance(value, str) and value in values
+
+        return one_of
+
+    def intersect(self, other: object) -> "TextSet | None":
+        """Return what satisfies both, or None."""
+        if isinstance(other, TextSet | TextPattern):
+            return text_set(filter(other.accepts, self.values))
+        return None
+
+    def covers(self, other: object) -> bool:
+        """Tell whether everything that satisfies the other satisfies this; exact."""
+        return isinstance(other, TextSet) and other.values <= self.values
+
+    def overlaps(self, other: object) -> bool:
+        """Tell whether some value satisfies both; exact."""
+        if isinstance(other, TextSet):
+            return not self.values.isdisjoint(other.values)
+        return isinstance(other, TextPattern) and any(map(other.accepts, self.values))
+
+    def complement(self) -> "tuple[TextConstraint, ...]":
+        """Return the texts that do not satisfy it."""
+        return _present(text_pattern(TextPattern(excluded=self.values)))
+
+    def printed(self, name: str) -> str:
+        """Write the constraint in the filter language."""
+        return _printed_set(name, self.values, "==", "in")
+
+    def rank(self) -> tuple[int, float]:
+        """Return where the constraint stands among those on the same attribute."""
+        return (3, 0.0)
+
+
+@frozen
+class TextPattern:
+    """The attribute is a text between the bounds that satisfies every listed pattern.
+
+    Bounds compare by code point. A prefix that follows from a longer one is not listed, likewise for
+    suffixes and substrings.
+    """
+
+    low: str | None = None
+    low_closed: bool = False
+    high: str | None = None
+    high_closed: bool = False
+    prefix: str = ""
+    suffix: str = ""
+    contains: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
+    not_prefixes: frozenset[str] = frozenset()
+    not_suffixes: frozenset[str] = frozenset()
+    not_contains: frozenset[str] = frozenset()
+
+    def accepts(self, value: object) -> bool:
+        """Tell whether the value satisfies the constraint."""
+        if not isinstance(value, str) or value in self.excluded:
+            return False
+        start, end = self.interval()
+        if value < start or (end is not None and value >= end):
+            return False
+        return self.accepts_ends(value) and not value.startswith(tuple(self.not_prefixes))
+
+    def accepts_ends(self, value: str) -> bool:
+        """Tell whether the text satisfies what is demanded of its suffix and substrings."""
+        return (
+            value.endswith(self.suffix)
+            and all(part in value for part in self.contains)
+            and not value.endswith(tuple(self.not_suffixes))
+            and not any(part in value for part in self.not_contains)
+        )
+
+    def interval(self) -> Interval:
+        """Return the interval the bounds and the prefix stand for, holes not counted."""
+        return interval_of(self.prefix, self.low, self.low_closed, self.high, self.high_closed)
+
+    def is_bare_prefix(self) -> bool:
+        """Tell whether nothing but a prefix is demanded."""
+        return self == TextPattern(prefix=self.prefix)
+
+    def reader(self, name: str) -> Matcher:
+        """Make the test of that attribute as fast as can be."""
+        if self.is_bare_prefix():
+            return _starts_with(name, self.prefix)
+        if self == TextPattern(suffix=self.suffix):
+            return _ends_with(name, self.suffix)
+        if len(self.contains) == 1 and self == TextPattern(contains=self.contains):
+            return _contains(name, next(iter(self.contains)))
+        accepts = self.accepts
+        return lambda attributes: accepts(attributes.get(name))
+
+    def intersect(self, other: object) -> "TextConstraint | None":
+        """Return what satisfies both, or None."""
+        if isinstance(other, TextSet):
+            return other.intersect(self)
+        return _both(self, other) if isinstance(other, TextPattern) else None
+
+    def covers(self, other: object) -> bool:
+        """Tell whether everything that satisfies the other satisfies this; exact without suffix and substring."""
+        if isinstance(other, TextSet):
+            return all(map(self.accepts, other.values))
+        if not isinstance(other, TextPattern):
+            return False
+        if self.is_bare_prefix():
+            return other.prefix.startswith(self.prefix)
+        return all(other.intersect(part) is None for part in self.complement())
+
+    def overlaps(self, other: object) -> bool:
+        """Tell whether some value satisfies both; exact without suffix and substring."""
+        return self.intersect(other) is not None
+
+    def complement(self) -> "tuple[TextConstraint, ...]":
+        """Return the texts that do not satisfy it."""
+        return _complement(self)
+
+    def printed(self, name: str) -> str:
+        """Write the constraint in the filter language."""
+        parts = [*_printed_bounds(self, name), *_printed_patterns(self, name)]
+        if self.excluded:
+            parts.append(_printed_set(name, self.excluded, "!=", "not in"))
+        return " and ".join(parts) or f"{name} >= ''"
+
+    def rank(self) -> tuple[int, float]:
+        """Return where the constraint stands among those on the same attribute."""
+        return (4, 0.0)
+
+
+TextConstraint = TextSet | TextPattern
+
+
+def text_set(texts: Iterable[str]) -> TextSet | None:
+    """Return the set of those texts, or None if there are none."""
+    values = frozenset(texts)
+    return TextSet(values) if values else None
+
+
+def text_pattern(raw: TextPattern) -> TextConstraint | None:
+    """Bring a pattern into canonical form, or return None where it is seen that nothing satisfies it."""
+    return shaped(raw.interval(), raw)
+
+
+def shaped(interval: Interval, raw: TextPattern) -> TextConstraint | None:
+    """Return the texts of the interval that satisfy everything else of the pattern; its own bounds are ignored."""
+    holes = [(prefix, after_prefix(prefix)) for prefix in raw.not_prefixes]
+    rest = trimmed(interval, holes + [point(text) for text in raw.excluded])
+    if rest is None:
+        return None
+    prefix, low, low_closed, high, high_closed = bounds_of(rest)
+    pattern = evolve(
+        raw, prefix=prefix, low=low, low_closed=low_closed, high=high, high_closed=high_closed
+    )
+    few = members(rest)
+    if few is not None:
+        return text_set(filter(pattern.accepts, few))
+    return None if _contradicts_itself(pattern) else _without_the_implied(pattern)
+
+
+def _contradicts_itself(pattern: TextPattern) -> bool:
+    required = (pattern.prefix, pattern.suffix, *pattern.contains)
+    return pattern.suffix.endswith(tuple(pattern.not_suffixes)) or any(
+        part in text for part in pattern.not_contains for text in required
+    )
+
+
+def _without_the_implied(pattern: TextPattern) -> TextPattern:
+    """Leave out whatever follows from the rest."""
+    not_contains = frozenset(
+        part for part in pattern.not_contains if not _has_other_within(part, pattern.not_contains)
+    )
+    suffix = pattern.suffix
+    not_suffixes = frozenset(
+        ending
+        for ending in pattern.not_suffixes
+        if ending.endswith(suffix)
+        and not any(ending != other and ending.endswith(other) for other in pattern.not_suffixes)
+        and not any(part in ending for part in not_contains)
+    )
+    present = (pattern.prefix, suffix)
+    contains = frozenset(
+        part
+        for part in pattern.contains
+        if not any(part in text for text in present)
+        and not any(part != other and part in other for other in pattern.contains)
+    )
+    slim = evolve(pattern, contains=contains, not_suffixes=not_suffixes, not_contains=not_contains)
+    return _with_holes_inside(slim)
+
+
+def _with_holes_inside(pattern: TextPattern) -> TextPattern:
+    """Leave out the holes that cut out nothing; none straddles an end any more."""
+    solid = evolve(pattern, excluded=frozenset(), not_prefixes=frozenset())
+    start, end = solid.interval()
+    not_prefixes = frozenset(
+        prefix
+        for prefix in pattern.not_prefixes
+        if start < prefix
+        and (end is None or prefix < end)
+        and not any(prefix != other and prefix.startswith(other) for other in pattern.not_prefixes)
+        and not any(part in prefix for part in pattern.not_contains)
+    )
+    solid = evolve(solid, not_prefixes=not_prefixes)
+    return evolve(solid, excluded=frozenset(filter(solid.accepts, pattern.excluded)))
+
+
+def _has_other_within(part: str, parts: frozenset[str]) -> bool:
+    return any(part != other and other in part for other in parts)
+
+
+def _both(one: TextPattern, other: TextPattern) -> TextConstraint | None:
+    shorter, longer = sorted((one.suffix, other.suffix), key=len)
+    if not longer.endswith(shorter):
+        return None
+    (one_start, one_end), (other_start, other_end) = one.interval(), other.interval()
+    interval = max(one_start, other_start), earlier(one_end, other_end)
+    return shaped(
+        interval,
+        TextPattern(
+            suffix=longer,
+            contains=one.contains | other.contains,
+            excluded=one.excluded | other.excluded,
+            not_prefixes=one.not_prefixes | other.not_prefixes,
+            not_suffixes=one.not_suffixes | other.not_suffixes,
+            not_contains=one.not_contains | other.not_contains,
+        ),
+    )
+
+
+def _present(*parts: TextConstraint | None) -> tuple[TextConstraint, ...]:
+    return tuple(part for part in parts if part is not None)
+
+
+def _complement(pattern: TextPattern) -> tuple[TextConstraint, ...]:
+    """Negate each demand in turn; together they are every text that fails one of them."""
+    raw: list[TextPattern] = []
+    if pattern.low is not None:
+        raw.append(TextPattern(high=pattern.low, high_closed=not pattern.low_closed))
+    if pattern.high is not None:
+        raw.append(TextPattern(low=pattern.high, low_closed=not pattern.high_closed))
+    if pattern.prefix:
+        raw.append(TextPattern(not_prefixes=frozenset((pattern.prefix,))))
+    if pattern.suffix:
+        raw.append(TextPattern(not_suffixes=frozenset((pattern.suffix,))))
+    raw.extend(TextPattern(not_contains=frozenset((part,))) for part in sorted(pattern.contains))
+    raw.extend(TextPattern(prefix=part) for part in sorted(pattern.not_prefixes))
+    raw.extend(TextPattern(suffix=part) for part in sorted(pattern.not_suffixes))
+    raw.extend(TextPattern(contains=frozenset((part,))) for part in sorted(pattern.not_contains))
+    left_out = (TextSet(pattern.excluded),) if pattern.excluded else ()
+    return _present(*map(text_pattern, raw), *left_out)
+
+
+def _starts_with(name: str, prefix: str) -> Matcher:
+    def test(attributes: Attributes) -> bool:
+        value = attributes.get(name)
+        return isinstance(value, str) and value.startswith(prefix)
+
+    return test
+
+
+def _ends_with(name: str, suffix: str) -> Matcher:
+    def test(attributes: Attributes) -> bool:
+        value = attributes.get(name)
+        return isinstance(value, str) and value.endswith(suffix)
+
+    return test
+
+
+def _contains(name: str, part: str) -> Matcher:
+    def test(attributes: Attributes) -> bool:
+        value = attributes.get(name)
+        return isinstance(value, str) and part in value
+
+    return test
+
+
+def _printed_bounds(pattern: TextPattern, name: str) -> list[str]:
+    low, high = pattern.low, pattern.high
+    left, right = "<=" if pattern.low_closed else "<", "<=" if pattern.high_closed else "<"
+    parts: list[str] = []
+    if low is not None and high is not None:
+        parts.append(f"{low!r} {left} {name} {right} {high!r}")
+    elif low is not None:
+        parts.append(f"{name} {'>=' if pattern.low_closed else '>'} {low!r}")
+    elif high is not None:
+        parts.append(f"{name} {right} {high!r}")
+    bare = evolve(pattern, prefix="")
+    if pattern.prefix and bounds_of(bare.interval())[0] != pattern.prefix:
+        parts.append(f"{name}.startswith({pattern.prefix!r})")
+    return parts
+
+
+def _printed_patterns(pattern: TextPattern, name: str) -> list[str]:
+    parts = [f"{part!r} in {name}" for part in sorted(pattern.contains)]
+    if pattern.suffix:
+        parts.append(f"{name}.endswith({pattern.suffix!r})")
+    if pattern.not_prefixes:
+        parts.append(f"not {name}.startswith({_one_or_many(pattern.not_prefixes)})")
+    if pattern.not_suffixes:
+        parts.append(f"not {name}.endswith({_one_or_many(pattern.not_suffixes)})")
+    parts.extend(f"{part!r} not in {name}" for part in sorted(pattern.not_contains))
+    return parts
+
+
+def _one_or_many(texts: frozenset[str]) -> str:
+    return repr(next(iter(texts))) if len(texts) == 1 else listed([repr(text) for text in sorted(texts)])
+
+
+def _printed_set(name: str, texts: frozenset[str], one: str, many: str) -> str:
+    if len(texts) == 1:
+        return f"{name} {one} {next(iter(texts))!r}"
+    return f"{name} {many} {listed([repr(text) for text in sorted(texts)])}"

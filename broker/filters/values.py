@@ -1,0 +1,39 @@
+"""The values an attribute can have, and the three types the language knows.
+
+Laws:
+
+* Truth values are no numbers, although Python says `True == 1`.
+* Whole and floating numbers are one type and compare exactly, however large.
+* Not-a-number is a value (the attribute exists) but satisfies no predicate of any type.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeGuard
+
+Number = int | float
+Value = str | bool | int | float
+Attributes = Mapping[str, Value]
+Matcher = Callable[[Attributes], bool]
+
+EXACT_INTEGERS = 2**53
+"""Up to here every whole number is a float too, so it is written as a whole number; beyond, as a float if it is one."""
+
+
+def is_number(value: object) -> TypeGuard[Number]:
+    """Tell numbers from truth values, which Python counts among them."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def canonical_number(number: Number) -> Number:
+    """Choose one way to write a number, so that equal filters have equal texts: 1.0 is 1, 10**20 is 1e+20."""
+    if isinstance(number, float):
+        return int(number) if number.is_integer() and abs(number) <= EXACT_INTEGERS else number
+    if abs(number) <= EXACT_INTEGERS:
+        return number
+    as_float = float(number)
+    return as_float if as_float == number else number
+
+
+def listed(literals: list[str]) -> str:
+    """Write a tuple of literals."""
+    return f"({', '.join(literals)}{',' if len(literals) == 1 else ''})"
