@@ -1,1 +1,35 @@
+"""Frames: what brokers and clients say to each other, as bytes. `docs/wire.md` is for other languages.
 
+`encode` and `encode_publication` make frames, a `Decoder` per connection reads them. Nothing here does I/O.
+"""
+
+from broker.wire.control import encode
+from broker.wire.decoder import Decoder, DeliveredBatch, Peer
+from broker.wire.errors import WireError
+from broker.wire.kinds import VERSION
+from broker.wire.limits import DEFAULT_LIMITS, Limits
+from broker.wire.publications import (
+    Event,
+    decode_delivery,
+    encode_publication,
+    marked,
+    plain,
+    publication_prefix,
+)
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "VERSION",
+    "Decoder",
+    "DeliveredBatch",
+    "Event",
+    "Limits",
+    "Peer",
+    "WireError",
+    "decode_delivery",
+    "encode",
+    "encode_publication",
+    "marked",
+    "plain",
+    "publication_prefix",
+]

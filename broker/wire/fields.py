@@ -1,0 +1,169 @@
+"""Fields of messages: each attrs type becomes a pair of functions, to CBOR and back with every check.
+
+Law: what `read` accepts is what `write` can produce. A message class needs nothing but its attrs types; the
+few fields that have a larger bound or only some values are named in a table here.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+from attrs import frozen
+
+from broker.filters import Filter, FilterError, parse
+from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
+from broker.wire.limits import MAX_NUMBER, Limits
+
+Read = Callable[[object, str, Limits], object]
+Write = Callable[[Any], object]
+
+CHOICES: Final = {
+    "Hello.role": ("client", "broker"),
+    "Subscribe.policy": ("disconnect", "drop"),
+    "AttachAnswer.verdict": ("granted", "wait", "cycle", "duplicate"),
+}
+"""Text fields that take one of a few words."""
+
+PROSE: Final = frozenset(
+    {"Hello.token", "Fault.text", "Advertise.filter", "Subscribe.filter", "Refused.text", "Ended.text"}
+)
+"""Text fields that may be as long as a filter; all others are names, ids and codes."""
+
+
+@frozen
+class Field:
+    """One field of a message on its way to CBOR and back."""
+
+    name: str
+    write: Write
+    read: Read
+
+
+def fields_of(message: type[attrs.AttrsInstance]) -> tuple[Field, ...]:
+    """The fields of a message class in their order on the wire."""
+    return tuple(_field(message.__name__, each.name, each.type) for each in attrs.fields(message))
+
+
+def _field(message: str, name: str, declared: object) -> Field:
+    where = f"{message}.{name}"
+    if where in CHOICES:
+        return Field(name, _same, _read_choice(CHOICES[where]))
+    if where in PROSE:
+        return Field(name, _same, read_prose)
+    if declared not in _CODECS:
+        raise TypeError(f"{where}: no way to put {declared} into a frame; add one to _CODECS")
+    write, read = _CODECS[declared]
+    return Field(name, write, read)
+
+
+def read_text(value: object, where: str, limit_bytes: int) -> str:
+    """Take text of at most so many bytes."""
+    if type(value) is not str:
+        raise malformed(where, "text", value)
+    try:
+        size = len(value) if value.isascii() else len(value.encode())
+    except UnicodeEncodeError:
+        raise malformed(where, "text that UTF-8 can carry", value) from None
+    if size > limit_bytes:
+        raise oversize(where, limit_bytes, "bytes of text", size)
+    return value
+
+
+def read_id(value: object, where: str, limits: Limits) -> str:
+    """Take a name, an id or a code."""
+    return read_text(value, where, limits.id_bytes)
+
+
+def read_prose(value: object, where: str, limits: Limits) -> str:
+    """Take a filter as its user wrote it, an error's text, or a token."""
+    return read_text(value, where, limits.prose_bytes)
+
+
+def read_number(value: object, where: str, _: Limits) -> int:
+    """Take a count, a number of a request, a size."""
+    if type(value) is not int or value < 0:
+        raise malformed(where, "a whole number of 0 or more", value)
+    if value > MAX_NUMBER:
+        raise WireError(OVERSIZE, f"{where}: expected a number of at most 2**63 - 1")
+    return value
+
+
+def read_truth(value: object, where: str, _: Limits) -> bool:
+    """Take true or false; a number is neither."""
+    if type(value) is not bool:
+        raise malformed(where, "a truth value", value)
+    return value
+
+
+def read_filter(value: object, where: str, limits: Limits) -> Filter:
+    """Take a filter in canonical text."""
+    text = read_text(value, where, limits.filter_bytes)
+    try:
+        return parse(text)
+    except FilterError as error:
+        raise WireError(MALFORMED, f"{where}: expected a filter: {error}") from None
+
+
+def read_ids(value: object, where: str, limits: Limits) -> frozenset[str]:
+    """Take a set of ids; on the wire an array without repeats."""
+    listed = [read_id(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))]
+    ids = frozenset(listed)
+    if len(ids) != len(listed):
+        raise WireError(MALFORMED, f"{where}: expected every id once, got one twice")
+    return ids
+
+
+def read_routes(value: object, where: str, limits: Limits) -> tuple[tuple[str, Filter], ...]:
+    """Take pairs of an id and a filter."""
+    return tuple(
+        _read_route(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
+    )
+
+
+def _read_route(value: object, where: str, limits: Limits) -> tuple[str, Filter]:
+    pair = _array(value, where)
+    if len(pair) != 2:  # noqa: PLR2004 - a pair has two
+        raise WireError(MALFORMED, f"{where}: expected an id and a filter, got {len(pair)} items")
+    return read_id(pair[0], where, limits), read_filter(pair[1], where, limits)
+
+
+def read_numbers(value: object, where: str, limits: Limits) -> tuple[int, ...]:
+    """Take the numbers of an ordering message."""
+    numbers = _array(value, where)
+    if len(numbers) > limits.number_count:
+        raise oversize(where, limits.number_count, "numbers", len(numbers))
+    return tuple(read_number(each, f"{where}[{place}]", limits) for place, each in enumerate(numbers))
+
+
+def _array(value: object, where: str) -> list[object]:
+    if type(value) is not list:
+        raise malformed(where, "an array", value)
+    return value
+
+
+def _read_choice(choices: tuple[str, ...]) -> Read:
+    def read_choice(value: object, where: str, _: Limits) -> str:
+        if type(value) is not str or value not in choices:
+            raise malformed(where, " or ".join(repr(each) for each in choices), value)
+        return value
+
+    return read_choice
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def _write_routes(routes: tuple[tuple[str, Filter], ...]) -> list[list[str]]:
+    return [[id_, str(filter_)] for id_, filter_ in routes]
+
+
+_CODECS: Final[dict[object, tuple[Write, Read]]] = {
+    str: (_same, read_id),
+    int: (_same, read_number),
+    bool: (_same, read_truth),
+    Filter: (str, read_filter),
+    frozenset[str]: (sorted, read_ids),
+    tuple[tuple[str, Filter], ...]: (_write_routes, read_routes),
+    tuple[int, ...]: (list, read_numbers),
+}

@@ -1,0 +1,111 @@
+"""The table of frames: one row per message.
+
+Adding a message is adding a class to `broker.messages` and a row here; its fields follow from its types.
+A number once used is never used again for something else.
+"""
+
+from enum import Enum
+from typing import Final
+
+from attrs import AttrsInstance, frozen
+
+from broker import messages as m
+from broker.wire.fields import Field, fields_of
+from broker.wire.header import PUBLICATION
+
+VERSION: Final = 1
+"""Of the wire format. It stands first in `Hello` and `Welcome`, in every version."""
+
+
+class Stage(Enum):
+    """What a connection is ready to read: who the peer is and how far the two have come."""
+
+    HELLO = "the first frame of whoever dialled"
+    GREETED = "nothing before the answer to Hello"
+    WELCOME = "the answer to Hello"
+    CLIENT = "a client's frames"
+    LINK = "a broker's frames on a link"
+    SERVER = "a broker's frames to its client"
+    OVER = "nothing after Fault"
+
+
+class Size(Enum):
+    """Which bound of `Limits` a frame has to keep."""
+
+    CONTROL = "control_frame_bytes"
+    ROUTE = "route_frame_bytes"
+    TABLE = "table_frame_bytes"
+    PUBLICATION = "publication_frame_bytes"
+
+
+@frozen
+class Row:
+    """One kind of frame: its number, its message, when a peer may send it, how large it may be."""
+
+    kind: int
+    message: type[AttrsInstance]
+    stages: frozenset[Stage]
+    size: Size = Size.CONTROL
+
+    @property
+    def name(self) -> str:
+        """What texts of errors call it."""
+        return self.message.__name__
+
+
+_CLIENT: Final = frozenset({Stage.CLIENT})
+_LINK: Final = frozenset({Stage.LINK})
+_SERVER: Final = frozenset({Stage.SERVER})
+_BROKERS: Final = _LINK | _SERVER
+_PEERS: Final = _LINK | _SERVER | _CLIENT
+
+ROWS: Final = (
+    # Any connection.
+    Row(0x01, m.Hello, frozenset({Stage.HELLO})),
+    Row(0x02, m.Welcome, frozenset({Stage.WELCOME})),
+    Row(0x03, m.Fault, frozenset(Stage) - {Stage.OVER}),
+    Row(0x04, m.Grant, _BROKERS),
+    Row(0x05, m.Ping, _PEERS),
+    Row(0x06, m.Pong, _PEERS),
+    Row(PUBLICATION, m.Publication, _PEERS, Size.PUBLICATION),
+    # Client to broker.
+    Row(0x20, m.Advertise, _CLIENT),
+    Row(0x21, m.Unadvertise, _CLIENT),
+    Row(0x22, m.Subscribe, _CLIENT),
+    Row(0x23, m.Unsubscribe, _CLIENT),
+    Row(0x24, m.Credit, _CLIENT),
+    Row(0x25, m.Flush, _CLIENT),
+    # Broker to client.
+    Row(0x30, m.Advertised, _SERVER),
+    Row(0x31, m.Subscribed, _SERVER),
+    Row(0x32, m.Refused, _SERVER),
+    Row(0x33, m.Deliver, _SERVER),
+    Row(0x34, m.Gap, _SERVER),
+    Row(0x35, m.Ended, _SERVER),
+    Row(0x36, m.Flushed, _SERVER),
+    # Broker to broker: routes and order.
+    Row(0x40, m.AdvertisementAdded, _LINK, Size.ROUTE),
+    Row(0x41, m.AdvertisementAcknowledged, _LINK),
+    Row(0x42, m.AdvertisementWithdrawn, _LINK),
+    Row(0x43, m.SubscriptionAdded, _LINK, Size.ROUTE),
+    Row(0x44, m.SubscriptionAcknowledged, _LINK),
+    Row(0x45, m.SubscriptionWithdrawn, _LINK),
+    Row(0x46, m.OrderingMessage, _LINK),
+    # Broker to broker: re-attachment.
+    Row(0x50, m.AttachRequest, _LINK, Size.TABLE),
+    Row(0x51, m.AttachAnswer, _LINK),
+    Row(0x52, m.AttachDone, _LINK),
+    Row(0x53, m.RouteIds, _LINK, Size.TABLE),
+    Row(0x54, m.Synchronise, _LINK, Size.TABLE),
+    Row(0x55, m.Flood, _LINK, Size.TABLE),
+    Row(0x56, m.FloodDone, _LINK),
+    Row(0x57, m.BrokersChanged, _LINK, Size.TABLE),
+)
+
+BY_KIND: Final[dict[int, Row]] = {row.kind: row for row in ROWS}
+BY_MESSAGE: Final[dict[type, Row]] = {row.message: row for row in ROWS}
+FIELDS: Final[dict[int, tuple[Field, ...]]] = {
+    row.kind: fields_of(row.message) for row in ROWS if row.kind != PUBLICATION
+}
+
+assert len(BY_KIND) == len(BY_MESSAGE) == len(ROWS), "a kind or a message stands in two rows"

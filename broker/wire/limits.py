@@ -1,0 +1,81 @@
+"""How large anything on the wire may be.
+
+Law: a reader holds at most one partial frame per connection, so the frame limits bound what a peer can make
+it keep. They are checked as soon as the four length bytes are there.
+"""
+
+from typing import Final
+
+from attrs import field, frozen
+from attrs.validators import ge
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+MAX_NUMBER: Final = 2**63 - 1
+"""Largest number of any field: what a signed 64 bit column of a run's directory can keep."""
+
+MIN_NUMBER: Final = -(2**63)
+"""Smallest whole number an attribute may have, for the same reason."""
+
+MAX_MARK: Final = 15
+"""A mark has the four upper bits of the flags byte."""
+
+NAME_BYTES: Final = 255
+"""Longest name of an attribute: filters of 8 KiB must be able to name several."""
+
+SMALL_BYTES: Final = 512
+"""A publication that is no larger than this without its payload keeps every limit of a part of it, so nobody
+counts. Therefore the limits of such parts cannot be set below it (an attribute takes 3 bytes or more)."""
+
+
+def _bound(default: int, least: int = 1) -> int:
+    bound: int = field(default=default, validator=ge(least))
+    return bound
+
+
+@frozen(kw_only=True)
+class Limits:
+    """Every bound of the wire format that an operator may move. All sizes are in bytes."""
+
+    payload_bytes: int = _bound(MIB)
+    """One event must not hold up the others on a link for long: 1 MiB is 10 ms of a gigabit link."""
+
+    attributes_bytes: int = _bound(256 * KIB, least=SMALL_BYTES)
+    """All attributes of an event together, encoded; every broker on the way decodes them."""
+
+    attribute_count: int = _bound(256, least=SMALL_BYTES // 3)
+    """Matching looks at each attribute of an event."""
+
+    text_bytes: int = _bound(64 * KIB, least=SMALL_BYTES)
+    """One text value of an attribute; what is larger belongs in the payload."""
+
+    id_bytes: int = _bound(KIB, least=SMALL_BYTES)
+    """Names, ids, codes: an id holds a client's name, a broker's name and two counters."""
+
+    prose_bytes: int = _bound(8 * KIB)
+    """Filters as clients write them (the language's own limit), tokens, and texts of errors."""
+
+    filter_bytes: int = _bound(4 * MIB)
+    """Canonical filters between brokers: 256 conjunctions, each about as long as the 8 KiB they came from at
+    most, and as much again for escapes."""
+
+    number_count: int = _bound(KIB)
+    """Numbers in one ordering message."""
+
+    control_frame_bytes: int = _bound(16 * KIB)
+    """A frame of a client or of its broker: the longest filter and room to spare."""
+
+    route_frame_bytes: int = _bound(4 * MIB + 16 * KIB)
+    """A frame between brokers that carries one filter."""
+
+    table_frame_bytes: int = _bound(64 * MIB)
+    """A frame between brokers that carries whole tables: 100,000 routes of some 600 bytes."""
+
+    @property
+    def publication_frame_bytes(self) -> int:
+        """The largest publication: payload, attributes, publisher, and 64 bytes for heads and numbers."""
+        return self.payload_bytes + self.attributes_bytes + self.id_bytes + 64
+
+
+DEFAULT_LIMITS: Final = Limits()

@@ -1,0 +1,209 @@
+"""Publications: the frames of the hot path.
+
+A frame is made once, by its publisher; every broker on the way reads it and forwards its bytes. So reading
+must be exact (what one accepts, the next accepts) and cheap: frames that arrived together are decoded by one
+call, and the checks of a usual event are a few comparisons. Whatever these do not let through goes to the
+slow checks, which know what to say; they alone decide what is refused.
+
+The flags byte: bit 0 is "ordered", bits 4 to 7 are the mark of the ordering plugin on the copy that goes over
+one link (0 in the plain frame, which everything but that copy is), all others are 0.
+"""
+
+from collections.abc import Mapping, Sequence
+from struct import Struct
+from typing import Any, Final
+
+import cbor2
+
+from broker.filters.constraints import Value
+from broker.messages import Publication
+from broker.wire.attributes import PLAIN_TYPES, check_attributes, encode_attributes, known_names
+from broker.wire.cbor import load_item, load_items
+from broker.wire.errors import MALFORMED, WireError, malformed, oversize
+from broker.wire.fields import read_id, read_number
+from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, PUBLICATION
+from broker.wire.limits import DEFAULT_LIMITS, MAX_MARK, MAX_NUMBER, MIN_NUMBER, SMALL_BYTES, Limits
+
+ORDERED: Final = 0x01
+MARK: Final = 0xF0
+_MARK_SHIFT: Final = 4
+_FLAGS_AT: Final = HEADER.size - 1
+_BODY_AT: Final = HEADER.size
+_DEPTH: Final = 2
+_FIELD_COUNT: Final = 5
+_WHERE: Final = "Publication"
+
+_ARRAY_OF_FIVE: Final = b"\x85"
+_NUMBER_OF_8_BYTES: Final = 0x1B
+_ONE_BYTE: Final = tuple(bytes([each]) for each in range(256))
+_pack_numbers: Final = Struct(">BQBQ").pack
+_pack_header: Final = HEADER.pack
+
+Event = tuple[str, int, int, dict[str, Value], bytes]
+"""Publisher, sequence, published_ns, attributes, payload: a publication as a subscriber wants it."""
+
+
+# --- making -------------------------------------------------------------------------------------------
+
+
+def publication_prefix(publisher: str) -> bytes:
+    """The first bytes of the body of everything this publisher publishes; prepared once."""
+    return _ARRAY_OF_FIVE + cbor2.dumps(read_id(publisher, "Publication.publisher", DEFAULT_LIMITS))
+
+
+def encode_publication(  # noqa: PLR0913, PLR0917 - the fields of the frame
+    prefix: bytes,
+    sequence: int,
+    published_ns: int,
+    attributes: Mapping[str, Value],
+    payload: bytes,
+    ordered: bool,  # noqa: FBT001 - a field like the others; a keyword would cost time on every event
+) -> bytes:
+    """Make a publication's frame.
+
+    Sequence and time take 8 bytes each, whatever they are: finding a shorter form would take longer.
+
+    Raises:
+        WireError: no broker would take an attribute or the payload; the text says which and why.
+    """
+    if type(payload) is not bytes:
+        raise malformed("Publication.payload", "bytes", payload)
+    size = len(payload)
+    head = _SHORT_HEADS[size] if size < len(_SHORT_HEADS) else _payload_head(payload)
+    numbers = _pack_numbers(_NUMBER_OF_8_BYTES, sequence, _NUMBER_OF_8_BYTES, published_ns)
+    body = prefix + numbers + encode_attributes(attributes) + head + payload
+    return _pack_header(KIND_AND_FLAGS_BYTES + len(body), PUBLICATION, ordered) + body
+
+
+def _payload_head(payload: bytes) -> bytes:
+    """The head of a byte string; a large payload is checked here, where the time for it is."""
+    size = len(payload)
+    if size > DEFAULT_LIMITS.payload_bytes:
+        raise oversize("Publication.payload", DEFAULT_LIMITS.payload_bytes, "bytes", size)
+    return cbor2.dumps(bytes(payload))[:-size] if size else b"\x40"
+
+
+_SHORT_HEADS: Final = tuple(_payload_head(bytes(size)) for size in range(256))
+
+
+def marked(frame: bytes, mark: int) -> bytes:
+    """A copy of a plain frame with the ordering plugin's mark set."""
+    if not 0 <= mark <= MAX_MARK:
+        raise ValueError(f"a mark is 0 to {MAX_MARK}, got {mark}")
+    flags = _ONE_BYTE[frame[_FLAGS_AT] & ORDERED | mark << _MARK_SHIFT]
+    return frame[:_FLAGS_AT] + flags + frame[_BODY_AT:]
+
+
+def plain(frame: bytes) -> bytes:
+    """The frame without a mark: what is kept, delivered, and forwarded where no mark is needed."""
+    if frame[_FLAGS_AT] <= ORDERED:
+        return frame
+    return frame[:_FLAGS_AT] + _ONE_BYTE[frame[_FLAGS_AT] & ORDERED] + frame[_BODY_AT:]
+
+
+# --- reading ------------------------------------------------------------------------------------------
+
+
+def read_publications(frames: Sequence[bytes], limits: Limits, messages: list[object]) -> None:
+    """Decode whole frames for a broker, and append what they hold until one is wrong.
+
+    Raises:
+        WireError: a body is wrong; those before it have been appended.
+    """
+    events, error = read_events([frame[_BODY_AT:] for frame in frames], limits)
+    messages += [
+        Publication(publisher, sequence, attributes, frame[_FLAGS_AT] == ORDERED, frame)
+        if frame[_FLAGS_AT] <= ORDERED
+        else _marked_publication(publisher, sequence, attributes, frame)
+        for frame, (publisher, sequence, _, attributes, _) in zip(frames, events, strict=False)
+    ]
+    if error is not None:
+        raise error
+
+
+def _marked_publication(
+    publisher: str, sequence: int, attributes: dict[str, Value], frame: bytes
+) -> Publication:
+    flags = frame[_FLAGS_AT]
+    ordered = flags & ORDERED == ORDERED
+    return Publication(publisher, sequence, attributes, ordered, plain(frame), flags >> _MARK_SHIFT)
+
+
+def read_events(bodies: Sequence[bytes], limits: Limits) -> tuple[list[Event], WireError | None]:
+    """Decode bodies up to the first wrong one, and say what is wrong with that."""
+    items = load_items(bodies, _DEPTH)
+    if items is None:
+        return _read_one_by_one(bodies, limits)
+    payload_limit = limits.payload_bytes
+    try:
+        for body, item in zip(bodies, items, strict=True):
+            publisher, sequence, published_ns, attributes, payload = item
+            if not (
+                type(publisher) is str
+                and type(sequence) is int
+                and type(published_ns) is int
+                and 0 < sequence <= MAX_NUMBER
+                and 0 <= published_ns <= MAX_NUMBER
+                and type(attributes) is dict
+                and known_names.issuperset(attributes)
+                and type(payload) is bytes
+                and (len(body) <= SMALL_BYTES or len(body) - SMALL_BYTES <= len(payload) <= payload_limit)
+            ):
+                _check_event(item, body, limits)
+            for value in attributes.values():
+                kind = type(value)
+                if kind not in PLAIN_TYPES and (kind is not int or not MIN_NUMBER <= value <= MAX_NUMBER):
+                    _check_event(item, body, limits)
+    except (WireError, TypeError, ValueError):
+        # What is no array of five ends here too.
+        return _read_one_by_one(bodies, limits)
+    return items, None
+
+
+def _read_one_by_one(bodies: Sequence[bytes], limits: Limits) -> tuple[list[Event], WireError | None]:
+    """The same with every check and its words; taken when something is wrong somewhere."""
+    events: list[Event] = []
+    for body in bodies:
+        try:
+            item = load_item(body, _WHERE, _DEPTH)
+            _check_event(item, body, limits)
+            events.append(item)
+        except WireError as error:
+            return events, error
+    return events, None
+
+
+def _check_event(item: Any, body: bytes, limits: Limits) -> None:
+    """Refuse a body that is no publication, and say why."""
+    if type(item) is not list:
+        raise malformed(_WHERE, "an array of fields", item)
+    if len(item) != _FIELD_COUNT:
+        raise WireError(MALFORMED, f"{_WHERE}: expected {_FIELD_COUNT} fields, got {len(item)}")
+    publisher, sequence, published_ns, attributes, payload = item
+    read_id(publisher, "Publication.publisher", limits)
+    if read_number(sequence, "Publication.sequence", limits) == 0:
+        raise WireError(MALFORMED, "Publication.sequence: expected a number of 1 or more, got 0")
+    read_number(published_ns, "Publication.published_ns", limits)
+    if type(attributes) is not dict:
+        raise malformed("Publication.attributes", "a map", attributes)
+    if type(payload) is not bytes:
+        raise malformed("Publication.payload", "bytes", payload)
+    if len(payload) > limits.payload_bytes:
+        raise oversize("Publication.payload", limits.payload_bytes, "bytes", len(payload))
+    without_payload = limits.publication_frame_bytes - limits.payload_bytes
+    if len(body) - len(payload) > without_payload:
+        raise oversize("Publication without its payload", without_payload, "bytes", len(body) - len(payload))
+    check_attributes(attributes, limits)
+
+
+def decode_delivery(
+    frame: bytes, limits: Limits = DEFAULT_LIMITS
+) -> tuple[str, int, int, dict[str, Value], bytes, bool]:
+    """Read one whole frame: publisher, sequence, published_ns, attributes, payload, ordered.
+
+    For tools that look at single frames; a client's decoder does the same for many at once.
+    """
+    events, error = read_events([frame[_BODY_AT:]], limits)
+    if error is not None:
+        raise error
+    return (*events[0], frame[_FLAGS_AT] & ORDERED == ORDERED)
