@@ -12,6 +12,8 @@ A link is *open* once the peers have greeted each other, and *attached* once it 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from attrs import define
+
 from broker.core.attachment import GRANTED, Attachments, Send, identity_of
 from broker.core.effects import Effects
 from broker.core.hops import Hop, HopTable
@@ -46,6 +48,15 @@ class ProtocolError(Exception):
     """A neighbour said what it may not say now; its link must be closed."""
 
 
+@define(eq=False)
+class _Joining:
+    """A link that is not attached yet: what the other side announced, and whether we answered it."""
+
+    is_uplink: bool
+    announced: RouteIds | None = None
+    is_answered: bool = False
+
+
 class BrokerCore:
     """One broker. `incarnation` tells this run of a broker from earlier ones of the same name."""
 
@@ -59,7 +70,7 @@ class BrokerCore:
         self._synchronisation = Synchronisation(self._identity, self._routing, self._send)
         self._attachments = Attachments(name, self._identity, brokers=frozenset((self._identity,)))
         self._subscriptions: dict[str, Hop] = {}
-        self._joining: dict[Hop, RouteIds | None] = {}
+        self._joining: dict[Hop, _Joining] = {}
         self._below: dict[Hop, frozenset[str]] = {}
         self._attached: list[Hop] = []
         self._rejected: list[tuple[Hop, str]] = []
@@ -95,7 +106,7 @@ class BrokerCore:
         """A neighbour greeted us. If it is to be our uplink, ask to be attached there (R9)."""
         assert name not in self._routing.links
         link = self._hops.open(name, is_link=True)
-        self._joining[link] = None
+        self._joining[link] = _Joining(uplink)
         if uplink:
             assert self.uplink is None, "only the top of a tree attaches"
             self._pass_on(self._attachments.want(link))
@@ -229,18 +240,19 @@ class BrokerCore:
             self._send_now(link, message)
 
     def _while_joining(self, link: Hop, message: LinkMessage) -> None:
+        joining = self._joining[link]
         match message:
-            case AttachRequest(asker=asker) if asker == link.name:
+            case AttachRequest(asker=asker) if asker == link.name and not joining.is_uplink:
                 self._below[link] = message.brokers
                 self._pass_on(self._attachments.requested(message, link))
-            case AttachDone(asker=asker) if asker == link.name:
-                self._joining[link] = None
+            case AttachDone(asker=asker) if asker == link.name and not joining.is_uplink:
+                self._joining[link] = _Joining(is_uplink=False)
                 self._pass_on(self._attachments.done(message))
-            case AttachAnswer(asker=self.name):
+            case AttachAnswer(asker=self.name) if joining.is_uplink:
                 self._attach_answer(message, link)
             case RouteIds():
-                self._joining[link] = message
-            case Synchronise() if self._joining[link] is _ANSWERED:
+                joining.announced = message
+            case Synchronise() if joining.is_answered:
                 self._attach(link)
                 self._tell_brokers(self._below[link], frozenset())
                 self._pass_on(self._attachments.child_attached(link))
@@ -260,7 +272,7 @@ class BrokerCore:
             self._rejected.append((link, message.verdict))
             self._pass_on(self._attachments.given_up())
         elif message.asker == self.name and message.verdict == GRANTED and self._attachments.is_granted:
-            self._joining[link] = None
+            self._joining[link].announced = None
             self._send_now(link, self._route_ids())
 
     def _attach_done(self, message: AttachDone, link: Hop) -> None:
@@ -280,15 +292,14 @@ class BrokerCore:
 
     def _retry_joining(self) -> None:
         """Go on with every attachment whose other side announced its routes and that nothing stale defers."""
-        for link, announced in list(self._joining.items()):
-            if announced is None or self._is_stale(announced):
+        for link, joining in list(self._joining.items()):
+            if joining.announced is None or self._is_stale(joining.announced):
                 continue
-            if link is self._attachments.wish:
-                if self._attachments.is_granted:
-                    self._attach_as_child(link)
-            elif announced is not _ANSWERED:
-                self._joining[link] = _ANSWERED
+            if not joining.is_uplink:
+                joining.announced, joining.is_answered = None, True
                 self._send_now(link, self._route_ids())
+            elif link is self._attachments.wish and self._attachments.is_granted:
+                self._attach_as_child(link)
 
     def _attach_as_child(self, link: Hop) -> None:
         self._attach(link)
@@ -360,7 +371,3 @@ class BrokerCore:
         head = next(iter(self.blocked()), None)
         blocked = f" blocked: {head.reason}" if head is not None else ""
         return f"<BrokerCore {self.name} uplink={uplink} {counts}{blocked}>"
-
-
-_ANSWERED = RouteIds(frozenset(), frozenset())
-"""Stands for the routes of a joining child that has been answered: nothing it announced is stale."""
