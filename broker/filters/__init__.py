@@ -1,7 +1,7 @@
 """Filters: a language, a canonical form, and an algebra on it.
 
-`language` parses a text (with `scanning` in front of it) into `conjunctions` of `constraints`; `Filter` is the result,
-with the algebra on it. Each type of constraint has a file of its own.
+`language` parses a text (with `scanning` in front of it) into `conjunctions` of `constraints`; `Filter` is
+the result, with the algebra on it. Each type of constraint has a file of its own.
 """
 
 from broker.filters.conjunctions import Conjunction

@@ -3,8 +3,6 @@
 It is the only one that reaches over all types of value and the only one that not-a-number satisfies.
 """
 
-from collections.abc import Sequence
-
 from attrs import frozen
 
 from broker.filters.values import Attributes, Matcher

@@ -1,13 +1,14 @@
 """Algebra on conjunctions, and the canonical form of a disjunction of them.
 
-Theory of operation: a conjunction is a box, with one side for each attribute it names. One box covers another iff
-each of its sides covers the other's; two overlap iff all the sides they share do. Whether several boxes cover one
-together is decided by cutting each away from it in turn and looking whether anything is left. The pieces can
-multiply, so the effort is bounded, beyond which nothing is said to cover (the safe side).
+Theory of operation: a conjunction is a box, with one side for each attribute it names. One box covers
+another iff each of its sides covers the other's; two overlap iff all the sides they share do. Whether
+several boxes cover one together is decided by cutting each away from it in turn and looking whether
+anything is left. The pieces can multiply, so the effort is bounded, beyond which nothing is said to cover
+(the safe side).
 
-Two facts keep the cutting small. An event that leaves out an attribute the covered box does not name is in the box;
-so only boxes that name no other attributes can help. Not-a-number satisfies only `exists`; so where the covered box
-says no more than that, neither may the others.
+Two facts keep the cutting small. An event that leaves out an attribute the covered box does not name is in
+the box; so only boxes that name no other attributes can help. Not-a-number satisfies only `exists`; so
+where the covered box says no more than that, neither may the others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +20,8 @@ Box = dict[str, Constraint]
 EVERYTHING: Conjunction = ()
 
 CUTS_LIMIT = 5_000
-"""Cuts made to decide one covering: about 10 ms at worst. Unions over one numeric attribute need one for each box."""
+"""Cuts made to decide one covering: about 10 ms at worst. Unions over one numeric attribute need one for
+each box."""
 
 
 def conjunction(box: Mapping[str, Constraint]) -> Conjunction:

@@ -7,9 +7,9 @@ Laws:
 * A conjunction holds one constraint per attribute: several predicates on it are intersected into one.
 * Every constraint is satisfiable and in canonical form; what cannot be satisfied never becomes one.
 
-Each type stands in a file of its own with its operations beside it: `accepts`, `reader`, `intersect`, `covers`,
-`overlaps`, `complement` (within the type), `printed` and `rank`; and one `unite` for each type of value. Adding one
-is adding a file, and its name here. The functions below say what holds across types.
+Each type stands in a file of its own with its operations beside it: `accepts`, `reader`, `intersect`,
+`covers`, `overlaps`, `complement` (within the type), `printed` and `rank`; and one `unite` for each type of
+value. Adding one is adding a file, and its name here. The functions below say what holds across types.
 """
 
 from broker.filters import numbers, text_unions, truths

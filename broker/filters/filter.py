@@ -2,7 +2,8 @@
 
 Laws:
 
-* Equality is equality of form. Equal forms mean the same; where it is cheap to see, equal meanings have equal forms.
+* Equality is equality of form. Equal forms mean the same; where it is cheap to see, equal meanings have
+  equal forms.
 * `parse(str(filter)) == filter`.
 * `covers` may be false and `overlaps` true in doubt, never the other way round.
 """
@@ -25,7 +26,8 @@ from broker.filters.printing import printed
 from broker.filters.values import Attributes, Matcher
 
 COMPILED_LIMIT = 1024
-"""Matchers kept for filters equal to earlier ones: more than the advertisements of one broker's clients, a few MB."""
+"""Matchers kept for filters equal to earlier ones: more than the advertisements of one broker's clients, a
+few MB."""
 
 
 @frozen(cache_hash=True)
@@ -33,7 +35,7 @@ class Filter:
     """A disjunction of conjunctions in canonical form.
 
     No conjunctions match nothing, an empty conjunction matches everything. Filters are made by `parse` and
-    `merge`. `source` is the text to print where the canonical form, written out, would exceed what can be parsed.
+    `merge`. `source` is what is printed where the canonical form, written out, would be too long to parse.
     """
 
     conjunctions: tuple[Conjunction, ...]
@@ -90,7 +92,7 @@ class Filter:
 
 
 def with_printable_text(conjunctions: tuple[Conjunction, ...], source: str) -> Filter:
-    """Make a filter that prints as its canonical form, or as its source where only that is within the limits."""
+    """Make a filter that prints as its canonical form, or as its source where only that can be parsed."""
     if len(conjunctions) * len(source) <= SAFE_PRODUCT or _size(printed(conjunctions)) <= SIZE_LIMIT_BYTES:
         return Filter(conjunctions)
     if _size(source) <= SIZE_LIMIT_BYTES:
@@ -103,7 +105,8 @@ def with_printable_text(conjunctions: tuple[Conjunction, ...], source: str) -> F
 
 
 SAFE_PRODUCT = SIZE_LIMIT_BYTES // 8
-"""No conjunction is written more than 8 times longer than the text it came from, so below this nothing need be measured."""
+"""No conjunction is written more than 8 times longer than the text it came from, so below this nothing need
+be measured."""
 
 
 def _size(text: str) -> int:

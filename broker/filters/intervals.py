@@ -1,11 +1,12 @@
 r"""Intervals of texts in code point order, as pairs of cuts.
 
-Theory of operation: an interval is `start <= text < end`, where an end of None is open. Every bound becomes such
-a cut, because the next text after "a" is "a\0": `x > 'a'` starts at "a\0", `x <= 'a'` ends there. What starts
-with "ab" is the interval from "ab" to "ac". So joining, trimming and comparing need no cases for open and closed.
+Theory of operation: an interval is `start <= text < end`, where an end of None is open. Every bound becomes
+such a cut, because the next text after "a" is "a\0": `x > 'a'` starts at "a\0", `x <= 'a'` ends there. What
+starts with "ab" is the interval from "ab" to "ac". So joining, trimming and comparing need no cases for
+open and closed.
 
-Law: between two cuts there is a text, always (the start itself); there are finitely many only if the end is the
-start followed by zero characters.
+Law: between two cuts there is a text, always (the start itself); there are finitely many only if the end is
+the start followed by zero characters.
 """
 
 from collections.abc import Iterable
@@ -17,7 +18,8 @@ ZERO = "\0"
 LAST = "\U0010ffff"
 
 FINITE_LIMIT = 16
-"""Intervals of up to so many texts are written as a set; they end in as many zero characters, which no user writes."""
+"""Intervals of up to so many texts are written as a set; they end in as many zero characters, which no user
+writes."""
 
 
 def after_prefix(prefix: str) -> Cut:
@@ -75,7 +77,9 @@ def _shared_prefix(start: str, end: Cut) -> str:
         limit = min(len(start), len(end))
         while length < limit and start[length] == end[length]:
             length += 1
-        neighbours = len(end) == length + 1 and len(start) > length and ord(start[length]) + 1 == ord(end[length])
+        neighbours = (
+            len(end) == length + 1 and len(start) > length and ord(start[length]) + 1 == ord(end[length])
+        )
         if not neighbours:
             return start[:length]
         length += 1

@@ -1,11 +1,12 @@
 """The filter language: a Python expression, parsed and never evaluated, becomes a canonical disjunction.
 
-Theory of operation: `scanning` rejects what must not reach Python's parser. The syntax tree is then walked once;
-negation is carried down to the predicates on the way, so that a missing attribute makes a predicate false whether
-negated or not. Each node yields its disjunction of boxes; `or` appends them, `and` multiplies them.
+Theory of operation: `scanning` rejects what must not reach Python's parser. The syntax tree is then walked
+once; negation is carried down to the predicates on the way, so that a missing attribute makes a predicate
+false whether negated or not. Each node yields its disjunction of boxes; `or` appends them, `and` multiplies
+them.
 
-Law: no intermediate result exceeds the limit on conjunctions by more than a constant factor, so hostile text costs
-time in proportion to the limits and never memory without bound.
+Law: no intermediate result exceeds the limit on conjunctions by more than a constant factor, so hostile
+text costs time in proportion to the limits and never memory without bound.
 """
 
 import ast
@@ -22,11 +23,12 @@ from broker.filters.predicates import Predicate, call, comparison
 from broker.filters.scanning import scanned
 
 MERGING_POINT = 4 * CONJUNCTIONS_LIMIT
-"""While boxes are multiplied, so many may gather before they are merged to see whether they exceed the limit."""
+"""While boxes are multiplied, so many may gather before they are merged to see whether they exceed the
+limit."""
 
 
 def parse(text: str) -> Filter:
-    """Return the filter that the text describes; raise `FilterError`, with the column, if it describes none."""
+    """Return the filter that the text describes; raise `FilterError`, with the column, if there is none."""
     line = scanned(text)
     indent = len(line) - len(line.lstrip(" "))
     line = line[indent:]
@@ -53,7 +55,9 @@ def _tree(line: str, indent: int) -> ast.expr:
         column = indent + max(1, error.offset or 1)
         raise FilterError(SYNTAX, column, f"this is no expression: {error.msg}") from None
     except (RecursionError, MemoryError, SystemError):
-        raise FilterError(LEVELS, 1, f"nested far beyond {LEVELS_LIMIT} levels; write the filter flatter") from None
+        raise FilterError(
+            LEVELS, 1, f"nested far beyond {LEVELS_LIMIT} levels; write the filter flatter"
+        ) from None
 
 
 def _expanded(node: ast.expr, level: int, *, negated: bool) -> list[Box]:
@@ -89,7 +93,9 @@ def _no_condition(node: ast.expr) -> str:
         return f"an attribute alone is no condition; write {name} == True or exists({name})"
     if isinstance(node, ast.Constant):
         return "a constant alone is no condition; compare an attribute with it"
-    return "this is no condition; write comparisons, in, startswith, endswith, exists, joined with and, or, not"
+    return (
+        "this is no condition; write comparisons, in, startswith, endswith, exists, joined with and, or, not"
+    )
 
 
 def _boxes(predicate: Predicate) -> list[Box]:

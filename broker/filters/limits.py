@@ -1,10 +1,11 @@
-"""How large a filter may be. A filter comes from anybody, is sent to everybody and is kept by every broker."""
+"""How large a filter may be: it comes from anybody, is sent to everybody and is kept by every broker."""
 
 SIZE_LIMIT_BYTES = 8 * 1024
 """Of text in UTF-8: some 400 predicates, and small beside a frame."""
 
 LEVELS_LIMIT = 64
-"""Of brackets, and of `and`, `or` and `not` within each other: far beyond what anybody reads, far below Python's stack."""
+"""Of brackets, and of `and`, `or` and `not` within each other: far beyond what anybody reads, far below
+Python's stack."""
 
 CONJUNCTIONS_LIMIT = 256
 """After expansion; each is an entry in every matching index on the way."""

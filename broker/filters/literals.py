@@ -53,7 +53,9 @@ def literal(node: ast.expr) -> Value:
     if isinstance(value, int | float):
         return _checked_number(node, value)
     if value is None:
-        raise NodeError(LITERAL, node, "None is no value; to ask whether an attribute is there write exists(x)")
+        raise NodeError(
+            LITERAL, node, "None is no value; to ask whether an attribute is there write exists(x)"
+        )
     raise NodeError(
         LITERAL, node, f"a {type(value).__name__} is no value; values are texts, numbers, True and False"
     )
@@ -75,7 +77,9 @@ def _checked_text(node: ast.expr, text: str) -> str:
 def _checked_number(node: ast.expr, number: Number) -> Number:
     if not -NUMBER_LIMIT <= number <= NUMBER_LIMIT:
         raise NodeError(
-            LITERAL, node, f"a number constant may be at most {NUMBER_LIMIT}; to allow any leave the bound out"
+            LITERAL,
+            node,
+            f"a number constant may be at most {NUMBER_LIMIT}; to allow any leave the bound out",
         )
     return number
 

@@ -1,8 +1,8 @@
 """Filters as closures, and why an event did not match.
 
-Theory of operation: each constraint makes a closure that reads its attribute and tests it in one call; a conjunction
-calls them in turn, the ones that fail most events first. Nothing is generated as source, so nothing a user writes is
-ever evaluated.
+Theory of operation: each constraint makes a closure that reads its attribute and tests it in one call; a
+conjunction calls them in turn, the ones that fail most events first. Nothing is generated as source, so
+nothing a user writes is ever evaluated.
 """
 
 from collections.abc import Sequence

@@ -17,7 +17,12 @@ def equal_to(name: str, number: Number) -> Matcher:
     return equal
 
 
-def one_sided(name: str, low: Number | None, high: Number | None, closed: bool) -> Matcher:  # noqa: FBT001 - a field
+def one_sided(
+    name: str,
+    low: Number | None,
+    high: Number | None,
+    closed: bool,  # noqa: FBT001 - a field
+) -> Matcher:
     """Test against the one bound that is there."""
     if low is not None:
         return _at_least(name, low) if closed else _above(name, low)

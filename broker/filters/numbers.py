@@ -9,7 +9,7 @@ Laws:
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from attrs import evolve, frozen
 
@@ -172,9 +172,7 @@ def number_range(
         low_closed = low_closed and low not in excluded
         high_closed = high_closed and high not in excluded
         excluded = frozenset(
-            number
-            for number in excluded
-            if (low is None or number > low) and (high is None or number < high)
+            number for number in excluded if (low is None or number > low) and (high is None or number < high)
         )
     if low is not None and high is not None and low >= high:
         return NumberSet(frozenset((low,))) if low == high and low_closed and high_closed else None

@@ -1,7 +1,8 @@
 """Single predicates: a piece of syntax that speaks of one attribute, as constraints on it.
 
-A predicate has alternatives, because one that mixes types (`x in (1, 'a')`) is satisfied in several ways. Negating
-it negates each type for itself: `x not in (1, 'a')` is a number other than 1, or a text other than 'a'.
+A predicate has alternatives, because one that mixes types (`x in (1, 'a')`) is satisfied in several ways.
+Negating it negates each type for itself: `x not in (1, 'a')` is a number other than 1, or a text other than
+'a'.
 
 Law: every error has the place of the smallest piece of syntax that is wrong, and says what to write instead.
 """
@@ -104,10 +105,16 @@ def _ordered(operator: type[ast.cmpop], value: Value) -> Constraint | None:
     closed = operator in (ast.LtE, ast.GtE)
     below = operator in (ast.Lt, ast.LtE)
     if isinstance(value, str):
-        pattern = TextPattern(high=value, high_closed=closed) if below else TextPattern(low=value, low_closed=closed)
+        pattern = (
+            TextPattern(high=value, high_closed=closed)
+            if below
+            else TextPattern(low=value, low_closed=closed)
+        )
         return text_pattern(pattern)
     number = canonical_number(value)
-    return NumberRange(high=number, high_closed=closed) if below else NumberRange(low=number, low_closed=closed)
+    return (
+        NumberRange(high=number, high_closed=closed) if below else NumberRange(low=number, low_closed=closed)
+    )
 
 
 def _membership(left: ast.expr, right: ast.expr, *, negated: bool) -> Predicate:
@@ -117,14 +124,20 @@ def _membership(left: ast.expr, right: ast.expr, *, negated: bool) -> Predicate:
         return Predicate(name, none_of(values) if negated else one_of(values))
     if name is None and container is not None:
         part = text_literal(left, f"only a text can be in {container}")
-        pattern = TextPattern(not_contains=frozenset((part,))) if negated else TextPattern(contains=frozenset((part,)))
+        pattern = (
+            TextPattern(not_contains=frozenset((part,)))
+            if negated
+            else TextPattern(contains=frozenset((part,)))
+        )
         return Predicate(container, _patterns([pattern]))
     if name is None:
         literal(left)
         raise NodeError(PREDICATE, left, "one side of 'in' must be an attribute")
     if container is not None:
         _check_not_attribute(right, name)
-    instead = f"write {name} in ({ast.unparse(right)},)" if isinstance(right, ast.Constant) else "write a tuple"
+    instead = (
+        f"write {name} in ({ast.unparse(right)},)" if isinstance(right, ast.Constant) else "write a tuple"
+    )
     raise NodeError(PREDICATE, right, f"'in' needs several constants in brackets; {instead}")
 
 
@@ -190,7 +203,10 @@ def _affixed(affixes: Sequence[str], method: str, *, negated: bool) -> tuple[Con
         texts = frozenset(affixes)
         return _patterns([TextPattern(not_prefixes=texts) if at_start else TextPattern(not_suffixes=texts)])
     return _patterns(
-        [TextPattern(prefix=text) if at_start else TextPattern(suffix=text) for text in dict.fromkeys(affixes)]
+        [
+            TextPattern(prefix=text) if at_start else TextPattern(suffix=text)
+            for text in dict.fromkeys(affixes)
+        ]
     )
 
 

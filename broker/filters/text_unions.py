@@ -16,7 +16,8 @@ from broker.filters.intervals import Cut, Interval, after_prefix, contains, disj
 from broker.filters.texts import TextConstraint, TextPattern, TextSet, shaped, text_set
 
 WINDOW = 64
-"""A pattern is compared with so many that start before it: enough for what users write, linear for what attackers do."""
+"""A pattern is compared with so many that start before it: enough for what users write, linear for what
+attackers do."""
 
 
 def unite(constraints: Iterable[object]) -> list[TextConstraint]:
@@ -60,8 +61,10 @@ def _position(pattern: TextPattern) -> tuple[str, bool, str, str]:
     return start, end is None, end or "", pattern.printed("x")
 
 
-def _absorbed(patterns: list[TextPattern], values: frozenset[str]) -> tuple[list[TextPattern], frozenset[str]]:
-    """Move every text into the patterns it belongs to or completes; return the patterns and the other texts."""
+def _absorbed(
+    patterns: list[TextPattern], values: frozenset[str]
+) -> tuple[list[TextPattern], frozenset[str]]:
+    """Move every text into the patterns it belongs to or completes; return the patterns and what is left."""
     patterns = list(patterns)
     left: set[str] = set()
     for value in sorted(values):
@@ -153,7 +156,7 @@ def _points_left(one: TextPattern, other: TextPattern) -> frozenset[str]:
 
 
 def _prefixes_left(one: TextPattern, other: TextPattern) -> frozenset[str] | None:
-    """Return the excluded prefixes of the first that the second does not fill, None if it fills one in part."""
+    """Return the excluded prefixes of the first that the second leaves, None if it fills one in part."""
     left: set[str] = set()
     for prefix in one.not_prefixes:
         hole = (prefix, after_prefix(prefix))

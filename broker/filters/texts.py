@@ -1,9 +1,10 @@
 """Constraints on texts: sets of texts, and patterns of bounds, prefix, suffix and substrings.
 
 Theory of operation: texts are ordered by code point, and in that order a prefix is an interval too (see
-`broker.filters.intervals`). Bounds, prefixes, and texts and prefixes left out are therefore one interval with
-holes, on which every operation is exact. Suffixes and substrings are only compared with each other; where that
-cannot decide, a pattern counts as satisfiable, which is the safe side (`covers` false, `overlaps` true).
+`broker.filters.intervals`). Bounds, prefixes, and texts and prefixes left out are therefore one interval
+with holes, on which every operation is exact. Suffixes and substrings are only compared with each other;
+where that cannot decide, a pattern counts as satisfiable, which is the safe side (`covers` false,
+`overlaps` true).
 
 Laws:
 
@@ -145,7 +146,7 @@ class TextPattern:
         return _both(self, other) if isinstance(other, TextPattern) else None
 
     def covers(self, other: object) -> bool:
-        """Tell whether everything that satisfies the other satisfies this; exact without suffix and substring."""
+        """Tell whether all that satisfies the other satisfies this; exact without suffix and substring."""
         if isinstance(other, TextSet):
             return all(map(self.accepts, other.values))
         if not isinstance(other, TextPattern):
@@ -189,15 +190,13 @@ def text_pattern(raw: TextPattern) -> TextConstraint | None:
 
 
 def shaped(interval: Interval, raw: TextPattern) -> TextConstraint | None:
-    """Return the texts of the interval that satisfy everything else of the pattern; its own bounds are ignored."""
+    """Return the texts of the interval that satisfy all else of the pattern; its own bounds are ignored."""
     holes = [(prefix, after_prefix(prefix)) for prefix in raw.not_prefixes]
     rest = trimmed(interval, holes + [point(text) for text in raw.excluded])
     if rest is None:
         return None
     prefix, low, low_closed, high, high_closed = bounds_of(rest)
-    pattern = evolve(
-        raw, prefix=prefix, low=low, low_closed=low_closed, high=high, high_closed=high_closed
-    )
+    pattern = evolve(raw, prefix=prefix, low=low, low_closed=low_closed, high=high, high_closed=high_closed)
     few = members(rest)
     if few is not None:
         return text_set(filter(pattern.accepts, few))

@@ -16,7 +16,8 @@ Attributes = Mapping[str, Value]
 Matcher = Callable[[Attributes], bool]
 
 EXACT_INTEGERS = 2**53
-"""Up to here every whole number is a float too, so it is written as a whole number; beyond, as a float if it is one."""
+"""Up to here every whole number is a float too, so it is written as a whole number; beyond, as a float if
+it is one."""
 
 
 def is_number(value: object) -> TypeGuard[Number]:
