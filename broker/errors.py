@@ -5,18 +5,22 @@ Laws:
 * An error says what was wrong, where, and what to do about it.
 * What a program may want to decide on is an attribute (`code`, `count`, `address`), never only text.
 * An error that ends a connection for good is raised from its cause.
+* An error is made again from its `args`, so it survives pickling and can come out of another process.
 """
 
 
 class ConcordError(Exception):
-    """Base of all errors that Concord raises on purpose."""
+    """Base of all errors that Concord raises on purpose. Its first argument is what people read."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
 
 
 class ConnectionFailedError(ConcordError):
     """No connection to the broker could be made. `address` is the one that was tried."""
 
     def __init__(self, message: str, address: str) -> None:
-        super().__init__(message)
+        super().__init__(message, address)
         self.address = address
 
 
@@ -28,7 +32,7 @@ class BrokerFaultError(ConcordError):
     """The broker closed the connection and said why. `code` is the broker's word for it."""
 
     def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
+        super().__init__(message, code)
         self.code = code
 
 
@@ -36,7 +40,7 @@ class RefusedError(ConcordError):
     """The broker refused an advertisement or a subscription. `code` is the broker's word for why."""
 
     def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
+        super().__init__(message, code)
         self.code = code
 
 
@@ -56,7 +60,7 @@ class PublisherEndedError(ConcordError):
     """The broker ended a publisher. `code` is the broker's word for why."""
 
     def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
+        super().__init__(message, code)
         self.code = code
 
 
@@ -64,7 +68,7 @@ class SubscriptionEndedError(ConcordError):
     """The broker ended a subscription. `code` is the broker's word for why."""
 
     def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
+        super().__init__(message, code)
         self.code = code
 
 
@@ -76,5 +80,5 @@ class GapError(ConcordError):
     """At this place deliveries are missing. `count` says how many, or is None where nobody knows."""
 
     def __init__(self, message: str, count: int | None) -> None:
-        super().__init__(message)
+        super().__init__(message, count)
         self.count = count

@@ -1,0 +1,187 @@
+"""`connect` and what it gives: a client that publishes and subscribes at one broker.
+
+A user sees plain errors: nothing that is raised inside a block is wrapped into a group by the nursery that
+keeps the connection, and nothing that happens in the background is raised anywhere but in the user's calls.
+"""
+
+import secrets
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Final, Literal
+
+import trio
+from attrs import define
+
+from broker.client.backoff import Backoff
+from broker.client.connection import Connection, StateChange
+from broker.client.deliveries import Deliveries
+from broker.client.dialling import dialler
+from broker.client.inbox import Inbox
+from broker.client.limits import BOUND_BYTES, Limits
+from broker.client.publisher import Publisher
+from broker.client.session import Session
+from broker.errors import ClosedError
+from broker.filters import Filter, parse
+
+__all__ = ["Client", "connect"]
+
+_LIMITS: Final = Limits()
+_INCARNATION_BYTES: Final = 8
+"""Two clients of one name are told apart by this; 64 bits do not meet by chance."""
+
+
+@define(eq=False)
+class Client:
+    """A connection to a broker that is made again when it is lost. Made by `connect`."""
+
+    name: str
+    _connection: Connection
+    _is_closed: bool = False
+
+    @property
+    def state(self) -> str:
+        """The connection's state: "connected", "reconnecting" or "closed"."""
+        return self._connection.state
+
+    @property
+    def broker(self) -> str:
+        """The name of the broker, or nothing while there is no connection."""
+        welcome = self._connection.session.welcome
+        return "" if welcome is None else welcome.name
+
+    @asynccontextmanager
+    async def advertise(self, filter: str | Filter) -> AsyncIterator[Publisher]:  # noqa: A002 - what it is
+        """Become a publisher of what the filter matches; entered once the whole overlay knows.
+
+        Leaving the block waits until everything published is taken over; leaving it by an error does not.
+
+        Raises:
+            FilterError: the filter cannot be read.
+            RefusedError: the broker does not let this client advertise that.
+        """
+        parsed = self._parsed(filter)
+        source = self._connection.session.advertise(str(filter))
+        publisher = Publisher(source, parsed, self._connection)
+        try:
+            await self._connection.until(lambda: source.is_ready or source.ended is not None)
+            if source.ended is not None:
+                raise source.ended
+            yield publisher
+            await publisher.settle()
+        finally:
+            publisher.close()
+
+    @asynccontextmanager
+    async def subscribe(
+        self,
+        filter: str | Filter,  # noqa: A002 - what it is
+        *,
+        ordered: bool = True,
+        bound_bytes: int = BOUND_BYTES,
+        policy: Literal["disconnect", "drop"] = "disconnect",
+    ) -> AsyncIterator[Deliveries]:
+        """Subscribe to what the filter matches; entered once every matching publication will come.
+
+        If more than `bound_bytes` wait at the broker because this program is slow, the policy decides: the
+        broker ends the subscription ("disconnect"), or leaves a gap ("drop").
+
+        Raises:
+            FilterError: the filter cannot be read.
+            RefusedError: the broker does not let this client subscribe to that.
+        """
+        self._parsed(filter)
+        if policy not in {"disconnect", "drop"}:
+            raise ValueError(f"policy: expected 'disconnect' or 'drop', got {policy!r}")
+        if bound_bytes < 1:
+            raise ValueError(f"bound_bytes: expected 1 or more, got {bound_bytes}")
+        limits = self._connection.session.limits
+        inbox = Inbox(str(filter), ordered, bound_bytes, policy, limits)
+        self._connection.session.subscribe(inbox)
+        deliveries = Deliveries(inbox, self._connection)
+        try:
+            await self._connection.until(lambda: inbox.is_ready or inbox.ended is not None)
+            if inbox.ended is not None:
+                raise inbox.ended
+            yield deliveries
+        finally:
+            await deliveries.aclose()
+
+    def _parsed(self, text: str | Filter) -> Filter:
+        if self._is_closed:
+            raise ClosedError(f"the client {self.name!r} was used after its connect block had been left")
+        self._connection.check()
+        return parse(str(text))
+
+    async def _drain(self) -> None:
+        with trio.move_on_after(self._connection.session.limits.close_timeout_s):
+            await self._connection.drained()
+
+
+@asynccontextmanager
+async def connect(  # noqa: PLR0913 - every option but the first is named and may be left out
+    address: str,
+    *,
+    name: str = "client",
+    token: str | None = None,
+    tls: ssl.SSLContext | None = None,
+    retry: bool = False,
+    limits: Limits = _LIMITS,
+    on_state: Callable[[StateChange], None] | None = None,
+    random: Random | None = None,
+) -> AsyncIterator[Client]:
+    """Connect to the broker at HOST:PORT; the client reconnects by itself until the block is left.
+
+    Args:
+        address: HOST:PORT of the broker.
+        name: what the broker calls this client; it need not be unique.
+        token: proves to the broker who this client is, where the broker asks for that.
+        tls: how to check the broker's certificate (and show one's own); None connects without TLS.
+        retry: keep trying if the first connection cannot be made, instead of raising.
+        limits: the client's bounds.
+        on_state: called with each `StateChange`: connected, reconnecting, closed.
+        random: where the spread of the waits between attempts comes from.
+
+    Raises:
+        ConnectionFailedError: no connection could be made; the message names address and cause.
+        BrokerFaultError: the broker refuses this client.
+    """
+    session = Session(name, secrets.token_hex(_INCARNATION_BYTES), token or "", limits)
+    spread = random or Random()  # noqa: S311 - spreads waits, hides nothing
+    backoff = Backoff(limits.reconnect_first_s, limits.reconnect_max_s, spread)
+    connection = Connection(session, address, dialler(address, tls), backoff, on_state or _tell_nobody)
+    async with open_client(connection, retry=retry) as client:
+        yield client
+
+
+def _tell_nobody(_: StateChange) -> None:
+    """Where no callback is given."""
+
+
+@asynccontextmanager
+async def open_client(connection: Connection, *, retry: bool) -> AsyncIterator[Client]:
+    """What `connect` does with a connection that is ready to dial."""
+    await connection.open(retry=retry)
+    client = Client(connection.session.name, connection)
+    escaped: BaseException | None = None
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(connection.run)
+            try:
+                yield client
+                await client._drain()  # noqa: SLF001 - its own module
+            except BaseException as error:  # noqa: BLE001 - raised again below, outside the nursery
+                escaped = error
+            finally:
+                client._is_closed = True  # noqa: SLF001 - its own module
+                nursery.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        # The user's own error comes first; cancellations are those of scopes around, which raise them again.
+        defects = group.split(trio.Cancelled)[1]
+        if defects is not None:
+            raise defects.exceptions[0] from None
+        if escaped is None:
+            raise
+    if escaped is not None:
+        raise escaped

@@ -1,0 +1,115 @@
+"""What `client.subscribe` gives: an async iterator of deliveries that shows gaps in their places.
+
+Laws:
+
+* Deliveries that have arrived are handed out without a checkpoint; there is one whenever nothing is left.
+  Credit bounds how many that can be.
+* Iterating may be left at any point (by `break`, an error, a cancellation) and taken up again: nothing is
+  lost or repeated.
+* Nothing is missing silently: a gap is raised as `GapError`, or handed out by `with_gaps`.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from typing import Final
+
+import trio
+from attrs import define, field
+
+from broker.client.connection import Connection
+from broker.client.delivery import Delivery, Gap
+from broker.client.inbox import Inbox
+from broker.errors import ClosedError, GapError
+
+__all__ = ["Deliveries"]
+
+_NOTHING: Final[Iterator[Delivery]] = iter(())
+
+
+@define(eq=False)
+class Deliveries:
+    """The deliveries of one subscription, for one task at a time. Made by `Client.subscribe`."""
+
+    _inbox: Inbox
+    _connection: Connection
+    _arrived: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
+    _batch: Iterator[Delivery] = field(default=_NOTHING, init=False)
+    _batch_count: int = field(default=0, init=False)
+    _steps: AsyncGenerator[Delivery, None] | None = field(default=None, init=False)
+    _is_waiting: bool = field(default=False, init=False)
+    _is_closed: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._connection.arrivals[self._inbox] = self._arrived
+
+    def __aiter__(self) -> AsyncIterator[Delivery]:
+        """Hand out deliveries; a gap is raised as `GapError`, and iterating again goes on behind it."""
+        if self._steps is None:
+            self._steps = self._iterate()
+        return self._steps
+
+    async def __anext__(self) -> Delivery:
+        """The next delivery, as `async for` would give it."""
+        return await anext(aiter(self))
+
+    def with_gaps(self) -> AsyncIterator[Delivery | Gap]:
+        """Hand out deliveries, and each gap as a `Gap` in its place."""
+        return _WithGaps(self)
+
+    async def _iterate(self) -> AsyncGenerator[Delivery, None]:
+        """One step per delivery. What is begun is kept in the object, so that another iteration can go on."""
+        try:
+            while True:
+                for delivery in self._batch:
+                    yield delivery
+                gap = await self._next_batch()
+                if gap is not None:
+                    raise GapError(f"subscription {self._inbox.filter!r}: {gap}", gap.count)
+        finally:
+            self._steps = None
+
+    async def _next_batch(self) -> Gap | None:
+        """Wait for more deliveries; or return the gap that comes first."""
+        connection, inbox = self._connection, self._inbox
+        if self._batch_count:
+            connection.credit(inbox, self._batch_count)
+            self._batch_count = 0
+        while (arrived := inbox.take()) is None:
+            if inbox.ended is not None:
+                raise inbox.ended
+            if self._is_closed:
+                raise ClosedError(f"subscription {inbox.filter!r} was used after its block had been left")
+            connection.check()
+            self._is_waiting = True
+            try:
+                await self._arrived.park()
+            finally:
+                self._is_waiting = False
+        if isinstance(arrived, Gap):
+            return arrived
+        self._batch = map(Delivery, arrived)
+        self._batch_count = len(arrived)
+        return None
+
+    async def aclose(self) -> None:
+        """Leave: the subscription is withdrawn, and what has not been handed out is dropped."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._batch = _NOTHING
+        self._connection.unsubscribe(self._inbox)
+        self._arrived.unpark_all()
+        if self._steps is not None and not self._is_waiting:
+            await self._steps.aclose()
+
+
+@define(eq=False)
+class _WithGaps(AsyncIterator[Delivery | Gap]):
+    """The same deliveries, with gaps handed out instead of raised."""
+
+    _deliveries: Deliveries
+
+    async def __anext__(self) -> Delivery | Gap:
+        try:
+            return await anext(self._deliveries)
+        except GapError as error:
+            return Gap(error.count)

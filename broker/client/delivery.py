@@ -1,0 +1,97 @@
+"""What a subscriber gets: deliveries, and gaps where deliveries are missing.
+
+A `Delivery` keeps the frame it came in and decodes it when something of it is first asked for: a program that
+counts, samples or passes on pays for nothing else, and the others pay the same as they would at arrival.
+
+What arrives was read with every check by each broker on its way, the client's own broker last. So it is taken
+as it is here: checking it again would cost as much as everything else that the client does for a delivery.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import cbor2
+from attrs import define, field, frozen
+
+from broker.filters.constraints import Value
+from broker.wire.header import HEADER
+
+__all__ = ["Delivery", "Gap"]
+
+_NS_PER_S: Final = 1e-9
+
+_FLAGS_AT: Final = HEADER.size - 1
+_ORDERED: Final = 0x01
+
+_Fields = tuple[str, int, int, Mapping[str, Value], bytes]
+
+
+@define(eq=False, repr=False)
+class Delivery:
+    """One publication, delivered to one subscription."""
+
+    frame: bytes
+    _decoded: _Fields | None = field(default=None, init=False)
+
+    def _fields(self) -> _Fields:
+        fields = self._decoded
+        if fields is None:
+            fields = self._decoded = cbor2.loads(self.frame[HEADER.size :])
+        return fields
+
+    @property
+    def publisher(self) -> str:
+        """The id of its publisher, unique in the overlay."""
+        return self._fields()[0]
+
+    @property
+    def sequence(self) -> int:
+        """Its number among its publisher's publications, from 1."""
+        return self._fields()[1]
+
+    @property
+    def published_ns(self) -> int:
+        """When it was published, in nanoseconds since 1970 by the publisher's clock."""
+        return self._fields()[2]
+
+    @property
+    def published_at(self) -> float:
+        """When it was published, in seconds since 1970 by the publisher's clock, as `time.time()` counts."""
+        return self._fields()[2] * _NS_PER_S
+
+    @property
+    def attributes(self) -> Mapping[str, Value]:
+        """What filters see."""
+        return self._fields()[3]
+
+    @property
+    def payload(self) -> bytes:
+        """What filters do not see."""
+        return self._fields()[4]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether it was published with `ordered=True`."""
+        return self.frame[_FLAGS_AT] & _ORDERED == _ORDERED
+
+    def __repr__(self) -> str:
+        publisher, sequence, _, attributes, payload = self._fields()
+        return f"<Delivery {publisher} {sequence} {dict(attributes)!r} with {len(payload)} bytes>"
+
+
+@frozen
+class Gap:
+    """Here deliveries are missing: so many, or an unknown number (None) after a lost connection."""
+
+    count: int | None
+
+    def __add__(self, other: "Gap") -> "Gap":
+        """Two gaps with nothing between them are one."""
+        if self.count is None or other.count is None:
+            return Gap(None)
+        return Gap(self.count + other.count)
+
+    def __str__(self) -> str:
+        if self.count is None:
+            return "an unknown number of deliveries is missing here: the connection to the broker was lost"
+        return f"{self.count} deliveries are missing here: the subscription's queue at the broker was full"

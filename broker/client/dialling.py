@@ -1,0 +1,62 @@
+"""Makes a connection to an address, plain or with TLS, and says in one line why if that fails."""
+
+import re
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import trio
+
+from broker.errors import ConnectionFailedError
+
+__all__ = ["LOST", "Dial", "dialler", "explain"]
+
+Dial = Callable[[], Awaitable[trio.abc.Stream]]
+
+LOST: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
+"""What a stream raises when its connection cannot be made or is gone."""
+
+_SHAPE: Final = re.compile(
+    r"(?:\[(?P<bracketed>[^\]\s]+)\]|(?P<plain>[^\[\]:\s]+)):(?P<port>\d{1,5})", re.ASCII
+)
+
+
+def dialler(address: str, tls: ssl.SSLContext | None) -> Dial:
+    """A function that connects to HOST:PORT.
+
+    Raises:
+        ConnectionFailedError: this is no address.
+    """
+    found = _SHAPE.fullmatch(address)
+    if found is None:
+        raise ConnectionFailedError(
+            f"cannot connect to {address!r}: write HOST:PORT, for example 127.0.0.1:7411 or [::1]:7411",
+            address,
+        )
+    host, port = found["bracketed"] or found["plain"], int(found["port"])
+
+    async def dial() -> trio.abc.Stream:
+        stream = await trio.open_tcp_stream(host, port)
+        if tls is None:
+            return stream
+        secured = trio.SSLStream(stream, tls, server_hostname=host, https_compatible=True)
+        try:
+            await secured.do_handshake()
+        except BaseException:
+            await trio.aclose_forcefully(secured)
+            raise
+        return secured
+
+    return dial
+
+
+def explain(error: BaseException) -> str:
+    """The cause in words: Trio wraps what the system and TLS have to say."""
+    inner = error.__cause__
+    if isinstance(inner, BaseExceptionGroup):
+        return explain(inner.exceptions[0])
+    if isinstance(error, trio.BrokenResourceError) and inner is not None:
+        return explain(inner)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return str(error) or type(error).__name__

@@ -1,0 +1,318 @@
+"""The client's side of the protocol over all its connections: what to say, what the answers mean. No I/O.
+
+Laws:
+
+* A request is an intent (`Source`, `Inbox`) that outlives connections: it is said again on each, under a new
+  number. Numbers count from 1 on every connection, over all kinds of requests.
+* After a reconnection no publication leaves before the broker has said, for every publisher that has some in
+  the window, what it has taken of it.
+* A subscription that was open before has a gap of unknown size where the connection was lost.
+* What comes for a request that has been withdrawn meanwhile is dropped: its answer was on the way.
+"""
+
+from typing import Final
+
+from attrs import define, field
+
+from broker import messages as m
+from broker.client.delivery import Gap
+from broker.client.inbox import Inbox
+from broker.client.limits import Limits
+from broker.client.stream import Run, Stream
+from broker.client.window import Flush, Source, Window
+from broker.errors import (
+    BrokerFaultError,
+    ConcordError,
+    PublisherEndedError,
+    RefusedError,
+    SlowSubscriberError,
+    SubscriptionEndedError,
+)
+from broker.wire import VERSION, WireError, encode
+
+__all__ = ["CLOSING", "Session"]
+
+SLOW: Final = "slow"
+"""The code of `Ended` for a subscription whose queue outgrew its bound."""
+
+CLOSING: Final = "closing"
+"""The code of a broker that shuts down: of its `Fault`, and of `Refused` just before it."""
+
+Request = Source | Inbox | Flush
+
+
+@define(eq=False)
+class Session:
+    """One client. `receive` and `take` are for the connection, the other methods are for the user's calls.
+
+    `touched` holds the inboxes that got something since it was last cleared, `is_changed` says that anything
+    else did change: the shell wakes those who wait, and clears them.
+    """
+
+    name: str
+    incarnation: str
+    token: str
+    limits: Limits
+    window: Window = field(init=False)
+    welcome: m.Welcome | None = None
+    touched: list[Inbox] = field(factory=list)
+    is_changed: bool = False
+    _sources: list[Source] = field(factory=list)
+    _inboxes: list[Inbox] = field(factory=list)
+    _requests: dict[int, Request] = field(factory=dict)
+    _requested_count: int = 0
+    _awaited: set[int] = field(factory=set)
+    _controls: list[bytes] = field(factory=list)
+    _stream: Stream = field(factory=Stream)
+    _target: Inbox | None = None
+    _target_count: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self.window = Window(self.limits)
+
+    # --- connections ---
+
+    def connect(self) -> None:
+        """A connection was made: say hello on it. Nothing else is said before the answer."""
+        self._stream = Stream()
+        self._requests.clear()
+        self._requested_count = 0
+        self._controls = [encode(m.Hello(VERSION, "client", self.name, self.incarnation, "", self.token))]
+
+    def disconnect(self) -> None:
+        """The connection is gone, and what was asked on it with it."""
+        self.welcome = None
+        self._target, self._target_count = None, 0
+        self._controls = []
+        self._awaited.clear()
+        self.window.rewind()
+        self.is_changed = True
+
+    @property
+    def has_output(self) -> bool:
+        """Whether there may be something to write."""
+        return bool(self._controls) or self.window.has_unsent
+
+    def take(self) -> bytes:
+        """What to write now; nothing if there is nothing, or if it has to wait for credit."""
+        chunks, self._controls = self._controls, []
+        if self.welcome is not None and not self._awaited:
+            for item in self.window.take(self.limits.write_bytes):
+                if isinstance(item, Flush):
+                    chunks.append(encode(m.Flush(self._number(item))))
+                else:
+                    chunks += item
+        return b"".join(chunks)
+
+    def receive(self, received: bytes) -> None:
+        """Take what was read. Raises `BrokerFaultError` if the broker closes, or breaks the protocol."""
+        try:
+            for item in self._stream.feed(received):
+                if type(item) is Run:
+                    self._deliver(item)
+                else:
+                    self._handle(item)
+        except WireError as error:
+            text = f"the broker sent what it must not send: {error.text}"
+            raise BrokerFaultError(text, error.code) from error
+
+    def ping(self, number: int) -> None:
+        """Ask whether the broker is still there."""
+        self._controls.append(encode(m.Ping(number)))
+
+    def _number(self, request: Request) -> int:
+        self._requested_count += 1
+        self._requests[self._requested_count] = request
+        return self._requested_count
+
+    # --- what the user asks for ---
+
+    def advertise(self, text: str) -> Source:
+        """Ask for a publisher; it may publish when it `is_ready`."""
+        source = Source(text)
+        self._sources.append(source)
+        if self.welcome is not None:
+            self._ask_source(source)
+        return source
+
+    def unadvertise(self, source: Source) -> None:
+        """End a publisher, as soon as what it has published is taken over."""
+        source.is_leaving = True
+        if source.pending_count and source.ended is None:
+            self.window.flush()
+        else:
+            self._withdraw(source)
+
+    def _withdraw(self, source: Source) -> None:
+        if source.ended is not None:
+            return
+        self._sources.remove(source)
+        if self.welcome is not None:
+            del self._requests[source.number]
+            self._awaited.discard(source.number)
+            self._controls.append(encode(m.Unadvertise(source.number)))
+
+    def subscribe(self, inbox: Inbox) -> None:
+        """Ask for a subscription; all of its gates are open when it `is_ready`."""
+        self._inboxes.append(inbox)
+        if self.welcome is not None:
+            self._ask_inbox(inbox)
+
+    def unsubscribe(self, inbox: Inbox) -> None:
+        """End a subscription; what still comes for it is dropped."""
+        if self._target is inbox:
+            self._target = None
+        if inbox.ended is not None:
+            return
+        self._inboxes.remove(inbox)
+        if self.welcome is not None:
+            del self._requests[inbox.number]
+            self._controls.append(encode(m.Unsubscribe(inbox.number)))
+
+    def credit(self, inbox: Inbox, count: int) -> None:
+        """The user has had so many deliveries of a subscription."""
+        credit_count = inbox.handed_out(count)
+        if credit_count and self.welcome is not None and inbox.ended is None:
+            self._controls.append(encode(m.Credit(inbox.number, credit_count)))
+
+    def _ask_source(self, source: Source) -> None:
+        """Advertise on this connection; who comes back may publish, but nothing leaves before the answer."""
+        source.number = self._number(source)
+        if source.id:
+            self._awaited.add(source.number)
+        self._controls.append(encode(m.Advertise(source.number, source.filter, source.id)))
+
+    def _ask_inbox(self, inbox: Inbox) -> None:
+        number = self._number(inbox)
+        credit_count = inbox.open(number)
+        self._controls.append(
+            encode(
+                m.Subscribe(
+                    number, inbox.filter, inbox.ordered, credit_count, inbox.bound_bytes, inbox.policy
+                )
+            )
+        )
+
+    # --- what the broker says ---
+
+    def _deliver(self, run: Run) -> None:
+        """Publications for the subscription that the last `Deliver` named."""
+        self._target_count -= len(run.frames)
+        if self._target_count < 0:
+            raise BrokerFaultError("the broker sent more publications than it had announced", "unexpected")
+        inbox = self._target
+        if inbox is not None:
+            inbox.put(run.frames, run.size_bytes)
+            self.touched.append(inbox)
+
+    def _handle(self, message: object) -> None:  # noqa: C901, PLR0912 - one case per message, a line or two each
+        if self._target_count:
+            raise BrokerFaultError("the broker sent fewer publications than it had announced", "unexpected")
+        match message:
+            case m.Deliver():
+                target = self._requests.get(message.number)
+                self._target = target if isinstance(target, Inbox) else None
+                self._target_count = message.count
+            case m.Grant():
+                self.window.credit_bytes += message.size_bytes
+            case m.Flushed():
+                self._on_flushed(message)
+            case m.Gap():
+                self._on_gap(message)
+            case m.Ping():
+                self._controls.append(encode(m.Pong(message.number)))
+            case m.Pong():
+                pass  # That anything was received is all that counts.
+            case m.Advertised():
+                self._on_advertised(message)
+            case m.Subscribed():
+                self._on_subscribed(message)
+            case m.Refused() | m.Ended():
+                self._end(message.number, message)
+            case m.Welcome():
+                self._on_welcome(message)
+            case m.Fault():
+                raise BrokerFaultError(f"the broker closed the connection: {message.text}", message.code)
+            case _:
+                kind = type(message).__name__
+                raise BrokerFaultError(f"the broker sent a {kind} to a client", "unexpected")
+
+    def _on_welcome(self, welcome: m.Welcome) -> None:
+        self.welcome = welcome
+        self.is_changed = True
+        self.window.credit_bytes = welcome.credit_bytes
+        for source in self._sources:
+            self._ask_source(source)
+        for inbox in self._inboxes:
+            self._ask_inbox(inbox)
+
+    def _on_advertised(self, answer: m.Advertised) -> None:
+        source = self._requests.get(answer.number)
+        if not isinstance(source, Source):
+            return
+        if not source.id:
+            source.name(answer.publisher)
+        elif answer.publisher != source.id:
+            self.window.rename(source, answer.publisher)
+        elif answer.number in self._awaited:
+            self.window.taken(source, answer.taken)
+        source.is_ready = True
+        self._answered(source)
+
+    def _answered(self, source: Source) -> None:
+        self._awaited.discard(source.number)
+        self.is_changed = True
+        if source.is_leaving and not source.pending_count:
+            self._withdraw(source)
+
+    def _on_flushed(self, answer: m.Flushed) -> None:
+        place = self._requests.pop(answer.number, None)
+        if not isinstance(place, Flush):
+            raise BrokerFaultError(f"the broker answered a flush {answer.number} nobody asked", "unexpected")
+        self.window.flushed(place)
+        self.is_changed = True
+        for source in [s for s in self._sources if s.is_leaving and not s.pending_count]:
+            self._withdraw(source)
+
+    def _on_subscribed(self, answer: m.Subscribed) -> None:
+        inbox = self._requests.get(answer.number)
+        if isinstance(inbox, Inbox):
+            inbox.is_ready = True
+            self.is_changed = True
+
+    def _on_gap(self, notice: m.Gap) -> None:
+        inbox = self._requests.get(notice.number)
+        if isinstance(inbox, Inbox):
+            inbox.gap(Gap(notice.count))
+            self.touched.append(inbox)
+
+    def _end(self, number: int, notice: m.Refused | m.Ended) -> None:
+        """The broker ended a request, or refused it: it is not asked again unless the broker goes away."""
+        if isinstance(notice, m.Refused) and notice.code == CLOSING:
+            return
+        request = self._requests.pop(number, None)
+        if not isinstance(request, Source | Inbox):
+            return
+        request.ended = _reason(request, notice)
+        self.is_changed = True
+        if isinstance(request, Inbox):
+            self._inboxes.remove(request)
+            self.touched.append(request)
+        else:
+            self._sources.remove(request)
+            self._awaited.discard(number)
+            self.window.forget(request)
+
+
+def _reason(request: Source | Inbox, notice: m.Refused | m.Ended) -> ConcordError:
+    """The error that the user gets to see."""
+    what = "advertisement" if isinstance(request, Source) else "subscription"
+    verb = "refused" if isinstance(notice, m.Refused) else "ended"
+    text = f"the broker {verb} the {what} {request.filter!r}: {notice.text}"
+    if isinstance(notice, m.Refused):
+        return RefusedError(text, notice.code)
+    if isinstance(request, Source):
+        return PublisherEndedError(text, notice.code)
+    if notice.code == SLOW:
+        return SlowSubscriberError(text, notice.code)
+    return SubscriptionEndedError(text, notice.code)

@@ -1,0 +1,256 @@
+"""Publications between the user and the broker: taken from the one, not yet taken over by the other. No I/O.
+
+Laws:
+
+* Publications leave in the order in which they came, those of different publishers too, so that what a client
+  publishes later can never be overtaken by it.
+* A publication leaves the window when the broker has answered a `Flush` that was sent after it, or says after
+  a reconnection that it has taken it. Everything else is sent again on the next connection.
+* No more bytes are sent on a connection than the broker has granted.
+* The window holds at most its bound, plus one publication that was let in when it was nearly full.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import define, field
+
+from broker.client.limits import Limits
+from broker.errors import ConcordError
+from broker.wire import decode_delivery, encode_publication, publication_prefix
+
+__all__ = ["Flush", "Source", "Window"]
+
+SEGMENT_BYTES: Final = 32 * 1024
+"""Publications are kept in runs of about this size: what is done once per run costs nothing per publication,
+and a run is cut in two when credit ends inside it."""
+
+
+@define(eq=False)
+class Source:
+    """One publisher of this client, over all its connections. `number` is its request on the present one."""
+
+    filter: str
+    id: str = ""
+    prefix: bytes = b""
+    sequence: int = 0
+    number: int = 0
+    is_ready: bool = False
+    is_leaving: bool = False
+    pending_count: int = 0
+    ended: ConcordError | None = None
+
+    def name(self, publisher: str) -> None:
+        """Publish under this id from now on."""
+        self.id = publisher
+        self.prefix = publication_prefix(publisher)
+
+
+@define(eq=False)
+class Flush:
+    """A place in the window; done when everything before it has been taken over."""
+
+    is_done: bool = False
+
+
+@define(eq=False)
+class _Segment:
+    """A run of publications of one publisher; `first` is the sequence number of the first frame."""
+
+    source: Source
+    first: int
+    frames: list[bytes]
+    size_bytes: int
+
+
+@define(eq=False)
+class Window:
+    """What is to be sent, and what was sent and may have to be sent again.
+
+    `quota_bytes` is how much may be appended before the user's task should come back here by way of
+    `refill`: it ends at the checkpoint interval and at the bound.
+    """
+
+    limits: Limits
+    size_bytes: int = 0
+    quota_bytes: int = 0
+    credit_bytes: int = 0
+    _unsent: deque[_Segment | Flush] = field(factory=deque)
+    _sent: deque[_Segment | Flush] = field(factory=deque)
+    _open: _Segment | None = None
+    _unflushed_bytes: int = 0
+
+    def append(self, source: Source, frame: bytes) -> None:
+        """Take one publication; the frame carries the source's next sequence number."""
+        size_bytes = len(frame)
+        source.sequence += 1
+        source.pending_count += 1
+        self.size_bytes += size_bytes
+        self.quota_bytes -= size_bytes
+        segment = self._open
+        if segment is not None and segment.source is source and segment.size_bytes < SEGMENT_BYTES:
+            segment.frames.append(frame)
+            segment.size_bytes += size_bytes
+        else:
+            self._open = _Segment(source, source.sequence, [frame], size_bytes)
+            self._unsent.append(self._open)
+
+    @property
+    def _flush_bytes(self) -> int:
+        """A window smaller than usual has to empty itself sooner."""
+        return min(self.limits.flush_bytes, self.limits.window_bytes // 4)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next publication has to wait."""
+        return self.size_bytes >= self.limits.window_bytes
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything has been taken over and nobody waits to hear it."""
+        return not self._unsent and not self._sent
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether something waits to be sent, with or without credit."""
+        return bool(self._unsent)
+
+    def refill(self) -> None:
+        """Allow as much as fits before the next checkpoint or the bound, whichever comes first."""
+        self.quota_bytes = min(self.limits.checkpoint_bytes, self.limits.window_bytes - self.size_bytes)
+
+    def flush(self) -> Flush:
+        """The place after everything appended so far; shared by all who ask before something is appended."""
+        last = self._unsent[-1] if self._unsent else self._sent[-1] if self._sent else None
+        if isinstance(last, Flush):
+            return last
+        self._open = None
+        place = Flush(is_done=last is None)
+        if last is not None:
+            self._unsent.append(place)
+        return place
+
+    def flush_if_due(self) -> None:
+        """Ask for what has been sent to be taken over, unless that was asked already."""
+        if self._unflushed_bytes and not self._unsent:
+            self.flush()
+
+    def take(self, size_bytes: int) -> Iterator[list[bytes] | Flush]:
+        """What may be sent now, in order: about so many bytes, and never beyond the credit.
+
+        Whoever takes a `Flush` sends one and says `flushed` when it is answered.
+        """
+        while self._unsent and size_bytes > 0:
+            entry = self._unsent[0]
+            if isinstance(entry, Flush):
+                self._unflushed_bytes = 0
+                self._sent.append(self._unsent.popleft())
+                yield entry
+                continue
+            if entry.size_bytes > self.credit_bytes and not self._split():
+                return
+            entry = self._sendable()
+            size_bytes -= entry.size_bytes
+            yield entry.frames
+            if self._unflushed_bytes >= self._flush_bytes:
+                self._flush_here()
+
+    def _sendable(self) -> _Segment:
+        """Move the first run to what was sent; nothing is added to it any more."""
+        entry = self._unsent.popleft()
+        assert isinstance(entry, _Segment)
+        if entry is self._open:
+            self._open = None
+        self._sent.append(entry)
+        self.credit_bytes -= entry.size_bytes
+        self._unflushed_bytes += entry.size_bytes
+        assert self.credit_bytes >= 0
+        return entry
+
+    def _flush_here(self) -> None:
+        if not (self._unsent and isinstance(self._unsent[0], Flush)):
+            self._unsent.appendleft(Flush())
+
+    def _split(self) -> bool:
+        """Cut the first run where the credit ends; false if not even its first frame fits."""
+        entry = self._unsent[0]
+        assert isinstance(entry, _Segment)
+        size_bytes = count = 0
+        while size_bytes + len(entry.frames[count]) <= self.credit_bytes:
+            size_bytes += len(entry.frames[count])
+            count += 1
+        if not count:
+            return False
+        head = _Segment(entry.source, entry.first, entry.frames[:count], size_bytes)
+        del entry.frames[:count]
+        entry.first += count
+        entry.size_bytes -= size_bytes
+        self._unsent.appendleft(head)
+        return True
+
+    def flushed(self, place: Flush) -> None:
+        """The broker has taken over everything before this place."""
+        while not place.is_done:
+            entry = self._sent.popleft()
+            if isinstance(entry, Flush):
+                entry.is_done = True
+            else:
+                self._drop(entry)
+
+    def _drop(self, segment: _Segment) -> None:
+        self.size_bytes -= segment.size_bytes
+        segment.source.pending_count -= len(segment.frames)
+
+    def rewind(self) -> None:
+        """The connection is lost: everything not taken over has to be sent again, without any credit yet."""
+        self._sent.extend(self._unsent)
+        self._unsent, self._sent = self._sent, self._unsent
+        self._sent.clear()
+        self._open = None
+        self._unflushed_bytes = 0
+        self.credit_bytes = 0
+
+    def taken(self, source: Source, sequence: int) -> None:
+        """After a reconnection: the broker has taken this publisher's publications up to that number."""
+        for segment in self._segments_of(source):
+            count = min(max(sequence + 1 - segment.first, 0), len(segment.frames))
+            size_bytes = sum(map(len, segment.frames[:count]))
+            del segment.frames[:count]
+            segment.first += count
+            segment.size_bytes -= size_bytes
+            self.size_bytes -= size_bytes
+            source.pending_count -= count
+        self._unsent = deque(e for e in self._unsent if isinstance(e, Flush) or e.frames)
+
+    def rename(self, source: Source, publisher: str) -> None:
+        """The broker knows the publisher no more: what is left goes out under a new id, numbered from 1."""
+        source.name(publisher)
+        source.sequence = 0
+        for segment in self._segments_of(source):
+            segment.first = source.sequence + 1
+            before_bytes = segment.size_bytes
+            segment.frames = [self._renumbered(source, frame) for frame in segment.frames]
+            segment.size_bytes = sum(map(len, segment.frames))
+            self.size_bytes += segment.size_bytes - before_bytes
+
+    def _renumbered(self, source: Source, frame: bytes) -> bytes:
+        source.sequence += 1
+        _, _, published_ns, attributes, payload, ordered = decode_delivery(frame)
+        return encode_publication(source.prefix, source.sequence, published_ns, attributes, payload, ordered)
+
+    def forget(self, source: Source) -> None:
+        """The publisher has been ended: what was not sent never will be."""
+        kept: deque[_Segment | Flush] = deque()
+        for entry in self._unsent:
+            if isinstance(entry, _Segment) and entry.source is source:
+                self._drop(entry)
+            else:
+                kept.append(entry)
+        self._unsent = kept
+        self._open = None
+
+    def _segments_of(self, source: Source) -> Iterator[_Segment]:
+        """The publisher's runs after `rewind`, when none has been sent."""
+        assert not self._sent
+        return (entry for entry in self._unsent if isinstance(entry, _Segment) and entry.source is source)
