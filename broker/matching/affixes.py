@@ -16,8 +16,8 @@ from typing import Generic
 from attrs import define, field
 
 from broker.filters.constraints import Constraint, TextPattern, Value
-from broker.matching.bucket import Bucket, Buckets, Filing
-from broker.matching.entry import Entry, Key
+from broker.matching.bucket import Bucket, Buckets, Event, Filing
+from broker.matching.entry import Entry, Key, Payload
 
 # Every length up to the first is used as it is; longer ones are rounded down to one of the others.
 _EXACT_LENGTH = 48
@@ -89,7 +89,9 @@ class Prefixes(Generic[Key]):
         """Take the entry away from its prefix."""
         self._affixes.remove(entry, constraint)
 
-    def probe(self, value: Value, pending: list[Bucket[Key]], found: list[Key]) -> None:  # noqa: ARG002 - Structure
+    def probe(
+        self, value: Value, _event: Event, pending: list[Bucket[Key]], _found: list[Payload[Key]]
+    ) -> None:
         """Append the bucket of each prefix of the text."""
         if value.__class__ is str:
             self._affixes.probe(value, pending)
@@ -117,7 +119,9 @@ class Suffixes(Generic[Key]):
         """Take the entry away from its suffix."""
         self._affixes.remove(entry, constraint)
 
-    def probe(self, value: Value, pending: list[Bucket[Key]], found: list[Key]) -> None:  # noqa: ARG002 - Structure
+    def probe(
+        self, value: Value, _event: Event, pending: list[Bucket[Key]], _found: list[Payload[Key]]
+    ) -> None:
         """Append the bucket of each suffix of the text."""
         if value.__class__ is str:
             self._affixes.probe(value[::-1], pending)

@@ -7,13 +7,13 @@ Laws:
 * An empty bucket is not kept.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Generic, Protocol
 
 from attrs import define
 
 from broker.filters.constraints import Constraint, Value
-from broker.matching.entry import Entry, Item, Key, Path
+from broker.matching.entry import Entry, Item, Key, Path, Payload
 
 # Trying this many items costs about as much as one more lookup by attribute.
 FEW = 8
@@ -22,23 +22,28 @@ FEW = 8
 MANY = 64
 
 
+Event = Mapping[str, Value]
+
+
 class Structure(Protocol[Key]):
     """An index over the values of one attribute; the modules beside this one hold them."""
 
-    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+    def add(self, entry: Entry[Key], constraint: Constraint, /) -> None:
         """Put the entry where values that satisfy the constraint will find it."""
 
-    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+    def remove(self, entry: Entry[Key], constraint: Constraint, /) -> None:
         """Take it away from there."""
 
-    def probe(self, value: Value, pending: "list[Bucket[Key]]", found: list[Key]) -> None:
-        """Append the buckets to look into for this value, and the keys that are certain already."""
+    def probe(
+        self, value: Value, event: Event, pending: "list[Bucket[Key]]", found: list[Payload[Key]], /
+    ) -> None:
+        """Append the buckets to look into for this value of the event, and what is certain already."""
 
     def __bool__(self) -> bool:
         """Whether anything is in it."""
 
 
-Probe = Callable[[Value, "list[Bucket[Key]]", list[Key]], None]
+Probe = Callable[[Value, Event, "list[Bucket[Key]]", list[Payload[Key]]], None]
 
 
 class Node(Protocol[Key]):

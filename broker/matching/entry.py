@@ -4,22 +4,26 @@ Laws:
 
 * Equal conjunctions share one entry, however many keys hold them: the index tries each only once.
 * An entry may lie in several buckets, but a lookup meets at most one of them: the values of a set are
-  distinct, and the cells of a range do not overlap. So an entry's keys come out at most once per event.
+  distinct, and the cells of a range do not overlap. So an entry is found at most once per event.
+* What lies in buckets is the entry's payload: the key itself while it is the only one, which spares a lookup
+  two trips through cold memory, else the entry. An entry is moved to no bucket while its payload changes.
 """
 
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, Union
 
 from attrs import define, evolve, field, frozen
 
 from broker.filters import Conjunction
-from broker.filters.constraints import Constraint
 from broker.matching.compile import Test, compile_tests
 
 Key = TypeVar("Key")
 
-# What a lookup tries: a test of what is not proven yet (None: nothing is left), the keys it is for, and
-# the entry whose keys they are.
-Item = tuple[Test | None, list[Key], "Entry[Key]"]
+# What a lookup finds.
+Payload = Union[Key, "Entry[Key]"]
+
+# What a lookup tries: a test of what is not proven yet (None: nothing is left), what is found if it holds,
+# and the entry it belongs to.
+Item = tuple[Test | None, Payload[Key], "Entry[Key]"]
 
 
 @frozen
@@ -40,12 +44,22 @@ class Path:
 
 @define(eq=False)
 class Entry(Generic[Key]):
-    """A conjunction and its keys."""
+    """A conjunction and its keys; `keys` is None while there is only one."""
 
     conjunction: Conjunction
-    keys: list[Key] = field(factory=list)
-    _proven: frozenset[str] | None = None
-    _item: Item[Key] | None = None
+    payload: Payload[Key]
+    keys: dict[Key, None] | None = None
+    _proven: frozenset[str] | None = field(default=None, init=False)
+    _item: Item[Key] | None = field(default=None, init=False)
+
+    def share(self) -> dict[Key, None]:
+        """Make room for more keys than one; the entry must be in no bucket."""
+        assert self.keys is None
+        assert not isinstance(self.payload, Entry)
+        self.keys = {self.payload: None}
+        self.payload = self
+        self._item = None
+        return self.keys
 
     def item(self, path: Path) -> Item[Key]:
         """What a bucket at the end of this path tries.
@@ -53,11 +67,14 @@ class Entry(Generic[Key]):
         The last answer is kept, because the buckets of a range lie at the ends of equal paths and share it.
         """
         if self._item is None or self._proven != path.proven:
-            open_constraints = [pair for pair in self.conjunction if pair[0] not in path.proven]
-            self._item = (compile_tests(open_constraints), self.keys, self)
+            self._item = (self.test(path.proven), self.payload, self)
             self._proven = path.proven
         return self._item
 
-    def constraint(self, name: str) -> Constraint:
-        """What the conjunction demands of this attribute."""
-        return next(constraint for attribute, constraint in self.conjunction if attribute == name)
+    def test(self, proven: frozenset[str]) -> Test | None:
+        """A test of everything but the proven attributes."""
+        return compile_tests([pair for pair in self.conjunction if pair[0] not in proven])
+
+    def unproven_count(self, path: Path) -> int:
+        """How many constraints remain to be tested at the end of this path."""
+        return len(self.conjunction) - len(path.proven)

@@ -13,8 +13,8 @@ from typing import Generic
 from attrs import define, field
 
 from broker.filters.constraints import Constraint, NumberSet, TextSet, Truths, Value
-from broker.matching.bucket import Bucket, Buckets, Filing
-from broker.matching.entry import Entry, Key
+from broker.matching.bucket import Bucket, Buckets, Event, Filing
+from broker.matching.entry import Entry, Key, Payload
 
 # No attribute's value is a tuple, so these labels cannot meet one.
 _TRUTH_LABELS: dict[bool, Hashable] = {False: ("false",), True: ("true",)}
@@ -37,7 +37,9 @@ class Equality(Generic[Key]):
         for label in _labels(constraint):
             self._filing.discard(self._buckets, label, entry)
 
-    def probe(self, value: Value, pending: list[Bucket[Key]], found: list[Key]) -> None:  # noqa: ARG002 - Structure
+    def probe(
+        self, value: Value, _event: Event, pending: list[Bucket[Key]], _found: list[Payload[Key]]
+    ) -> None:
         """Append the bucket of this value."""
         bucket = self._buckets.get(_TRUTH_LABELS[value] if value.__class__ is bool else value)
         if bucket is not None:

@@ -20,7 +20,7 @@ from attrs import define, field
 from broker.filters import Conjunction, Filter
 from broker.filters.constraints import Value
 from broker.matching.bucket import Bucket, Buckets, Filing
-from broker.matching.entry import Entry, Key, Path
+from broker.matching.entry import Entry, Key, Path, Payload
 from broker.matching.node import TreeNode
 
 
@@ -30,7 +30,8 @@ class MatchingIndex(Generic[Key]):
 
     _entries: dict[Conjunction, Entry[Key]] = field(factory=dict)
     _held: dict[Key, tuple[Entry[Key], ...]] = field(factory=dict)
-    _several: int = 0
+    _several: int = 0  # Keys with several conjunctions: what was found may hold them repeatedly.
+    _shared: int = 0  # Entries with several keys: what was found may hold such entries.
     _root: Buckets[Key] = field(factory=dict)
     _filing: Filing[Key] = field(factory=lambda: Filing(Path(), TreeNode))
 
@@ -38,9 +39,7 @@ class MatchingIndex(Generic[Key]):
         """Take a key and its filter in. Raises KeyError if the key is in already."""
         if key in self._held:
             raise KeyError(f"key {key!r} is in the matching index already; remove it first")
-        entries = tuple(self._entry(conjunction) for conjunction in dict.fromkeys(filter.conjunctions))
-        for entry in entries:
-            entry.keys.append(key)
+        entries = tuple(self._enter(key, conjunction) for conjunction in dict.fromkeys(filter.conjunctions))
         self._held[key] = entries
         self._several += len(entries) > 1
 
@@ -51,31 +50,29 @@ class MatchingIndex(Generic[Key]):
         entries = self._held.pop(key)
         self._several -= len(entries) > 1
         for entry in entries:
-            entry.keys.remove(key)
-            if not entry.keys:
-                del self._entries[entry.conjunction]
-                self._filing.discard(self._root, None, entry)
+            self._leave(key, entry)
 
     def match(self, attributes: Mapping[str, Value]) -> list[Key]:
         """The keys whose filters the attributes satisfy, each once."""
-        found: list[Key] = []
+        found: list[Payload[Key]] = []
         pending: list[Bucket[Key]] = [*self._root.values()]
         get = attributes.get
         for bucket in pending:  # Lookups append to it.
             if bucket.__class__ is list:
-                for test, keys, _ in bucket:
+                for test, payload, _ in bucket:
                     if test is None or test(attributes):
-                        found += keys
+                        found.append(payload)
                 continue
-            for test, keys, _ in bucket.rest.values():  # type: ignore[union-attr]  # the class says it
+            for test, payload, _ in bucket.rest.values():  # type: ignore[union-attr]  # the class says it
                 if test is None or test(attributes):
-                    found += keys
+                    found.append(payload)
             for name, probes in bucket.probes.items():  # type: ignore[union-attr]  # the class says it
                 value = get(name)
                 if value is not None:
                     for probe in probes:
-                        probe(value, pending, found)
-        return list(dict.fromkeys(found)) if self._several and len(found) > 1 else found
+                        probe(value, attributes, pending, found)
+        keys = _keys(found) if self._shared else found
+        return list(dict.fromkeys(keys)) if self._several and len(keys) > 1 else keys  # type: ignore[arg-type,return-value]  # with no entry shared, all are keys
 
     def __len__(self) -> int:
         return len(self._held)
@@ -83,9 +80,38 @@ class MatchingIndex(Generic[Key]):
     def __contains__(self, key: object) -> bool:
         return key in self._held
 
-    def _entry(self, conjunction: Conjunction) -> Entry[Key]:
+    def _enter(self, key: Key, conjunction: Conjunction) -> Entry[Key]:
         entry = self._entries.get(conjunction)
         if entry is None:
-            entry = self._entries[conjunction] = Entry(conjunction)
+            entry = self._entries[conjunction] = Entry(conjunction, key)
             self._filing.insert(self._root, None, entry)
+            return entry
+        if entry.keys is None:
+            self._filing.discard(self._root, None, entry)
+            entry.share()
+            self._shared += 1
+            self._filing.insert(self._root, None, entry)
+        assert entry.keys is not None
+        entry.keys[key] = None
         return entry
+
+    def _leave(self, key: Key, entry: Entry[Key]) -> None:
+        if entry.keys is not None:
+            del entry.keys[key]
+            if entry.keys:
+                return
+            self._shared -= 1
+        del self._entries[entry.conjunction]
+        self._filing.discard(self._root, None, entry)
+
+
+def _keys(found: list[Payload[Key]]) -> list[Key]:
+    """The keys in what was found."""
+    keys: list[Key] = []
+    for payload in found:
+        if isinstance(payload, Entry):
+            assert payload.keys is not None
+            keys += payload.keys
+        else:
+            keys.append(payload)
+    return keys

@@ -10,8 +10,8 @@ from typing import Generic
 from attrs import define, field
 
 from broker.filters.constraints import Constraint, Value
-from broker.matching.bucket import Bucket, Buckets, Filing
-from broker.matching.entry import Entry, Key
+from broker.matching.bucket import Bucket, Buckets, Event, Filing
+from broker.matching.entry import Entry, Key, Payload
 
 
 @define(eq=False)
@@ -21,15 +21,17 @@ class Presence(Generic[Key]):
     _filing: Filing[Key]
     _buckets: Buckets[Key] = field(factory=dict)
 
-    def add(self, entry: Entry[Key], constraint: Constraint) -> None:  # noqa: ARG002 - as every Structure
+    def add(self, entry: Entry[Key], _constraint: Constraint) -> None:
         """Put the entry into the bucket."""
         self._filing.insert(self._buckets, None, entry)
 
-    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:  # noqa: ARG002 - as every Structure
+    def remove(self, entry: Entry[Key], _constraint: Constraint) -> None:
         """Take the entry out of the bucket."""
         self._filing.discard(self._buckets, None, entry)
 
-    def probe(self, value: Value, pending: list[Bucket[Key]], found: list[Key]) -> None:  # noqa: ARG002 - Structure
+    def probe(
+        self, _value: Value, _event: Event, pending: list[Bucket[Key]], _found: list[Payload[Key]]
+    ) -> None:
         """Append the bucket."""
         pending.extend(self._buckets.values())
 

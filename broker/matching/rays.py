@@ -17,9 +17,9 @@ from typing import Generic
 from attrs import define, field
 
 from broker.filters.constraints import Constraint, NumberRange, Value
-from broker.matching.bucket import Bucket, Buckets, Filing
+from broker.matching.bucket import Bucket, Buckets, Event, Filing
 from broker.matching.compile import closed_bounds
-from broker.matching.entry import Entry, Key
+from broker.matching.entry import Entry, Key, Payload
 
 
 def is_ray(constraint: NumberRange) -> bool:
@@ -35,23 +35,23 @@ class _Side(Generic[Key]):
 
     filing: Filing[Key]
     certain_bounds: list[float] = field(factory=list)
-    certain: dict[float, dict[Entry[Key], list[Key]]] = field(factory=dict)
+    certain: dict[float, list[Payload[Key]]] = field(factory=dict)
     tested_bounds: list[float] = field(factory=list)
     tested: Buckets[Key] = field(factory=dict)
 
     def add(self, bound: float, entry: Entry[Key]) -> None:
-        if entry.item(self.filing.path)[0] is None:
+        if entry.unproven_count(self.filing.path) == 0:
             if bound not in self.certain:
                 insort(self.certain_bounds, bound)
-            self.certain.setdefault(bound, {})[entry] = entry.keys
+            self.certain.setdefault(bound, []).append(entry.payload)
         else:
             if bound not in self.tested:
                 insort(self.tested_bounds, bound)
             self.filing.insert(self.tested, bound, entry)
 
     def remove(self, bound: float, entry: Entry[Key]) -> None:
-        if entry.item(self.filing.path)[0] is None:
-            del self.certain[bound][entry]
+        if entry.unproven_count(self.filing.path) == 0:
+            self.certain[bound].remove(entry.payload)
             if not self.certain[bound]:
                 del self.certain[bound]
                 del self.certain_bounds[bisect_left(self.certain_bounds, bound)]
@@ -60,11 +60,10 @@ class _Side(Generic[Key]):
             if bound not in self.tested:
                 del self.tested_bounds[bisect_left(self.tested_bounds, bound)]
 
-    def probe(self, value: float, pending: list[Bucket[Key]], found: list[Key]) -> None:
+    def probe(self, value: float, pending: list[Bucket[Key]], found: list[Payload[Key]]) -> None:
         if self.certain_bounds:
             reached = self.certain_bounds[: bisect_right(self.certain_bounds, value)]
-            for bound in reached:
-                found.extend(chain.from_iterable(self.certain[bound].values()))
+            found.extend(chain.from_iterable(map(self.certain.__getitem__, reached)))
         if self.tested_bounds:
             reached = self.tested_bounds[: bisect_right(self.tested_bounds, value)]
             pending.extend(map(self.tested.__getitem__, reached))
@@ -96,7 +95,9 @@ class Rays(Generic[Key]):
         side, bound = self._place(constraint)
         side.remove(bound, entry)
 
-    def probe(self, value: Value, pending: list[Bucket[Key]], found: list[Key]) -> None:
+    def probe(
+        self, value: Value, _event: Event, pending: list[Bucket[Key]], found: list[Payload[Key]]
+    ) -> None:
         """Append what lies at the bounds that the value reaches."""
         if (value.__class__ is float and value == value) or value.__class__ is int:  # noqa: PLR0124 - NaN
             self._up.probe(value, pending, found)

@@ -101,7 +101,7 @@ def _two_rays(random: Random, count: int) -> Filter:
 
 
 def _prefix(random: Random, count: int) -> Filter:
-    """Most prefixes have the length at which an event meets ten if all have it; some are shorter or longer."""
+    """Most have the length at which an event meets ten if all have it; some are shorter or longer."""
     usual = round(log10(count / MATCHES))
     length = random.choices([usual - 1, usual, usual + 1, usual + 2, usual + 4], weights=[4, 60, 16, 10, 10])[
         0

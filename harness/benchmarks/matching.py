@@ -198,10 +198,9 @@ def table(rows: Sequence[Row]) -> str:
 def main() -> None:
     """Print what `run` measures."""
     rows = run()
-    if "--json" in sys.argv[1:]:
-        print(json.dumps([asdict(row) for row in rows]))
-    else:
-        print(table(rows))
+    as_json = "--json" in sys.argv[1:]
+    sys.stdout.write(json.dumps([asdict(row) for row in rows]) if as_json else table(rows))
+    sys.stdout.write("\n")
 
 
 if __name__ == "__main__":
