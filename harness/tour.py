@@ -18,6 +18,7 @@ import trio
 from broker import Client, connect
 from broker.filters import parse
 from broker.filters.constraints import Value
+from harness import outcomes
 from harness.overlay import start_brokers
 from harness.processes import Server
 
@@ -152,7 +153,7 @@ def _verdict(subscriber: _Subscriber) -> bool:
 def command() -> None:
     """Start a small overlay, publish through it, and show who is delivered what."""
     audience = _audience()
-    trio.run(_tour, audience)
+    outcomes.run(_tour, audience)
     click.echo()
     verdicts = [_verdict(subscriber) for subscriber in audience]
     sys.exit(0 if all(verdicts) else 1)

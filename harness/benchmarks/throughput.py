@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import attrs
 import click
-import trio
 
+from harness import outcomes
 from harness.benchmarks.measurement import Target, latency, throughput
 from harness.benchmarks.report import Result, as_json, machine, middle, table
 from harness.benchmarks.scenario import QUICK, SCENARIOS, THOROUGH, Scenario, Timing
@@ -44,7 +44,7 @@ async def _measure_all(target: Target, scenarios: Sequence[Scenario], timing: Ti
 
 def run(target: Target, scenarios: Sequence[Scenario], timing: Timing) -> list[Result]:
     """Measure the scenarios; everything that is started ends before this returns, also if it fails."""
-    return trio.run(_measure_all, target, scenarios, timing, strict_exception_groups=True)
+    return outcomes.run(_measure_all, target, scenarios, timing)
 
 
 def _describe(results: Sequence[Result], target: Target, timing: Timing) -> str:

@@ -1,0 +1,45 @@
+"""How the harness's programs run and end: one line for what a user can act on, nothing left behind.
+
+Nurseries wrap what they raise into groups, which a command line shows as a traceback over several screens. `run`
+unwraps what is no defect: a process that failed, an interrupt.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar, TypeVarTuple
+
+import click
+import trio
+
+from broker import ConcordError
+from harness.processes import ProcessError
+
+__all__ = ["run"]
+
+_Given = TypeVarTuple("_Given")
+_Result = TypeVar("_Result")
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def run(function: Callable[[*_Given], Awaitable[_Result]], *arguments: *_Given) -> _Result:
+    """Run a Trio program to its end.
+
+    Raises:
+        click.ClickException: a broker, worker or client could not do its part; says which and why.
+        click.Abort: the user interrupted the program.
+    """
+    try:
+        return trio.run(function, *arguments)
+    except BaseException as error:
+        causes = list(_leaves(error))
+        if any(isinstance(cause, KeyboardInterrupt) for cause in causes):
+            raise click.Abort from error
+        if all(isinstance(cause, ProcessError | ConcordError) for cause in causes):
+            raise click.ClickException(str(causes[0])) from error
+        raise
