@@ -1,7 +1,7 @@
 """How the harness's programs run and end: one line for what a user can act on, nothing left behind.
 
-Nurseries wrap what they raise into groups, which a command line shows as a traceback over several screens. `run`
-unwraps what is no defect: a process that failed, an interrupt.
+Nurseries wrap what they raise into groups, which a command line shows as a traceback over several screens.
+`run` unwraps what is no defect: a process that failed, an interrupt.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
