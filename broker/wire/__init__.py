@@ -15,6 +15,7 @@ from broker.wire.publications import (
     marked,
     plain,
     publication_prefix,
+    read_deliveries,
 )
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "marked",
     "plain",
     "publication_prefix",
+    "read_deliveries",
 ]

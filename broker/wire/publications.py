@@ -110,7 +110,7 @@ def read_publications(frames: Sequence[bytes], limits: Limits, messages: list[ob
     Raises:
         WireError: a body is wrong; those before it have been appended.
     """
-    events, error = read_events([frame[_BODY_AT:] for frame in frames], limits)
+    events, error = _read_events([frame[_BODY_AT:] for frame in frames], limits)
     messages += [
         Publication(publisher, sequence, attributes, frame[_FLAGS_AT] == ORDERED, frame)
         if frame[_FLAGS_AT] <= ORDERED
@@ -129,7 +129,27 @@ def _marked_publication(
     return Publication(publisher, sequence, attributes, ordered, plain(frame), flags >> _MARK_SHIFT)
 
 
-def read_events(bodies: Sequence[bytes], limits: Limits) -> tuple[list[Event], WireError | None]:
+def read_deliveries(frames: Sequence[bytes], limits: Limits = DEFAULT_LIMITS) -> list[Event]:
+    """Decode whole frames for a subscriber, all with one call.
+
+    Raises:
+        WireError: one of them is wrong.
+    """
+    events, error = _read_events([frame[_BODY_AT:] for frame in frames], limits)
+    if error is not None:
+        raise error
+    return events
+
+
+def decode_delivery(
+    frame: bytes, limits: Limits = DEFAULT_LIMITS
+) -> tuple[str, int, int, dict[str, Value], bytes, bool]:
+    """Read one whole frame: publisher, sequence, published_ns, attributes, payload, ordered."""
+    event = read_deliveries([frame], limits)[0]
+    return (*event, frame[_FLAGS_AT] & ORDERED == ORDERED)
+
+
+def _read_events(bodies: Sequence[bytes], limits: Limits) -> tuple[list[Event], WireError | None]:
     """Decode bodies up to the first wrong one, and say what is wrong with that."""
     items = load_items(bodies, _DEPTH)
     if items is None:
@@ -194,16 +214,3 @@ def _check_event(item: Any, body: bytes, limits: Limits) -> None:
     if len(body) - len(payload) > without_payload:
         raise oversize("Publication without its payload", without_payload, "bytes", len(body) - len(payload))
     check_attributes(attributes, limits)
-
-
-def decode_delivery(
-    frame: bytes, limits: Limits = DEFAULT_LIMITS
-) -> tuple[str, int, int, dict[str, Value], bytes, bool]:
-    """Read one whole frame: publisher, sequence, published_ns, attributes, payload, ordered.
-
-    For tools that look at single frames; a client's decoder does the same for many at once.
-    """
-    events, error = read_events([frame[_BODY_AT:]], limits)
-    if error is not None:
-        raise error
-    return (*events[0], frame[_FLAGS_AT] & ORDERED == ORDERED)
