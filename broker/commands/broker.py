@@ -1,0 +1,193 @@
+"""`concord broker`: one broker of an overlay.
+
+Every option may also stand in a TOML file under the same name (`--config`); the command line wins.
+"""
+
+import os
+import signal
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+import structlog
+import trio
+
+from broker.commands.addresses import ADDRESS, Address
+from broker.errors import ConcordError
+from broker.shell.logs import FORMATS, LEVELS, configure
+from broker.shell.server import Server, serve
+from broker.shell.settings import DEFAULT_LINK_TIMEOUT_S, DEFAULT_ORDERING, Endpoint, Settings, Tls
+
+__all__ = ["command"]
+
+_NOT_IN_FILES: Final = frozenset({"config", "help"})
+
+_PATH: Final = click.Path(path_type=Path, dir_okay=False)
+
+_log = structlog.get_logger()
+
+
+def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:
+    """Make the file's keys the defaults of the options of the same names."""
+    if path is None:
+        return
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+    except OSError as error:
+        raise click.BadParameter(f"{path}: {error.strerror}", ctx, param) from error
+    except tomllib.TOMLDecodeError as error:
+        raise click.BadParameter(f"{path}: {error}", ctx, param) from error
+    options = {_key(each): each for each in ctx.command.params}
+    defaults: dict[str, object] = {}
+    for key, value in content.items():
+        option = options.get(key)
+        if option is None or option.name is None or key in _NOT_IN_FILES:
+            known = ", ".join(sorted(options.keys() - _NOT_IN_FILES))
+            raise click.BadParameter(f"{path}: unknown key {key!r}; there are {known}", ctx, param)
+        defaults[option.name] = _checked(ctx, param, option, f"{path}: {key}", value)
+    ctx.default_map = defaults
+
+
+def _key(option: click.Parameter) -> str:
+    return option.opts[0].removeprefix("--")
+
+
+def _checked(
+    ctx: click.Context, param: click.Parameter, option: click.Parameter, where: str, value: object
+) -> object:
+    """One value of the file, of a type that its option can read."""
+    values = value if option.multiple and isinstance(value, list) else [value]
+    is_flag = isinstance(option, click.Option) and option.is_flag
+    for each in values:
+        if is_flag != isinstance(each, bool) or not isinstance(each, str | int | float):
+            expected = "true or false" if is_flag else "text or a number"
+            raise click.BadParameter(f"{where}: expected {expected}", ctx, param)
+    return values if option.multiple else value
+
+
+def _endpoint(address: Address) -> Endpoint:
+    return Endpoint(address.host, address.port)
+
+
+def _read_token(path: Path | None, token: str | None) -> str:
+    """The token to show to uplinks: from a file, or from the environment."""
+    if path is None:
+        return token or ""
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise click.UsageError(f"--token-file {path}: {error.strerror}") from error
+
+
+@click.command(
+    name="broker",
+    epilog="Example: concord broker --name B2 --listen 127.0.0.1:7412 --uplink 127.0.0.1:7411",
+)
+@click.option("--name", required=True, help="Name of this broker, unique in the overlay.")
+@click.option("--listen", required=True, type=ADDRESS, help="Where to listen; port 0 takes a free one.")
+@click.option(
+    "--uplink", type=ADDRESS, multiple=True, help="Broker to attach to; several are tried in order."
+)
+@click.option(
+    "--ordering",
+    default=DEFAULT_ORDERING,
+    show_default=True,
+    help="Ordering plugin; the same on all brokers.",
+)
+@click.option(
+    "--link-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=DEFAULT_LINK_TIMEOUT_S,
+    show_default=True,
+    metavar="S",
+    help="Seconds of silence after which a connection is dead.",
+)
+@click.option("--metrics", type=ADDRESS, help="Where to answer Prometheus.")
+@click.option("--tls-cert", type=_PATH, help="Certificate of this broker (PEM); speaks TLS to everybody.")
+@click.option("--tls-key", type=_PATH, help="Its private key (PEM).")
+@click.option(
+    "--tls-ca", type=_PATH, help="Authority that signed the certificates of peers (PEM); they are checked."
+)
+@click.option("--auth", type=_PATH, help="Users and what each may do (TOML).")
+@click.option("--token-file", type=_PATH, help="Token to show to uplinks; or put it in CONCORD_TOKEN.")
+@click.option("--insecure", is_flag=True, help="Listen beyond this machine without TLS.")
+@click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
+@click.option("--log-format", type=click.Choice(FORMATS), default="console", show_default=True)
+@click.option(
+    "--config",
+    type=_PATH,
+    is_eager=True,
+    expose_value=False,
+    callback=_read_config,
+    help="Options from a TOML file, under the same names; the command line wins.",
+)
+def command(  # noqa: PLR0913 - one parameter per option is how click calls
+    *,
+    name: str,
+    listen: Address,
+    uplink: tuple[Address, ...],
+    ordering: str,
+    link_timeout: float,
+    metrics: Address | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_ca: Path | None,
+    auth: Path | None,
+    token_file: Path | None,
+    insecure: bool,
+    log_level: str,
+    log_format: str,
+) -> None:
+    """Run one broker until SIGTERM or SIGINT.
+
+    Prints `listening on HOST:PORT` when it is ready; logs go to standard error.
+    """
+    settings = Settings(
+        name=name,
+        listen=_endpoint(listen),
+        uplinks=tuple(_endpoint(each) for each in uplink),
+        ordering=ordering,
+        link_timeout_s=link_timeout,
+        metrics=None if metrics is None else _endpoint(metrics),
+        tls=Tls(tls_cert, tls_key, tls_ca),
+        auth=auth,
+        token=_read_token(token_file, os.environ.get("CONCORD_TOKEN")),
+        is_insecure=insecure,
+    )
+    configure(log_level, log_format)
+    _run(settings)
+
+
+def _run(settings: Settings) -> None:
+    """Run until told to stop. A defect is logged with its traceback and ends the process with status 1."""
+    try:
+        trio.run(_serve, settings)
+    except BaseException as error:
+        if all(isinstance(each, ConcordError | OSError | KeyboardInterrupt) for each in _leaves(error)):
+            raise
+        _log.critical("stopped by a defect of the broker", exc_info=error)
+        sys.exit(1)
+
+
+async def _serve(settings: Settings) -> None:
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        await serve(settings, _announce(settings.listen), signals.__anext__)
+
+
+def _announce(listen: Endpoint) -> Callable[[Server], None]:
+    def announce(server: Server) -> None:
+        click.echo(f"listening on {Endpoint(listen.host, server.port)}")
+
+    return announce
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

@@ -1,0 +1,274 @@
+"""Where connections and the core meet: hands what the core decided to the connections it is for.
+
+Laws:
+
+1. The core is called from here and from the sessions, always in one synchronous step: feed it, `settle`. No
+   wait is between a call of the core and the carrying out of its effects.
+2. After `settle` nothing that the core has to say is left over, and every outbox that got something will be
+   flushed: at once after a small step, for the sake of latency; after a large one when all other readers that
+   were ready have had their step too, so that one write carries what all of them caused.
+3. What holds up publishers is decided here: a link's queue (`broker.shell.credit`), a subscriber that is
+   slower but moves (`broker.shell.pacing`), and publications that the ordering plugin keeps.
+"""
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Final, Protocol
+
+import structlog
+import trio
+from attrs import Factory, define, field
+
+from broker.core import BrokerCore, Hop
+from broker.messages import LinkMessage
+from broker.shell.connection import Connection
+from broker.shell.credit import Batch, Share
+from broker.shell.pacing import PATIENCE_S
+from broker.shell.queues import LinkQueue, Run, RunCache, SubscriptionQueue
+from broker.shell.totals import Totals
+
+__all__ = ["Exchange", "Link", "Paced", "Publisher", "Sink", "Subscriber"]
+
+WAITING_COUNT_MAX: Final = 20_000
+"""While the ordering plugin keeps more than this, lower hops get no credit: a few megabytes of small events,
+and some hundred milliseconds of a fast broker's work when the acknowledgement comes."""
+
+SMALL_STEP: Final = 32
+"""A step with so few messages is flushed at once. Waiting for other readers would cost it a task switch, and
+they are likely to have as little."""
+
+JUDGING_INTERVAL_S: Final = PATIENCE_S / 5
+"""How often subscriptions for which publishers wait are looked at."""
+
+_log = structlog.get_logger()
+
+
+class Sink(Protocol):
+    """What a hop leads to: a link or a subscription."""
+
+    def put(
+        self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None, now_s: float
+    ) -> None:
+        """Queue what the core emitted to this hop in one step; `run` is it as bytes if publications alone."""
+        ...
+
+
+class Granting(Protocol):
+    """A session whose peer may be granted credit."""
+
+    def grant(self) -> None:
+        """Return credit to the peer if there is enough to return."""
+        ...
+
+
+class Link(Sink, Granting, Protocol):
+    """A link to another broker, known by its name; `incarnation` tells one run of a broker from another."""
+
+    name: str
+    incarnation: str
+    queue: LinkQueue
+    publications_in: int
+    publications_out: int
+
+    @property
+    def is_uplink(self) -> bool:
+        """Whether the other end is above us."""
+        ...
+
+    @property
+    def connection(self) -> Connection:
+        """The connection that carries the link."""
+        ...
+
+    def attached(self) -> None:
+        """The link became part of the tree."""
+        ...
+
+    def rejected(self, verdict: str) -> None:
+        """The other tree does not want us."""
+        ...
+
+
+class Paced(Protocol):
+    """A subscription for which publishers may have to wait."""
+
+    def judge(self, now_s: float) -> bool:
+        """Decide whether it is slow; return whether publishers still wait for it."""
+        ...
+
+
+class Publisher(Protocol):
+    """A local publisher."""
+
+    def opened(self) -> None:
+        """Its barrier is passed."""
+        ...
+
+    def is_of(self, client: str, user: str) -> bool:
+        """Whether it belongs to a client of that name and user."""
+        ...
+
+    def abandon(self, reason: str) -> None:
+        """End the connection that it was made on."""
+        ...
+
+
+class Subscriber(Sink, Protocol):
+    """A local subscription."""
+
+    queue: SubscriptionQueue
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether nobody waits for it any more."""
+        ...
+
+    def opened(self) -> None:
+        """All of its gates are open."""
+        ...
+
+
+@define(eq=False)
+class Exchange:
+    """The state that all connections of one broker share."""
+
+    core: BrokerCore
+    incarnation: str
+    now: Callable[[], float] = trio.current_time
+    share: Share = Factory(Share)
+    totals: Totals = Factory(Totals)
+    links: dict[str, Link] = field(factory=dict, init=False)
+    link_of: dict[Hop, Link] = field(factory=dict, init=False)
+    publishers: dict[str, Publisher] = field(factory=dict, init=False)
+    subscribers: dict[str, Subscriber] = field(factory=dict, init=False)
+    sinks: dict[Hop, Sink] = field(factory=dict, init=False)
+    is_closing: bool = field(default=False, init=False)
+    is_withholding: bool = field(default=False, init=False)
+    _lower: dict[Granting, None] = field(factory=dict, init=False)
+    _minted: int = field(default=0, init=False)
+    _filled: list[Connection] = field(factory=list, init=False)
+    _is_stepping: bool = field(default=False, init=False)
+    _flush_wanted: trio.Event = field(factory=trio.Event, init=False)
+    _paced: dict[Paced, None] = field(factory=dict, init=False)
+    _paced_some: trio.Event = field(factory=trio.Event, init=False)
+    _ending: list[Callable[[], None]] = field(factory=list, init=False)
+
+    def mint(self, client: str) -> str:
+        """Return a fresh id for a publisher or subscription of that client, unique in the overlay."""
+        self._minted += 1
+        return f"{client}@{self.core.name}.{self.incarnation}/{self._minted}"
+
+    # --- what the core decided ---
+
+    def settle(self, batch: Batch | None = None) -> None:
+        """Carry out what the core decided; `batch` is what was read, if its reader waits for credit."""
+        self._carry_out(batch)
+        while self._ending:
+            ending, self._ending = self._ending, []
+            for end in ending:
+                end()
+            self._carry_out(None)
+        if batch is not None:
+            batch.release()
+        self._withhold_or_grant()
+
+    def after(self, step: Callable[[], None]) -> None:
+        """Call this once the effects at hand are carried out: it will call the core."""
+        self._ending.append(step)
+
+    def _carry_out(self, batch: Batch | None) -> None:
+        effects = self.core.take()
+        if effects.outgoing:
+            runs = RunCache()
+            now_s = self.now()
+            for hop, messages in effects.outgoing:
+                self.sinks[hop].put(messages, runs.run(messages), batch, now_s)
+        for publisher in effects.advertised:
+            self.publishers[publisher].opened()
+        for subscription in effects.subscribed:
+            self.subscribers[subscription].opened()
+        for hop in effects.attached:
+            self.link_of[hop].attached()
+        for hop, verdict in effects.rejected:
+            self.link_of[hop].rejected(verdict)
+
+    def timed(self, started_s: float, count: int) -> None:
+        """Note that a call of the core for so many publications began at `perf_counter() == started_s`."""
+        self.totals.core_s += perf_counter() - started_s
+        self.totals.publications_in += count
+
+    # --- credit ---
+
+    def join_lower(self, session: Granting) -> None:
+        """This session's peer is a lower hop: it gets no credit while too much is waiting."""
+        self._lower[session] = None
+
+    def leave_lower(self, session: Granting) -> None:
+        """The session is over."""
+        self._lower.pop(session, None)
+
+    def _withhold_or_grant(self) -> None:
+        is_over = self.core.waiting_count > WAITING_COUNT_MAX
+        if is_over == self.is_withholding:
+            return
+        self.is_withholding = is_over
+        if not is_over:
+            for session in list(self._lower):
+                session.grant()
+
+    # --- pace ---
+
+    def pace(self, subscription: Paced) -> None:
+        """Publishers wait for this subscription from now on."""
+        self._paced[subscription] = None
+        self._paced_some.set()
+
+    async def judge_paced(self) -> None:
+        """Look at the subscriptions that publishers wait for, for ever."""
+        while True:
+            await self._paced_some.wait()
+            self._paced_some = trio.Event()
+            while self._paced:
+                await trio.sleep(JUDGING_INTERVAL_S)
+                now_s = self.now()
+                for subscription in list(self._paced):
+                    if not subscription.judge(now_s):
+                        self._paced.pop(subscription, None)
+
+    # --- flushing ---
+
+    def filled(self, connection: Connection) -> None:
+        """Flush this connection before the next wait."""
+        connection.is_filled = True
+        self._filled.append(connection)
+        if not self._is_stepping:
+            self._flush_wanted.set()
+
+    def begin_step(self) -> None:
+        """A reader begins to handle what it read."""
+        self._is_stepping = True
+
+    def end_step(self, message_count: int) -> None:
+        """A reader has handled what it read: flush now if it was little, else leave it to `flush_filled`."""
+        self._is_stepping = False
+        if not self._filled:
+            return
+        if message_count <= SMALL_STEP:
+            self._flush()
+        else:
+            self._flush_wanted.set()
+
+    def _flush(self) -> None:
+        # Flushing gives credit back, which fills more outboxes: they are found at the end of the list.
+        self._is_stepping = True
+        for connection in self._filled:
+            connection.flush()
+        self._filled.clear()
+        self._is_stepping = False
+
+    async def flush_filled(self) -> None:
+        """Flush whatever was filled, once per pass of the scheduler, for ever."""
+        while True:
+            await self._flush_wanted.wait()
+            self._flush_wanted = trio.Event()
+            self._flush()

@@ -1,0 +1,151 @@
+"""Metrics for Prometheus, in its text format over a few lines of HTTP.
+
+Law: nothing is counted for this module's sake. It is asked rarely, and then looks at what the shell and the
+core count anyway.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import trio
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from broker.shell.exchange import Exchange
+from broker.shell.settings import Endpoint, SettingsError
+
+__all__ = ["BrokerCollector", "serve_metrics"]
+
+REQUEST_BYTES_MAX: Final = 8 * 1024
+"""A scrape's request is a few hundred bytes."""
+
+REQUEST_TIMEOUT_S: Final = 5.0
+"""A scraper that does not finish its request by then has gone wrong."""
+
+
+class BrokerCollector(Collector):
+    """What Prometheus gets to see of one broker."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    def collect(self) -> Iterator[Metric]:
+        """Look at everything now."""
+        yield from self._totals()
+        yield from self._links()
+        yield from self._subscriptions()
+        table = GaugeMetricFamily(
+            "concord_table_size", "Entries of each table of the core.", labels=["table"]
+        )
+        for name, count in self._exchange.core.counts().items():
+            table.add_metric([name], count)
+        yield table
+        yield GaugeMetricFamily(
+            "concord_waiting",
+            "Items that the ordering plugin keeps.",
+            value=self._exchange.core.waiting_count,
+        )
+
+    def _totals(self) -> Iterator[Metric]:
+        totals = self._exchange.totals
+        for name, text, value in (
+            ("publications_in", "Publications read from clients and links.", totals.publications_in),
+            ("deliveries", "Publications sent to subscriptions of clients.", totals.deliveries),
+            ("dropped", "Deliveries dropped at a subscription's bound.", totals.dropped),
+            ("slow_subscriptions", "Times a subscription was found slow.", totals.slow),
+            ("ended_slow_subscriptions", "Subscriptions ended at their bound.", totals.ended_slow),
+            ("refused", "Connections, links and requests refused.", totals.refused),
+            ("connections", "Connections accepted.", totals.connections),
+            ("core_seconds", "Time spent matching, ordering and routing.", totals.core_s),
+        ):
+            yield CounterMetricFamily(f"concord_{name}", text, value=value)
+
+    def _links(self) -> Iterator[Metric]:
+        hop = ["hop"]
+        received = CounterMetricFamily(
+            "concord_link_publications_in", "Publications read from a link.", labels=hop
+        )
+        sent = CounterMetricFamily(
+            "concord_link_publications_out", "Publications sent over a link.", labels=hop
+        )
+        queued = GaugeMetricFamily("concord_link_queue_bytes", "Bytes that wait for a link.", labels=hop)
+        credit = GaugeMetricFamily("concord_link_credit_bytes", "Bytes a neighbour still takes.", labels=hop)
+        for name, link in sorted(self._exchange.links.items()):
+            received.add_metric([name], link.publications_in)
+            sent.add_metric([name], link.publications_out)
+            queued.add_metric([name], link.queue.queued_bytes)
+            credit.add_metric([name], link.queue.credit_bytes)
+        yield from (received, sent, queued, credit)
+
+    def _subscriptions(self) -> Iterator[Metric]:
+        """All together: one label per subscription would be more than a Prometheus server likes."""
+        queues = [each.queue for each in self._exchange.subscribers.values()]
+        sizes = [queue.queued_bytes for queue in queues]
+        for name, text, value in (
+            ("subscription_queue_bytes", "Bytes that wait for subscribers, all together.", sum(sizes)),
+            (
+                "subscription_queue_bytes_max",
+                "Bytes in the longest queue of a subscription.",
+                max(sizes, default=0),
+            ),
+            (
+                "subscription_queues",
+                "Subscriptions for which something waits.",
+                sum(1 for size in sizes if size),
+            ),
+        ):
+            yield GaugeMetricFamily(f"concord_{name}", text, value=value)
+
+
+async def serve_metrics(
+    endpoint: Endpoint,
+    exchange: Exchange,
+    *,
+    task_status: trio.TaskStatus[list[trio.SocketListener]] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Answer scrapes for ever."""
+    registry = CollectorRegistry()
+    registry.register(BrokerCollector(exchange))
+    try:
+        listeners = await trio.open_tcp_listeners(endpoint.port, host=endpoint.host)
+    except OSError as error:
+        raise SettingsError(f"--metrics {endpoint}: {error.strerror or error}") from error
+    task_status.started(listeners)
+
+    async def answer(stream: trio.SocketStream) -> None:
+        try:
+            with trio.move_on_after(REQUEST_TIMEOUT_S):
+                await _answer(stream, registry)
+        except (OSError, trio.BrokenResourceError):
+            pass  # A scraper that leaves in the middle comes again.
+        finally:
+            await trio.aclose_forcefully(stream)
+
+    await trio.serve_listeners(answer, listeners)
+
+
+async def _answer(stream: trio.SocketStream, registry: CollectorRegistry) -> None:
+    request = b""
+    while b"\r\n\r\n" not in request and len(request) < REQUEST_BYTES_MAX:
+        received = await stream.receive_some(REQUEST_BYTES_MAX)
+        if not received:
+            return
+        request += received
+    method, _, rest = request.partition(b" ")
+    path = rest.partition(b" ")[0].partition(b"?")[0]
+    if method != b"GET":
+        await stream.send_all(_response("405 Method Not Allowed", b"only GET is answered here\n"))
+    elif path != b"/metrics":
+        await stream.send_all(_response("404 Not Found", b"metrics are at /metrics\n"))
+    else:
+        await stream.send_all(_response("200 OK", generate_latest(registry)))
+    await stream.send_eof()
+
+
+def _response(status: str, body: bytes) -> bytes:
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body

@@ -1,0 +1,276 @@
+"""A broker as a Trio server: listens, dials its uplink, keeps watch, and shuts down in order.
+
+Laws:
+
+1. Every connection is served by tasks of one nursery; what goes wrong on one ends that one
+   (`Connection.run`). Anything else is a defect: it ends the broker with a traceback, because a core that
+   broke one of its own rules must not go on deciding.
+2. A connection that is silent for the link timeout is dead, and so is one that has not been greeted by then.
+   Who has been silent for a quarter of it is asked.
+3. Shutting down: nobody new comes in, nobody gets new credit, what is queued is sent for at most `DRAIN_S`,
+   and everybody is told.
+"""
+
+import errno
+import secrets
+import ssl
+from collections.abc import Awaitable, Callable
+from functools import partial
+from random import Random
+from typing import Final
+
+import structlog
+import trio
+from attrs import define, field
+
+from broker.core import BrokerCore
+from broker.messages import Ping
+from broker.shell.auth import load_access
+from broker.shell.connection import Connection, fault_of
+from broker.shell.exchange import Exchange
+from broker.shell.greeting import Callee, Dialled, House
+from broker.shell.settings import Endpoint, Settings, SettingsError
+from broker.shell.tls import certificate_names, dialling_context, serving_context
+from broker.shell.transport import PlainTransport, TlsTransport, Transport
+from broker.shell.uplinks import DIAL_TIMEOUT_S, Attempt, keep_attached
+from broker.wire import DEFAULT_LIMITS, Decoder, Peer, encode
+from ordering.plugins import UnknownOrderingError, load
+
+__all__ = ["Server", "serve"]
+
+BEATS: Final = 4
+"""A silent connection is looked at so many times within the link timeout: three pings may get lost."""
+
+DRAIN_S: Final = 5.0
+"""How long a broker that shuts down goes on sending. A subscriber that reads at all empties its queue in this
+time; one that does not must not keep the broker from ending."""
+
+DRAIN_LOOK_S: Final = 0.02
+"""How often it looks whether everything has been sent."""
+
+GOODBYE_S: Final = 3.0
+"""Connections that have not closed by then, after all was sent and said, are closed under their peers."""
+
+BACKLOG: Final = 1024
+"""Connections the system keeps for us to accept: all clients of a broker that restarts come back at once."""
+
+_log = structlog.get_logger()
+
+
+@define(eq=False)
+class Server:
+    """One running broker. `port` is the one it listens on; `stop` lets it shut down."""
+
+    settings: Settings
+    exchange: Exchange
+    port: int = field(default=0, init=False)
+    _house: House
+    _serving: ssl.SSLContext | None
+    _dialling: ssl.SSLContext | None
+    _random: Random
+    _connections: dict[Connection, None] = field(factory=dict, init=False)
+    _stopping: trio.Event = field(factory=trio.Event, init=False)
+
+    @classmethod
+    def prepare(cls, settings: Settings, random: Random | None = None) -> "Server":
+        """Check everything that can be checked before a socket is opened. Raises `ConcordError`."""
+        try:
+            ordering = load(settings.ordering)
+        except UnknownOrderingError as error:
+            raise SettingsError(f"--ordering {settings.ordering}: {error}") from error
+        access = load_access(settings.auth)
+        incarnation = secrets.token_hex(4)
+        exchange = Exchange(BrokerCore(settings.name, ordering, incarnation), incarnation)
+        heartbeat_ms = max(1, round(settings.link_timeout_s * 1000 / 2))
+        return cls(
+            settings,
+            exchange,
+            House(exchange, settings.ordering, heartbeat_ms, access),
+            serving_context(settings.tls, knows_users=access.users is not None),
+            dialling_context(settings.tls),
+            random or Random(),  # noqa: S311 - spreads attempts in time, hides nothing
+        )
+
+    def stop(self) -> None:
+        """Begin to shut down."""
+        self._stopping.set()
+
+    async def run(self, started: Callable[[], None]) -> None:
+        """Serve until `stop`; `started` is called when connections are accepted."""
+        listeners = await _listen(self.settings.listen)
+        self.port = listeners[0].socket.getsockname()[1]
+        async with trio.open_nursery() as watch:
+            watch.start_soon(self.exchange.flush_filled)
+            watch.start_soon(self.exchange.judge_paced)
+            watch.start_soon(self._keep_watch)
+            async with trio.open_nursery() as connections:
+                async with trio.open_nursery() as newcomers:
+                    newcomers.start_soon(
+                        partial(trio.serve_listeners, self._accept, listeners, handler_nursery=connections)
+                    )
+                    if self.settings.uplinks:
+                        newcomers.start_soon(
+                            keep_attached,
+                            self.settings.uplinks,
+                            partial(self._dial, connections),
+                            self._random,
+                        )
+                    started()
+                    await self._stopping.wait()
+                    newcomers.cancel_scope.cancel()
+                await self._drain()
+                self._say_goodbye()
+                connections.cancel_scope.deadline = trio.current_time() + GOODBYE_S
+            watch.cancel_scope.cancel()
+
+    # --- connections ---
+
+    async def _accept(self, stream: trio.SocketStream) -> None:
+        """Serve one connection that came in."""
+        self.exchange.totals.connections += 1
+        peer = _peer_of(stream)
+        if self._serving is None:
+            await self._serve_callee(peer, PlainTransport.adopt(stream), ())
+            return
+        secure = trio.SSLStream(stream, self._serving, server_side=True)
+        try:
+            with trio.fail_after(DIAL_TIMEOUT_S):
+                await secure.do_handshake()
+        except (OSError, trio.BrokenResourceError, trio.TooSlowError) as error:
+            self.exchange.totals.refused += 1
+            _log.warning("TLS failed", peer=peer, reason=str(error.__cause__ or error))
+            await trio.aclose_forcefully(secure)
+            return
+        await self._serve_callee(peer, TlsTransport(secure, stream), certificate_names(secure))
+
+    async def _serve_callee(self, peer: str, transport: Transport, certificates: tuple[str, ...]) -> None:
+        connection = Connection(peer, transport, Decoder(DEFAULT_LIMITS, Peer.DIALLER), self.exchange)
+        async with trio.open_nursery() as nursery:
+            connection.session = Callee(self._house, connection, certificates, nursery)
+            await self._serve(connection)
+            nursery.cancel_scope.cancel()
+
+    async def _serve(self, connection: Connection) -> None:
+        self._connections[connection] = None
+        try:
+            await connection.run()
+        finally:
+            del self._connections[connection]
+
+    async def _dial(self, nursery: trio.Nursery, endpoint: Endpoint, attempt: Attempt) -> None:
+        """Make one connection to an uplink; serve it until it ends."""
+        transport = await self._connect(endpoint)
+        connection = Connection(str(endpoint), transport, Decoder(DEFAULT_LIMITS, Peer.UPLINK), self.exchange)
+        connection.session = Dialled(self._house, connection, attempt)
+        connection.send(encode(self._house.hello(self.settings.token)))
+        # The link outlives the dialling when the broker shuts down: it is drained like all others.
+        ended = trio.Event()
+        nursery.start_soon(self._serve_dialled, connection, ended)
+        await ended.wait()
+
+    async def _serve_dialled(self, connection: Connection, ended: trio.Event) -> None:
+        await self._serve(connection)
+        ended.set()
+
+    async def _connect(self, endpoint: Endpoint) -> Transport:
+        """Connect to an uplink, in TLS if we have any. Raises `OSError`."""
+        try:
+            with trio.fail_after(DIAL_TIMEOUT_S):
+                stream = await trio.open_tcp_stream(endpoint.host, endpoint.port)
+                if self._dialling is None:
+                    return PlainTransport.adopt(stream)
+                secure = trio.SSLStream(stream, self._dialling, server_hostname=endpoint.host)
+                await secure.do_handshake()
+                return TlsTransport(secure, stream)
+        except trio.TooSlowError:
+            raise OSError(errno.ETIMEDOUT, f"no answer within {DIAL_TIMEOUT_S:g} s") from None
+        except trio.BrokenResourceError as error:
+            raise OSError(errno.EPROTO, f"TLS failed: {error.__cause__ or error}") from error
+
+    # --- watching ---
+
+    async def _keep_watch(self) -> None:
+        """Find dead connections and wake silent ones, for ever."""
+        while True:
+            await trio.sleep(self.settings.link_timeout_s / BEATS)
+            for connection in list(self._connections):
+                self._look_after(connection)
+
+    def _look_after(self, connection: Connection) -> None:
+        is_greeted = not isinstance(connection.session, Callee | Dialled)
+        if connection.heard and is_greeted:
+            connection.heard = False
+            connection.silent_beats = 0
+            return
+        connection.silent_beats += 1
+        if connection.silent_beats >= BEATS:
+            text = f"nothing was heard for {self.settings.link_timeout_s:g} s"
+            connection.end(text, fault_of("silent", text))
+        elif is_greeted:
+            connection.send(encode(Ping(connection.silent_beats)))
+
+    # --- shutting down ---
+
+    async def _drain(self) -> None:
+        """Send what is queued, as long as that takes but not too long."""
+        self.exchange.is_closing = True
+        with trio.move_on_after(DRAIN_S):
+            while not self._is_drained():  # noqa: ASYNC110 - an event per queue would cost every delivery
+                await trio.sleep(DRAIN_LOOK_S)
+
+    def _is_drained(self) -> bool:
+        exchange = self.exchange
+        return (
+            all(connection.is_idle for connection in self._connections)
+            and not any(link.queue.queued_bytes for link in exchange.links.values())
+            and not any(
+                each.queue.queued_bytes and not each.is_slow for each in exchange.subscribers.values()
+            )
+        )
+
+    def _say_goodbye(self) -> None:
+        text = f"broker {self.settings.name} is shutting down"
+        for connection in list(self._connections):
+            connection.end(text, fault_of("closing", text))
+
+
+async def serve(
+    settings: Settings, started: Callable[[Server], None], until: Callable[[], Awaitable[object]]
+) -> None:
+    """Run one broker; it shuts down when `until` returns, and stops at once when a second call returns."""
+    server = Server.prepare(settings)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_stop_when, server, until, nursery.cancel_scope)
+        if settings.metrics is not None:
+            # Only who asks for metrics pays for importing them.
+            from broker.shell.metrics import serve_metrics  # noqa: PLC0415
+
+            await nursery.start(serve_metrics, settings.metrics, server.exchange)
+        await server.run(lambda: started(server))
+        nursery.cancel_scope.cancel()
+
+
+async def _stop_when(
+    server: Server, until: Callable[[], Awaitable[object]], everything: trio.CancelScope
+) -> None:
+    await until()
+    server.stop()
+    await until()
+    everything.cancel()
+
+
+async def _listen(endpoint: Endpoint) -> list[trio.SocketListener]:
+    """Open the sockets to listen on. Raises `OSError` with the option's name."""
+    try:
+        return await trio.open_tcp_listeners(endpoint.port, host=endpoint.host, backlog=BACKLOG)
+    except OSError as error:
+        raise SettingsError(f"--listen {endpoint}: {error.strerror or error}") from error
+
+
+def _peer_of(stream: trio.SocketStream) -> str:
+    """Return the other end's address; it may be gone already."""
+    try:
+        name = stream.socket.getpeername()
+    except OSError:
+        return "gone"
+    return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else str(name)

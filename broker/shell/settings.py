@@ -1,0 +1,113 @@
+"""What a broker is started with, checked before anything is opened."""
+
+import ipaddress
+from pathlib import Path
+from typing import Final
+
+from attrs import field, frozen
+
+from broker.errors import ConcordError
+
+__all__ = [
+    "DEFAULT_LINK_TIMEOUT_S",
+    "DEFAULT_ORDERING",
+    "NAME_BYTES_MAX",
+    "Endpoint",
+    "Settings",
+    "SettingsError",
+    "Tls",
+]
+
+DEFAULT_LINK_TIMEOUT_S: Final = 10.0
+"""Longer than a busy or swapping machine is silent, short enough that routes through a dead one go soon."""
+
+DEFAULT_ORDERING: Final = "fifo"
+"""The ordering plugin that is used if none is named."""
+
+NAME_BYTES_MAX: Final = 200
+"""A publisher's id holds a client's name, a broker's name and two counters, and has to fit its limit."""
+
+
+class SettingsError(ConcordError):
+    """A broker cannot be started like this; the text names the option."""
+
+
+@frozen
+class Endpoint:
+    """Where to listen or to dial."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+@frozen
+class Tls:
+    """Files in PEM format: our certificate with its key, and the authority to check peers' against."""
+
+    certificate: Path | None = None
+    key: Path | None = None
+    authority: Path | None = None
+
+    @property
+    def serves(self) -> bool:
+        """Whether those who connect are spoken to in TLS."""
+        return self.certificate is not None
+
+    @property
+    def dials(self) -> bool:
+        """Whether the uplink is spoken to in TLS."""
+        return self.certificate is not None or self.authority is not None
+
+
+@frozen(kw_only=True)
+class Settings:
+    """Everything `concord broker` can be told. Raises `SettingsError` if it makes no sense together."""
+
+    name: str
+    listen: Endpoint
+    uplinks: tuple[Endpoint, ...] = ()
+    ordering: str = DEFAULT_ORDERING
+    link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
+    metrics: Endpoint | None = None
+    tls: Tls = field(factory=Tls)
+    auth: Path | None = None
+    token: str = field(default="", repr=False)
+    is_insecure: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if not self.name or len(self.name.encode()) > NAME_BYTES_MAX or not self.name.isprintable():
+            raise SettingsError(
+                f"--name {self.name!r}: a broker's name is 1 to {NAME_BYTES_MAX} bytes of printable text"
+            )
+        if self.link_timeout_s <= 0:
+            raise SettingsError(f"--link-timeout {self.link_timeout_s}: must be more than 0 seconds")
+        if (self.tls.certificate is None) != (self.tls.key is None):
+            raise SettingsError("--tls-cert and --tls-key belong together: give both or neither")
+        self._check_reach()
+
+    def _check_reach(self) -> None:
+        if self.is_insecure:
+            return
+        if not self.listen.is_loopback and not self.tls.serves:
+            raise SettingsError(
+                f"--listen {self.listen}: others could read and write everything; give --tls-cert and "
+                "--tls-key, or say --insecure if the network is trusted"
+            )
+        if self.metrics is not None and not self.metrics.is_loopback:
+            raise SettingsError(
+                f"--metrics {self.metrics}: is spoken without TLS; listen on 127.0.0.1, "
+                "or say --insecure if the network is trusted"
+            )
