@@ -144,6 +144,15 @@ class Flush:
     number: int
 
 
+@frozen
+class Explain:
+    """Asks what waits here, or for the way of one publication, if `publisher` names one."""
+
+    number: int
+    publisher: str
+    sequence: int
+
+
 # --- broker to client ---------------------------------------------------------------------------------
 
 
@@ -202,6 +211,14 @@ class Flushed:
     """Everything published before the `Flush` of that number has been taken over."""
 
     number: int
+
+
+@frozen
+class Explained:
+    """Answers the `Explain` of that number: one JSON object a line."""
+
+    number: int
+    lines: tuple[str, ...]
 
 
 # --- broker to broker ---------------------------------------------------------------------------------
@@ -331,6 +348,23 @@ class BrokersChanged:
     removed: frozenset[str]
 
 
+@frozen
+class WayAsked:
+    """Which way did this publication take on your side? The asker waits for one `WayTold`."""
+
+    question: str
+    publisher: str
+    sequence: int
+
+
+@frozen
+class WayTold:
+    """What the sender and those behind it remember: one JSON object a broker."""
+
+    question: str
+    steps: tuple[str, ...]
+
+
 Control = (
     AdvertisementAdded
     | AdvertisementAcknowledged
@@ -346,5 +380,7 @@ Control = (
     | Flood
     | FloodDone
     | BrokersChanged
+    | WayAsked
+    | WayTold
 )
 LinkMessage = Publication | OrderingMessage | Control

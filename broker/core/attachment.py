@@ -175,6 +175,10 @@ class Attachments:
         queued = [(request.asker, request.number) for request, hop in self._queued if hop is link]
         return [*grants, *relayed, *queued]
 
+    def __len__(self) -> int:
+        """How many attachments are under way that this broker has a part in."""
+        return len(self._grants) + len(self._relayed) + len(self._queued) + (self.wish is not None)
+
 
 def identity_of(name: str, incarnation: str) -> str:
     """What tells a broker from every other, earlier runs of it included."""

@@ -20,6 +20,7 @@ from broker.core.hops import Hop, HopTable
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import Entry
+from broker.core.ways import Answer, Questions, Ways, describe_waiting, describe_way
 from broker.filters import Filter
 from broker.messages import (
     AdvertisementAcknowledged,
@@ -40,6 +41,8 @@ from broker.messages import (
     SubscriptionAdded,
     SubscriptionWithdrawn,
     Synchronise,
+    WayAsked,
+    WayTold,
 )
 from ordering.interface import Blocked, Emission, ForeignNoteError, Hops, Note, OrderingFactory
 
@@ -72,8 +75,11 @@ class BrokerCore:
         self._subscriptions: dict[str, Hop] = {}
         self._joining: dict[Hop, _Joining] = {}
         self._below: dict[Hop, frozenset[str]] = {}
+        self._ways = Ways()
+        self._questions = Questions()
         self._attached: list[Hop] = []
         self._rejected: list[tuple[Hop, str]] = []
+        self._explained: list[WayTold] = []
         self._handlers: Mapping[type, Callable[..., None]] = {
             AdvertisementAdded: self._routing.add_advertisement,
             AdvertisementAcknowledged: self._routing.acknowledge_advertisement,
@@ -89,6 +95,8 @@ class BrokerCore:
             AttachAnswer: self._attach_answer,
             AttachDone: self._attach_done,
             BrokersChanged: self._brokers_changed,
+            WayAsked: self._way_asked,
+            WayTold: self._way_told,
         }
 
     # --- links ---
@@ -106,6 +114,7 @@ class BrokerCore:
         """A neighbour greeted us. If it is to be our uplink, ask to be attached there (R9)."""
         assert name not in self._routing.links
         link = self._hops.open(name, is_link=True)
+        self._ways.hop_opened(link)
         self._joining[link] = _Joining(uplink)
         if uplink:
             assert self.uplink is None, "only the top of a tree attaches"
@@ -131,6 +140,7 @@ class BrokerCore:
             self._routing.tables.set_uplink(None)
             self._carry_out(self._ordering.uplink_changed(0))
         self._synchronisation.link_lost(link)
+        self._tell(self._questions.link_lost(link))
         self._routing.remove_link(link)
         self._tell_brokers(frozenset(), self._below.pop(link, frozenset()))
 
@@ -148,6 +158,7 @@ class BrokerCore:
     def subscribe(self, subscription: str, content: Filter, *, ordered: bool) -> Hop:
         """A local client subscribes; `Effects.subscribed` names it when all gates are open."""
         hop = self._subscriptions[subscription] = self._hops.open(subscription, is_link=False)
+        self._ways.hop_opened(hop)
         self._routing.subscribe(Entry(subscription, content, ordered, hop))
         return hop
 
@@ -178,6 +189,7 @@ class BrokerCore:
     def _route(self, publication: Publication, origin: Hops) -> None:
         route = self._routing.tables.route(publication.attributes, origin)
         mark = publication.mark
+        self._ways.remember((publication.publisher, publication.sequence, origin, route.targets))
         plain = publication.with_mark(0) if mark else publication
         self._carry_out(self._ordering.publication(plain, origin, mark, route))
 
@@ -332,16 +344,50 @@ class BrokerCore:
         if self.uplink is not None and (added or removed):
             self._send_now(self.uplink, BrokersChanged(added, removed))
 
+    # --- explaining ---
+
+    def explain_way(self, question: str, publisher: str, sequence: int) -> None:
+        """Ask every broker that a publication came to for its part; `Effects.explained` has the answer."""
+        self._way_asked(WayAsked(question, publisher, sequence), None)
+
+    def _way_asked(self, message: WayAsked, link: Hop | None) -> None:
+        seen = self._ways.find(message.publisher, message.sequence)
+        touched = (seen.origin | seen.targets) & ~seen.reused if seen is not None else 0
+        beyond = [hop for hop in self.neighbours.values() if hop.bit & touched and hop is not link]
+        step = describe_way(self.name, seen, self._hops, self.blocked(), message)
+        for hop in beyond:
+            self._send_now(hop, message)
+        self._tell(self._questions.ask(message.question, link, set(beyond), step))
+
+    def _way_told(self, message: WayTold, link: Hop) -> None:
+        self._tell(self._questions.told(message, link))
+
+    def _tell(self, answers: Iterable[Answer]) -> None:
+        for link, message in answers:
+            if link is None:
+                self._explained.append(message)
+            elif self.attached(link):
+                self._send_now(link, message)
+
+    def explain_waiting(self) -> list[str]:
+        """Return, for every hop that something waits for, the head, what it needs, and from whom."""
+        return describe_waiting(self.name, self.uplink, self._hops, self.blocked())
+
     # --- what is due, and what is going on ---
 
     def take(self) -> Effects:
         """Hand over what became due since the last call."""
         routing = self._routing
         effects = Effects(
-            self._hops.drain(), routing.advertised, routing.subscribed, self._attached, self._rejected
+            self._hops.drain(),
+            routing.advertised,
+            routing.subscribed,
+            self._attached,
+            self._rejected,
+            self._explained,
         )
         routing.advertised, routing.subscribed = [], []
-        self._attached, self._rejected = [], []
+        self._attached, self._rejected, self._explained = [], [], []
         return effects
 
     @property
@@ -362,6 +408,9 @@ class BrokerCore:
             "local_publishers": len(self._routing.tables.local.filters),
             "closed_gates": len(self._routing.gates),
             "open_barriers": len(self._routing.barrier),
+            "open_floods": len(self._synchronisation),
+            "joining": len(self._joining),
+            "attachments": len(self._attachments),
             "waiting": self.waiting_count,
         }
 

@@ -3,7 +3,7 @@
 from attrs import frozen
 
 from broker.core.hops import Hop
-from broker.messages import LinkMessage
+from broker.messages import LinkMessage, WayTold
 
 
 @frozen
@@ -28,3 +28,6 @@ class Effects:
 
     rejected: list[tuple[Hop, str]]
     """Uplinks that the other tree refused, and why: close the link."""
+
+    explained: list[WayTold]
+    """Answers to questions after a publication's way that were asked here."""

@@ -30,17 +30,19 @@ class Hop:
 
 @define(eq=False)
 class HopTable:
-    """All hops at this moment, by bit."""
+    """All hops at this moment, by bit; `opened` is the set of them."""
 
     _by_number: dict[int, Hop] = Factory(dict)
     _free: list[int] = Factory(list)
     _fan_outs: dict[Hops, tuple[Hop, ...]] = Factory(dict)
     _filled: Hops = 0
+    opened: Hops = 0
 
     def open(self, name: str, *, is_link: bool) -> Hop:
         """Give a new hop the lowest free bit."""
         number = heapq.heappop(self._free) if self._free else len(self._by_number)
         hop = Hop(number, name, is_link, 1 << number)
+        self.opened |= hop.bit
         self._by_number[number] = hop
         return hop
 
@@ -49,6 +51,7 @@ class HopTable:
         del self._by_number[hop.number]
         heapq.heappush(self._free, hop.number)
         hop.outbox.clear()
+        self.opened &= ~hop.bit
         self._filled &= ~hop.bit
         self._fan_outs.clear()
 
@@ -65,6 +68,10 @@ class HopTable:
                 self._fan_outs.clear()
             found = self._fan_outs[hops] = tuple(self._by_number[number] for number in members(hops))
         return found
+
+    def names(self, hops: Hops) -> list[str]:
+        """Return the names of the hops in a set."""
+        return [self._by_number[number].name for number in members(hops)]
 
     def drain(self) -> list[tuple[Hop, list[LinkMessage]]]:
         """Empty all outboxes; each list belongs to the caller from now on."""

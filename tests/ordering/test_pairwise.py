@@ -127,7 +127,9 @@ def test_an_unordered_publication_keeps_its_publishers_order() -> None:
     assert sends(plugin.note(UP, (1,))) == [(1, LEFT, 0), (2, LEFT, 0)]
 
 
-@pytest.mark.parametrize(("origin", "content"), [(LEFT, (1,)), (UP, (2,)), (UP, (0,)), (UP, ()), (UP, (1, 1))])
+@pytest.mark.parametrize(
+    ("origin", "content"), [(LEFT, (1,)), (UP, (2,)), (UP, (0,)), (UP, ()), (UP, (1, 1))]
+)
 def test_an_acknowledgement_nobody_asked_for_is_refused(origin: Hops, content: tuple[int, ...]) -> None:
     plugin = child()
     plugin.publication(Event(1), 0, 0, Route(UP | LEFT, LEFT))

@@ -1,13 +1,14 @@
 """Several cores joined by FIFO links in memory, for tests: any interleaving of the links may be chosen."""
 
 from collections import deque
+from itertools import pairwise
 from random import Random
 
 from attrs import Factory, define
 
 from broker.core import BrokerCore, Hop
 from broker.filters import parse
-from broker.messages import LinkMessage, Publication
+from broker.messages import LinkMessage, Publication, WayTold
 from ordering.interface import OrderingFactory
 
 End = tuple[str, str]
@@ -26,6 +27,7 @@ class Network:
     subscribed: list[str] = Factory(list)
     rejected: list[tuple[str, str, str]] = Factory(list)
     attached: list[End] = Factory(list)
+    explained: list[WayTold] = Factory(list)
     sequences: dict[str, int] = Factory(dict)
 
     def add(self, *names: str) -> None:
@@ -43,7 +45,7 @@ class Network:
     def chain(self, *names: str) -> None:
         """Each broker's uplink is the one before it; everything settled."""
         self.add(*names)
-        for parent, child in zip(names, names[1:], strict=False):
+        for parent, child in pairwise(names):
             self.dial(child, parent)
             self.settle()
 
@@ -70,7 +72,9 @@ class Network:
         self.cores[broker].unsubscribe(subscription)
         self.collect(broker)
 
-    def publish(self, broker: str, publisher: str, *, ordered: bool = True, **attributes: str | int) -> Publication:
+    def publish(
+        self, broker: str, publisher: str, *, ordered: bool = True, **attributes: str | int
+    ) -> Publication:
         sequence = self.sequences[publisher] = self.sequences.get(publisher, 0) + 1
         publication = Publication(publisher, sequence, attributes, ordered, b"")
         self.cores[broker].publish(publisher, [publication])
@@ -86,6 +90,7 @@ class Network:
                 self.delivered[hop.name].extend(m for m in messages if isinstance(m, Publication))
         self.advertised.extend(effects.advertised)
         self.subscribed.extend(effects.subscribed)
+        self.explained.extend(effects.explained)
         self.attached.extend((broker, hop.name) for hop in effects.attached)
         self.rejected.extend((broker, hop.name, reason) for hop, reason in effects.rejected)
 

@@ -13,7 +13,17 @@ from ordering.pairwise import Pairwise
 from tests.broker.core.network import Network
 
 FILTERS = ["c == 1", "c in (1, 2)", "c > 1", "c == 3", "c < 3 and exists(x)", "x == 'a'", "True"]
-ACTIONS = ["advertise", "unadvertise", "subscribe", "unsubscribe", "cut", "attach", "arrive", "arrive", "arrive"]
+ACTIONS = [
+    "advertise",
+    "unadvertise",
+    "subscribe",
+    "unsubscribe",
+    "cut",
+    "attach",
+    "arrive",
+    "arrive",
+    "arrive",
+]
 
 
 @define
@@ -79,7 +89,7 @@ class World:
         self.network.step_any()
 
     def heal(self) -> None:
-        """Bring everything into one tree: whoever was refused or has no uplink attaches to the first broker."""
+        """Bring everything into one tree: tops attach until there is one."""
         self.network.settle()
         while len(self.side("A", "")) < len(self.network.cores):
             self.attach()

@@ -1,0 +1,159 @@
+"""What `concord explain` tells: what waits and for whom, and which way a publication took.
+
+A broker remembers where its last publications came from and went, as bits, and nothing of their content. To
+tell the whole way it asks the neighbours that a publication came from or went to; each asks on, and answers
+when all it asked have answered. A lost link counts as having answered.
+
+Law: a bit of a hop that was opened after a publication passed says nothing about that publication.
+"""
+
+import json
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from attrs import Factory, define, frozen
+
+from broker.core.hops import Hop, HopTable, members
+from broker.messages import Publication, WayAsked, WayTold
+from ordering.interface import Blocked, Hops
+
+WAYS_KEPT = 4096
+"""A fraction of a second at full speed, hours where somebody looks for a publication that waits."""
+
+LINES_TOLD = 64
+"""So many blocked hops are described; an answer has to fit into a frame that a person can read."""
+
+Answer = tuple[Hop | None, WayTold]
+"""Whom to tell (None: a local client) and what."""
+
+_Passed = tuple[str, int, Hops, Hops]
+
+
+@frozen
+class Seen:
+    """One publication's passage. `reused` are the bits that have been given to another hop since."""
+
+    origin: Hops
+    targets: Hops
+    reused: Hops
+
+
+class Ways:
+    """The last publications' passages, oldest first, with marks where a bit was given to a new hop."""
+
+    def __init__(self) -> None:
+        self._passed: deque[_Passed] = deque(maxlen=WAYS_KEPT)
+        self.remember = self._passed.append
+
+    def hop_opened(self, hop: Hop) -> None:
+        """From here on the bit means this hop."""
+        self._passed.append(("", 0, hop.bit, 0))
+
+    def find(self, publisher: str, sequence: int) -> Seen | None:
+        """Return the passage of a publication, if it is remembered."""
+        reused: Hops = 0
+        for name, number, origin, targets in reversed(self._passed):
+            if not name:
+                reused |= origin
+            elif number == sequence and name == publisher:
+                return Seen(origin, targets, reused)
+        return None
+
+
+@define(eq=False)
+class _Question:
+    asker: Hop | None
+    waiting_for: set[Hop]
+    steps: list[str]
+
+
+@define(eq=False)
+class Questions:
+    """Questions after ways that pass through this broker."""
+
+    _open: dict[str, _Question] = Factory(dict)
+
+    def ask(self, question: str, asker: Hop | None, waiting_for: set[Hop], step: str) -> list[Answer]:
+        """Begin a question with our own part of the answer."""
+        self._open[question] = _Question(asker, waiting_for, [step])
+        return self._answered((question,))
+
+    def told(self, message: WayTold, link: Hop) -> list[Answer]:
+        """A neighbour answered."""
+        question = self._open.get(message.question)
+        if question is None or link not in question.waiting_for:
+            return []
+        question.waiting_for.discard(link)
+        question.steps.extend(message.steps)
+        return self._answered((message.question,))
+
+    def link_lost(self, link: Hop) -> list[Answer]:
+        """Who asked through it hears nothing any more, and nobody waits for it."""
+        for name in [name for name, question in self._open.items() if question.asker is link]:
+            del self._open[name]
+        for question in self._open.values():
+            question.waiting_for.discard(link)
+        return self._answered(tuple(self._open))
+
+    def _answered(self, names: tuple[str, ...]) -> list[Answer]:
+        over = [name for name in names if not self._open[name].waiting_for]
+        closed = [(name, self._open.pop(name)) for name in over]
+        return [(question.asker, WayTold(name, tuple(question.steps))) for name, question in closed]
+
+
+def describe_way(
+    broker: str, seen: Seen | None, hops: HopTable, blocked: Iterable[Blocked], asked: WayAsked
+) -> str:
+    """One broker's part of a publication's way, as JSON."""
+    if seen is None:
+        return json.dumps({"broker": broker, "remembered": False})
+    still = hops.opened & ~seen.reused
+    gone = (seen.origin | seen.targets) & ~still
+    waiting: Hops = 0
+    for each in blocked:
+        item = each.item
+        is_it = isinstance(item, Publication) and item.publisher == asked.publisher
+        if is_it and isinstance(item, Publication) and item.sequence == asked.sequence:
+            waiting |= each.targets
+    return json.dumps(
+        {
+            "broker": broker,
+            "remembered": True,
+            "came_from": next(iter(hops.names(seen.origin & still)), None) if seen.origin else "a client",
+            "went_to": hops.names(seen.targets & still & ~waiting),
+            "waits_for": hops.names(waiting),
+            "hops_gone_since": len(list(members(gone))),
+        }
+    )
+
+
+def describe_waiting(
+    broker: str, uplink: Hop | None, hops: HopTable, blocked: Sequence[Blocked]
+) -> list[str]:
+    """The head of each blocked hop, what it needs, from whom, and how much is behind it, as JSON lines."""
+    heads: dict[int, Blocked] = {}
+    behind: dict[int, int] = {}
+    for each in blocked:
+        for number in members(each.targets):
+            heads.setdefault(number, each)
+            behind[number] = behind.get(number, -1) + 1
+    return [
+        json.dumps(
+            {
+                "broker": broker,
+                "target": hops.names(1 << number)[0],
+                "head": _name_of(head.item),
+                "needs": head.reason,
+                "from": uplink.name if uplink is not None else None,
+                "behind": behind[number],
+            }
+        )
+        for number, head in islice(heads.items(), LINES_TOLD)
+    ]
+
+
+def _name_of(item: object) -> dict[str, object]:
+    if isinstance(item, Publication):
+        return {"publisher": item.publisher, "sequence": item.sequence}
+    return {"control": type(item).__name__}
