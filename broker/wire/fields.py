@@ -20,7 +20,7 @@ Write = Callable[[Any], object]
 CHOICES: Final = {
     "Hello.role": ("client", "broker"),
     "Subscribe.policy": ("disconnect", "drop"),
-    "AttachAnswer.verdict": ("granted", "wait", "cycle", "duplicate"),
+    "AttachAnswer.verdict": ("granted", "cycle", "duplicate"),
 }
 """Text fields that take one of a few words."""
 
@@ -135,6 +135,13 @@ def read_numbers(value: object, where: str, limits: Limits) -> tuple[int, ...]:
     return tuple(read_number(each, f"{where}[{place}]", limits) for place, each in enumerate(numbers))
 
 
+def read_lines(value: object, where: str, limits: Limits) -> tuple[str, ...]:
+    """Take lines of text for a person or a program to read."""
+    return tuple(
+        read_prose(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
+    )
+
+
 def _array(value: object, where: str) -> list[object]:
     if type(value) is not list:
         raise malformed(where, "an array", value)
@@ -166,4 +173,5 @@ _CODECS: Final[dict[object, tuple[Write, Read]]] = {
     frozenset[str]: (sorted, read_ids),
     tuple[tuple[str, Filter], ...]: (_write_routes, read_routes),
     tuple[int, ...]: (list, read_numbers),
+    tuple[str, ...]: (list, read_lines),
 }

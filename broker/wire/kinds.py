@@ -75,6 +75,7 @@ ROWS: Final = (
     Row(0x23, m.Unsubscribe, _CLIENT),
     Row(0x24, m.Credit, _CLIENT),
     Row(0x25, m.Flush, _CLIENT),
+    Row(0x26, m.Explain, _CLIENT),
     # Broker to client.
     Row(0x30, m.Advertised, _SERVER),
     Row(0x31, m.Subscribed, _SERVER),
@@ -83,6 +84,7 @@ ROWS: Final = (
     Row(0x34, m.Gap, _SERVER),
     Row(0x35, m.Ended, _SERVER),
     Row(0x36, m.Flushed, _SERVER),
+    Row(0x37, m.Explained, _SERVER, Size.TABLE),
     # Broker to broker: routes and order.
     Row(0x40, m.AdvertisementAdded, _LINK, Size.ROUTE),
     Row(0x41, m.AdvertisementAcknowledged, _LINK),
@@ -100,6 +102,9 @@ ROWS: Final = (
     Row(0x55, m.Flood, _LINK, Size.TABLE),
     Row(0x56, m.FloodDone, _LINK),
     Row(0x57, m.BrokersChanged, _LINK, Size.TABLE),
+    # Broker to broker: explanations.
+    Row(0x60, m.WayAsked, _LINK),
+    Row(0x61, m.WayTold, _LINK, Size.TABLE),
 )
 
 BY_KIND: Final[dict[int, Row]] = {row.kind: row for row in ROWS}
