@@ -1,0 +1,85 @@
+"""Causal order: if p was delivered to a client before it published q, nobody delivers q before p.
+
+Followed from cause to cause: a publication's past is what its client's subscriptions had delivered and what
+its publisher had published, with their pasts. "Nobody" is every subscription, ordered or not; unordered
+publications are outside: they neither cause nor are caused. Between two of one publisher it is per-publisher
+order that is broken, not this. A violation is a delivery of p after one that has p in its past.
+"""
+
+from attrs import frozen
+
+from ordering.verdicts.causes import chain, told
+from ordering.verdicts.numbering import Numbered
+from ordering.verdicts.past import Past, past_of, raised
+from ordering.verdicts.verdict import Verdict, Violation, broken, kept
+from ordering.verdicts.words import view
+
+CHAINS_MAX = 50
+"""Late deliveries whose chain of causes is worked out, to find the shortest; the first ones are enough."""
+
+
+@frozen
+class _Late:
+    """Subscription number `index` delivers `cause` after `effect`, which has it in its past."""
+
+    index: int
+    cause: int
+    effect: int
+
+
+def causal(numbered: Numbered) -> Verdict:
+    """Judge causal order."""
+    if not any(numbered.views):
+        return kept("causal", {"causal_violations": 0}, "nothing was delivered")
+    unknown = _unknown(numbered)
+    past = past_of(numbered)
+    late = [each for index in range(len(numbered.views)) for each in _late(numbered, past, index)]
+    counts = {"causal_violations": len(late)}
+    if not late:
+        return kept("causal", counts, unknown)
+    witnesses = sorted((_witness(numbered, each) for each in late[:CHAINS_MAX]), key=_length)
+    return broken("causal", counts, {"causal": len(late)}, witnesses)
+
+
+def _unknown(numbered: Numbered) -> str:
+    """Why a yes cannot be given, if it cannot."""
+    for each in numbered.history.publications:
+        if each.seen is None and each.ordered:
+            return (
+                f"nobody said what had been delivered before {each.publisher}/{each.sequence} was published"
+            )
+    return ""
+
+
+def _late(numbered: Numbered, past: Past, index: int) -> list[_Late]:
+    """Deliveries of one subscription that come after one of another publisher that has them in its past."""
+    found = []
+    highest: dict[str, int] = {}
+    effects: dict[str, int] = {}
+    taken: dict[str, int] = {}
+    for number in numbered.views[index]:
+        place = past.places.get(number)
+        if place is None:
+            continue
+        publisher = numbered.keys[number][0]
+        if highest.get(publisher, 0) >= place:
+            found.append(_Late(index, number, effects[publisher]))
+        known = taken.get(publisher, 0)
+        if known < place:
+            taken[publisher] = place
+            for grown, _ in raised(highest, past.news[publisher][known:place]):
+                effects[grown] = number
+    return found
+
+
+def _length(violation: Violation) -> int:
+    return len(violation.publications)
+
+
+def _witness(numbered: Numbered, late: _Late) -> Violation:
+    subscription = numbered.history.subscriptions[late.index]
+    links = chain(numbered, late.cause, late.effect)
+    first, second = numbered.keys[late.effect], numbered.keys[late.cause]
+    text = f"{view(subscription, first, second)}, but {told(numbered, links)}."
+    keys = (second, *(numbered.keys[each.effect] for each in links))
+    return Violation("causal", (subscription.name,), keys, text)

@@ -1,0 +1,73 @@
+"""Why one publication is in the past of another: the shortest chain of causes, and its words."""
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from ordering.verdicts.numbering import Numbered
+from ordering.verdicts.words import name
+
+
+@frozen
+class Link:
+    """`effect` was published after `cause`: by the same publisher, or by a client to which `subscription`
+    had delivered it."""
+
+    cause: int
+    effect: int
+    subscription: str = ""
+
+
+def chain(numbered: Numbered, cause: int, effect: int) -> list[Link]:
+    """The fewest links that lead from a cause to an effect that has it in its past.
+
+    Breadth first, backwards. What came before a place in some subscription's deliveries is reached at once,
+    so of each subscription only what comes after the last place reached is still worth a look.
+    """
+    led: dict[int, Link] = {}
+    reached: dict[str, int] = {}
+    level = [effect]
+    while cause not in led:
+        following = []
+        for number in level:
+            for link in _direct(numbered, number, reached):
+                if link.cause not in led:
+                    led[link.cause] = link
+                    following.append(link.cause)
+        assert following, "the cause is not in the past of the effect"
+        level = following
+    links = [led[cause]]
+    while links[-1].effect != effect:
+        links.append(led[links[-1].effect])
+    return links
+
+
+def _direct(numbered: Numbered, number: int, reached: dict[str, int]) -> Iterator[Link]:
+    """The direct causes of a publication that were not reached before."""
+    effect = numbered.history.publications[number]
+    for subscription, count in effect.seen or ():
+        for key in numbered.delivered(subscription)[reached.get(subscription, 0) : count]:
+            cause = numbered.numbers.get(key)
+            if cause is not None and cause not in numbered.unordered:
+                yield Link(cause, number, subscription)
+        reached[subscription] = max(count, reached.get(subscription, 0))
+    for earlier in range(number - 1, -1, -1):
+        if numbered.keys[earlier][0] == effect.publisher and earlier not in numbered.unordered:
+            yield Link(earlier, number)
+            return
+
+
+def told(numbered: Numbered, links: list[Link]) -> str:
+    """A chain in words, from the cause on."""
+    return ", and ".join(_told(numbered, link) for link in links)
+
+
+def _told(numbered: Numbered, link: Link) -> str:
+    cause, effect = numbered.keys[link.cause], numbered.keys[link.effect]
+    if not link.subscription:
+        return f"{effect[0]} published {name(cause)} before {name(effect)}"
+    position = list(numbered.delivered(link.subscription)).index(cause)
+    return (
+        f"{effect[0]} published {name(effect)} after {name(cause)} was delivered to its client "
+        f"(by {link.subscription}, delivery {position})"
+    )

@@ -1,0 +1,61 @@
+"""Report: local total order. Publications with the same audience are delivered in the same order by all of it.
+
+The audience of a publication is the set of ordered subscriptions that deliver it. This is less than pairwise
+total order, which asks the same of any two publications with two common subscriptions; it says whether
+what went wrong there went wrong even in the easy case.
+"""
+
+from itertools import pairwise as neighbours
+
+from ordering.verdicts.numbering import Numbered
+from ordering.verdicts.verdict import WITNESSES_MAX, Verdict, Violation
+from ordering.verdicts.words import meeting, view
+
+Audience = tuple[int, ...]
+"""Indexes of the subscriptions that deliver a publication, rising."""
+
+
+def local(numbered: Numbered) -> Verdict:
+    """Report on local total order, counted in audiences that have two or more publications in common."""
+    if not any(numbers for _, numbers in numbered.ordered_views):
+        return Verdict("local", None, _counts(0, 0), reason="no ordered subscription delivered anything")
+    judged, clashes = 0, []
+    for orders in _orders(numbered).values():
+        first, *rest = orders.items()
+        if not rest or len(first[1]) == 1:
+            continue
+        judged += 1
+        other = next((each for each in rest if each[1] != first[1]), None)
+        if other is not None:
+            clashes.append(_witness(numbered, first, other))
+    counts = _counts(judged, len(clashes))
+    return Verdict("local", not clashes, counts, violations=tuple(clashes[:WITNESSES_MAX]))
+
+
+def _counts(audiences: int, disagreeing: int) -> dict[str, int]:
+    return {"audiences": audiences, "audiences_out_of_order": disagreeing}
+
+
+def _orders(numbered: Numbered) -> dict[Audience, dict[int, list[int]]]:
+    """For each audience, the order in which each of its subscriptions delivers what they share."""
+    audiences: dict[int, list[int]] = {}
+    for index, numbers in numbered.ordered_views:
+        for number in numbers:
+            audiences.setdefault(number, []).append(index)
+    orders: dict[Audience, dict[int, list[int]]] = {}
+    sharing = {number: orders.setdefault(tuple(each), {}) for number, each in audiences.items()}
+    for index, numbers in numbered.ordered_views:
+        for number in numbers:
+            sharing[number].setdefault(index, []).append(number)
+    return orders
+
+
+def _witness(numbered: Numbered, first: tuple[int, list[int]], other: tuple[int, list[int]]) -> Violation:
+    """Two neighbours in one order that stand the other way round in the other."""
+    places = {number: place for place, number in enumerate(first[1])}
+    q, p = next((q, p) for q, p in neighbours(other[1]) if places[q] > places[p])
+    history = numbered.history
+    one, two = history.subscriptions[first[0]], history.subscriptions[other[0]]
+    keys = numbered.keys[p], numbered.keys[q]
+    text = f"{view(one, *keys)}; {view(two, keys[1], keys[0])}.{meeting(history, one, two, keys)}"
+    return Violation("local", (one.name, two.name), keys, text)
