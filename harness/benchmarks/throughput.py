@@ -4,6 +4,7 @@ Run as `python -m harness.benchmarks.throughput`.
 """
 
 import json
+import os
 from collections.abc import Sequence
 
 import attrs
@@ -17,6 +18,9 @@ from harness.benchmarks.scenario import QUICK, SCENARIOS, THOROUGH, Scenario, Ti
 __all__ = ["command", "run"]
 
 _RELAY = Target("relay")
+
+_IDLE_LOAD = 0.5
+"""The load average, per core, up to which a machine counts as having nothing else to do."""
 
 
 async def _measure(target: Target, scenario: Scenario, timing: Timing) -> Result:
@@ -56,6 +60,12 @@ def _describe(results: Sequence[Result], target: Target, timing: Timing) -> str:
     )
 
 
+def _warn_if_busy() -> None:
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > _IDLE_LOAD * cores:
+        click.echo(f"the machine is busy (load {load:.1f} on {cores} cores): figures will be low", err=True)
+
+
 @click.command()
 @click.option("--repeat", type=click.IntRange(min=1), help="Runs to take the medians of.  [default: 3]")
 @click.option("--quick", is_flag=True, help="One short run.")
@@ -71,6 +81,10 @@ def command(*, repeat: int | None, quick: bool, only: str, ordering: str, json_:
     if repeat is not None:
         timing = attrs.evolve(timing, repeat=repeat)
     scenarios = [scenario for scenario in SCENARIOS if only in scenario.name]
+    if not scenarios:
+        known = ", ".join(scenario.name for scenario in SCENARIOS)
+        raise click.UsageError(f"no scenario has {only!r} in its name; there are: {known}")
+    _warn_if_busy()
     target = Target("concord", ordering)
     results = run(target, scenarios, timing)
     click.echo(json.dumps(as_json(results), indent=2) if json_ else _describe(results, target, timing))

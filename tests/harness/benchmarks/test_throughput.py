@@ -1,0 +1,45 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from harness.benchmarks import throughput
+from harness.benchmarks.measurement import Latency, Target, Throughput
+from harness.benchmarks.scenario import SCENARIOS, Scenario, Timing
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What was measured, without measuring it: the second run is slower than the first, the third is between."""
+    done: list[tuple[str, str]] = []
+    speeds = iter([300.0, 100.0, 200.0] * 100)
+
+    async def flow(target: Target, scenario: Scenario, _timing: Timing) -> Throughput:
+        done.append((target.kind, scenario.name))
+        speed = next(speeds) if target.kind == "concord" else 1000.0
+        return Throughput(speed, speed)
+
+    async def delay(_target: Target, _scenario: Scenario, _timing: Timing) -> Latency:
+        return Latency(1.0, 2.0)
+
+    monkeypatch.setattr(throughput, "throughput", flow)
+    monkeypatch.setattr(throughput, "latency", delay)
+    return done
+
+
+def test_the_relay_is_measured_right_after_what_it_is_compared_with(measured: list[tuple[str, str]]) -> None:
+    CliRunner().invoke(throughput.command, ["--quick"], catch_exceptions=False)
+    assert measured == [(kind, each.name) for each in SCENARIOS for kind in ("concord", "relay")]
+
+
+@pytest.mark.usefixtures("measured")
+def test_medians_of_all_runs_are_reported() -> None:
+    outcome = CliRunner().invoke(throughput.command, ["--only", "10 x 50", "--json"], catch_exceptions=False)
+    (result,) = json.loads(outcome.stdout)["results"]
+    assert result["throughput"]["deliveries_per_s"] == 200.0
+
+
+def test_a_scenario_that_is_not_there_is_refused_with_those_that_are() -> None:
+    outcome = CliRunner().invoke(throughput.command, ["--only", "7 x 7"])
+    assert outcome.exit_code == 2
+    assert "1 broker, 10 x 50" in outcome.stderr
