@@ -10,8 +10,7 @@ from harness.benchmarks.scenario import SCENARIOS, Scenario, Timing
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """What was measured, without measuring it: the second run is slower than the first, the third is
-    between."""
+    """What was measured, without measuring it: the second run is the slowest, the first the fastest."""
     done: list[tuple[str, str]] = []
     speeds = iter([300.0, 100.0, 200.0] * 100)
 
