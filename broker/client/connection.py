@@ -162,7 +162,7 @@ class Connection:
             received = await stream.receive_some(self.session.limits.read_bytes)
             if not received:
                 raise trio.BrokenResourceError("no answer but the end; does a broker listen there?")
-            self.session.receive(received)
+            self.session.receive(bytes(received))
 
     def _failed(self, why: str) -> ConnectionFailedError:
         return ConnectionFailedError(f"cannot connect to {self.address}: {why}", self.address)
@@ -232,7 +232,7 @@ class Connection:
             while received := await stream.receive_some(size_bytes):
                 self._is_heard = True
                 try:
-                    session.receive(received)
+                    session.receive(bytes(received))
                 finally:
                     self._tell()
         except (*LOST, BrokerFaultError) as error:

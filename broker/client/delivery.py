@@ -33,41 +33,40 @@ class Delivery:
     frame: bytes
     _decoded: _Fields | None = field(default=None, init=False)
 
-    def _fields(self) -> _Fields:
-        fields = self._decoded
-        if fields is None:
-            fields = self._decoded = cbor2.loads(self.frame[HEADER.size :])
+    def _decode(self) -> _Fields:
+        fields: _Fields = cbor2.loads(self.frame[HEADER.size :])
+        self._decoded = fields
         return fields
 
     @property
     def publisher(self) -> str:
         """The id of its publisher, unique in the overlay."""
-        return self._fields()[0]
+        return (self._decoded or self._decode())[0]
 
     @property
     def sequence(self) -> int:
         """Its number among its publisher's publications, from 1."""
-        return self._fields()[1]
+        return (self._decoded or self._decode())[1]
 
     @property
     def published_ns(self) -> int:
         """When it was published, in nanoseconds since 1970 by the publisher's clock."""
-        return self._fields()[2]
+        return (self._decoded or self._decode())[2]
 
     @property
     def published_at(self) -> float:
         """When it was published, in seconds since 1970 by the publisher's clock, as `time.time()` counts."""
-        return self._fields()[2] * _NS_PER_S
+        return (self._decoded or self._decode())[2] * _NS_PER_S
 
     @property
     def attributes(self) -> Mapping[str, Value]:
         """What filters see."""
-        return self._fields()[3]
+        return (self._decoded or self._decode())[3]
 
     @property
     def payload(self) -> bytes:
         """What filters do not see."""
-        return self._fields()[4]
+        return (self._decoded or self._decode())[4]
 
     @property
     def ordered(self) -> bool:
@@ -75,7 +74,7 @@ class Delivery:
         return self.frame[_FLAGS_AT] & _ORDERED == _ORDERED
 
     def __repr__(self) -> str:
-        publisher, sequence, _, attributes, payload = self._fields()
+        publisher, sequence, _, attributes, payload = self._decoded or self._decode()
         return f"<Delivery {publisher} {sequence} {dict(attributes)!r} with {len(payload)} bytes>"
 
 

@@ -1,6 +1,8 @@
 """Makes a connection to an address, plain or with TLS, and says in one line why if that fails."""
 
+import os
 import re
+import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -15,6 +17,9 @@ Dial = Callable[[], Awaitable[trio.abc.Stream]]
 
 LOST: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
 """What a stream raises when its connection cannot be made or is gone."""
+
+_OWN_WORDS: Final = (ssl.SSLError, socket.gaierror)
+"""Errors whose number is not the system's, and whose own text says what was wrong."""
 
 _SHAPE: Final = re.compile(
     r"(?:\[(?P<bracketed>[^\]\s]+)\]|(?P<plain>[^\[\]:\s]+)):(?P<port>\d{1,5})", re.ASCII
@@ -57,6 +62,8 @@ def explain(error: BaseException) -> str:
         return explain(inner.exceptions[0])
     if isinstance(error, trio.BrokenResourceError) and inner is not None:
         return explain(inner)
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
+    if isinstance(error, OSError) and error.errno is not None and not isinstance(error, _OWN_WORDS):
+        return os.strerror(error.errno).lower()
+    if isinstance(error, _OWN_WORDS) and error.strerror:
+        return error.strerror
     return str(error) or type(error).__name__

@@ -1,0 +1,119 @@
+"""What `concord publish` and `concord subscribe` share: options that say where to connect, and as whom."""
+
+import ssl
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from functools import wraps
+
+import click
+from attrs import frozen
+
+from broker.client import Client, StateChange, connect
+from broker.commands.addresses import ADDRESS, Address
+
+__all__ = ["Connecting", "connecting_options", "notice"]
+
+
+@frozen
+class Connecting:
+    """Where to connect, and as whom; a command gets it as the keyword `connecting`."""
+
+    broker: Address
+    name: str
+    token: str | None
+    tls: ssl.SSLContext | None
+    retry: bool
+
+    def open(self) -> AbstractAsyncContextManager[Client]:
+        """Connect, and say on standard error when the connection is lost and when it is back."""
+        return connect(
+            str(self.broker),
+            name=self.name,
+            token=self.token,
+            tls=self.tls,
+            retry=self.retry,
+            on_state=_Narrator().tell,
+        )
+
+
+class _Narrator:
+    """Says what becomes of the connection; that the first one was made goes without saying."""
+
+    def __init__(self) -> None:
+        self._was_lost = False
+
+    def tell(self, change: StateChange) -> None:
+        """One line for each change that somebody who watches should know."""
+        if change.state == "reconnecting":
+            self._was_lost = True
+            notice(f"connection to {change.address} lost ({change.reason}); reconnecting")
+        elif change.state == "connected" and self._was_lost:
+            notice(f"connected to {change.address} again")
+
+
+def notice(text: str) -> None:
+    """Say something to whoever watches, without disturbing whoever reads the output."""
+    click.echo(f"concord: {' '.join(text.split())}", err=True)
+
+
+_FILE = click.Path(exists=True, dir_okay=False)
+
+_OPTIONS = (
+    click.option("--broker", type=ADDRESS, required=True, help="The broker to connect to."),
+    click.option("--name", help="What the broker calls this client. [default: the command's name]"),
+    click.option(
+        "--token",
+        envvar="CONCORD_TOKEN",
+        help="Proves who this client is. Better given as CONCORD_TOKEN: others can see a command line.",
+    ),
+    click.option("--tls", is_flag=True, help="Connect with TLS, trusting the system's authorities."),
+    click.option("--tls-ca", type=_FILE, help="Connect with TLS, trusting this authority (PEM)."),
+    click.option("--tls-cert", type=_FILE, help="Certificate that proves who this client is (PEM)."),
+    click.option("--tls-key", type=_FILE, help="Key of that certificate (PEM)."),
+    click.option("--retry", is_flag=True, help="Keep trying if the broker is not there yet."),
+)
+
+
+def connecting_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options to a command, which gets them as the keyword `connecting`."""
+
+    @wraps(command)
+    def connecting_command(  # noqa: PLR0913 - the options above, one by one
+        *,
+        broker: Address,
+        name: str | None,
+        token: str | None,
+        tls: bool,
+        tls_ca: str | None,
+        tls_cert: str | None,
+        tls_key: str | None,
+        retry: bool,
+        **others: object,
+    ) -> None:
+        context = _context(tls=tls, authority=tls_ca, certificate=tls_cert, key=tls_key)
+        named = name or click.get_current_context().info_name or "client"
+        command(connecting=Connecting(broker, named, token, context, retry), **others)
+
+    for option in reversed(_OPTIONS):
+        connecting_command = option(connecting_command)
+    return connecting_command
+
+
+def _context(
+    *, tls: bool, authority: str | None, certificate: str | None, key: str | None
+) -> ssl.SSLContext | None:
+    """What the TLS options ask for; None without any of them."""
+    if (certificate is None) != (key is None):
+        raise click.UsageError("--tls-cert and --tls-key belong together: give both or neither")
+    if not (tls or authority or certificate):
+        return None
+    try:
+        context = ssl.create_default_context(cafile=authority)
+    except OSError as error:
+        raise click.UsageError(f"--tls-ca {authority}: {error.strerror or error}") from error
+    if certificate is not None:
+        try:
+            context.load_cert_chain(certificate, key)
+        except OSError as error:
+            raise click.UsageError(f"--tls-cert {certificate}: {error.strerror or error}") from error
+    return context

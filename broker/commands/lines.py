@@ -1,0 +1,55 @@
+"""Reads JSON objects, one per line, from a file or a pipe, as soon as they are there."""
+
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from typing import Final
+
+import click
+import trio
+
+from broker.filters.constraints import Value
+
+__all__ = ["LINE_BYTES_MAX", "object_batches"]
+
+READ_BYTES: Final = 64 * 1024
+"""What one read takes at most: reading happens in a thread, and a switch there and back costs like dozens
+of lines."""
+
+LINE_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Longer than any event may be, however it is escaped; without a bound a file without line ends would be read
+whole."""
+
+
+Numbered = tuple[int, Mapping[str, Value]]
+
+
+async def object_batches(descriptor: int) -> AsyncIterator[list[Numbered]]:
+    """The objects of each read, with the numbers of their lines. Blank lines count, and are skipped.
+
+    Raises:
+        click.ClickException: a line is no object; the message names the line.
+    """
+    rest = b""
+    number = 1
+    while received := await trio.to_thread.run_sync(os.read, descriptor, READ_BYTES, abandon_on_cancel=True):
+        *lines, rest = (rest + received).split(b"\n")
+        if len(rest) > LINE_BYTES_MAX:
+            raise click.ClickException(f"line {number + len(lines)}: longer than {LINE_BYTES_MAX} bytes")
+        yield _objects(number, lines)
+        number += len(lines)
+    yield _objects(number, [rest])
+
+
+def _objects(first: int, lines: list[bytes]) -> list[Numbered]:
+    return [(number, _object(number, line)) for number, line in enumerate(lines, first) if line.strip()]
+
+
+def _object(number: int, line: bytes) -> Mapping[str, Value]:
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise click.ClickException(f"line {number}: not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise click.ClickException(f"line {number}: expected an object of attributes")
+    return found
