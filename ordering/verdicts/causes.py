@@ -10,8 +10,7 @@ from ordering.verdicts.words import name
 
 @frozen
 class Link:
-    """`effect` was published after `cause`: by the same publisher, or by a client to which `subscription`
-    had delivered it."""
+    """Why `effect` came after `cause`: `subscription` had delivered it, or it has the same publisher."""
 
     cause: int
     effect: int

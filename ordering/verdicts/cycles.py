@@ -5,6 +5,7 @@ span it, so the graph has at most one edge per delivery.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise as neighbours
 
 from attrs import define, frozen
 
@@ -52,14 +53,14 @@ def components(views: Sequence[View]) -> list[list[int]]:
                 if after not in places:
                     descent.append(_enter(after, following, places, lowest, path))
                     break
-                if lowest[after] < lowest[current]:
-                    lowest[current] = lowest[after]
+                lowest[current] = min(lowest[current], lowest[after])
             else:
                 descent.pop()
                 if lowest[current] == places[current]:
                     _close(current, lowest, path, found)
-                elif lowest[current] < lowest[descent[-1][0]]:
-                    lowest[descent[-1][0]] = lowest[current]
+                else:
+                    above = descent[-1][0]
+                    lowest[above] = min(lowest[above], lowest[current])
     return found
 
 
@@ -67,7 +68,7 @@ def _following(views: Sequence[View]) -> dict[int, dict[int, None]]:
     """What comes next after each publication somewhere, without repeats, in a fixed order."""
     following: dict[int, dict[int, None]] = {number: {} for view in views for number in view}
     for view in views:
-        for earlier, later in zip(view, view[1:], strict=False):
+        for earlier, later in neighbours(view):
             following[earlier][later] = None
     return following
 

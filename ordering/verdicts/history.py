@@ -65,8 +65,8 @@ class History:
     """Everything the clients of one overlay saw.
 
     `uplinks` says where each broker is in the tree: its uplink, or "" for a top. It is used in the words of
-    a witness alone; if the tree changed, it is the last one. `stuck` says in words what was still waiting when
-    nothing could move any more; only a simulator knows that.
+    a witness alone; if the tree changed, it is the last one. `stuck` says in words what was still waiting
+    when nothing could move any more; only a simulator knows that.
     """
 
     publications: Sequence[Published]

@@ -1,4 +1,4 @@
-"""Report: local total order. Publications with the same audience are delivered in the same order by all of it.
+"""Report: local total order. An audience delivers in one order what all of it and nobody else delivers.
 
 The audience of a publication is the set of ordered subscriptions that deliver it. This is less than pairwise
 total order, which asks the same of any two publications with two common subscriptions; it says whether
@@ -8,7 +8,7 @@ what went wrong there went wrong even in the easy case.
 from itertools import pairwise as neighbours
 
 from ordering.verdicts.numbering import Numbered
-from ordering.verdicts.verdict import WITNESSES_MAX, Verdict, Violation
+from ordering.verdicts.verdict import Verdict, Violation, broken, kept
 from ordering.verdicts.words import meeting, view
 
 Audience = tuple[int, ...]
@@ -18,7 +18,7 @@ Audience = tuple[int, ...]
 def local(numbered: Numbered) -> Verdict:
     """Report on local total order, counted in audiences that have two or more publications in common."""
     if not any(numbers for _, numbers in numbered.ordered_views):
-        return Verdict("local", None, _counts(0, 0), reason="no ordered subscription delivered anything")
+        return kept("local", _counts(0, 0), "no ordered subscription delivered anything")
     judged, clashes = 0, []
     for orders in _orders(numbered).values():
         first, *rest = orders.items()
@@ -29,7 +29,7 @@ def local(numbered: Numbered) -> Verdict:
         if other is not None:
             clashes.append(_witness(numbered, first, other))
     counts = _counts(judged, len(clashes))
-    return Verdict("local", not clashes, counts, violations=tuple(clashes[:WITNESSES_MAX]))
+    return broken("local", counts, {}, clashes) if clashes else kept("local", counts)
 
 
 def _counts(audiences: int, disagreeing: int) -> dict[str, int]:

@@ -80,6 +80,6 @@ def _refuse_unseen(history: History, named: dict[str, Subscription]) -> None:
             made = len(named[subscription].delivered) if subscription in named else 0
             if count > made:
                 raise HistoryError(
-                    f"{each.publisher}/{each.sequence} is said to have been published after {count} deliveries "
-                    f"of {subscription}, which made {made}: correct its `seen`"
+                    f"{each.publisher}/{each.sequence} is said to be published after {count} deliveries of "
+                    f"{subscription}, which made {made}: correct its `seen`"
                 )

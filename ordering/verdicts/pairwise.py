@@ -18,7 +18,7 @@ from attrs import define, frozen
 from ordering.verdicts.cycles import on_cycles
 from ordering.verdicts.inversions import inversions
 from ordering.verdicts.numbering import Numbered
-from ordering.verdicts.verdict import WITNESSES_MAX, Verdict, Violation
+from ordering.verdicts.verdict import WITNESSES_MAX, Verdict, Violation, broken, kept
 from ordering.verdicts.words import meeting, view
 
 COMPARISONS_FEW = 64
@@ -48,9 +48,7 @@ class _Clash:
 def pairwise(numbered: Numbered) -> Verdict:
     """Judge pairwise total order."""
     if not any(numbers for _, numbers in numbered.ordered_views):
-        return Verdict(
-            "pairwise", None, _counts(0, 0, 0), reason="no ordered subscription delivered anything"
-        )
+        return kept("pairwise", _counts(0, 0, 0), "no ordered subscription delivered anything")
     views = _shared((numbers, index, 1) for index, numbers in numbered.ordered_views)
     pairs = _pairs(views, len(numbered.keys))
     out_of_order = inverted = 0
@@ -62,10 +60,10 @@ def pairwise(numbered: Numbered) -> Verdict:
         clashes.append(_smallest(one, other, ours, theirs))
     counts = _counts(pairs, out_of_order, inverted)
     if not clashes:
-        return Verdict("pairwise", True, counts)
+        return kept("pairwise", counts)
     clashes.sort(key=lambda each: (each.span, each.p, each.q, each.one, each.other))
-    witnesses = tuple(_witness(numbered, each) for each in clashes[:WITNESSES_MAX])
-    return Verdict("pairwise", False, counts, {"pairwise": out_of_order}, witnesses)
+    witnesses = [_witness(numbered, each) for each in clashes[:WITNESSES_MAX]]
+    return broken("pairwise", counts, {"pairwise": out_of_order}, witnesses)
 
 
 def _counts(pairs: int, out_of_order: int, inverted: int) -> dict[str, int]:
