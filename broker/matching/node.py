@@ -1,9 +1,10 @@
-"""A node: entries looked up by one attribute each, the most selective they have left.
+"""A node: entries looked up by one attribute each, or as boxes.
 
 Laws:
 
-* Which attribute and which structure an entry goes to depends on the entry and the node's path alone, so
-  that removal finds what addition did.
+* Every entry is in one place: a structure of the attribute that `choose` names, a set of boxes, or `rest`.
+* Ranges on several attributes are boxes unless one of them is narrow. That depends on the other boxes; so
+  whether an entry is one is not worked out again when it goes, but looked up.
 * An entry with no attribute left to look up is in `rest` and tried each time.
 """
 
@@ -11,27 +12,12 @@ from typing import Generic
 
 from attrs import define, field
 
-from broker.filters.constraints import (
-    AnyValue,
-    Constraint,
-    NumberRange,
-    NumberSet,
-    TextPattern,
-    TextSet,
-    Truths,
-)
-from broker.matching.affixes import Prefixes, Suffixes, prefix_of, suffix_of
+from broker.matching.boxes import Boxes, box_names
 from broker.matching.bucket import Filing, Probe, Structure
+from broker.matching.choice import EXACT, Choice, choose
 from broker.matching.entry import Entry, Item, Key, Path
-from broker.matching.equality import Equality
-from broker.matching.presence import Presence
-from broker.matching.ranges import Grids, fits_grid
-from broker.matching.rays import Rays, is_ray
-
-Kind = type[Equality[Key] | Prefixes[Key] | Grids[Key] | Suffixes[Key] | Rays[Key] | Presence[Key]]
-
-# Lookups that leave nothing of their attribute to test.
-_EXACT = (Equality, Rays)
+from broker.matching.ranges import Grids
+from broker.matching.rays import Rays
 
 
 @define(eq=False)
@@ -41,78 +27,73 @@ class TreeNode(Generic[Key]):
     _path: Path
     probes: dict[str, tuple[Probe[Key], ...]] = field(factory=dict)
     rest: dict[Entry[Key], Item[Key]] = field(factory=dict)
-    _structures: dict[str, dict[str, Structure[Key]]] = field(factory=dict)
+    _structures: dict[tuple[str, str], Structure[Key]] = field(factory=dict)
+    _boxes: dict[tuple[str, ...], Boxes[Key]] = field(factory=dict)
 
     def add(self, entry: Entry[Key]) -> None:
         """Put an entry into it."""
-        choice = _choose(entry, self._path)
+        choice = choose(entry, self._path)
         if choice is None:
             self.rest[entry] = entry.item(self._path)
-            return
-        name, constraint, kind = choice
-        structures = self._structures.setdefault(name, {})
-        structure = structures.get(kind.__name__)
-        if structure is None:
-            structure = structures[kind.__name__] = self._make(name, kind)
-            self._list_probes(name)
-        structure.add(entry, constraint)
+        elif (names := self._box_names(entry, choice)) and self._suits_boxes(entry, names):
+            self._add_box(entry, names, choice)
+        else:
+            self._add_to_structure(entry, choice)
 
     def remove(self, entry: Entry[Key]) -> None:
         """Take an entry out of it."""
-        choice = _choose(entry, self._path)
+        choice = choose(entry, self._path)
         if choice is None:
             del self.rest[entry]
             return
-        name, constraint, kind = choice
-        structures = self._structures[name]
-        structure = structures[kind.__name__]
-        structure.remove(entry, constraint)
-        if not structure:
-            del structures[kind.__name__]
-            self._list_probes(name)
+        names = self._box_names(entry, choice)
+        if names in self._boxes and entry in self._boxes[names]:
+            self._boxes[names].remove(entry, choice.constraint)
+            if not self._boxes[names]:
+                del self._boxes[names]
+                self._list_probes(names[0])
+        else:
+            self._remove_from_structure(entry, choice)
 
     def __bool__(self) -> bool:
-        return bool(self.rest or self._structures)
+        return bool(self.rest or self._structures or self._boxes)
 
-    def _make(self, name: str, kind: Kind[Key]) -> Structure[Key]:
-        return kind(Filing(self._path.after(name, exact=kind in _EXACT), TreeNode))
+    def _box_names(self, entry: Entry[Key], choice: Choice[Key]) -> tuple[str, ...]:
+        """The attributes on which the entry may be a box; none if it is better looked up otherwise."""
+        names = box_names(entry, self._path.used) if choice.kind in (Grids, Rays) else ()
+        return names if len(names) > 1 else ()
+
+    def _suits_boxes(self, entry: Entry[Key], names: tuple[str, ...]) -> bool:
+        return names not in self._boxes or self._boxes[names].suits(entry)
+
+    def _add_box(self, entry: Entry[Key], names: tuple[str, ...], choice: Choice[Key]) -> None:
+        if names not in self._boxes:
+            self._boxes[names] = Boxes(names, self._path.proven.union(names))
+            self._list_probes(names[0])
+        self._boxes[names].add(entry, choice.constraint)
+
+    def _add_to_structure(self, entry: Entry[Key], choice: Choice[Key]) -> None:
+        label = (choice.name, choice.kind.__name__)
+        structure = self._structures.get(label)
+        if structure is None:
+            path = self._path.after(choice.name, exact=choice.kind in EXACT)
+            structure = self._structures[label] = choice.kind(Filing(path, TreeNode))
+            self._list_probes(choice.name)
+        structure.add(entry, choice.constraint)
+
+    def _remove_from_structure(self, entry: Entry[Key], choice: Choice[Key]) -> None:
+        label = (choice.name, choice.kind.__name__)
+        structure = self._structures[label]
+        structure.remove(entry, choice.constraint)
+        if not structure:
+            del self._structures[label]
+            self._list_probes(choice.name)
 
     def _list_probes(self, name: str) -> None:
-        structures = self._structures[name]
-        if structures:
-            self.probes[name] = tuple(structure.probe for structure in structures.values())
+        """List what to ask when an event has this attribute; boxes are found by their first one."""
+        probes = [structure.probe for label, structure in self._structures.items() if label[0] == name]
+        probes += [boxes.probe for names, boxes in self._boxes.items() if names[0] == name]
+        if probes:
+            self.probes[name] = tuple(probes)
         else:
-            del self._structures[name]
-            del self.probes[name]
-
-
-def _choose(entry: Entry[Key], path: Path) -> tuple[str, Constraint, Kind[Key]] | None:
-    """The attribute to look the entry up by, if one is left, and the structure for it."""
-    best: tuple[int, str, Constraint, Kind[Key]] | None = None
-    for name, constraint in entry.conjunction:
-        if name not in path.used:
-            rank: int
-            kind: Kind[Key]
-            rank, kind = _classify(constraint)
-            if best is None or rank < best[0]:
-                best = (rank, name, constraint, kind)
-    return None if best is None else best[1:]
-
-
-def _classify(constraint: Constraint) -> tuple[int, Kind[Key]]:  # noqa: PLR0911 - a table, one row for each structure
-    """How selective a lookup is likely to be (less is better), and the structure for it."""
-    match constraint:
-        case TextSet() | NumberSet():
-            return 0, Equality
-        case TextPattern() if prefix_of(constraint):
-            return 1, Prefixes
-        case NumberRange() if fits_grid(constraint):
-            return 2, Grids
-        case TextPattern() if suffix_of(constraint):
-            return 3, Suffixes
-        case Truths():
-            return 4, Equality
-        case NumberRange() if is_ray(constraint):
-            return 5, Rays
-        case NumberRange() | TextPattern() | AnyValue():
-            return 6, Presence
+            self.probes.pop(name, None)

@@ -1,0 +1,251 @@
+"""Lookup of conjunctions that bound numbers on two or more attributes, each too wide to single them out.
+
+Theory of operation: a slab holds up to `SLAB` boxes (one range per attribute) and cuts each attribute at
+bounds drawn from its boxes. For every slice there is a row of bits: which boxes touch the slice. An event
+picks one row per attribute; the conjunction of the rows leaves the boxes that hold the event and a few that
+end nearby, which are told apart by their bounds. So the cost of a lookup grows by a machine word for 30
+boxes, and the boxes that one attribute alone would let through cost nothing each.
+
+Laws:
+
+* The slice of a value never decreases as the value grows, so a box that holds the event has its bit set in
+  every row picked.
+* A slab's cuts are drawn anew when it has grown fourfold, up to `LAST_CUT` boxes, never later: what a single
+  addition can cost is bounded, and a workload that drifts away fills other slabs with cuts of their own.
+* An entry keeps its place in the slab until it is removed; a free place has no bits set.
+"""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from math import inf
+from operator import and_
+from typing import Generic
+
+from attrs import define, field
+
+from broker.filters.constraints import Constraint, NumberRange, Value
+from broker.matching.bucket import Bucket, Event
+from broker.matching.compile import Test, closed_bounds
+from broker.matching.entry import Entry, Key, Payload
+
+# Bits of one row that Python handles as one number: longer numbers make single changes dearer, shorter ones
+# make lookups dearer.
+CHUNK = 4096
+
+# Boxes that share their cuts. More spare the search for the slice, fewer adapt sooner to a drifting workload.
+SLAB = 8 * CHUNK
+
+# Slices per attribute. More tell boxes apart better, and make changes and memory dearer.
+SLICES = 256
+
+# Cuts are drawn when there are so many boxes, and again at four times as many, for the last time here.
+FIRST_CUT = 16
+LAST_CUT = 1024
+
+Box = tuple[tuple[float, float], ...]
+
+
+@define(eq=False)
+class Slab(Generic[Key]):
+    """Boxes on the same attributes."""
+
+    names: tuple[str, ...]
+    _cuts: list[list[float]] = field(init=False)
+    _rows: list[list[list[int]]] = field(init=False)
+    _bounds: "list[array[float]]" = field(init=False)
+    _tests: list[Test | None] = field(factory=list, init=False)
+    _payloads: list[Payload[Key] | None] = field(factory=list, init=False)
+    _places: dict[Entry[Key], int] = field(factory=dict, init=False)
+    _free: list[int] = field(factory=list, init=False)
+    _next_cut: int = field(default=FIRST_CUT, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._cuts = [[] for _ in self.names]
+        self._rows = [[[]] for _ in self.names]
+        self._bounds = [array("d") for _ in self.names]
+
+    @property
+    def count(self) -> int:
+        """How many boxes it holds."""
+        return len(self._places)
+
+    def __contains__(self, entry: Entry[Key]) -> bool:
+        return entry in self._places
+
+    def is_narrow(self, box: Box) -> bool:
+        """Whether a range of the box, bounded on both sides, is within one slice of many."""
+        return any(
+            len(cuts) > SLICES // 2
+            and low != -inf
+            and high != inf
+            and bisect_right(cuts, low) == bisect_right(cuts, high)
+            for cuts, (low, high) in zip(self._cuts, box, strict=True)
+        )
+
+    def add(self, entry: Entry[Key], box: Box, test: Test | None) -> None:
+        """Put the entry in; the test is of what the box does not say."""
+        place = self._place()
+        self._places[entry] = place
+        self._tests[place] = test
+        self._payloads[place] = entry.payload
+        for bounds, (low, high) in zip(self._bounds, box, strict=True):
+            bounds[2 * place] = low
+            bounds[2 * place + 1] = high
+        self._mark(place)
+        if len(self._places) == self._next_cut:
+            self._cut()
+
+    def remove(self, entry: Entry[Key]) -> None:
+        """Take the entry out."""
+        place = self._places.pop(entry)
+        self._mark(place)
+        self._tests[place] = None
+        self._payloads[place] = None
+        self._free.append(place)
+
+    def probe(self, values: Sequence[float], event: Event, found: list[Payload[Key]]) -> None:
+        """Append the payloads of the boxes that hold the values and whose tests the event satisfies."""
+        rows: list[Iterable[int]] = [
+            slices[bisect_right(cuts, value)]
+            for slices, cuts, value in zip(self._rows, self._cuts, values, strict=True)
+        ]
+        start = 0
+        for hits in reduce(_conjunction, rows):
+            if hits:
+                self._tell(hits, start, values, event, found)
+            start += CHUNK
+
+    def _tell(
+        self, hits: int, start: int, values: Sequence[float], event: Event, found: list[Payload[Key]]
+    ) -> None:
+        """Append those of a chunk's boxes that really hold the values."""
+        while hits:
+            bit = hits.bit_length() - 1
+            hits ^= 1 << bit
+            place = start + bit
+            for value, bounds in zip(values, self._bounds, strict=True):
+                if not bounds[2 * place] <= value <= bounds[2 * place + 1]:
+                    break
+            else:
+                test = self._tests[place]
+                if test is None or test(event):
+                    found.append(self._payloads[place])  # type: ignore[arg-type]  # a place with bits is taken
+
+    def _place(self) -> int:
+        """A free place, with room in every column and every row."""
+        if self._free:
+            return self._free.pop()
+        place = len(self._payloads)
+        self._payloads.append(None)
+        self._tests.append(None)
+        for bounds in self._bounds:
+            bounds.extend((0.0, 0.0))
+        if place % CHUNK == 0:
+            for slices in self._rows:
+                for row in slices:
+                    row.append(0)
+        return place
+
+    def _mark(self, place: int) -> None:
+        """Flip the bits of a box in the rows it touches: set them when it comes, clear them when it goes."""
+        chunk, bit = place // CHUNK, 1 << place % CHUNK
+        for slices, cuts, bounds in zip(self._rows, self._cuts, self._bounds, strict=True):
+            first = bisect_right(cuts, bounds[2 * place])
+            last = bisect_right(cuts, bounds[2 * place + 1])
+            for row in slices[first : last + 1]:
+                row[chunk] ^= bit
+
+    def _cut(self) -> None:
+        """Draw the cuts from the bounds of the boxes, evenly by their number, and mark every box anew."""
+        self._next_cut = 4 * self._next_cut if self._next_cut < LAST_CUT else 0
+        chunks = len(range(0, len(self._payloads), CHUNK))
+        for axis, bounds in enumerate(self._bounds):
+            cuts = _quantiles(
+                sorted({bounds[2 * place + end] for place in self._places.values() for end in (0, 1)})
+            )
+            self._cuts[axis] = cuts
+            self._rows[axis] = [[0] * chunks for _ in range(len(cuts) + 1)]
+        for place in self._places.values():
+            self._mark(place)
+
+
+def _conjunction(some: Iterable[int], more: Iterable[int]) -> Iterable[int]:
+    return map(and_, some, more)
+
+
+def _quantiles(bounds: list[float]) -> list[float]:
+    """At most `SLICES` - 1 of the sorted bounds, evenly spread."""
+    step = max(1.0, len(bounds) / SLICES)
+    return [bounds[int(number * step)] for number in range(1, int(len(bounds) / step))]
+
+
+@define(eq=False)
+class Boxes(Generic[Key]):
+    """Slabs for one set of attributes; `proven` are the attributes that need no test."""
+
+    _names: tuple[str, ...]
+    _proven: frozenset[str]
+    _slabs: list[Slab[Key]] = field(factory=list, init=False)
+
+    def __bool__(self) -> bool:
+        return bool(self._slabs)
+
+    def __contains__(self, entry: Entry[Key]) -> bool:
+        return any(entry in slab for slab in self._slabs)
+
+    def suits(self, entry: Entry[Key]) -> bool:
+        """Whether no bounded range of the entry is so narrow that a grid singles it out better."""
+        return not self._slabs or not self._slabs[-1].is_narrow(_box(entry, self._names))
+
+    def add(self, entry: Entry[Key], _constraint: Constraint) -> None:
+        """Put the entry into the first slab with room."""
+        slab = next((slab for slab in self._slabs if slab.count < SLAB), None)
+        if slab is None:
+            slab = Slab(self._names)
+            self._slabs.append(slab)
+        slab.add(entry, _box(entry, self._names), entry.test(self._proven))
+
+    def remove(self, entry: Entry[Key], _constraint: Constraint) -> None:
+        """Take the entry out of its slab."""
+        slab = next(slab for slab in self._slabs if entry in slab)
+        slab.remove(entry)
+        if not slab.count:
+            self._slabs.remove(slab)
+
+    def probe(
+        self, _value: Value, event: Event, _pending: list[Bucket[Key]], found: list[Payload[Key]]
+    ) -> None:
+        """Append the payloads of the boxes that hold the event and whose other constraints it satisfies."""
+        values: list[float] = []
+        for name in self._names:
+            value = event.get(name)
+            if (value.__class__ is not float and value.__class__ is not int) or value != value:  # noqa: PLR0124 - NaN
+                return
+            values.append(value)
+        for slab in self._slabs:
+            slab.probe(values, event, found)
+
+
+def box_names(entry: Entry[Key], used: frozenset[str]) -> tuple[str, ...]:
+    """The attributes not looked up yet that the entry bounds by a range without holes."""
+    return tuple(
+        name
+        for name, constraint in entry.conjunction
+        if name not in used
+        and isinstance(constraint, NumberRange)
+        and not constraint.excluded
+        and closed_bounds(constraint) is not None
+    )
+
+
+def _box(entry: Entry[Key], names: tuple[str, ...]) -> Box:
+    return tuple(_bounds_of(constraint) for name, constraint in entry.conjunction if name in names)
+
+
+def _bounds_of(constraint: Constraint) -> tuple[float, float]:
+    assert isinstance(constraint, NumberRange)
+    bounds = closed_bounds(constraint)
+    assert bounds is not None
+    return bounds
