@@ -12,11 +12,11 @@ A link is *open* once the peers have greeted each other, and *attached* once it 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from attrs import define
-
-from broker.core.attachment import GRANTED, Attachments, Send, identity_of
+from broker.core.attachment import Attachments, identity_of
 from broker.core.effects import Effects
 from broker.core.hops import Hop, HopTable
+from broker.core.membership import Membership
+from broker.core.protocol import ProtocolError
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import Entry
@@ -36,7 +36,6 @@ from broker.messages import (
     LinkMessage,
     OrderingMessage,
     Publication,
-    RouteIds,
     SubscriptionAcknowledged,
     SubscriptionAdded,
     SubscriptionWithdrawn,
@@ -45,19 +44,6 @@ from broker.messages import (
     WayTold,
 )
 from ordering.interface import Blocked, Emission, ForeignNoteError, Hops, Note, OrderingFactory
-
-
-class ProtocolError(Exception):
-    """A neighbour said what it may not say now; its link must be closed."""
-
-
-@define(eq=False)
-class _Joining:
-    """A link that is not attached yet: what the other side announced, and whether we answered it."""
-
-    is_uplink: bool
-    announced: RouteIds | None = None
-    is_answered: bool = False
 
 
 class BrokerCore:
@@ -69,16 +55,18 @@ class BrokerCore:
         self._ordering = ordering()
         self._hops = HopTable()
         self._routing = Routing(self._send)
-        self._identity = identity_of(name, incarnation)
-        self._synchronisation = Synchronisation(self._identity, self._routing, self._send)
-        self._attachments = Attachments(name, self._identity, brokers=frozenset((self._identity,)))
+        identity = identity_of(name, incarnation)
+        self._synchronisation = Synchronisation(identity, self._routing, self._send)
+        self._membership = Membership(
+            Attachments(name, identity, brokers=frozenset((identity,))),
+            self._routing,
+            self._synchronisation,
+            self._send_now,
+            self._become_child,
+        )
         self._subscriptions: dict[str, Hop] = {}
-        self._joining: dict[Hop, _Joining] = {}
-        self._below: dict[Hop, frozenset[str]] = {}
         self._ways = Ways()
         self._questions = Questions()
-        self._attached: list[Hop] = []
-        self._rejected: list[tuple[Hop, str]] = []
         self._explained: list[WayTold] = []
         self._handlers: Mapping[type, Callable[..., None]] = {
             AdvertisementAdded: self._routing.add_advertisement,
@@ -91,10 +79,10 @@ class BrokerCore:
             Synchronise: self._synchronisation.synchronise,
             Flood: self._synchronisation.flood,
             FloodDone: self._synchronisation.done,
-            AttachRequest: self._attach_request,
-            AttachAnswer: self._attach_answer,
-            AttachDone: self._attach_done,
-            BrokersChanged: self._brokers_changed,
+            AttachRequest: self._membership.requested,
+            AttachAnswer: self._membership.answered,
+            AttachDone: self._membership.done,
+            BrokersChanged: self._membership.brokers_changed,
             WayAsked: self._way_asked,
             WayTold: self._way_told,
         }
@@ -112,26 +100,21 @@ class BrokerCore:
 
     def open_link(self, name: str, *, uplink: bool) -> Hop:
         """A neighbour greeted us. If it is to be our uplink, ask to be attached there (R9)."""
-        assert name not in self._routing.links
         link = self._hops.open(name, is_link=True)
         self._ways.hop_opened(link)
-        self._joining[link] = _Joining(uplink)
-        if uplink:
-            assert self.uplink is None, "only the top of a tree attaches"
-            self._pass_on(self._attachments.want(link))
+        self._membership.open(link, is_uplink=uplink)
         return link
 
     def close_link(self, link: Hop) -> None:
         """The link is lost for good. Losing the uplink makes this broker the top of its own tree (R8)."""
         if not self._hops.is_open(link):
             return
-        is_linked = self._routing.is_linked(link)
-        self._joining.pop(link, None)
-        self._pass_on(self._attachments.link_lost(link))
-        if is_linked:
+        self._membership.link_lost(link)
+        if self._routing.is_linked(link):
             self._detach(link)
+        self._membership.forget(link)
         self._hops.close(link)
-        self._retry_joining()
+        self._membership.go_on()
 
     def _detach(self, link: Hop) -> None:
         self._carry_out(self._ordering.hop_lost(link.bit))
@@ -142,7 +125,11 @@ class BrokerCore:
         self._synchronisation.link_lost(link)
         self._tell(self._questions.link_lost(link))
         self._routing.remove_link(link)
-        self._tell_brokers(frozenset(), self._below.pop(link, frozenset()))
+
+    def _become_child(self, link: Hop) -> None:
+        self.uplink = link
+        self._routing.tables.set_uplink(link)
+        self._carry_out(self._ordering.uplink_changed(link.bit))
 
     # --- local clients ---
 
@@ -153,7 +140,7 @@ class BrokerCore:
     def unadvertise(self, publisher: str) -> None:
         """A local publisher is gone."""
         self._routing.unadvertise(publisher)
-        self._retry_joining()
+        self._membership.go_on()
 
     def subscribe(self, subscription: str, content: Filter, *, ordered: bool) -> Hop:
         """A local client subscribes; `Effects.subscribed` names it when all gates are open."""
@@ -168,7 +155,7 @@ class BrokerCore:
         self._routing.withdraw_subscription(subscription, hop)
         self._carry_out(self._ordering.hop_lost(hop.bit))
         self._hops.close(hop)
-        self._retry_joining()
+        self._membership.go_on()
 
     def publish(self, publisher: str, publications: Iterable[Publication]) -> None:
         """A local publisher whose barrier is passed publishes."""
@@ -180,8 +167,9 @@ class BrokerCore:
 
     def receive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         """Feed what came over a link, in its order."""
+        joining = self._membership.joining
         for message in messages:
-            if message.__class__ is Publication and link not in self._joining:
+            if message.__class__ is Publication and link not in joining:
                 self._route(message, link.bit)
             else:
                 self._control(link, message)
@@ -194,14 +182,14 @@ class BrokerCore:
         self._carry_out(self._ordering.publication(plain, origin, mark, route))
 
     def _control(self, link: Hop, message: LinkMessage) -> None:
-        if link in self._joining:
-            self._while_joining(link, message)
+        if link in self._membership.joining:
+            self._membership.receive(link, message)
         else:
             handler = self._handlers.get(message.__class__)
             if handler is None:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} over an attached link")
             handler(message, link)
-        self._retry_joining()
+        self._membership.go_on()
 
     def _note(self, message: OrderingMessage, link: Hop) -> None:
         try:
@@ -245,105 +233,6 @@ class BrokerCore:
     def _send_now(self, link: Hop, message: Control) -> None:
         self._hops.fan_out(link.bit)[0].outbox.append(message)
 
-    # --- attaching (R9) ---
-
-    def _pass_on(self, sends: Iterable[Send]) -> None:
-        for link, message in sends:
-            self._send_now(link, message)
-
-    def _while_joining(self, link: Hop, message: LinkMessage) -> None:
-        joining = self._joining[link]
-        match message:
-            case AttachRequest(asker=asker) if asker == link.name and not joining.is_uplink:
-                self._below[link] = message.brokers
-                self._pass_on(self._attachments.requested(message, link))
-            case AttachDone(asker=asker) if asker == link.name and not joining.is_uplink:
-                self._joining[link] = _Joining(is_uplink=False)
-                self._pass_on(self._attachments.done(message))
-            case AttachAnswer(asker=self.name) if joining.is_uplink:
-                self._attach_answer(message, link)
-            case RouteIds():
-                joining.announced = message
-            case Synchronise() if joining.is_answered:
-                self._attach(link)
-                self._tell_brokers(self._below[link], frozenset())
-                self._pass_on(self._attachments.child_attached(link))
-                self._synchronisation.synchronise(message, link)
-            case _:
-                raise ProtocolError(f"{link.name} sent {type(message).__name__} before it was attached")
-
-    def _attach_request(self, message: AttachRequest, link: Hop) -> None:
-        if link is self.uplink:
-            raise ProtocolError(f"the uplink {link.name} sent an attachment request down")
-        self._pass_on(self._attachments.requested(message, link))
-
-    def _attach_answer(self, message: AttachAnswer, link: Hop) -> None:
-        is_refusal = self._attachments.is_refusal(message)
-        self._pass_on(self._attachments.answered(message))
-        if is_refusal:
-            self._rejected.append((link, message.verdict))
-            self._pass_on(self._attachments.given_up())
-        elif message.asker == self.name and message.verdict == GRANTED and self._attachments.is_granted:
-            self._joining[link].announced = None
-            self._send_now(link, self._route_ids())
-
-    def _attach_done(self, message: AttachDone, link: Hop) -> None:
-        del link
-        self._pass_on(self._attachments.done(message))
-
-    def _route_ids(self) -> RouteIds:
-        tables = self._routing.tables
-        return RouteIds(frozenset(tables.advertisements_but(None)), tables.subscription_ids())
-
-    def _is_stale(self, announced: RouteIds) -> bool:
-        """Whether we still know a route that the other side announces: it is about to be withdrawn here."""
-        ours = self._route_ids()
-        return bool(
-            ours.advertisements & announced.advertisements or ours.subscriptions & announced.subscriptions
-        )
-
-    def _retry_joining(self) -> None:
-        """Go on with every attachment whose other side announced its routes and that nothing stale defers."""
-        for link, joining in list(self._joining.items()):
-            if joining.announced is None or self._is_stale(joining.announced):
-                continue
-            if not joining.is_uplink:
-                joining.announced, joining.is_answered = None, True
-                self._send_now(link, self._route_ids())
-            elif link is self._attachments.wish and self._attachments.is_granted:
-                self._attach_as_child(link)
-
-    def _attach_as_child(self, link: Hop) -> None:
-        self._attach(link)
-        self.uplink = link
-        self._routing.tables.set_uplink(link)
-        self._carry_out(self._ordering.uplink_changed(link.bit))
-        self._pass_on(self._attachments.attached())
-        asked, now = self._attachments.announced, self._attachments.brokers
-        self._tell_brokers(now - asked, asked - now)
-
-    def _attach(self, link: Hop) -> None:
-        del self._joining[link]
-        self._routing.add_link(link)
-        self._attached.append(link)
-        self._synchronisation.begin(link)
-
-    # --- names of brokers below ---
-
-    def _brokers_changed(self, message: BrokersChanged, link: Hop) -> None:
-        if link is self.uplink:
-            raise ProtocolError(f"the uplink {link.name} told of brokers below")
-        self._below[link] = (self._below[link] | message.added) - message.removed
-        self._tell_brokers(message.added, message.removed)
-
-    def _tell_brokers(self, added: frozenset[str], removed: frozenset[str]) -> None:
-        below = frozenset((self._identity,)).union(
-            *(self._below.get(link, ()) for link in self.neighbours.values())
-        )
-        self._attachments.brokers = below
-        if self.uplink is not None and (added or removed):
-            self._send_now(self.uplink, BrokersChanged(added, removed))
-
     # --- explaining ---
 
     def explain_way(self, question: str, publisher: str, sequence: int) -> None:
@@ -382,12 +271,12 @@ class BrokerCore:
             self._hops.drain(),
             routing.advertised,
             routing.subscribed,
-            self._attached,
-            self._rejected,
+            self._membership.attached,
+            self._membership.rejected,
             self._explained,
         )
-        routing.advertised, routing.subscribed = [], []
-        self._attached, self._rejected, self._explained = [], [], []
+        routing.advertised, routing.subscribed, self._explained = [], [], []
+        self._membership.attached, self._membership.rejected = [], []
         return effects
 
     @property
@@ -409,8 +298,8 @@ class BrokerCore:
             "closed_gates": len(self._routing.gates),
             "open_barriers": len(self._routing.barrier),
             "open_floods": len(self._synchronisation),
-            "joining": len(self._joining),
-            "attachments": len(self._attachments),
+            "joining": len(self._membership.joining),
+            "attachments": len(self._membership.attachments),
             "waiting": self.waiting_count,
         }
 

@@ -1,0 +1,190 @@
+"""R9 on one broker: which links are part of the tree, and the steps by which one becomes so.
+
+A link that is open is *joining* until it is attached. The child asks (`broker.core.attachment` says who may),
+both ends tell each other the ids of their routes, and when neither knows a route that the other announces,
+the child attaches first and the other end follows when the child's advertisements arrive.
+
+Laws.
+
+1. An attachment is deferred while this side still knows a route that the other side announces: it is stale
+   and about to be withdrawn here.
+2. Nothing about routes is said or taken over a joining link.
+3. Each broker knows the identities of all brokers below it; changes climb to the top.
+"""
+
+from collections.abc import Callable, Iterable
+
+from attrs import Factory, define
+
+from broker.core.attachment import GRANTED, Attachments, Send
+from broker.core.hops import Hop
+from broker.core.protocol import ProtocolError
+from broker.core.routing import Routing
+from broker.core.synchronisation import Synchronisation
+from broker.messages import (
+    AttachAnswer,
+    AttachDone,
+    AttachRequest,
+    BrokersChanged,
+    Control,
+    LinkMessage,
+    RouteIds,
+    Synchronise,
+)
+
+
+@define(eq=False)
+class _Joining:
+    """A link that is not attached yet: what the other side announced, and whether we answered it."""
+
+    is_uplink: bool
+    announced: RouteIds | None = None
+    is_answered: bool = False
+
+
+@define(eq=False)
+class Membership:
+    """The links of one broker on their way into the tree, and who is below it."""
+
+    attachments: Attachments
+    _routing: Routing
+    _synchronisation: Synchronisation
+    _send_now: Callable[[Hop, Control], None]
+    _become_child: Callable[[Hop], None]
+    joining: dict[Hop, _Joining] = Factory(dict)
+    attached: list[Hop] = Factory(list)
+    rejected: list[tuple[Hop, str]] = Factory(list)
+    _uplink: Hop | None = None
+    _below: dict[Hop, frozenset[str]] = Factory(dict)
+
+    # --- links ---
+
+    def open(self, link: Hop, *, is_uplink: bool) -> None:
+        """A neighbour greeted us; ask to become its child if it is to be our uplink."""
+        assert link.name not in self._routing.links
+        assert all(link.name != other.name for other in self.joining)
+        self.joining[link] = _Joining(is_uplink)
+        if is_uplink:
+            assert self._uplink is None, "only the top of a tree attaches"
+            self._pass_on(self.attachments.want(link))
+
+    def link_lost(self, link: Hop) -> None:
+        """Say so to whom it concerns; as a new top, decide what went through us to the old one."""
+        self.joining.pop(link, None)
+        if link is self._uplink:
+            self._uplink = None
+        self._pass_on(self.attachments.link_lost(link))
+
+    def forget(self, link: Hop) -> None:
+        """Whoever was below a lost link is below us no more."""
+        gone = self._below.pop(link, frozenset())
+        self._tell_brokers(frozenset(), gone)
+
+    def _pass_on(self, sends: Iterable[Send]) -> None:
+        for link, message in sends:
+            self._send_now(link, message)
+
+    # --- joining ---
+
+    def receive(self, link: Hop, message: LinkMessage) -> None:
+        """Take what came over a joining link (law 2)."""
+        joining = self.joining[link]
+        match message:
+            case AttachRequest(asker=asker) if asker == link.name and not joining.is_uplink:
+                self._below[link] = message.brokers
+                self._pass_on(self.attachments.requested(message, link))
+            case AttachDone(asker=asker) if asker == link.name and not joining.is_uplink:
+                self.joining[link] = _Joining(is_uplink=False)
+                self._pass_on(self.attachments.done(message))
+            case AttachAnswer(asker=self.attachments.name) if joining.is_uplink:
+                self.answered(message, link)
+            case RouteIds():
+                joining.announced = message
+            case Synchronise() if joining.is_answered:
+                self._attach_child(link, message)
+            case _:
+                raise ProtocolError(f"{link.name} sent {type(message).__name__} before it was attached")
+
+    def go_on(self) -> None:
+        """Take the next step on every joining link that nothing stale defers (law 1)."""
+        for link, joining in list(self.joining.items()):
+            if joining.announced is None or self._is_stale(joining.announced):
+                continue
+            if not joining.is_uplink:
+                joining.announced, joining.is_answered = None, True
+                self._send_now(link, self._route_ids())
+            elif link is self.attachments.wish and self.attachments.is_granted:
+                self._attach_as_child(link)
+
+    def _route_ids(self) -> RouteIds:
+        tables = self._routing.tables
+        return RouteIds(frozenset(tables.advertisements_but(None)), tables.subscription_ids())
+
+    def _is_stale(self, announced: RouteIds) -> bool:
+        ours = self._route_ids()
+        return bool(
+            ours.advertisements & announced.advertisements or ours.subscriptions & announced.subscriptions
+        )
+
+    def _attach_as_child(self, link: Hop) -> None:
+        self._attach(link)
+        self._uplink = link
+        self._become_child(link)
+        self._pass_on(self.attachments.attached())
+        asked, now = self.attachments.announced, self.attachments.brokers
+        self._tell_brokers(now - asked, asked - now)
+
+    def _attach_child(self, link: Hop, message: Synchronise) -> None:
+        self._attach(link)
+        self._tell_brokers(self._below[link], frozenset())
+        self._pass_on(self.attachments.child_attached(link))
+        self._synchronisation.synchronise(message, link)
+
+    def _attach(self, link: Hop) -> None:
+        del self.joining[link]
+        self._routing.add_link(link)
+        self.attached.append(link)
+        self._synchronisation.begin(link)
+
+    # --- requests that pass through ---
+
+    def requested(self, message: AttachRequest, link: Hop) -> None:
+        """A request climbs."""
+        if link is self._uplink:
+            raise ProtocolError(f"the uplink {link.name} sent an attachment request down")
+        self._pass_on(self.attachments.requested(message, link))
+
+    def answered(self, message: AttachAnswer, link: Hop) -> None:
+        """A verdict comes down: ours, or one to be passed on."""
+        is_refusal = self.attachments.is_refusal(message)
+        self._pass_on(self.attachments.answered(message))
+        if is_refusal:
+            self.rejected.append((link, message.verdict))
+            self._pass_on(self.attachments.given_up())
+        elif self._is_our_grant(message):
+            self.joining[link].announced = None
+            self._send_now(link, self._route_ids())
+
+    def _is_our_grant(self, message: AttachAnswer) -> bool:
+        is_ours = message.asker == self.attachments.name and message.verdict == GRANTED
+        return is_ours and self.attachments.is_granted
+
+    def done(self, message: AttachDone, link: Hop) -> None:
+        """An attachment happened or was given up."""
+        del link
+        self._pass_on(self.attachments.done(message))
+
+    # --- who is below (law 3) ---
+
+    def brokers_changed(self, message: BrokersChanged, link: Hop) -> None:
+        """Brokers came to a child's side or left it."""
+        if link is self._uplink:
+            raise ProtocolError(f"the uplink {link.name} told of brokers below")
+        self._below[link] = (self._below[link] | message.added) - message.removed
+        self._tell_brokers(message.added, message.removed)
+
+    def _tell_brokers(self, added: frozenset[str], removed: frozenset[str]) -> None:
+        children = (self._below.get(link, frozenset()) for link in self._routing.links.values())
+        self.attachments.brokers = frozenset((self.attachments.identity,)).union(*children)
+        if self._uplink is not None and (added or removed):
+            self._send_now(self._uplink, BrokersChanged(added, removed))
