@@ -4,7 +4,8 @@ Nurseries wrap what they raise into groups, which a command line shows as a trac
 `run` unwraps what is no defect: a process that failed, an interrupt.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TypeVar, TypeVarTuple
 
 import click
@@ -27,6 +28,21 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
+async def _interrupt(signals: AsyncIterator[int]) -> None:
+    async for _ in signals:
+        raise KeyboardInterrupt
+
+
+async def _attended(function: Callable[[*_Given], Awaitable[_Result]], *arguments: *_Given) -> _Result:
+    """Let SIGTERM end a program as Ctrl-C does: with everything it has started."""
+    with trio.open_signal_receiver(signal.SIGTERM) as signals:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_interrupt, signals)
+            result = await function(*arguments)
+            nursery.cancel_scope.cancel()
+    return result
+
+
 def run(function: Callable[[*_Given], Awaitable[_Result]], *arguments: *_Given) -> _Result:
     """Run a Trio program to its end.
 
@@ -35,7 +51,7 @@ def run(function: Callable[[*_Given], Awaitable[_Result]], *arguments: *_Given) 
         click.Abort: the user interrupted the program.
     """
     try:
-        return trio.run(function, *arguments)
+        return trio.run(_attended, function, *arguments)
     except BaseException as error:
         causes = list(_leaves(error))
         if any(isinstance(cause, KeyboardInterrupt) for cause in causes):

@@ -1,9 +1,12 @@
+import os
+import signal
+
 import click
 import pytest
 import trio
 
 from harness import outcomes
-from harness.processes import ProcessError
+from harness.processes import ProcessError, Server, start_server
 
 
 async def fail(*errors: BaseException) -> None:
@@ -30,5 +33,19 @@ def test_an_interrupt_counts_more_than_what_it_broke() -> None:
 
 
 def test_a_defect_is_seen_whole() -> None:
-    with pytest.RaisesGroup(pytest.RaisesGroup(ProcessError, LookupError)):
+    with pytest.RaisesGroup(ProcessError, LookupError, flatten_subgroups=True):
         outcomes.run(fail, ProcessError("a worker ended"), LookupError("defect"))
+
+
+def test_a_terminated_program_ends_what_it_has_started() -> None:
+    started: list[Server] = []
+
+    async def terminate() -> None:
+        async with trio.open_nursery() as nursery:
+            started.append(await start_server(nursery, "relay", "harness.benchmarks.relay", []))
+            os.kill(os.getpid(), signal.SIGTERM)
+            await trio.sleep_forever()
+
+    with pytest.raises(click.Abort):
+        outcomes.run(terminate)
+    assert started[0].program.process.returncode is not None
