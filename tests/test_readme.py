@@ -1,0 +1,25 @@
+"""What the README shows is what happens."""
+
+import re
+import sys
+from typing import Final
+
+import trio
+
+from harness.overlay import start_brokers
+from tests.sources import ROOT
+
+README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+async def test_the_python_example_prints_its_delivery() -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    async with trio.open_nursery() as nursery:
+        servers = await start_brokers(nursery, {"B1": None})
+        here = program.replace("127.0.0.1:7411", servers["B1"].address)
+        assert here != program
+        ended = await trio.run_process([sys.executable, "-c", here], capture_stdout=True, cwd=ROOT)
+        nursery.cancel_scope.cancel()
+    publisher, sequence, attributes = ended.stdout.decode().split(" ", 2)
+    assert publisher.startswith("alice@B1.")
+    assert (sequence, attributes) == ("1", "{'kind': 'trade', 'symbol': 'IBM', 'price': 101.5}\n")
