@@ -1,0 +1,170 @@
+"""What kind of schedule a seed gives: every knob is drawn from the seed itself (swarm testing).
+
+Uniform chance rarely builds the situations in which a rule matters: two faults close together, a neighbour
+that never answers, one kind of event that everybody wants. So each seed first draws a regime, and whole
+schedules live in it.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from attrs import evolve, frozen
+
+FAULTS: Final = ("none", "churn", "crash")
+"""Nothing changes after the start; clients come and go; brokers and connections are lost as well."""
+
+
+@frozen
+class Knobs:
+    """One schedule's character. Chances are per event that is not a delivery; the rest of them publish."""
+
+    brokers: int
+    shape: str
+    kinds: int
+    width: int
+    publishers: int
+    subscriptions: int
+    publications: int
+    unordered_publications: float
+    unordered_subscriptions: float
+    readers: float
+    eagerness: float
+    batch: int
+    weights: tuple[float, ...]
+    settles_first: bool
+    advertise: float = 0.0
+    subscribe: float = 0.0
+    unadvertise: float = 0.0
+    unsubscribe: float = 0.0
+    crash: float = 0.0
+    cut: float = 0.0
+    attach: float = 0.0
+    restart: float = 0.0
+    crashes: int = 0
+    cuts: int = 0
+
+
+SHAPES: Final = ("random", "random", "chain", "star")
+WEIGHTS: Final[tuple[tuple[float, ...], ...]] = (
+    (1.0,),
+    (1.0,),
+    (1.0, 1.0, 0.2, 0.03),
+    (1.0, 1.0, 1.0, 0.0),
+    (1.0, 0.1),
+)
+"""How eagerly directions deliver: all alike, some far behind, some only when nothing else can happen."""
+
+
+def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
+    """Draw the knobs of one schedule, of a tree with so many brokers."""
+    regimes = REGIMES[faults]
+    return regimes[int(random.random() * len(regimes))](random, brokers)
+
+
+def _calm(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Nothing changes once clients have settled."""
+    kinds = random.choice((1, 1, 2, 3, 4))
+    publishers = random.randint(2, 5)
+    flags = random.choice((0.0, 0.0, 0.3))
+    return Knobs(
+        brokers=random.randint(*brokers),
+        shape=random.choice(SHAPES),
+        kinds=kinds,
+        width=random.randint(1, kinds),
+        publishers=publishers,
+        subscriptions=random.randint(2, 5),
+        publications=random.randint(2, 6) * publishers,
+        unordered_publications=flags * random.random(),
+        unordered_subscriptions=flags,
+        readers=random.choice((0.0, 0.6, 1.0)),
+        eagerness=random.choice((0.3, 0.6, 0.8, 0.95)),
+        batch=random.choice((1, 1, 2, 5)),
+        weights=random.choice(WEIGHTS),
+        settles_first=True,
+    )
+
+
+def _churning(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Clients come and go while others publish."""
+    return evolve(
+        _calm(random, brokers),
+        settles_first=random.random() < 0.5,  # noqa: PLR2004 - a fair coin
+        subscribe=0.12,
+        advertise=0.10,
+        unsubscribe=0.05,
+        unadvertise=0.03,
+    )
+
+
+def _crowded(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Few kinds, much churn, and directions that lag behind: advertisements cross publications."""
+    return evolve(
+        _churning(random, brokers),
+        kinds=random.choice((1, 1, 2)),
+        width=1,
+        publishers=random.randint(1, 2),
+        subscriptions=random.randint(1, 3),
+        eagerness=random.choice((0.5, 0.7, 0.85)),
+        weights=random.choice(WEIGHTS[2:]),
+        subscribe=0.15,
+        advertise=0.2,
+        unsubscribe=random.choice((0.0, 0.15)),
+        unadvertise=random.choice((0.0, 0.15)),
+    )
+
+
+def _failing(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Brokers die and connections are lost now and then; tops attach elsewhere."""
+    return evolve(
+        _churning(random, brokers),
+        crash=0.05,
+        cut=0.05,
+        attach=0.2,
+        restart=0.05,
+        crashes=2,
+        cuts=3,
+    )
+
+
+def _dense(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Many faults close together, and everybody wants the one kind of event there is."""
+    low, high = brokers
+    return evolve(
+        _churning(random, (min(max(low, 3), high), min(max(low, 5), high))),
+        kinds=1,
+        width=1,
+        weights=random.choice(WEIGHTS),
+        crash=0.06,
+        cut=0.14,
+        attach=0.35,
+        restart=0.05,
+        crashes=4,
+        cuts=9,
+    )
+
+
+def _rings(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Connections are lost all the time, and several tops attach to each other at the same time."""
+    return evolve(
+        _dense(random, brokers),
+        eagerness=random.choice((0.3, 0.5, 0.7)),
+        advertise=0.05,
+        subscribe=0.05,
+        unsubscribe=0.0,
+        unadvertise=0.0,
+        crash=0.0,
+        cut=0.2,
+        attach=0.5,
+        cuts=15,
+        settles_first=random.random() < 0.5,  # noqa: PLR2004 - a fair coin
+    )
+
+
+Regime = Callable[[Random, tuple[int, int]], Knobs]
+REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
+    "none": (_calm,),
+    "churn": (_churning, _crowded),
+    "crash": (_failing, _failing, _dense, _dense, _rings),
+}
+"""The regimes a campaign with these faults draws from, each as often as it is listed."""

@@ -1,0 +1,97 @@
+"""The end of every schedule: what is on its way arrives, what is apart is joined, and nothing may be left.
+
+A world at rest is checked against a computation from scratch: every routing table, every gate, every barrier.
+A route that is wrong shows here at once, long before it costs somebody a publication.
+"""
+
+from typing import Final
+
+from broker.core import Hop
+from harness.simulator.network import Site
+from harness.simulator.world import RestlessError, World
+
+ROUNDS_MAX: Final = 40
+"""More rounds of joining trees than there are brokers in a schedule with faults."""
+
+
+def rest(world: World) -> list[tuple[str, str]]:
+    """Bring the world to rest; return what is wrong then, as kinds and words."""
+    try:
+        world.do(("drain",))
+        wrong = _join_all(world)
+    except RestlessError as error:
+        return [("stuck", str(error))]
+    return wrong or [*_left_over(world), *_wrong_tables(world)]
+
+
+def _join_all(world: World) -> list[tuple[str, str]]:
+    for _ in range(ROUNDS_MAX):
+        tops = [site for site in world.sites.values() if site.core.uplink is None]
+        stuck = [site.name for site in tops if site.dialling is not None]
+        if stuck:
+            return [("stuck", f"{name} waits for ever to be attached") for name in stuck]
+        if len(tops) < 2:  # noqa: PLR2004 - one tree is left
+            return []
+        for top in tops[1:]:
+            world.do(("dial", top.name, tops[0].name))
+            world.do(("drain",))
+    return [("stuck", "the trees do not join")]
+
+
+def _left_over(world: World) -> list[tuple[str, str]]:
+    """Whatever somebody still waits for."""
+    wrong = []
+    for site in world.sites.values():
+        counts = site.core.counts()
+        waits = {
+            name: counts[name]
+            for name in ("waiting", "closed_gates", "open_barriers", "open_floods", "joining", "attachments")
+            if counts[name]
+        }
+        if waits:
+            wrong.append(("stuck", f"{site.name} still has {waits}: {site.core!r}"))
+    for publisher in world.publishers.values():
+        if not publisher.is_ready:
+            wrong.append(("stuck", f"{publisher.name} may never publish"))
+    for subscriber in world.subscribers.values():
+        if not subscriber.is_open:
+            wrong.append(("stuck", f"the gates of {subscriber.name} never open"))
+    return wrong
+
+
+def _wrong_tables(world: World) -> list[tuple[str, str]]:
+    """Compare every broker's tables with what clients hold at this moment."""
+    wrong = []
+    for site in world.sites.values():
+        tables = site.core._routing.tables  # noqa: SLF001 - the tables are what is judged here
+        for hop in site.core.neighbours.values():
+            beyond = _beyond(site, hop)
+            advertised = {p.name for p in world.publishers.values() if p.site in beyond}
+            here = [p for p in world.publishers.values() if p.site not in beyond]
+            wanted = {
+                s.name
+                for s in world.subscribers.values()
+                if s.site in beyond and any(set(s.kinds) & set(p.kinds) for p in here)
+            }
+            for what, known, expected in (
+                ("advertisements", set(tables.advertisements(hop).filters), advertised),
+                ("subscriptions", set(tables.entries_of(hop)), wanted),
+            ):
+                if known != expected:
+                    text = f"{site.name} knows the {what} {sorted(known)} through {hop.name}, not {sorted(expected)}"
+                    wrong.append(("tables", text))
+    return wrong
+
+
+def _beyond(site: Site, hop: Hop) -> set[Site]:
+    """All brokers behind a link."""
+    first = site.outgoing[hop].site
+    found, todo = {first}, [(first, site)]
+    while todo:
+        at, came_from = todo.pop()
+        for link in at.core.neighbours.values():
+            other = at.outgoing[link].site
+            if other is not came_from:
+                found.add(other)
+                todo.append((other, at))
+    return found

@@ -1,0 +1,153 @@
+"""The virtual network: connections between cores, each direction a queue that keeps its order.
+
+Laws.
+
+1. What was sent arrives in order, or not at all: a lost connection delivers a prefix, then its end.
+2. Each end learns by itself that a connection is lost, after what still arrives. Until then it goes on.
+3. A direction that is sealed takes nothing more.
+"""
+
+from collections import deque
+from typing import Final
+
+from attrs import Factory, define
+
+from broker.core import BrokerCore, Hop
+from broker.messages import LinkMessage
+
+
+@define(eq=False)
+class End:
+    """Stands in a queue for the loss of the connection."""
+
+
+END: Final = End()
+
+
+@define(eq=False)
+class Site:
+    """One run of a broker. `outgoing` are its connections; `dialling` is the one it asked to be attached by."""
+
+    name: str
+    core: BrokerCore
+    outgoing: dict[Hop, "Port"] = Factory(dict)
+    dialling: "Port | None" = None
+
+    @property
+    def asked(self) -> Hop | None:
+        """The link through which it asks to be attached."""
+        return None if self.dialling is None else self.dialling.hop
+
+    def link_to(self, name: str) -> Hop | None:
+        """Return the open link to a broker of that name."""
+        return next((hop for hop in self.outgoing if hop.name == name), None)
+
+
+@define(eq=False)
+class Port:
+    """Where one direction of a connection arrives: at `site`, which knows the connection as `hop`."""
+
+    label: str
+    site: Site
+    hop: Hop
+    weight: float
+    queue: deque[LinkMessage | End] = Factory(deque)
+    is_sealed: bool = False
+    place: int = -1
+    _back: "Port | None" = None
+
+    @property
+    def back(self) -> "Port":
+        """The other direction."""
+        assert self._back is not None
+        return self._back
+
+    def join(self, back: "Port") -> None:
+        """Make two directions one connection."""
+        self._back, back._back = back, self
+
+
+@define(eq=False)
+class Ready:
+    """The ports at which something waits to arrive, in an order that depends on nothing but what happened."""
+
+    ports: list[Port] = Factory(list)
+
+    def add(self, port: Port) -> None:
+        """Something waits at this port."""
+        if port.place < 0:
+            port.place = len(self.ports)
+            self.ports.append(port)
+
+    def remove(self, port: Port) -> None:
+        """Nothing waits at this port any more."""
+        if port.place >= 0:
+            last = self.ports.pop()
+            if last is not port:
+                last.place = port.place
+                self.ports[port.place] = last
+            port.place = -1
+
+
+@define(eq=False)
+class Network:
+    """All connections. `weigh` says how eagerly a new direction delivers, compared with 1.0."""
+
+    ready: Ready = Factory(Ready)
+    _ports: dict[str, Port] = Factory(dict)
+    _counts: dict[tuple[str, str], int] = Factory(dict)
+
+    def connect(self, dialler: Site, listener: Site, weights: tuple[float, float]) -> Port:
+        """Join two brokers; return the direction that arrives at the dialler. Both ends open their link."""
+        count = self._counts[dialler.name, listener.name] = (
+            self._counts.get((dialler.name, listener.name), 0) + 1
+        )
+        suffix = "" if count == 1 else f".{count}"
+        at_listener = listener.core.open_link(dialler.name, uplink=False)
+        at_dialler = dialler.core.open_link(listener.name, uplink=True)
+        up = Port(f"{dialler.name}>{listener.name}{suffix}", listener, at_listener, weights[0])
+        down = Port(f"{listener.name}<{dialler.name}{suffix}", dialler, at_dialler, weights[1])
+        up.join(down)
+        self._ports[up.label], self._ports[down.label] = up, down
+        listener.outgoing[at_listener], dialler.outgoing[at_dialler] = down, up
+        return down
+
+    def port(self, label: str) -> Port | None:
+        """The direction of that label, if there ever was one."""
+        return self._ports.get(label)
+
+    def send(self, port: Port, messages: list[LinkMessage]) -> None:
+        """Put messages on their way."""
+        if not port.is_sealed:
+            port.queue.extend(messages)
+            self.ready.add(port)
+
+    def seal(self, port: Port, kept: int) -> None:
+        """The direction is lost after the first `kept` messages that are on their way."""
+        if port.is_sealed:
+            return
+        port.is_sealed = True
+        while len(port.queue) > kept:
+            port.queue.pop()
+        port.queue.append(END)
+        self.ready.add(port)
+
+    def abandon(self, port: Port) -> None:
+        """Nobody listens at this port any more."""
+        port.is_sealed = True
+        port.queue.clear()
+        self.ready.remove(port)
+
+    def take(self, port: Port, count: int) -> tuple[list[LinkMessage], bool]:
+        """Take what arrives next, at most `count` messages, and whether the end was reached."""
+        messages: list[LinkMessage] = []
+        queue = port.queue
+        while queue and len(messages) < count:
+            message = queue.popleft()
+            if isinstance(message, End):
+                self.ready.remove(port)
+                return messages, True
+            messages.append(message)
+        if not queue:
+            self.ready.remove(port)
+        return messages, False

@@ -1,0 +1,83 @@
+"""What clients saw: who published what after reading what, and what each subscription delivered, in order.
+
+Sets of publications are whole numbers with one bit per publication, so that a causal past costs one number.
+"""
+
+from attrs import Factory, define
+
+from broker.messages import Publication
+
+
+@define(eq=False)
+class Published:
+    """One publication. `past` is what came before it causally, `owed` the subscriptions that must deliver it."""
+
+    publisher: str
+    sequence: int
+    kind: str
+    ordered: bool
+    past: int
+    owed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.publisher}:{self.sequence}"
+
+
+@define(eq=False)
+class Stream:
+    """What one subscription delivered. `known` is that and its causal past."""
+
+    ordered: bool
+    kinds: str
+    broker: str
+    delivered: list[int] = Factory(list)
+    seen: int = 0
+    known: int = 0
+    faults: list[str] = Factory(list)
+
+
+@define(eq=False)
+class Record:
+    """The history of one schedule."""
+
+    publications: list[Published] = Factory(list)
+    streams: dict[str, Stream] = Factory(dict)
+    _index: dict[tuple[str, int], int] = Factory(dict)
+    _known: dict[str, int] = Factory(dict)
+    _last: dict[str, int] = Factory(dict)
+
+    def publish(
+        self, publisher: str, kind: str, *, ordered: bool, reader: str | None, owed: tuple[str, ...]
+    ) -> int:
+        """Note a publication; return its sequence number. Its publisher has read all of `reader`."""
+        sequence = self._last[publisher] = self._last.get(publisher, 0) + 1
+        number = len(self.publications)
+        self._index[publisher, sequence] = number
+        past = 0
+        if ordered:
+            past = self._known.get(publisher, 0)
+            if reader is not None:
+                past |= self.streams[reader].known
+            self._known[publisher] = past | 1 << number
+        self.publications.append(Published(publisher, sequence, kind, ordered, past, owed))
+        return sequence
+
+    def deliver(self, subscription: str, publication: Publication) -> None:
+        """Note a delivery."""
+        stream = self.streams[subscription]
+        number = self._index[publication.publisher, publication.sequence]
+        published = self.publications[number]
+        bit = 1 << number
+        if stream.seen & bit:
+            stream.faults.append(f"{subscription} got {published} twice")
+        if published.kind not in stream.kinds:
+            stream.faults.append(f"{subscription} got {published}, which it does not match")
+        stream.delivered.append(number)
+        stream.seen |= bit
+        if published.ordered:
+            stream.known |= published.past | bit
+
+    @property
+    def delivery_count(self) -> int:
+        """How many deliveries there were."""
+        return sum(len(stream.delivered) for stream in self.streams.values())

@@ -1,0 +1,229 @@
+"""One schedule: a seed becomes knobs, knobs become actions, actions change a world.
+
+Laws.
+
+1. Everything that is drawn is drawn from the seed's own generator, in an order that depends only on the seed.
+2. A schedule is its list of actions: carried out again in a new world they give the same record.
+3. Every schedule ends with a liveness phase (`rest`): what is on its way arrives, what is apart is joined.
+"""
+
+from bisect import bisect_right
+from itertools import accumulate
+from random import Random
+from typing import Final
+
+from attrs import define, field
+
+from harness.simulator.interests import KINDS
+from harness.simulator.knobs import Knobs, draw
+from harness.simulator.network import Port, Site
+from harness.simulator.world import Action, World
+from ordering.interface import OrderingFactory
+
+STEPS_MAX: Final = 20_000
+"""Far more steps than a schedule has; beyond it something draws without end."""
+
+PATIENCE: Final = 8
+"""How often another direction is drawn when one lags behind, before something else happens."""
+
+
+@define(eq=False)
+class Driver:
+    """Draws the actions of one schedule and carries them out."""
+
+    world: World
+    random: Random
+    knobs: Knobs
+    readers: dict[str, str] = field(factory=dict)
+    published: int = 0
+    _publishers: int = 0
+    _subscriptions: int = 0
+    _crashes: int = 0
+    _cuts: int = 0
+    _dead: list[str] = field(factory=list)
+
+    def run(self) -> None:
+        """Set up, then let things happen until everything has been published."""
+        self._set_up()
+        knobs = self.knobs
+        chances = (
+            knobs.subscribe,
+            knobs.advertise,
+            knobs.unsubscribe,
+            knobs.unadvertise,
+            knobs.crash,
+            knobs.cut,
+            knobs.attach,
+            knobs.restart,
+        )
+        events = (
+            self._subscribe,
+            self._advertise,
+            self._unsubscribe,
+            self._unadvertise,
+            self._crash,
+            self._cut,
+            self._attach,
+            self._restart,
+            self._publish,
+        )
+        limits = list(accumulate(chances))
+        draw_one, eagerness = self.random.random, knobs.eagerness
+        for _ in range(STEPS_MAX):
+            if self.published >= knobs.publications:
+                return
+            if draw_one() < eagerness and self._deliver():
+                continue
+            if not events[bisect_right(limits, draw_one())]() and not self._deliver():
+                self._publish()
+                self.published += 1
+        raise AssertionError("the schedule has no end")
+
+    def _set_up(self) -> None:
+        knobs, world = self.knobs, self.world
+        names = [f"B{number}" for number in range(1, knobs.brokers + 1)]
+        for number, name in enumerate(names):
+            world.do(("start", name))
+            if number:
+                above = {"chain": number - 1, "star": 0}.get(knobs.shape, self._below(number))
+                world.do(("dial", name, names[above]))
+                world.do(("drain",))
+        for _ in range(knobs.subscriptions):
+            self._subscribe()
+        for _ in range(knobs.publishers):
+            self._advertise()
+        if knobs.settles_first:
+            world.do(("drain",))
+
+    # --- chance ---
+
+    def _below(self, limit: int) -> int:
+        return int(self.random.random() * limit)
+
+    def _site(self) -> Site | None:
+        sites = list(self.world.sites.values())
+        return sites[self._below(len(sites))] if sites else None
+
+    def _kinds(self) -> str:
+        knobs = self.knobs
+        count = 1 + self._below(knobs.width)
+        return "".join(sorted(self.random.sample(KINDS[: knobs.kinds], count)))
+
+    # --- what happens; each says whether it did ---
+
+    def _deliver(self) -> bool:
+        ready = self.world.network.ready.ports
+        if not ready:
+            return False
+        for _ in range(PATIENCE):
+            port = ready[self._below(len(ready))]
+            if port.weight >= 1.0 or self.random.random() < port.weight:
+                break
+        else:
+            return False
+        count = 1 + self._below(self.knobs.batch) if self.knobs.batch > 1 else 1
+        self.world.actions.append(("deliver", port.label, count))
+        self.world.arrive(port, count)
+        return True
+
+    def _subscribe(self) -> bool:
+        site = self._site()
+        if site is None:
+            return False
+        self._subscriptions += 1
+        flag = ("unordered",) if self.random.random() < self.knobs.unordered_subscriptions else ()
+        return self.world.do(("subscribe", f"S{self._subscriptions}", site.name, self._kinds(), *flag))
+
+    def _advertise(self) -> bool:
+        site = self._site()
+        if site is None:
+            return False
+        self._publishers += 1
+        name = f"P{self._publishers}"
+        readable = [s.name for s in self.world.subscribers.values() if s.site is site]
+        if readable and self.random.random() < self.knobs.readers:
+            self.readers[name] = readable[self._below(len(readable))]
+        return self.world.do(("advertise", name, site.name, self._kinds()))
+
+    def _unsubscribe(self) -> bool:
+        names = list(self.world.subscribers)
+        return bool(names) and self.world.do(("unsubscribe", names[self._below(len(names))]))
+
+    def _unadvertise(self) -> bool:
+        names = [publisher.name for publisher in self.world.publishers.values() if publisher.is_ready]
+        return bool(names) and self.world.do(("unadvertise", names[self._below(len(names))]))
+
+    def _publish(self) -> bool:
+        ready = [publisher for publisher in self.world.publishers.values() if publisher.is_ready]
+        if not ready:
+            return False
+        publisher = ready[self._below(len(ready))]
+        kind = publisher.kinds[self._below(len(publisher.kinds))]
+        reader = self.readers.get(publisher.name)
+        rest = () if reader is None else (reader,)
+        if self.random.random() < self.knobs.unordered_publications:
+            rest = (*rest, "unordered")
+        self.published += 1
+        return self.world.do(("publish", publisher.name, kind, *rest))
+
+    def _crash(self) -> bool:
+        sites = self.world.sites
+        if self._crashes >= self.knobs.crashes or len(sites) <= 2:  # noqa: PLR2004 - two remain to disagree
+            return False
+        site = self._site()
+        assert site is not None
+        self._crashes += 1
+        self._dead.append(site.name)
+        kept: list[str | int] = []
+        for port in site.outgoing.values():
+            kept += [port.label, self._prefix(port)]
+        return self.world.do(("crash", site.name, *kept))
+
+    def _cut(self) -> bool:
+        if self._cuts >= self.knobs.cuts:
+            return False
+        ports = [
+            site.outgoing[hop]
+            for site in self.world.sites.values()
+            for hop in (site.core.uplink, site.asked)
+            if hop is not None
+        ]
+        ports = [port for port in ports if not port.is_sealed and not port.back.is_sealed]
+        if not ports:
+            return False
+        self._cuts += 1
+        port = ports[self._below(len(ports))]
+        return self.world.do(("cut", port.label, self._prefix(port), self._prefix(port.back)))
+
+    def _prefix(self, port: Port) -> int:
+        return self._below(len(port.queue) + 1)
+
+    def _attach(self) -> bool:
+        tops = [s for s in self.world.sites.values() if s.core.uplink is None and s.dialling is None]
+        if not tops:
+            return False
+        top = tops[self._below(len(tops))]
+        site = self._site()
+        assert site is not None
+        return self.world.do(("dial", top.name, site.name))
+
+    def _restart(self) -> bool:
+        if not self._dead:
+            return False
+        name = self._dead.pop(self._below(len(self._dead)))
+        return self.world.do(("start", name))
+
+
+def driver(seed: int, faults: str, brokers: tuple[int, int], ordering: OrderingFactory) -> Driver:
+    """Prepare the schedule of this seed; `run` lets it happen, up to its liveness phase."""
+    random = Random(seed)
+    knobs = draw(random, faults, brokers)
+    weights = knobs.weights
+    world = World(ordering, lambda: weights[int(random.random() * len(weights))])
+    return Driver(world, random, knobs)
+
+
+def repeat(world: World, actions: tuple[Action, ...]) -> None:
+    """Carry out the actions of a schedule, leaving out those that make no sense any more."""
+    for action in actions:
+        world.do(action)

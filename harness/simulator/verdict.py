@@ -1,0 +1,82 @@
+"""A quick verdict on a record: the promises of the protocol, in a few operations on bits per delivery.
+
+The checker in `ordering` says the same at length, with a witness in words; a campaign asks it only about what
+this finds, and about a sample of the rest.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from harness.simulator.record import Record, Stream
+
+Fault = tuple[str, str]
+"""The kind of promise that was broken, and how, in words."""
+
+
+def faults_in(record: Record) -> list[Fault]:
+    """Everything that breaks a promise about order and integrity."""
+    return [*_duplicates(record), *_own_order(record), *_causal(record), *_pairs(record)]
+
+
+def missing_in(record: Record, subscribers: list[str]) -> list[Fault]:
+    """What these subscriptions should have delivered and did not; for schedules in which nobody is lost."""
+    return [
+        ("missing", f"{name} never got {published}")
+        for name in subscribers
+        for number, published in enumerate(record.publications)
+        if name in published.owed and not record.streams[name].seen >> number & 1
+    ]
+
+
+def _duplicates(record: Record) -> Iterator[Fault]:
+    for stream in record.streams.values():
+        for text in stream.faults:
+            yield "duplicate", text
+
+
+def _own_order(record: Record) -> Iterator[Fault]:
+    for name, stream in record.streams.items():
+        last: dict[str, int] = {}
+        for number in stream.delivered:
+            published = record.publications[number]
+            if last.get(published.publisher, 0) > published.sequence:
+                yield "publisher", f"{name} got {published} after a later one of {published.publisher}"
+            last[published.publisher] = published.sequence
+
+
+def _causal(record: Record) -> Iterator[Fault]:
+    for name, stream in record.streams.items():
+        before = 0
+        for number in stream.delivered:
+            published = record.publications[number]
+            late = published.past & stream.seen & ~before if stream.ordered else 0
+            if late:
+                cause = record.publications[late.bit_length() - 1]
+                yield "causal", f"{name} got {published} before {cause}, which came before it"
+            before |= 1 << number
+
+
+def _pairs(record: Record) -> Iterator[Fault]:
+    ordered = sum(1 << n for n, published in enumerate(record.publications) if published.ordered)
+    streams = [(name, stream) for name, stream in record.streams.items() if stream.ordered]
+    for (one, a), (other, b) in combinations(streams, 2):
+        common = a.seen & b.seen & ordered
+        if common & (common - 1):
+            views = _restricted(a, common), _restricted(b, common)
+            if views[0] != views[1]:
+                yield "pairwise", _disagreement(record, (one, other), views)
+
+
+def _restricted(stream: Stream, common: int) -> list[int]:
+    return [number for number in stream.delivered if common >> number & 1]
+
+
+def _disagreement(record: Record, names: tuple[str, str], views: tuple[list[int], list[int]]) -> str:
+    places = [{number: place for place, number in enumerate(view)} for view in views]
+    first = next(place for place, (x, y) in enumerate(zip(*views, strict=False)) if x != y)
+    p, q = views[0][first], views[1][first]
+    assert places[1][p] > places[1][q]
+    return (
+        f"{names[0]} got {record.publications[p]} before {record.publications[q]}, "
+        f"{names[1]} the other way round"
+    )

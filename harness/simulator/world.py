@@ -1,0 +1,289 @@
+"""The simulated world: brokers, their clients and their network, changed by one action at a time.
+
+An action is a tuple of a verb and its arguments; its text is a line of a scenario file. An action that makes
+no sense in the present state (a delivery where nothing waits, a crash of who is dead) does nothing, so that
+a schedule with some actions left out is a schedule still. Names say when things began: `B2` is a broker,
+`P1` a publisher, `S3` a subscription, `B2>B1` the direction from B2, which dialled, to B1, and `B1<B2` the
+other; `B2>B1.2` belongs to the second connection of the two.
+
+    start B1                          a broker starts, or starts again after a crash
+    dial B2 B1                        B2 wants to become a child of B1
+    advertise P1 B1 ab                a client of B1 will publish events of the kinds a and b
+    subscribe S1 B2 a [unordered]     a client of B2 wants events of kind a
+    unadvertise P1, unsubscribe S1    and leaves again
+    publish P1 a [S1] [unordered]     an event of kind a, published after reading all that S1 delivered
+    deliver B2>B1 [3]                 the next three messages arrive there (1 if none is given)
+    crash B2 [B2>B1 1]...             B2 dies; of what it had sent, only the first message arrives at B1
+    cut B2>B1 3 0                     the connection is lost; three messages and none still arrive
+    drain                             everything on its way arrives
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from attrs import Factory, define
+
+from broker.core import BrokerCore
+from broker.messages import Publication
+from harness.simulator.interests import attributes_of, filter_of
+from harness.simulator.network import Network, Port, Site
+from harness.simulator.record import Record, Stream
+from ordering.interface import OrderingFactory
+
+Action = tuple[str | int, ...]
+
+DRAIN_LIMIT: Final = 200_000
+"""More deliveries than any schedule needs to come to rest; beyond it brokers talk in circles."""
+
+
+class RestlessError(Exception):
+    """The brokers never stop sending to each other."""
+
+
+@define(eq=False)
+class Publisher:
+    """A client's publisher: who, where, what, and whether it may publish."""
+
+    name: str
+    site: Site
+    kinds: str
+    is_ready: bool = False
+
+
+@define(eq=False)
+class Subscriber:
+    """A client's subscription; `is_open` once all gates are open."""
+
+    name: str
+    site: Site
+    kinds: str
+    is_open: bool = False
+
+
+@define(eq=False)
+class World:
+    """Everything that exists at one moment, and the record of what clients saw.
+
+    It is whole while all brokers are one tree at work, and lossy once a fault may have lost publications.
+    """
+
+    ordering: OrderingFactory
+    weigh: Callable[[], float] = lambda: 1.0
+    network: Network = Factory(Network)
+    sites: dict[str, Site] = Factory(dict)
+    publishers: dict[str, Publisher] = Factory(dict)
+    subscribers: dict[str, Subscriber] = Factory(dict)
+    record: Record = Factory(Record)
+    actions: list[Action] = Factory(list)
+    watch: Callable[[str, str], None] | None = None
+    is_whole: bool = False
+    is_lossy: bool = False
+    _starts: dict[str, int] = Factory(dict)
+
+    def do(self, action: Action) -> bool:
+        """Carry out an action and remember it; say whether it made sense."""
+        self.actions.append(action)
+        made_sense = VERBS[str(action[0])](self, *action[1:])
+        if not made_sense:
+            self.actions.pop()
+        return made_sense
+
+    # --- brokers and connections ---
+
+    def start(self, name: str) -> bool:
+        """A broker starts."""
+        if name in self.sites:
+            return False
+        count = self._starts[name] = self._starts.get(name, 0) + 1
+        self.sites[name] = Site(name, BrokerCore(name, self.ordering, str(count)))
+        return True
+
+    def dial(self, child: str, parent: str) -> bool:
+        """A top asks to become a child of another broker, which may still have an old link of that name.
+
+        As in the shell, a broker has one link per name: the dialler must have noticed that an old one is
+        lost, the listener gives an old one up, unless it is itself below the dialler.
+        """
+        if child == parent or child not in self.sites or parent not in self.sites:
+            return False
+        dialler, listener = self.sites[child], self.sites[parent]
+        if dialler.core.uplink is not None or dialler.dialling is not None:
+            return False
+        if dialler.link_to(parent) is not None:
+            return False
+        old = listener.link_to(child)
+        if old is not None:
+            if listener.outgoing[old].site is dialler and old in (listener.core.uplink, listener.asked):
+                return False
+            self._lose(listener.outgoing[old].back)
+        self.is_whole = False
+        dialler.dialling = self.network.connect(dialler, listener, (self.weigh(), self.weigh()))
+        self._collect(listener)
+        self._collect(dialler)
+        return True
+
+    def crash(self, name: str, *kept: str | int) -> bool:
+        """A broker dies; of what it had sent, its neighbours get a prefix."""
+        site = self.sites.pop(name, None)
+        if site is None:
+            return False
+        self.is_whole, self.is_lossy = False, True
+        prefixes = dict(zip(kept[::2], kept[1::2], strict=True))
+        for port in site.outgoing.values():
+            self.network.abandon(port.back)
+            self.network.seal(port, int(prefixes.get(port.label, 0)))
+        self.publishers = {p.name: p for p in self.publishers.values() if p.site is not site}
+        self.subscribers = {s.name: s for s in self.subscribers.values() if s.site is not site}
+        return True
+
+    def cut(self, label: str, kept: int, kept_back: int) -> bool:
+        """A connection is lost while both ends live; each end gets a prefix and then notices."""
+        port = self.network.port(label)
+        if port is None or port.is_sealed or port.back.is_sealed:
+            return False
+        self.is_whole, self.is_lossy = False, True
+        self.network.seal(port, kept)
+        self.network.seal(port.back, kept_back)
+        return True
+
+    def _lose(self, port: Port) -> None:
+        """The site at this port knows now that the connection is lost, or closes it itself."""
+        site = port.site
+        if site.outgoing.pop(port.hop, None) is None:
+            return
+        self.network.abandon(port)
+        self.network.seal(port.back, len(port.back.queue))
+        if site.dialling is port:
+            site.dialling = None
+        site.core.close_link(port.hop)
+        self._collect(site)
+
+    # --- clients ---
+
+    def advertise(self, name: str, broker: str, kinds: str) -> bool:
+        """A client announces what it will publish."""
+        site = self.sites.get(broker)
+        if site is None or name in self.publishers:
+            return False
+        self.publishers[name] = Publisher(name, site, kinds)
+        site.core.advertise(name, filter_of(kinds))
+        self._collect(site)
+        return True
+
+    def unadvertise(self, name: str) -> bool:
+        """A publisher leaves."""
+        publisher = self.publishers.pop(name, None)
+        if publisher is None:
+            return False
+        publisher.site.core.unadvertise(name)
+        self._collect(publisher.site)
+        return True
+
+    def subscribe(self, name: str, broker: str, kinds: str, flag: str = "") -> bool:
+        """A client subscribes."""
+        site = self.sites.get(broker)
+        if site is None or name in self.record.streams:
+            return False
+        self.subscribers[name] = Subscriber(name, site, kinds)
+        self.record.streams[name] = Stream(flag != "unordered", kinds, broker)
+        site.core.subscribe(name, filter_of(kinds), ordered=flag != "unordered")
+        self._collect(site)
+        return True
+
+    def unsubscribe(self, name: str) -> bool:
+        """A subscriber leaves."""
+        subscriber = self.subscribers.pop(name, None)
+        if subscriber is None:
+            return False
+        subscriber.site.core.unsubscribe(name)
+        self._collect(subscriber.site)
+        return True
+
+    def publish(self, name: str, kind: str, *rest: str) -> bool:
+        """A publisher whose barrier is passed publishes; what it has read came before."""
+        publisher = self.publishers.get(name)
+        if publisher is None or not publisher.is_ready or kind not in publisher.kinds:
+            return False
+        ordered = "unordered" not in rest
+        readers = [each for each in rest if each in self.record.streams]
+        waiting = self.subscribers.values() if self.is_whole else ()
+        owed = tuple(s.name for s in waiting if s.is_open and kind in s.kinds)
+        sequence = self.record.publish(
+            name, kind, ordered=ordered, reader=readers[0] if readers else None, owed=owed
+        )
+        publication = Publication(name, sequence, attributes_of(kind), ordered, b"")
+        publisher.site.core.publish(name, (publication,))
+        self._collect(publisher.site)
+        return True
+
+    # --- what follows ---
+
+    def deliver(self, label: str, count: int = 1) -> bool:
+        """The next messages arrive at that port."""
+        port = self.network.port(label)
+        if port is None or not port.queue:
+            return False
+        self.arrive(port, count)
+        return True
+
+    def arrive(self, port: Port, count: int) -> None:
+        """Feed the next messages to the core, then the end of the connection if it is reached."""
+        messages, is_lost = self.network.take(port, count)
+        site = port.site
+        if self.watch is not None:
+            for message in messages:
+                self.watch(port.label, str(message))
+        if messages:
+            site.core.receive(port.hop, messages)
+            self._collect(site)
+        if is_lost:
+            self._lose(port)
+
+    def drain(self) -> bool:
+        """Let everything arrive that is on its way, and what follows from it."""
+        ready = self.network.ready.ports
+        for _ in range(DRAIN_LIMIT):
+            if not ready:
+                self.is_whole = sum(site.core.uplink is None for site in self.sites.values()) == 1
+                return True
+            self.arrive(ready[0], len(ready[0].queue))
+        raise RestlessError("brokers go on sending to each other for ever")
+
+    def _collect(self, site: Site) -> None:
+        """Carry out what a core wants done."""
+        effects = site.core.take()
+        for hop, messages in effects.outgoing:
+            if hop.is_link:
+                self.network.send(site.outgoing[hop], messages)
+            else:
+                for publication in messages:
+                    assert isinstance(publication, Publication)
+                    self.record.deliver(hop.name, publication)
+                    if self.watch is not None:
+                        self.watch(hop.name, f"{publication.publisher}:{publication.sequence}")
+        for name in effects.advertised:
+            if name in self.publishers:
+                self.publishers[name].is_ready = True
+        for name in effects.subscribed:
+            if name in self.subscribers:
+                self.subscribers[name].is_open = True
+        for hop in effects.attached:
+            if site.dialling is not None and site.dialling.hop is hop:
+                site.dialling = None
+        for hop, _ in effects.rejected:
+            self._lose(site.outgoing[hop].back)
+
+
+VERBS: Final[Mapping[str, Callable[..., bool]]] = {
+    "start": World.start,
+    "dial": World.dial,
+    "crash": World.crash,
+    "cut": World.cut,
+    "advertise": World.advertise,
+    "unadvertise": World.unadvertise,
+    "subscribe": World.subscribe,
+    "unsubscribe": World.unsubscribe,
+    "publish": World.publish,
+    "deliver": World.deliver,
+    "drain": World.drain,
+}
