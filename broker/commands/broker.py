@@ -3,6 +3,7 @@
 Every option may also stand in a TOML file under the same name (`--config`); the command line wins.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -26,6 +27,9 @@ __all__ = ["command"]
 _NOT_IN_FILES: Final = frozenset({"config", "help"})
 
 _PATH: Final = click.Path(path_type=Path, dir_okay=False)
+
+COLLECT_AFTER: Final = 100_000
+"""New objects before a search for cycles: those of some thousand events, a few tens of megabytes at most."""
 
 _log = structlog.get_logger()
 
@@ -159,6 +163,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         is_insecure=insecure,
     )
     configure(log_level, log_format)
+    _calm_collector()
     _run(settings)
 
 
@@ -171,6 +176,17 @@ def _run(settings: Settings) -> None:
             raise
         _log.critical("stopped by a defect of the broker", exc_info=error)
         sys.exit(1)
+
+
+def _calm_collector() -> None:
+    """Let Python look for cycles of garbage rarely.
+
+    Events make none: they are freed when the last queue lets go of them. Looking after every 700 new objects,
+    as it does by itself, costs an eighth of a busy broker's time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, *gc.get_threshold()[1:])
 
 
 async def _serve(settings: Settings) -> None:

@@ -8,7 +8,8 @@ Laws:
 3. A client that goes away withdraws everything of its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from time import perf_counter
 from typing import Final
 
@@ -81,34 +82,42 @@ class ClientSession:
 
     def handle(self, messages: Sequence[object]) -> None:
         """Handle everything that arrived together."""
-        size_bytes = 0
-        run: list[m.Publication] = []
-        publisher: LocalPublisher | None = None
-        publisher_id = ""
-        for message in messages:
+        size_bytes = place = 0
+        while place < len(messages) and not self._connection.is_ended:
+            message = messages[place]
             if type(message) is m.Publication:
-                size_bytes += len(message.frame)
-                if publisher is None or message.publisher != publisher_id:
-                    self._publish(publisher, run)
-                    run = []
-                    publisher = self._publisher_of(message)
-                    if publisher is None:
-                        continue
-                    publisher_id = publisher.id
-                if message.sequence == publisher.taken + 1 and publisher.matches(message.attributes):
-                    publisher.taken += 1
-                    run.append(message)
-                elif not self._overlook(publisher, message):
-                    self._publish(publisher, run)
-                    run, publisher = [], None
+                count, run_bytes = self._take_run(message, islice(messages, place, None))
+                size_bytes += run_bytes
+                place += count
             else:
-                self._publish(publisher, run)
-                run, publisher = [], None
                 self._controls[type(message)](message)
-            if self._connection.is_ended:
-                break
-        self._publish(publisher, run)
+                place += 1
         self._account(size_bytes)
+
+    def _take_run(self, first: m.Publication, messages: Iterable[object]) -> tuple[int, int]:
+        """Take publications of one publisher while they go on; return how many were read and their size."""
+        publisher = self._publisher_of(first)
+        if publisher is None:
+            return 1, len(first.frame)
+        identity, matches, sequence = publisher.id, publisher.matches, publisher.taken
+        run: list[m.Publication] = []
+        other: m.Publication | None = None
+        for message in messages:
+            if type(message) is not m.Publication or message.publisher != identity:
+                break
+            if message.sequence != sequence + 1 or not matches(message.attributes):
+                other = message
+                break
+            sequence += 1
+            run.append(message)
+        publisher.taken = sequence
+        if run:
+            self._publish(publisher, run)
+        size_bytes = sum([len(each.frame) for each in run])
+        if other is None:
+            return len(run), size_bytes
+        self._overlook(publisher, other)
+        return len(run) + 1, size_bytes + len(other.frame)
 
     def _account(self, size_bytes: int) -> None:
         batch = None
@@ -157,9 +166,7 @@ class ClientSession:
 
     # --- publications ---
 
-    def _publish(self, publisher: LocalPublisher | None, run: list[m.Publication]) -> None:
-        if publisher is None or not run:
-            return
+    def _publish(self, publisher: LocalPublisher, run: Sequence[m.Publication]) -> None:
         started_s = perf_counter()
         self._exchange.core.publish(publisher.id, run)
         self._exchange.timed(started_s, len(run))
@@ -175,25 +182,23 @@ class ClientSession:
             self._fault("unexpected", f"{publication.publisher} is no publisher of this connection")
         return None
 
-    def _overlook(self, publisher: LocalPublisher, publication: m.Publication) -> bool:
-        """Handle a publication that is not simply taken; return whether the publisher goes on."""
+    def _overlook(self, publisher: LocalPublisher, publication: m.Publication) -> None:
+        """Handle a publication that cannot simply be taken."""
         sequence = publication.sequence
         if sequence <= publisher.taken:
-            return True
+            return
         if sequence > publisher.taken + 1:
             self._fault("sequence", f"{publisher.id} published {sequence} after {publisher.taken}")
-            return False
+            return
         text = (
             f"publication {sequence} does not match the advertisement {publisher.filter}: "
             f"{publisher.filter.failing(publication.attributes)}"
         )
         self._end_publisher(publisher, "not-advertised", text)
-        return False
 
     def _end_publisher(self, publisher: LocalPublisher, code: str, text: str) -> None:
-        # What was taken before has to reach the core before the advertisement goes.
-        self._exchange.after(lambda: self._exchange.core.unadvertise(publisher.id))
         self._forget(publisher)
+        self._exchange.core.unadvertise(publisher.id)
         self._ended_publishers.add(publisher.id)
         self._exchange.totals.refused += 1
         self._connection.send(encode(m.Ended(publisher.number, code, fault_of(code, text).text)))
