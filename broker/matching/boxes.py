@@ -40,6 +40,9 @@ SLAB = 8 * CHUNK
 # Slices per attribute. More tell boxes apart better, and make changes and memory dearer.
 SLICES = 256
 
+# A range so many times narrower than its slice is better looked up in a grid.
+NARROW = 4
+
 # Cuts are drawn when there are so many boxes, and again at four times as many, for the last time here.
 FIRST_CUT = 16
 LAST_CUT = 1024
@@ -75,12 +78,9 @@ class Slab(Generic[Key]):
         return entry in self._places
 
     def is_narrow(self, box: Box) -> bool:
-        """Whether a range of the box, bounded on both sides, is within one slice of many."""
+        """Whether a range of the box, bounded on both sides, is much narrower than its slice, one of many."""
         return any(
-            len(cuts) > SLICES // 2
-            and low != -inf
-            and high != inf
-            and bisect_right(cuts, low) == bisect_right(cuts, high)
+            len(cuts) > SLICES // 2 and low != -inf and high != inf and _is_narrow(low, high, cuts)
             for cuts, (low, high) in zip(self._cuts, box, strict=True)
         )
 
@@ -111,27 +111,24 @@ class Slab(Generic[Key]):
             slices[bisect_right(cuts, value)]
             for slices, cuts, value in zip(self._rows, self._cuts, values, strict=True)
         ]
+        tests, payloads = self._tests, self._payloads
+        (value, bounds), *others = zip(values, self._bounds, strict=True)
         start = 0
         for hits in reduce(_conjunction, rows):
-            if hits:
-                self._tell(hits, start, values, event, found)
+            while hits:
+                bit = hits.bit_length() - 1
+                hits ^= 1 << bit  # noqa: PLW2901 - the bit is done
+                place = start + bit
+                low = 2 * place
+                if bounds[low] <= value <= bounds[low + 1]:
+                    for other, other_bounds in others:
+                        if not other_bounds[low] <= other <= other_bounds[low + 1]:
+                            break
+                    else:
+                        test = tests[place]
+                        if test is None or test(event):
+                            found.append(payloads[place])  # type: ignore[arg-type]  # a marked place is taken
             start += CHUNK
-
-    def _tell(
-        self, hits: int, start: int, values: Sequence[float], event: Event, found: list[Payload[Key]]
-    ) -> None:
-        """Append those of a chunk's boxes that really hold the values."""
-        while hits:
-            bit = hits.bit_length() - 1
-            hits ^= 1 << bit
-            place = start + bit
-            for value, bounds in zip(values, self._bounds, strict=True):
-                if not bounds[2 * place] <= value <= bounds[2 * place + 1]:
-                    break
-            else:
-                test = self._tests[place]
-                if test is None or test(event):
-                    found.append(self._payloads[place])  # type: ignore[arg-type]  # a place with bits is taken
 
     def _place(self) -> int:
         """A free place, with room in every column and every row."""
@@ -173,6 +170,14 @@ class Slab(Generic[Key]):
 
 def _conjunction(some: Iterable[int], more: Iterable[int]) -> Iterable[int]:
     return map(and_, some, more)
+
+
+def _is_narrow(low: float, high: float, cuts: list[float]) -> bool:
+    """Whether a range is within one slice and much narrower than it; the first and the last have no end."""
+    place = bisect_right(cuts, low)
+    if bisect_right(cuts, high) != place:
+        return False
+    return not 0 < place < len(cuts) or (high - low) * NARROW < cuts[place] - cuts[place - 1]
 
 
 def _quantiles(bounds: list[float]) -> list[float]:
