@@ -10,7 +10,7 @@ from attrs import frozen
 
 from ordering.verdicts.causes import chain, told
 from ordering.verdicts.numbering import Numbered
-from ordering.verdicts.past import Past, past_of, raised
+from ordering.verdicts.past import Past, past_of
 from ordering.verdicts.verdict import Verdict, Violation, broken, kept
 from ordering.verdicts.words import view
 
@@ -53,22 +53,23 @@ def _unknown(numbered: Numbered) -> str:
 
 def _late(numbered: Numbered, past: Past, index: int) -> list[_Late]:
     """Deliveries of one subscription that come after one of another publisher that has them in its past."""
+    places, publishers, news = past.places, numbered.publishers, past.news
     found = []
-    highest: dict[str, int] = {}
-    effects: dict[str, int] = {}
-    taken: dict[str, int] = {}
+    highest = [0] * len(news)
+    effects = [0] * len(news)
+    taken = [0] * len(news)
     for number in numbered.views[index]:
-        place = past.places.get(number)
-        if place is None:
-            continue
-        publisher = numbered.keys[number][0]
-        if highest.get(publisher, 0) >= place:
+        place, publisher = places[number], publishers[number]
+        if 0 < place <= highest[publisher]:
             found.append(_Late(index, number, effects[publisher]))
-        known = taken.get(publisher, 0)
-        if known < place:
+        if place > taken[publisher]:
+            # Nearly every delivery comes by here, so this is written out and not a call of `past.raised`.
+            for grown in news[publisher][taken[publisher] : place]:
+                for other, its_place in grown:
+                    if its_place > highest[other]:
+                        highest[other] = its_place
+                        effects[other] = number
             taken[publisher] = place
-            for grown, _ in raised(highest, past.news[publisher][known:place]):
-                effects[grown] = number
     return found
 
 

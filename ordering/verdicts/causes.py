@@ -45,10 +45,8 @@ def _direct(numbered: Numbered, number: int, reached: dict[str, int]) -> Iterato
     """The direct causes of a publication that were not reached before."""
     effect = numbered.history.publications[number]
     for subscription, count in effect.seen or ():
-        for key in numbered.delivered(subscription)[reached.get(subscription, 0) : count]:
-            cause = numbered.numbers.get(key)
-            if cause is not None and cause not in numbered.unordered:
-                yield Link(cause, number, subscription)
+        for cause in numbered.heard(subscription, reached.get(subscription, 0), count):
+            yield Link(cause, number, subscription)
         reached[subscription] = max(count, reached.get(subscription, 0))
     for earlier in range(number - 1, -1, -1):
         if numbered.keys[earlier][0] == effect.publisher and earlier not in numbered.unordered:
@@ -65,7 +63,7 @@ def _told(numbered: Numbered, link: Link) -> str:
     cause, effect = numbered.keys[link.cause], numbered.keys[link.effect]
     if not link.subscription:
         return f"{effect[0]} published {name(cause)} before {name(effect)}"
-    position = list(numbered.delivered(link.subscription)).index(cause)
+    position = list(numbered.named[link.subscription].delivered).index(cause)
     return (
         f"{effect[0]} published {name(effect)} after {name(cause)} was delivered to its client "
         f"(by {link.subscription}, delivery {position})"

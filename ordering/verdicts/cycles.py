@@ -28,11 +28,6 @@ class Step:
     later: int
 
 
-def on_cycles(views: Sequence[View]) -> set[int]:
-    """The publications on some cycle."""
-    return {number for component in components(views) for number in component}
-
-
 def components(views: Sequence[View]) -> list[list[int]]:
     """The strongly connected components with two or more members.
 

@@ -5,8 +5,6 @@ a duplicate and a publication nobody published is a fault of its own; both are i
 about order are judged on what remains. So one fault is one violation.
 """
 
-from collections.abc import Sequence
-
 from attrs import define
 
 from ordering.verdicts.history import History, HistoryError, Key, Subscription
@@ -16,41 +14,55 @@ from ordering.verdicts.history import History, HistoryError, Key, Subscription
 class Numbered:
     """A history with its publications numbered in the order they were published.
 
-    `views` are the subscriptions' first deliveries as numbers, in the subscriptions' order; `ordered_views`
-    are what of them pairwise order is about: those of ordered subscriptions, without unordered publications,
-    with the subscription's index. `firsts` are the distinct keys delivered, published or not.
+    `keys` and `publishers` go by a publication's number; a publisher is numbered by its first publication's
+    place among the publishers. `firsts` are the distinct keys each subscription delivered, published or not.
+    `views` are first deliveries of what was published, as numbers; `ordered_views` are what pairwise order
+    is about, with the subscription's index: ordered subscriptions, without unordered publications.
     """
 
     history: History
-    numbers: dict[Key, int]
+    named: dict[str, Subscription]
     keys: list[Key]
+    numbers: dict[Key, int]
+    publishers: list[int]
+    unordered: frozenset[int]
     firsts: list[dict[Key, None]]
     views: list[list[int]]
     ordered_views: list[tuple[int, list[int]]]
-    unordered: frozenset[int]
-    named: dict[str, Subscription]
 
-    def delivered(self, subscription: str) -> Sequence[Key]:
-        """What the subscription of this name delivered."""
-        return self.named[subscription].delivered
+    def heard(self, subscription: str, start: int, end: int) -> list[int]:
+        """The ordered publications among some deliveries of a subscription, repeats included."""
+        numbers = map(self.numbers.get, self.named[subscription].delivered[start:end])
+        return [number for number in numbers if number is not None and number not in self.unordered]
 
 
 def number(history: History) -> Numbered:
-    """Number the publications of a history."""
-    keys = [(each.publisher, each.sequence) for each in history.publications]
-    numbers = dict(zip(keys, range(len(keys)), strict=True))
+    """Number the publications of a history. Raises `HistoryError` if it contradicts itself."""
     named = {each.name: each for each in history.subscriptions}
-    _refuse_repeats(history, keys, named)
-    _refuse_unseen(history, named)
+    keys = [(each.publisher, each.sequence) for each in history.publications]
+    _refuse_repeated_names(history, named)
+    _refuse_wrong_sequences(keys)
+    _refuse_wrong_seen(history, named)
+    publishers: dict[str, int] = {}
+    numbers = dict(zip(keys, range(len(keys)), strict=True))
     unordered = frozenset(i for i, each in enumerate(history.publications) if not each.ordered)
     firsts = [dict.fromkeys(each.delivered) for each in history.subscriptions]
     views = [_view(first, numbers) for first in firsts]
-    ordered = [
-        (index, [i for i in views[index] if i not in unordered] if unordered else views[index])
-        for index, each in enumerate(history.subscriptions)
-        if each.ordered
-    ]
-    return Numbered(history, numbers, keys, firsts, views, ordered, unordered, named)
+    return Numbered(
+        history,
+        named,
+        keys,
+        numbers,
+        [publishers.setdefault(publisher, len(publishers)) for publisher, _ in keys],
+        unordered,
+        firsts,
+        views,
+        [
+            (index, [number for number in view if number not in unordered] if unordered else view)
+            for index, view in enumerate(views)
+            if history.subscriptions[index].ordered
+        ],
+    )
 
 
 def _view(first: dict[Key, None], numbers: dict[Key, int]) -> list[int]:
@@ -59,7 +71,14 @@ def _view(first: dict[Key, None], numbers: dict[Key, int]) -> list[int]:
     return [numbers[key] for key in first if key in numbers]
 
 
-def _refuse_repeats(history: History, keys: list[Key], named: dict[str, Subscription]) -> None:
+def _refuse_repeated_names(history: History, named: dict[str, Subscription]) -> None:
+    if len(named) != len(history.subscriptions):
+        names = [each.name for each in history.subscriptions]
+        repeated = next(each for i, each in enumerate(names) if each in names[:i])
+        raise HistoryError(f"two subscriptions are called {repeated}: give each its own name")
+
+
+def _refuse_wrong_sequences(keys: list[Key]) -> None:
     last: dict[str, int] = {}
     for publisher, sequence in keys:
         if sequence <= last.get(publisher, 0):
@@ -68,13 +87,9 @@ def _refuse_repeats(history: History, keys: list[Key], named: dict[str, Subscrip
                 "list each publication once, counted from 1, in the order they were published"
             )
         last[publisher] = sequence
-    if len(named) != len(history.subscriptions):
-        names = [each.name for each in history.subscriptions]
-        repeated = next(each for i, each in enumerate(names) if each in names[:i])
-        raise HistoryError(f"two subscriptions are called {repeated}: give each its own name")
 
 
-def _refuse_unseen(history: History, named: dict[str, Subscription]) -> None:
+def _refuse_wrong_seen(history: History, named: dict[str, Subscription]) -> None:
     for each in history.publications:
         for subscription, count in each.seen or ():
             made = len(named[subscription].delivered) if subscription in named else 0

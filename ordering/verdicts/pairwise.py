@@ -5,8 +5,9 @@ subscriptions with two or more common publications, `pairs_out_of_order` among t
 pairs of publications that two subscriptions deliver in opposite orders, summed over pairs of subscriptions.
 
 Most histories keep the promise, so the answer is yes as early as possible. Equal views are judged once. With
-many different ones, only publications on a cycle of the union of all orders are looked at: two that are
-inverted somewhere are on one.
+many different ones, what is judged are the knots of the union of all orders: its strongly connected
+components. Two publications that are inverted somewhere are in one knot, and within a knot there are few
+different orders, unless nearly everything is out of order.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,23 +16,32 @@ from itertools import pairwise as neighbours
 
 from attrs import define, frozen
 
-from ordering.verdicts.cycles import on_cycles
+from ordering.verdicts.cycles import components
 from ordering.verdicts.inversions import inversions
 from ordering.verdicts.numbering import Numbered
 from ordering.verdicts.verdict import WITNESSES_MAX, Verdict, Violation, broken, kept
 from ordering.verdicts.words import meeting, view
 
-COMPARISONS_FEW = 64
-"""Up to this many different views, comparing each with each costs less than a search for cycles."""
+VIEWS_FEW = 16
+"""Up to this many different views, comparing each with each costs less than looking for knots."""
 
 
 @define(eq=False)
 class _Shared:
-    """A view that one or more subscriptions share; `index` is the first of them."""
+    """A view, and the subscriptions that have it, as bits."""
 
     numbers: tuple[int, ...]
-    index: int
-    weight: int
+    subscriptions: int
+
+    @property
+    def weight(self) -> int:
+        """How many subscriptions have it."""
+        return self.subscriptions.bit_count()
+
+    @property
+    def first(self) -> int:
+        """The lowest index of them."""
+        return (self.subscriptions & -self.subscriptions).bit_length() - 1
 
 
 @frozen
@@ -49,15 +59,17 @@ def pairwise(numbered: Numbered) -> Verdict:
     """Judge pairwise total order."""
     if not any(numbers for _, numbers in numbered.ordered_views):
         return kept("pairwise", _counts(0, 0, 0), "no ordered subscription delivered anything")
-    views = _shared((numbers, index, 1) for index, numbers in numbered.ordered_views)
+    views = _shared((numbers, 1 << index) for index, numbers in numbered.ordered_views)
     pairs = _pairs(views, len(numbered.keys))
-    out_of_order = inverted = 0
+    inverted = 0
     clashes: list[_Clash] = []
-    for one, other, ours, theirs in _disagreeing(_contested(views)):
-        weight = one.weight * other.weight
-        out_of_order += weight
-        inverted += weight * inversions(_ranks(ours, theirs))
-        clashes.append(_smallest(one, other, ours, theirs))
+    against: dict[int, int] = {}
+    for knot in _knots(views):
+        for one, other, ours, theirs in _disagreeing(knot):
+            inverted += one.weight * other.weight * inversions(_ranks(ours, theirs))
+            clashes.append(_smallest(one, other, ours, theirs))
+            _note(against, one.subscriptions, other.subscriptions)
+    out_of_order = sum(each.bit_count() for each in against.values()) // 2
     counts = _counts(pairs, out_of_order, inverted)
     if not clashes:
         return kept("pairwise", counts)
@@ -70,17 +82,17 @@ def _counts(pairs: int, out_of_order: int, inverted: int) -> dict[str, int]:
     return {"pairs": pairs, "pairs_out_of_order": out_of_order, "inversions": inverted}
 
 
-def _shared(views: Iterable[tuple[Sequence[int], int, int]]) -> list[_Shared]:
+def _shared(views: Iterable[tuple[Sequence[int], int]]) -> list[_Shared]:
     """Each different view once. One of fewer than two publications disagrees with nobody."""
     shared: dict[tuple[int, ...], _Shared] = {}
-    for numbers, index, weight in views:
+    for numbers, subscriptions in views:
         if len(numbers) > 1:
             each = tuple(numbers)
             known = shared.get(each)
             if known is None:
-                shared[each] = _Shared(each, index, weight)
+                shared[each] = _Shared(each, subscriptions)
             else:
-                known.weight += weight
+                known.subscriptions |= subscriptions
     return list(shared.values())
 
 
@@ -104,16 +116,30 @@ def _mask(numbers: Sequence[int], publications: int) -> int:
     return int(digits, 2)
 
 
-def _contested(views: list[_Shared]) -> list[_Shared]:
-    """The views without what certainly nobody disagrees about."""
-    if len(views) <= COMPARISONS_FEW:
-        return views
-    cyclic = on_cycles([each.numbers for each in views])
-    if not cyclic:
-        return []
-    return _shared(
-        ([number for number in each.numbers if number in cyclic], each.index, each.weight) for each in views
-    )
+def _knots(views: list[_Shared]) -> list[list[_Shared]]:
+    """What is to be compared: all the views, or what each knot has of them."""
+    if len(views) <= VIEWS_FEW:
+        return [views]
+    knots = components([each.numbers for each in views])
+    knot_of = {number: knot for knot, members in enumerate(knots) for number in members}
+    parts: list[list[tuple[list[int], int]]] = [[] for _ in knots]
+    for each in views:
+        inside: dict[int, list[int]] = {}
+        for number in filter(knot_of.__contains__, each.numbers):
+            inside.setdefault(knot_of[number], []).append(number)
+        for knot, numbers in inside.items():
+            parts[knot].append((numbers, each.subscriptions))
+    return [_shared(part) for part in parts]
+
+
+def _note(against: dict[int, int], ones: int, others: int) -> None:
+    """Note in both directions that some subscriptions disagree with some others."""
+    for these, those in ((ones, others), (others, ones)):
+        left = these
+        while left:
+            lowest = left & -left
+            against[lowest] = against.get(lowest, 0) | those
+            left ^= lowest
 
 
 def _disagreeing(views: Sequence[_Shared]) -> Iterator[tuple[_Shared, _Shared, list[int], list[int]]]:
@@ -141,7 +167,7 @@ def _smallest(one: _Shared, other: _Shared, ours: Sequence[int], theirs: Sequenc
     """
     ranked = zip(_ranks(ours, theirs), theirs, strict=True)
     span, p, q = min((late - early, p, q) for (late, q), (early, p) in neighbours(ranked) if late > early)
-    return _Clash(span, p, q, one.index, other.index)
+    return _Clash(span, p, q, one.first, other.first)
 
 
 def _witness(numbered: Numbered, clash: _Clash) -> Violation:

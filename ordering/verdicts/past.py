@@ -7,91 +7,90 @@ it costs what the pasts grow by, not what they hold.
 Law: a past is closed. What is in the past of something in it is in it too.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from attrs import define, field
+from attrs import define
 
 from ordering.verdicts.history import HistoryError, Published
 from ordering.verdicts.numbering import Numbered
 from ordering.verdicts.words import name
 
-News = list[tuple[str, int]]
-"""Publishers, each with the highest place of theirs that came into a past."""
+News = list[tuple[int, int]]
+"""Publishers, by number, each with the highest place of theirs that came into a past."""
 
 
 @define(eq=False)
 class Past:
     """The pasts of all ordered publications.
 
-    `places` says where among its publisher's ordered publications each one is, from 1. `news` holds for each
-    publisher, place by place, what came into the past there, other publishers' alone.
+    `places` says where among its publisher's ordered publications each one is, from 1; 0 stands for an
+    unordered one. `news` holds for each publisher, place by place, what came into the past there, other
+    publishers' alone.
     """
 
-    places: dict[int, int] = field(factory=dict)
-    news: dict[str, list[News]] = field(factory=dict)
+    places: list[int]
+    news: list[list[News]]
 
 
-def raised(highest: dict[str, int], news: Iterable[News]) -> News:
+def raised(highest: list[int], news: Iterable[News]) -> News:
     """Raise the highest places to those in the news; return what was raised."""
     grown = []
     for each in news:
-        for publisher, place in each:
-            if place > highest.get(publisher, 0):
+        for item in each:
+            publisher, place = item
+            if place > highest[publisher]:
                 highest[publisher] = place
-                grown.append((publisher, place))
+                grown.append(item)
     return grown
 
 
 def past_of(numbered: Numbered) -> Past:
     """Work out every past, in the order in which they were published."""
-    past = Past()
-    pasts: dict[str, dict[str, int]] = {}
-    heard: dict[tuple[str, str], int] = {}
+    publishers = max(numbered.publishers, default=-1) + 1
+    past = Past([0] * len(numbered.keys), [[] for _ in range(publishers)])
+    pasts = [[0] * publishers for _ in range(publishers)]
+    heard: dict[tuple[int, str], int] = {}
     for number, each in enumerate(numbered.history.publications):
-        if not each.ordered:
-            continue
-        highest = pasts.setdefault(each.publisher, {})
-        news: News = []
-        for cause in _heard_since(numbered, heard, each):
-            news += _taken_in(numbered, past, highest, cause, each)
-        chain = past.news.setdefault(each.publisher, [])
-        chain.append(news)
-        # Its own place is in the past of the publisher's next one, so nobody's news can raise it.
-        highest[each.publisher] = past.places[number] = len(chain)
+        if each.ordered:
+            publisher = numbered.publishers[number]
+            highest = pasts[publisher]
+            causes = _heard_since(numbered, heard, publisher, each)
+            past.news[publisher].append(_taken_in(numbered, past, highest, causes, each))
+            # Its own place is in the past of the publisher's next one, so nobody's news can raise it.
+            highest[publisher] = past.places[number] = len(past.news[publisher])
     return past
 
 
 def _heard_since(
-    numbered: Numbered, heard: dict[tuple[str, str], int], publication: Published
-) -> Iterator[int]:
+    numbered: Numbered, heard: dict[tuple[int, str], int], publisher: int, publication: Published
+) -> list[int]:
     """What the client's subscriptions delivered since this publisher's last publication."""
+    causes: list[int] = []
     for subscription, count in publication.seen or ():
-        who = (publication.publisher, subscription)
+        who = (publisher, subscription)
         start = heard.get(who, 0)
         if count > start:
             heard[who] = count
-            yield from _ordered(numbered, subscription, start, count)
+            causes += numbered.heard(subscription, start, count)
+    return causes
 
 
-def _ordered(numbered: Numbered, subscription: str, start: int, end: int) -> Iterator[int]:
-    for key in numbered.delivered(subscription)[start:end]:
-        number = numbered.numbers.get(key)
-        if number is not None and number not in numbered.unordered:
-            yield number
-
-
-def _taken_in(numbered: Numbered, past: Past, highest: dict[str, int], cause: int, effect: Published) -> News:
-    """Take a publication and its past into a past; return what is new in that."""
-    publisher = numbered.keys[cause][0]
-    place = past.places.get(cause)
-    if place is None:
-        raise HistoryError(
-            f"{effect.publisher}/{effect.sequence} is listed before {name(numbered.keys[cause])}, which was "
-            "delivered to its client before: list publications in the order they were published"
-        )
-    known = highest.get(publisher, 0)
-    if place <= known:
-        return []
-    news = raised(highest, past.news[publisher][known:place])
-    highest[publisher] = place
-    return [*news, (publisher, place)]
+def _taken_in(
+    numbered: Numbered, past: Past, highest: list[int], causes: list[int], effect: Published
+) -> News:
+    """Take publications and their pasts into a past; return what is new in that."""
+    news: News = []
+    for cause in causes:
+        place = past.places[cause]
+        if place == 0:
+            raise HistoryError(
+                f"{effect.publisher}/{effect.sequence} is listed before {name(numbered.keys[cause])}, which "
+                "was delivered to its client before: list publications in the order they were published"
+            )
+        publisher = numbered.publishers[cause]
+        known = highest[publisher]
+        if place > known:
+            news += raised(highest, past.news[publisher][known:place])
+            highest[publisher] = place
+            news.append((publisher, place))
+    return news

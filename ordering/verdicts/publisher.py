@@ -26,16 +26,15 @@ def publisher(numbered: Numbered) -> Verdict:
 
 def _overtaken(numbered: Numbered, view_numbers: list[int]) -> list[tuple[int, int]]:
     """Publications delivered after a later one of their publisher, each with the latest such one."""
-    keys = numbered.keys
-    last: dict[str, int] = {}
+    last: dict[int, int] = {}
     found = []
     for current in view_numbers:
-        publisher_id = keys[current][0]
-        highest = last.get(publisher_id, -1)
+        publisher_number = numbered.publishers[current]
+        highest = last.get(publisher_number, -1)
         if highest > current:
             found.append((current, highest))
         else:
-            last[publisher_id] = current
+            last[publisher_number] = current
     return found
 
 
