@@ -100,7 +100,7 @@ def members(interval: Interval) -> list[str] | None:
 def trimmed(interval: Interval, holes: Iterable[Interval]) -> Interval | None:
     """Move the ends of the interval inwards past the holes that touch them; None if nothing is left."""
     start, end = interval
-    ordered = sorted(holes, key=lambda hole: hole[0])
+    ordered = sorted(holes, key=_by_start)
     for hole_start, hole_end in ordered:
         if hole_start <= start and not ends_by(hole_end, start):
             if hole_end is None:
@@ -110,6 +110,10 @@ def trimmed(interval: Interval, holes: Iterable[Interval]) -> Interval | None:
         if ends_by(end, hole_end) and (end is None or hole_start < end):
             end = hole_start
     return (start, end) if end is None or start < end else None
+
+
+def _by_start(hole: Interval) -> str:
+    return hole[0]
 
 
 def _by_end(hole: Interval) -> tuple[bool, str, str]:

@@ -12,7 +12,7 @@ text costs time in proportion to the limits and never memory without bound.
 import ast
 import warnings
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from broker.filters.conjunctions import Box, canonical, conjunction, intersection, merged
 from broker.filters.errors import CONJUNCTIONS, LEVELS, PREDICATE, SYNTAX, FilterError
@@ -33,7 +33,8 @@ def parse(text: str) -> Filter:
     indent = len(line) - len(line.lstrip(" "))
     line = line[indent:]
     try:
-        boxes = _expanded(_tree(line, indent), 0, negated=False)
+        tree = _tree(line, indent)
+        boxes = _sum(tree, [_expanded(tree, 0, negated=False)])
     except NodeError as error:
         column = indent + _column(line, error.node)
         raise FilterError(error.code, column, error.reason) from None
@@ -113,11 +114,23 @@ def _sum(node: ast.expr, parts: Sequence[list[Box]]) -> list[Box]:
 
 def _product(node: ast.expr, parts: Sequence[list[Box]]) -> list[Box]:
     """Multiply the parts; single boxes first, so that contradictions end early."""
-    product: list[Box] = [{}]
-    for part in sorted(parts, key=lambda part: len(part) > 1):
-        factor = part if len(part) <= 1 else _merged(part)
-        product = _multiplied(node, product, factor)
+    product = _joint([part[0] if part else None for part in parts if len(part) <= 1])
+    for part in parts:
+        if len(part) > 1:
+            product = _multiplied(node, product, _merged(part))
     return product
+
+
+def _joint(boxes: list[Box | None]) -> list[Box]:
+    """Multiply single boxes, in pairs and pairs of pairs: long lists are not copied for each new one."""
+    everything: Box = {}
+    while len(boxes) > 1:
+        boxes = [
+            None if one is None or other is None else intersection(one, other.items())
+            for one, other in zip_longest(boxes[::2], boxes[1::2], fillvalue=everything)
+        ]
+    first = boxes[0] if boxes else everything
+    return [] if first is None else [first]
 
 
 def _multiplied(node: ast.expr, boxes: list[Box], factor: list[Box]) -> list[Box]:

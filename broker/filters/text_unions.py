@@ -57,7 +57,7 @@ def _joined(patterns: list[TextPattern]) -> list[TextPattern]:
 
 
 def _position(pattern: TextPattern) -> tuple[str, bool, str, str]:
-    start, end = pattern.interval()
+    start, end = pattern.interval
     return start, end is None, end or "", pattern.printed("x")
 
 
@@ -85,7 +85,7 @@ def _with_text(pattern: TextPattern, value: str) -> TextPattern | None:
         return pattern
     if not pattern.accepts_ends(value):
         return None
-    start, end = interval = pattern.interval()
+    start, end = interval = pattern.interval
     if value in pattern.excluded:
         return _pattern(interval, evolve(pattern, excluded=pattern.excluded - {value}))
     first, after = point(value)
@@ -123,7 +123,7 @@ def _is_prefix_shaped(pattern: TextPattern) -> bool:
 
 def _joint_interval(one: TextPattern, other: TextPattern) -> Interval | None:
     """Return the interval that both make together, if it is right to make one."""
-    left, right = one.interval(), other.interval()
+    left, right = one.interval, other.interval
     if contains(left, right):
         return left
     if contains(right, left):
@@ -142,8 +142,8 @@ def _later(one: Cut, other: Cut) -> Cut:
 def _gap(one: TextPattern, other: TextPattern) -> frozenset[str]:
     """Return the single text that parts two intervals, if that is what parts them."""
     for (_, end), (start, _) in (
-        (one.interval(), other.interval()),
-        (other.interval(), one.interval()),
+        (one.interval, other.interval),
+        (other.interval, one.interval),
     ):
         if end is not None and point(end)[1] == start:
             return frozenset((end,))
@@ -160,9 +160,9 @@ def _prefixes_left(one: TextPattern, other: TextPattern) -> frozenset[str] | Non
     left: set[str] = set()
     for prefix in one.not_prefixes:
         hole = (prefix, after_prefix(prefix))
-        if disjoint(hole, other.interval()) or any(contains(each, hole) for each in _holes(other)):
+        if disjoint(hole, other.interval) or any(contains(each, hole) for each in _holes(other)):
             left.add(prefix)
-        elif not contains(other.interval(), hole):
+        elif not contains(other.interval, hole):
             return None
     return frozenset(left)
 

@@ -14,6 +14,7 @@ Laws:
 """
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from attrs import evolve, frozen
 
@@ -21,12 +22,15 @@ from broker.filters.intervals import (
     Interval,
     after_prefix,
     bounds_of,
+    contains,
+    disjoint,
     earlier,
     interval_of,
     members,
     point,
     trimmed,
 )
+from broker.filters.text_readers import contains_part, ends_with, starts_with
 from broker.filters.values import Attributes, Matcher, listed
 
 
@@ -106,7 +110,7 @@ class TextPattern:
         """Tell whether the value satisfies the constraint."""
         if not isinstance(value, str) or value in self.excluded:
             return False
-        start, end = self.interval()
+        start, end = self.interval
         if value < start or (end is not None and value >= end):
             return False
         return self.accepts_ends(value) and not value.startswith(tuple(self.not_prefixes))
@@ -120,22 +124,27 @@ class TextPattern:
             and not any(part in value for part in self.not_contains)
         )
 
+    @cached_property
     def interval(self) -> Interval:
         """Return the interval the bounds and the prefix stand for, holes not counted."""
         return interval_of(self.prefix, self.low, self.low_closed, self.high, self.high_closed)
 
     def is_bare_prefix(self) -> bool:
         """Tell whether nothing but a prefix is demanded."""
-        return self == TextPattern(prefix=self.prefix)
+        return self.low is None and self.high is None and not self.suffix and not self._lists_anything()
+
+    def _lists_anything(self) -> bool:
+        holes = self.excluded or self.not_prefixes
+        return bool(holes or self.contains or self.not_suffixes or self.not_contains)
 
     def reader(self, name: str) -> Matcher:
         """Make the test of that attribute as fast as can be."""
         if self.is_bare_prefix():
-            return _starts_with(name, self.prefix)
+            return starts_with(name, self.prefix)
         if self == TextPattern(suffix=self.suffix):
-            return _ends_with(name, self.suffix)
+            return ends_with(name, self.suffix)
         if len(self.contains) == 1 and self == TextPattern(contains=self.contains):
-            return _contains(name, next(iter(self.contains)))
+            return contains_part(name, next(iter(self.contains)))
         accepts = self.accepts
         return lambda attributes: accepts(attributes.get(name))
 
@@ -151,13 +160,19 @@ class TextPattern:
             return all(map(self.accepts, other.values))
         if not isinstance(other, TextPattern):
             return False
-        if self.is_bare_prefix():
-            return other.prefix.startswith(self.prefix)
-        return all(other.intersect(part) is None for part in self.complement())
+        if not contains(self.interval, other.interval):
+            return False
+        return _ends_cover(self, other) and _holes_cover(self, other)
 
     def overlaps(self, other: object) -> bool:
         """Tell whether some value satisfies both; exact without suffix and substring."""
-        return self.intersect(other) is not None
+        if not isinstance(other, TextPattern):
+            return isinstance(other, TextSet) and other.overlaps(self)
+        if disjoint(self.interval, other.interval):
+            return False
+        if self.is_bare_prefix() and other.is_bare_prefix():
+            return True
+        return _both(self, other) is not None
 
     def complement(self) -> "tuple[TextConstraint, ...]":
         """Return the texts that do not satisfy it."""
@@ -186,79 +201,108 @@ def text_set(texts: Iterable[str]) -> TextSet | None:
 
 def text_pattern(raw: TextPattern) -> TextConstraint | None:
     """Bring a pattern into canonical form, or return None where it is seen that nothing satisfies it."""
-    return shaped(raw.interval(), raw)
+    return shaped(raw.interval, raw)
 
 
 def shaped(interval: Interval, raw: TextPattern) -> TextConstraint | None:
     """Return the texts of the interval that satisfy all else of the pattern; its own bounds are ignored."""
-    holes = [(prefix, after_prefix(prefix)) for prefix in raw.not_prefixes]
-    rest = trimmed(interval, holes + [point(text) for text in raw.excluded])
+    holes = [*_cylinders(raw), *map(point, raw.excluded)]
+    rest = trimmed(interval, holes)
     if rest is None:
         return None
-    prefix, low, low_closed, high, high_closed = bounds_of(rest)
-    pattern = evolve(raw, prefix=prefix, low=low, low_closed=low_closed, high=high, high_closed=high_closed)
     few = members(rest)
     if few is not None:
-        return text_set(filter(pattern.accepts, few))
-    return None if _contradicts_itself(pattern) else _without_the_implied(pattern)
+        return text_set(text for text in few if raw.accepts_ends(text) and not _in_hole(text, raw))
+    prefix, low, low_closed, high, high_closed = bounds_of(rest)
+    if _contradicts_itself(prefix, raw):
+        return None
+    not_contains = _shortest(raw.not_contains)
+    solid = TextPattern(
+        low=low,
+        low_closed=low_closed,
+        high=high,
+        high_closed=high_closed,
+        prefix=prefix,
+        suffix=raw.suffix,
+        contains=_longest(raw.contains, (prefix, raw.suffix)),
+        not_suffixes=_telling_suffixes(raw, not_contains),
+        not_contains=not_contains,
+    )
+    return _with_holes(solid, raw) if holes else solid
 
 
-def _contradicts_itself(pattern: TextPattern) -> bool:
-    required = (pattern.prefix, pattern.suffix, *pattern.contains)
-    return pattern.suffix.endswith(tuple(pattern.not_suffixes)) or any(
-        part in text for part in pattern.not_contains for text in required
+def _in_hole(text: str, raw: TextPattern) -> bool:
+    return text in raw.excluded or text.startswith(tuple(raw.not_prefixes))
+
+
+def _contradicts_itself(prefix: str, raw: TextPattern) -> bool:
+    required = (prefix, raw.suffix, *raw.contains)
+    return raw.suffix.endswith(tuple(raw.not_suffixes)) or any(
+        part in text for part in raw.not_contains for text in required
     )
 
 
-def _without_the_implied(pattern: TextPattern) -> TextPattern:
-    """Leave out whatever follows from the rest."""
-    not_contains = frozenset(
-        part for part in pattern.not_contains if not _has_other_within(part, pattern.not_contains)
+def _shortest(parts: frozenset[str]) -> frozenset[str]:
+    """Leave out what has another of the parts in it: to lack the part is to lack the whole."""
+    if len(parts) < 2:  # noqa: PLR2004 - there is no other part
+        return parts
+    return frozenset(part for part in parts if not any(part != other and other in part for other in parts))
+
+
+def _longest(parts: frozenset[str], present: tuple[str, str]) -> frozenset[str]:
+    """Leave out what is in another of the parts, or present anyway."""
+    return frozenset(
+        part
+        for part in parts
+        if not any(part in text for text in present)
+        and not any(part != other and part in other for other in parts)
     )
-    suffix = pattern.suffix
-    not_suffixes = frozenset(
+
+
+def _telling_suffixes(raw: TextPattern, not_contains: frozenset[str]) -> frozenset[str]:
+    """Leave out the forbidden suffixes that are forbidden or impossible anyway."""
+    return frozenset(
         ending
-        for ending in pattern.not_suffixes
-        if ending.endswith(suffix)
-        and not any(ending != other and ending.endswith(other) for other in pattern.not_suffixes)
+        for ending in raw.not_suffixes
+        if ending.endswith(raw.suffix)
+        and not any(ending != other and ending.endswith(other) for other in raw.not_suffixes)
         and not any(part in ending for part in not_contains)
     )
-    present = (pattern.prefix, suffix)
-    contains = frozenset(
-        part
-        for part in pattern.contains
-        if not any(part in text for text in present)
-        and not any(part != other and part in other for other in pattern.contains)
-    )
-    slim = evolve(pattern, contains=contains, not_suffixes=not_suffixes, not_contains=not_contains)
-    return _with_holes_inside(slim)
 
 
-def _with_holes_inside(pattern: TextPattern) -> TextPattern:
-    """Leave out the holes that cut out nothing; none straddles an end any more."""
-    solid = evolve(pattern, excluded=frozenset(), not_prefixes=frozenset())
-    start, end = solid.interval()
+def _with_holes(solid: TextPattern, raw: TextPattern) -> TextPattern:
+    """Add the holes that cut something out; the interval is trimmed, so none straddles its ends."""
+    start, end = solid.interval
     not_prefixes = frozenset(
         prefix
-        for prefix in pattern.not_prefixes
+        for prefix in raw.not_prefixes
         if start < prefix
         and (end is None or prefix < end)
-        and not any(prefix != other and prefix.startswith(other) for other in pattern.not_prefixes)
-        and not any(part in prefix for part in pattern.not_contains)
+        and not any(prefix[:length] in raw.not_prefixes for length in range(len(prefix)))
+        and not any(part in prefix for part in solid.not_contains)
     )
-    solid = evolve(solid, not_prefixes=not_prefixes)
-    return evolve(solid, excluded=frozenset(filter(solid.accepts, pattern.excluded)))
+    excluded = frozenset(
+        text
+        for text in raw.excluded
+        if solid.accepts(text) and not any(text[:length] in not_prefixes for length in range(len(text) + 1))
+    )
+    return evolve(solid, not_prefixes=not_prefixes, excluded=excluded)
 
 
-def _has_other_within(part: str, parts: frozenset[str]) -> bool:
-    return any(part != other and other in part for other in parts)
+def _cylinders(pattern: TextPattern) -> list[Interval]:
+    """Return the intervals of the prefixes left out."""
+    return [(prefix, after_prefix(prefix)) for prefix in pattern.not_prefixes]
 
 
 def _both(one: TextPattern, other: TextPattern) -> TextConstraint | None:
+    if disjoint(one.interval, other.interval):
+        return None
+    if one.is_bare_prefix() and other.is_bare_prefix():
+        return one if len(one.prefix) > len(other.prefix) else other
     shorter, longer = sorted((one.suffix, other.suffix), key=len)
     if not longer.endswith(shorter):
         return None
-    (one_start, one_end), (other_start, other_end) = one.interval(), other.interval()
+    (one_start, one_end), (other_start, other_end) = one.interval, other.interval
     interval = max(one_start, other_start), earlier(one_end, other_end)
     return shaped(
         interval,
@@ -271,6 +315,40 @@ def _both(one: TextPattern, other: TextPattern) -> TextConstraint | None:
             not_contains=one.not_contains | other.not_contains,
         ),
     )
+
+
+def _ends_cover(one: TextPattern, other: TextPattern) -> bool:
+    """Tell whether the other's suffix and substrings imply what the first demands of them."""
+    present = (other.prefix, other.suffix, *other.contains)
+    return (
+        other.suffix.endswith(one.suffix)
+        and all(any(part in text for text in present) for part in one.contains)
+        and all(_lacks_suffix(other, ending) for ending in one.not_suffixes)
+        and all(any(lacked in part for lacked in other.not_contains) for part in one.not_contains)
+    )
+
+
+def _lacks_suffix(pattern: TextPattern, ending: str) -> bool:
+    return (
+        not (ending.endswith(pattern.suffix) or pattern.suffix.endswith(ending))
+        or ending.endswith(tuple(pattern.not_suffixes))
+        or any(part in ending for part in pattern.not_contains)
+    )
+
+
+def _holes_cover(one: TextPattern, other: TextPattern) -> bool:
+    """Tell whether the other has nothing in the holes of the first."""
+    return not any(map(other.accepts, one.excluded)) and all(
+        _lacks_prefix(other, prefix) for prefix in one.not_prefixes
+    )
+
+
+def _lacks_prefix(pattern: TextPattern, prefix: str) -> bool:
+    if prefix in pattern.not_prefixes or any(part in prefix for part in pattern.not_contains):
+        return True
+    (start, end), (other_start, other_end) = pattern.interval, (prefix, after_prefix(prefix))
+    shared = max(start, other_start), earlier(end, other_end)
+    return trimmed(shared, [*_cylinders(pattern), *map(point, pattern.excluded)]) is None
 
 
 def _present(*parts: TextConstraint | None) -> tuple[TextConstraint, ...]:
@@ -296,30 +374,6 @@ def _complement(pattern: TextPattern) -> tuple[TextConstraint, ...]:
     return _present(*map(text_pattern, raw), *left_out)
 
 
-def _starts_with(name: str, prefix: str) -> Matcher:
-    def test(attributes: Attributes) -> bool:
-        value = attributes.get(name)
-        return isinstance(value, str) and value.startswith(prefix)
-
-    return test
-
-
-def _ends_with(name: str, suffix: str) -> Matcher:
-    def test(attributes: Attributes) -> bool:
-        value = attributes.get(name)
-        return isinstance(value, str) and value.endswith(suffix)
-
-    return test
-
-
-def _contains(name: str, part: str) -> Matcher:
-    def test(attributes: Attributes) -> bool:
-        value = attributes.get(name)
-        return isinstance(value, str) and part in value
-
-    return test
-
-
 def _printed_bounds(pattern: TextPattern, name: str) -> list[str]:
     low, high = pattern.low, pattern.high
     left, right = "<=" if pattern.low_closed else "<", "<=" if pattern.high_closed else "<"
@@ -331,7 +385,7 @@ def _printed_bounds(pattern: TextPattern, name: str) -> list[str]:
     elif high is not None:
         parts.append(f"{name} {right} {high!r}")
     bare = evolve(pattern, prefix="")
-    if pattern.prefix and bounds_of(bare.interval())[0] != pattern.prefix:
+    if pattern.prefix and bounds_of(bare.interval)[0] != pattern.prefix:
         parts.append(f"{name}.startswith({pattern.prefix!r})")
     return parts
 

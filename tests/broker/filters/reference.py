@@ -1,8 +1,9 @@
 """Filters evaluated straight from the syntax tree, and everything a small world of events can show.
 
-Law: for constants from this module, two filters without suffixes and substrings that differ at all differ on one of
-`WORLD`'s values. Numbers: the constants and one number on each side of each. Texts: every place where an interval
-made of the constants can begin. So brute force over `EVENTS` decides covering and overlapping exactly.
+Law: for constants from this module, two filters without suffixes and substrings that differ at all differ
+on one of `WORLD`'s values. Numbers: the constants and one number on each side of each. Texts: every place
+where an interval made of the constants can begin. So brute force over `EVENTS` decides covering and
+overlapping exactly.
 """
 
 import ast

@@ -18,7 +18,7 @@ MIXED = filters(predicates(affixes=True))
 EXACT = {
     "numbers": (filters(predicates(types="number"), 8), list(events((*NUMBERS_SEEN, "a", True)))),
     "texts": (filters(predicates(["x"], types="text"), 8), list(events((*CUTS, 1, True), ["x"]))),
-    "two texts": (filters(predicates(types="text"), 5), list(events(CUTS))),
+    "two texts": (filters(predicates(types="text"), 5), list(events((*CUTS, True)))),
     "all types": (filters(predicates(["x"]), 8), list(events(VALUES, ["x"]))),
 }
 EVENTS = list(events((0, 0.5, 1, 2, float("nan"), "", "a", "ab", "aba", "b", True, False)))
@@ -93,7 +93,9 @@ def test_every_filter_covers_itself_and_overlaps_itself_unless_it_is_false(text:
     assert wanted.overlaps(wanted) == bool(wanted.conjunctions)
 
 
-@given(filters(predicates(["x"], types="number truth"), 8), filters(predicates(["x"], types="number truth"), 8))
+@given(
+    filters(predicates(["x"], types="number truth"), 8), filters(predicates(["x"], types="number truth"), 8)
+)
 def test_over_one_attribute_numbers_of_equal_meaning_have_equal_form(left: str, right: str) -> None:
     one, other = parse(left), parse(right)
     alike = all(one.match(event) == other.match(event) for event in events(VALUES, ["x"]))
