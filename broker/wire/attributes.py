@@ -32,13 +32,12 @@ _encoded_names: Final[dict[str, bytes]] = {}
 """The CBOR of names that publishers here use; bounded likewise."""
 
 _pack_double: Final = Struct(">Bd").pack
-_pack_32_bits: Final = Struct(">BI").pack
 _DOUBLE: Final = 0xFB
-_NUMBER_OF_4_BYTES: Final = 0x1A
-_NUMBERS_OF_4_BYTES: Final = 2**32
-_SIZES_OF_1_BYTE: Final = 256
 _TRUTHS: Final = (b"\xf4", b"\xf5")
-_TEXT_HEADS: Final = tuple(cbor2.dumps("x" * size)[: -size or None] for size in range(_SIZES_OF_1_BYTE))
+_SMALL_NUMBERS: Final = tuple(map(cbor2.dumps, range(KIB)))
+_SIZES_OF_1_BYTE: Final = 256
+_SHORT_TEXT: Final = 256
+_TEXT_HEADS: Final = tuple(cbor2.dumps("x" * size)[: -size or None] for size in range(_SHORT_TEXT))
 _SHORT_MAP_HEADS: Final = tuple(bytes([0xA0 + count]) for count in range(24))
 
 
@@ -48,42 +47,38 @@ def encode_attributes(attributes: Mapping[str, Value]) -> bytes:
     Raises:
         WireError: a name or a value is refused, or there are too many.
     """
-    if len(attributes) >= len(_SHORT_MAP_HEADS):
-        return _encode_checked(attributes)
-    encoded = _SHORT_MAP_HEADS[len(attributes)]
+    count = len(attributes)
+    encoded = _SHORT_MAP_HEADS[count] if count < len(_SHORT_MAP_HEADS) else _long_map_head(count)
     for name, value in attributes.items():
-        head = _encoded_names.get(name)
-        if head is None:
-            return _encode_checked(attributes)
-        if type(value) is str:
-            try:
-                text = value.encode()
-            except UnicodeEncodeError:
-                return _encode_checked(attributes)
-            if len(text) >= _SIZES_OF_1_BYTE:
-                return _encode_checked(attributes)
-            encoded += head + _TEXT_HEADS[len(text)] + text
-        elif type(value) is float:
+        head = _encoded_names.get(name) or _encode_name(name)
+        if type(value) is float:
             encoded += head + _pack_double(_DOUBLE, value)
-        elif type(value) is int and 0 <= value < _NUMBERS_OF_4_BYTES:
-            encoded += head + _pack_32_bits(_NUMBER_OF_4_BYTES, value)
+        elif type(value) is str and len(value) < _SHORT_TEXT and value.isascii():
+            encoded += head + _TEXT_HEADS[len(value)] + value.encode()
+        elif type(value) is int and MIN_NUMBER <= value <= MAX_NUMBER:
+            encoded += head + (_SMALL_NUMBERS[value] if 0 <= value < KIB else cbor2.dumps(value))
         elif type(value) is bool:
             encoded += head + _TRUTHS[value]
         else:
-            return _encode_checked(attributes)
+            _check_value(value, f"Publication.attributes[{name}]", DEFAULT_LIMITS)
+            encoded += head + cbor2.dumps(value)
+        if len(encoded) > DEFAULT_LIMITS.attributes_bytes:
+            raise oversize("Publication.attributes", DEFAULT_LIMITS.attributes_bytes, "bytes", len(encoded))
     return encoded
 
 
-def _encode_checked(attributes: Mapping[str, Value]) -> bytes:
-    """The same for everything unusual: new names, many attributes, long texts, large numbers, mistakes."""
-    check_attributes(attributes, DEFAULT_LIMITS)
-    encoded = cbor2.dumps(dict(attributes))
-    if len(encoded) > DEFAULT_LIMITS.attributes_bytes:
-        raise oversize("Publication.attributes", DEFAULT_LIMITS.attributes_bytes, "bytes", len(encoded))
-    if len(_encoded_names) + len(attributes) > _KNOWN_NAMES_COUNT:
+def _encode_name(name: str) -> bytes:
+    """Make the CBOR of a name that is published for the first time."""
+    _check_name(name)
+    if len(_encoded_names) >= _KNOWN_NAMES_COUNT:
         _encoded_names.clear()
-    _encoded_names.update((name, cbor2.dumps(name)) for name in attributes)
-    return encoded
+    return _encoded_names.setdefault(name, cbor2.dumps(name))
+
+
+def _long_map_head(count: int) -> bytes:
+    """The head of a map whose count does not fit beside its type."""
+    _check_count(count, DEFAULT_LIMITS)
+    return cbor2.dumps(dict.fromkeys(range(count)))[: 2 if count < _SIZES_OF_1_BYTE else 3]
 
 
 def check_attributes(attributes: Mapping[str, object], limits: Limits) -> None:
@@ -92,12 +87,16 @@ def check_attributes(attributes: Mapping[str, object], limits: Limits) -> None:
     Raises:
         WireError: a name or a value is refused, or there are too many.
     """
-    if len(attributes) > limits.attribute_count:
-        raise oversize("Publication.attributes", limits.attribute_count, "attributes", len(attributes))
+    _check_count(len(attributes), limits)
     for name, value in attributes.items():
         if type(name) is not str or name not in known_names:
             _check_name(name)
         _check_value(value, f"Publication.attributes[{name}]", limits)
+
+
+def _check_count(count: int, limits: Limits) -> None:
+    if count > limits.attribute_count:
+        raise oversize("Publication.attributes", limits.attribute_count, "attributes", count)
 
 
 def _check_name(name: object) -> None:

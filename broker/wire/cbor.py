@@ -29,6 +29,9 @@ _ARRAY_OF_32_BIT_COUNT: Final = 0x9A
 _PAIR_HEAD: Final = b"\x82"
 _BYTES_OF_32_BIT_COUNT: Final = 0x5A
 
+_LENIENT_DEPTH: Final = 8
+"""More than any message has, so that the field that holds a container can be named; still next to nothing."""
+
 _KNOWN_TAGS: Final = (
     *range(64),
     *(100, 256, 258, 260, 261, 1004, 43000, 55799),
@@ -66,14 +69,14 @@ def load_items(bodies: Sequence[bytes], depth: int) -> list[Any] | None:
     return items[1::2]
 
 
-def load_item(body: bytes, where: str, depth: int) -> Any:
+def load_item(body: bytes, where: str) -> Any:
     """Decode the only item of a body, or say what is wrong with it."""
     follower, expected = _follower(body)
     stream = _PAIR_HEAD + body + follower
     try:
         item, after = cbor2.loads(
             stream,
-            max_depth=depth + 1,
+            max_depth=_LENIENT_DEPTH,
             allow_duplicate_keys=False,
             allow_indefinite=False,
             strict_hashable_types=True,
@@ -104,4 +107,4 @@ def _follower(body: bytes) -> tuple[bytes, object]:
 def _reason(error: cbor2.CBORError) -> str:
     """The library's words, with the cause if it names one."""
     cause = error.__cause__
-    return f"{error}: {cause.args[-1]}" if isinstance(cause, ValueError) and cause.args else str(error)
+    return f"{error}: {cause}" if isinstance(cause, ValueError) else str(error)

@@ -1,7 +1,5 @@
 """Control frames: every message but `Publication`, one CBOR array of its fields each."""
 
-from typing import Final
-
 import cbor2
 from attrs import AttrsInstance
 
@@ -12,9 +10,6 @@ from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, PUBLICATION
 from broker.wire.kinds import BY_KIND, BY_MESSAGE, FIELDS, Row
 from broker.wire.kinds import VERSION as OUR_VERSION
 from broker.wire.limits import DEFAULT_LIMITS, Limits
-
-_DEPTH: Final = 3
-"""Message, list of routes, route."""
 
 
 def encode(message: AttrsInstance, limits: Limits = DEFAULT_LIMITS) -> bytes:
@@ -37,7 +32,7 @@ def encode(message: AttrsInstance, limits: Limits = DEFAULT_LIMITS) -> bytes:
 def decode(kind: int, body: bytes, limits: Limits) -> object:
     """Read the body of a control frame of a known kind."""
     row = BY_KIND[kind]
-    items = load_item(body, row.name, _DEPTH)
+    items = load_item(body, row.name)
     if type(items) is not list:
         raise malformed(row.name, "an array of fields", items)
     _check_version(row, items)

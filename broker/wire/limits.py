@@ -25,8 +25,8 @@ NAME_BYTES: Final = 255
 """Longest name of an attribute: filters of 8 KiB must be able to name several."""
 
 SMALL_BYTES: Final = 512
-"""A publication that is no larger than this without its payload keeps every limit of a part of it, so nobody
-counts. Therefore the limits of such parts cannot be set below it (an attribute takes 3 bytes or more)."""
+"""A publication that is no larger than this keeps every limit of its parts, so nobody counts. Therefore the
+limits of parts cannot be set below it (an attribute takes 3 bytes or more)."""
 
 
 def _bound(default: int, least: int = 1) -> int:
@@ -38,7 +38,7 @@ def _bound(default: int, least: int = 1) -> int:
 class Limits:
     """Every bound of the wire format that an operator may move. All sizes are in bytes."""
 
-    payload_bytes: int = _bound(MIB)
+    payload_bytes: int = _bound(MIB, least=SMALL_BYTES)
     """One event must not hold up the others on a link for long: 1 MiB is 10 ms of a gigabit link."""
 
     attributes_bytes: int = _bound(256 * KIB, least=SMALL_BYTES)

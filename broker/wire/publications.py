@@ -185,7 +185,7 @@ def _read_one_by_one(bodies: Sequence[bytes], limits: Limits) -> tuple[list[Even
     events: list[Event] = []
     for body in bodies:
         try:
-            item = load_item(body, _WHERE, _DEPTH)
+            item = load_item(body, _WHERE)
             _check_event(item, body, limits)
             events.append(item)
         except WireError as error:
