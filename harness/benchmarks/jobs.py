@@ -18,8 +18,9 @@ WINDOW: Final = 8192
 broker would end for being slow; and it is some 30 ms of the fastest scenario, far more than an event is
 under way."""
 
-PAUSE_S: Final = 0.0005
-"""How long a publisher that is too far ahead lets others work: some hundred events' time."""
+PAUSE_S: Final = 0.002
+"""How long a publisher that is too far ahead lets others work: far less than a window lasts, and long enough
+that looking again costs nothing that could be seen."""
 
 
 @attrs.frozen
@@ -38,6 +39,8 @@ class Job:
     subscribers: int
     board: str
     """The file of the board."""
+    reads: bool
+    """Whether subscribers look at what they are delivered."""
     rate_per_s: float | None
     """Events per second of each publisher, when latency is measured; None for as fast as possible."""
 

@@ -19,12 +19,13 @@ import attrs
 import trio
 
 from harness.benchmarks.board import Board, opened
+from harness.benchmarks.cpu import used_s
 from harness.benchmarks.jobs import Job
 from harness.benchmarks.scenario import Scenario, Timing
 from harness.overlay import start_chain
 from harness.processes import ProcessError, Program, Server, start, start_server
 
-__all__ = ["Latency", "Target", "Throughput", "latency", "throughput"]
+__all__ = ["Latency", "Target", "Throughput", "Work", "latency", "throughput"]
 
 READY_TIMEOUT_S: Final = 60.0
 """Sixty clients connect and subscribe through five brokers in a second; a loaded machine is given more."""
@@ -42,6 +43,17 @@ class Target:
     kind: str
     """`concord` or `relay`."""
     ordering: str = "fifo"
+    reads: bool = True
+    """Whether subscribers look at what they are delivered. Reading costs: the client decodes on demand."""
+
+
+@attrs.frozen
+class Work:
+    """Microseconds of processor time per delivery, and who used them."""
+
+    publishers_us: float
+    brokers_us: float
+    subscribers_us: float
 
 
 @attrs.frozen
@@ -50,6 +62,7 @@ class Throughput:
 
     events_per_s: float
     deliveries_per_s: float
+    work: Work
 
 
 @attrs.frozen
@@ -60,6 +73,23 @@ class Latency:
     p99_ms: float
 
 
+@attrs.frozen
+class _Mark:
+    """Everything counted up to a moment."""
+
+    at_s: float
+    published: int
+    delivered: int
+    used_s: tuple[float, ...]
+
+    def since(self, earlier: "_Mark") -> Throughput:
+        lasted_s = self.at_s - earlier.at_s
+        delivered = self.delivered - earlier.delivered
+        per_delivery = 1e6 / max(delivered, 1)
+        work = (per_delivery * (now - then) for now, then in zip(self.used_s, earlier.used_s, strict=True))
+        return Throughput((self.published - earlier.published) / lasted_s, delivered / lasted_s, Work(*work))
+
+
 @attrs.frozen(eq=False)
 class _Running:
     board: Board
@@ -68,8 +98,20 @@ class _Running:
     servers: list[Server]
 
     def check(self) -> None:
-        for program in [*self.publishers, *self.subscribers, *(server.program for server in self.servers)]:
-            program.check_alive()
+        for programs in self.parties():
+            for program in programs:
+                program.check_alive()
+
+    def parties(self) -> tuple[list[Program], list[Program], list[Program]]:
+        return self.publishers, [server.program for server in self.servers], self.subscribers
+
+    def mark(self) -> _Mark:
+        return _Mark(
+            trio.current_time(),
+            sum(self.board.published),
+            sum(self.board.delivered),
+            tuple(used_s(programs) for programs in self.parties()),
+        )
 
 
 @contextmanager
@@ -126,6 +168,7 @@ async def _running(target: Target, scenario: Scenario, rate_per_s: float | None)
                 publishers=scenario.publishers,
                 subscribers=scenario.subscribers,
                 board=str(path),
+                reads=target.reads,
                 rate_per_s=None if rate_per_s is None else rate_per_s / scenario.publishers,
             )
             subscribing = attrs.evolve(publishing, role="subscribe", address=servers[-1].address)
@@ -146,13 +189,11 @@ async def throughput(target: Target, scenario: Scenario, timing: Timing) -> Thro
     async with _running(target, scenario, None) as running:
         await _go(running.publishers)
         await trio.sleep(timing.warm_up_s)
-        board = running.board
-        began, published, delivered = trio.current_time(), sum(board.published), sum(board.delivered)
+        earlier = running.mark()
         await trio.sleep(timing.measure_s)
-        published, delivered = sum(board.published) - published, sum(board.delivered) - delivered
-        lasted_s = trio.current_time() - began
+        later = running.mark()
         running.check()
-    return Throughput(published / lasted_s, delivered / lasted_s)
+    return later.since(earlier)
 
 
 async def _all_arrived(board: Board) -> None:

@@ -11,7 +11,7 @@ import trio
 
 from harness.benchmarks.measurement import Latency, Throughput
 
-__all__ = ["Result", "as_json", "machine", "middle", "table"]
+__all__ = ["Result", "as_json", "machine", "middle", "table", "work_table"]
 
 _HEADINGS: Final = (
     "scenario",
@@ -23,6 +23,16 @@ _HEADINGS: Final = (
     "p99 ms",
     "relay p50",
     "relay p99",
+)
+
+_WORK_HEADINGS: Final = (
+    "us per delivery",
+    "publishers",
+    "brokers",
+    "subscribers",
+    "relay publishers",
+    "relays",
+    "relay subscribers",
 )
 
 
@@ -37,25 +47,20 @@ class Result:
     relay_latency: Latency
 
 
-def _middle_throughput(values: Sequence[Throughput]) -> Throughput:
-    return Throughput(
-        median(each.events_per_s for each in values), median(each.deliveries_per_s for each in values)
-    )
-
-
-def _middle_latency(values: Sequence[Latency]) -> Latency:
-    return Latency(median(each.p50_ms for each in values), median(each.p99_ms for each in values))
-
-
 def middle(results: Sequence[Result]) -> Result:
     """The median of repeated runs of one scenario, figure by figure."""
-    return Result(
-        results[0].scenario,
-        _middle_throughput([each.throughput for each in results]),
-        _middle_throughput([each.relay_throughput for each in results]),
-        _middle_latency([each.latency for each in results]),
-        _middle_latency([each.relay_latency for each in results]),
-    )
+    result = _middle(results)
+    assert isinstance(result, Result)
+    return result
+
+
+def _middle(values: Sequence[object]) -> object:
+    kind = type(values[0])
+    if attrs.has(kind):
+        names = [field.name for field in attrs.fields(kind)]
+        return kind(**{name: _middle([getattr(value, name) for value in values]) for name in names})
+    figures = [value for value in values if isinstance(value, int | float)]
+    return median(figures) if figures else values[0]
 
 
 def machine() -> str:
@@ -81,9 +86,23 @@ def _cells(result: Result) -> tuple[str, ...]:
     )
 
 
+def _work_cells(result: Result) -> tuple[str, ...]:
+    works = (result.throughput.work, result.relay_throughput.work)
+    return (result.scenario, *(f"{figure:.2f}" for work in works for figure in attrs.astuple(work)))
+
+
 def table(results: Iterable[Result]) -> str:
-    """One line per scenario, names to the left and figures to the right."""
-    rows = [_HEADINGS, *map(_cells, results)]
+    """Throughput and latency, one line per scenario."""
+    return _aligned([_HEADINGS, *map(_cells, results)])
+
+
+def work_table(results: Iterable[Result]) -> str:
+    """Where the processor time of a delivery goes, one line per scenario."""
+    return _aligned([_WORK_HEADINGS, *map(_work_cells, results)])
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
+    """Names to the left and figures to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(

@@ -13,8 +13,8 @@ class Scenario:
 
     Everything published matches every subscription, so each event is delivered `subscribers` times. Clients
     of one kind share `publisher_processes` or `subscriber_processes` processes: on a machine with two cores
-    more processes only take turns, and what is measured is how a broker shares the machine with its
-    clients.
+    more processes only take turns. Fifty subscribers get two, since reading for fifty is more than a core's
+    work.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Scenario:
 SCENARIOS: Final = (
     Scenario("1 broker, 1 x 1", 1, 1, 1),
     Scenario("1 broker, 4 x 4", 1, 4, 4),
-    Scenario("1 broker, 10 x 50", 1, 10, 50),
+    Scenario("1 broker, 10 x 50", 1, 10, 50, subscriber_processes=2),
     Scenario("5 brokers, 1 x 1", 5, 1, 1),
     Scenario("5 brokers, 4 x 4", 5, 4, 4),
 )

@@ -12,7 +12,7 @@ import click
 
 from harness import outcomes
 from harness.benchmarks.measurement import Target, latency, throughput
-from harness.benchmarks.report import Result, as_json, machine, middle, table
+from harness.benchmarks.report import Result, as_json, machine, middle, table, work_table
 from harness.benchmarks.scenario import QUICK, SCENARIOS, THOROUGH, Scenario, Timing
 
 __all__ = ["command", "run"]
@@ -54,9 +54,11 @@ def run(target: Target, scenarios: Sequence[Scenario], timing: Timing) -> list[R
 def _describe(results: Sequence[Result], target: Target, timing: Timing) -> str:
     """The table, under a line that says what it shows."""
     return (
-        f"End to end with --ordering {target.ordering}, 100-byte payloads, everything matching; "
+        f"End to end with --ordering {target.ordering}, 100-byte payloads, everything matching, deliveries "
+        f"{'read' if target.reads else 'counted unread'}; "
         f"medians of {timing.repeat} on {machine()}.\n"
-        f"Latency at {timing.rate_per_s:.0f} events/s.\n\n{table(results)}"
+        f"Latency at {timing.rate_per_s:.0f} events/s.\n\n{table(results)}\n\n"
+        f"Processor time per delivery.\n\n{work_table(results)}"
     )
 
 
@@ -71,8 +73,9 @@ def _warn_if_busy() -> None:
 @click.option("--quick", is_flag=True, help="One short run.")
 @click.option("--only", metavar="TEXT", default="", help="Only scenarios with this in their names.")
 @click.option("--ordering", default="fifo", show_default=True, help="The brokers' ordering plugin.")
+@click.option("--unread", is_flag=True, help="Subscribers count deliveries without looking at them.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of a table.")
-def command(*, repeat: int | None, quick: bool, only: str, ordering: str, json_: bool) -> None:
+def command(*, repeat: int | None, quick: bool, only: str, ordering: str, unread: bool, json_: bool) -> None:  # noqa: PLR0913 - one for each option
     """Measure throughput and latency end to end.
 
     Example: python -m harness.benchmarks.throughput --quick --only '1 x 1'
@@ -85,7 +88,7 @@ def command(*, repeat: int | None, quick: bool, only: str, ordering: str, json_:
         known = ", ".join(scenario.name for scenario in SCENARIOS)
         raise click.UsageError(f"no scenario has {only!r} in its name; there are: {known}")
     _warn_if_busy()
-    target = Target("concord", ordering)
+    target = Target("concord", ordering, reads=not unread)
     results = run(target, scenarios, timing)
     click.echo(json.dumps(as_json(results), indent=2) if json_ else _describe(results, target, timing))
 

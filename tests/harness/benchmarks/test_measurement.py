@@ -19,3 +19,4 @@ async def test_deliveries_are_counted_while_publishers_publish(kind: str) -> Non
     flow = await throughput(Target(kind), scenario, BRIEF)
     assert flow.events_per_s > 0
     assert flow.deliveries_per_s > flow.events_per_s
+    assert flow.work.brokers_us >= 0

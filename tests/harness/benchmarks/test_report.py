@@ -1,12 +1,12 @@
-from harness.benchmarks.measurement import Latency, Throughput
-from harness.benchmarks.report import Result, as_json, middle, table
+from harness.benchmarks.measurement import Latency, Throughput, Work
+from harness.benchmarks.report import Result, as_json, middle, table, work_table
 
 
 def result(speed: float, delay: float) -> Result:
     return Result(
         "1 broker",
-        Throughput(speed, 4 * speed),
-        Throughput(2 * speed, 8 * speed),
+        Throughput(speed, 4 * speed, Work(delay, 2 * delay, 3 * delay)),
+        Throughput(2 * speed, 8 * speed, Work(0.25, 0.5, 0.75)),
         Latency(delay, 2 * delay),
         Latency(delay / 2, delay),
     )
@@ -22,14 +22,27 @@ def test_the_table_shows_each_scenario_beside_the_relay() -> None:
     assert row.split() == ["1", "broker", "1,500", "6,000", "12,000", "50%", "0.50", "1.00", "0.25", "0.50"]
 
 
+def test_the_work_of_a_delivery_is_shown_beside_the_relay() -> None:
+    row = work_table([result(1500, 0.5)]).splitlines()[-1]
+    assert row.split() == ["1", "broker", "0.50", "1.00", "1.50", "0.25", "0.50", "0.75"]
+
+
 def test_programs_get_every_figure_and_the_machine() -> None:
     report = as_json([result(1500, 0.5)])
     assert "Python" in str(report["machine"])
     assert report["results"] == [
         {
             "scenario": "1 broker",
-            "throughput": {"events_per_s": 1500, "deliveries_per_s": 6000},
-            "relay_throughput": {"events_per_s": 3000, "deliveries_per_s": 12000},
+            "throughput": {
+                "events_per_s": 1500,
+                "deliveries_per_s": 6000,
+                "work": {"publishers_us": 0.5, "brokers_us": 1.0, "subscribers_us": 1.5},
+            },
+            "relay_throughput": {
+                "events_per_s": 3000,
+                "deliveries_per_s": 12000,
+                "work": {"publishers_us": 0.25, "brokers_us": 0.5, "subscribers_us": 0.75},
+            },
             "latency": {"p50_ms": 0.5, "p99_ms": 1.0},
             "relay_latency": {"p50_ms": 0.25, "p99_ms": 0.5},
         }

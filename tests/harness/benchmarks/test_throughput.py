@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.benchmarks import throughput
-from harness.benchmarks.measurement import Latency, Target, Throughput
+from harness.benchmarks.measurement import Latency, Target, Throughput, Work
 from harness.benchmarks.scenario import SCENARIOS, Scenario, Timing
 
 
@@ -17,7 +17,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     async def flow(target: Target, scenario: Scenario, _timing: Timing) -> Throughput:
         done.append((target.kind, scenario.name))
         speed = next(speeds) if target.kind == "concord" else 1000.0
-        return Throughput(speed, speed)
+        return Throughput(speed, speed, Work(1.0, 1.0, 1.0))
 
     async def delay(_target: Target, _scenario: Scenario, _timing: Timing) -> Latency:
         return Latency(1.0, 2.0)
