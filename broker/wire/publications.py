@@ -40,7 +40,11 @@ _pack_numbers: Final = Struct(">BQBQ").pack
 _pack_header: Final = HEADER.pack
 
 Event = tuple[str, int, int, dict[str, Value], bytes]
-"""Publisher, sequence, published_ns, attributes, payload: a publication as a subscriber wants it."""
+"""Publisher, sequence, published_ns, attributes, payload: a publication as a subscriber wants it.
+
+It is the very list that CBOR's array became (copying it into a tuple costs time on every event); take it
+apart, or pass it on with a star.
+"""
 
 
 # --- making -------------------------------------------------------------------------------------------

@@ -1,0 +1,163 @@
+"""Every message but publications: there and back, and what makes a frame be refused."""
+
+import inspect
+import math
+
+import attrs
+import cbor2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker import messages
+from broker.messages import (
+    Advertise,
+    AdvertisementAdded,
+    Deliver,
+    Fault,
+    Hello,
+    OrderingMessage,
+    Ping,
+    Publication,
+    RouteIds,
+    SubscriptionAdded,
+    Synchronise,
+)
+from broker.wire import DEFAULT_LIMITS, Limits, WireError, encode
+from broker.wire.control import decode
+from broker.wire.header import HEADER
+from broker.wire.kinds import BY_MESSAGE, ROWS, Row, Stage
+from tests.broker.wire.strategies import CONTROL_ROWS, frame_of, messages_of
+
+each_row = pytest.mark.parametrize("row", CONTROL_ROWS, ids=lambda row: row.name)
+
+
+def test_every_message_has_a_row() -> None:
+    classes = {
+        each
+        for _, each in inspect.getmembers(messages, inspect.isclass)
+        if attrs.has(each) and each.__module__ == messages.__name__
+    }
+    assert classes == set(BY_MESSAGE)
+
+
+def test_every_message_between_brokers_may_be_sent_on_a_link() -> None:
+    on_links = {row.message for row in ROWS if Stage.LINK in row.stages}
+    assert set(messages.LinkMessage.__args__) <= on_links
+
+
+@each_row
+@given(drawn=st.data())
+def test_a_message_survives_its_frame(row: Row, drawn: st.DataObject) -> None:
+    message = drawn.draw(messages_of(row))
+    frame = encode(message)
+    length, kind, flags = HEADER.unpack_from(frame)
+    assert (length, kind, flags) == (len(frame) - 4, row.kind, 0)
+    assert decode(kind, frame[HEADER.size :], DEFAULT_LIMITS) == message
+
+
+@each_row
+@given(drawn=st.data())
+def test_a_field_too_few_or_too_many_is_refused(row: Row, drawn: st.DataObject) -> None:
+    items = cbor2.loads(encode(drawn.draw(messages_of(row)))[HEADER.size :])
+    for wrong in (items[:-1], [*items, 1]):
+        with pytest.raises(WireError, match=f"^malformed: {row.name}: expected {len(items)} fields, got"):
+            decode(row.kind, cbor2.dumps(wrong), DEFAULT_LIMITS)
+
+
+@each_row
+@given(drawn=st.data())
+def test_a_field_of_another_type_is_refused_by_name(row: Row, drawn: st.DataObject) -> None:
+    items = cbor2.loads(encode(drawn.draw(messages_of(row)))[HEADER.size :])
+    place = drawn.draw(st.integers(0, len(items) - 1))
+    items[place] = drawn.draw(st.sampled_from([None, b"x", 1.0, {}, -1, math.nan, [[None]], cbor2.undefined]))
+    name = attrs.fields(row.message)[place].name
+    with pytest.raises(WireError, match=rf"{row.name}\.{name}"):
+        decode(row.kind, cbor2.dumps(items), DEFAULT_LIMITS)
+
+
+def _kind(message: type[attrs.AttrsInstance]) -> int:
+    return BY_MESSAGE[message].kind
+
+
+LONG = "x" * 1025
+HUGE = "x" * 8193
+
+
+@pytest.mark.parametrize(
+    ("message", "items", "text"),
+    [
+        (Ping, 1, "malformed: Ping: expected an array of fields, got a number"),
+        (Ping, {"number": 1}, "malformed: Ping: expected an array of fields, got a map"),
+        (Ping, [True], "malformed: Ping.number: expected a whole number of 0 or more, got a truth value"),
+        (Ping, [-1], "malformed: Ping.number: expected a whole number of 0 or more, got a negative number"),
+        (Ping, [2**63], "oversize: Ping.number: expected a number of at most 2**63 - 1"),
+        (Ping, [2**64], "malformed: Ping: the body is not plain CBOR"),
+        (Ping, ["1"], "malformed: Ping.number: expected a whole number of 0 or more, got text"),
+        (Hello, [2], "version: Hello.version: this end speaks version 1, the other 2"),
+        (Hello, [2, {"another": "layout"}], "version: Hello.version: this end speaks version 1, the other 2"),
+        (Hello, [True, "client", "a", "b", "", ""], "malformed: Hello.version: expected a whole number"),
+        (Hello, [], "malformed: Hello: expected 6 fields, got 0"),
+        (
+            Hello,
+            [1, "admin", "a", "b", "", ""],
+            "malformed: Hello.role: expected 'client' or 'broker', got text",
+        ),
+        (Hello, [1, "client", LONG, "b", "", ""], "oversize: Hello.name: at most 1024 bytes of text"),
+        (Hello, [1, "client", "ü" * 513, "b", "", ""], "bytes of text are taken, got 1026"),
+        (Hello, [1, "client", "a", "b", "", HUGE], "oversize: Hello.token: at most 8192 bytes of text"),
+        (Advertise, [1, HUGE, ""], "oversize: Advertise.filter: at most 8192 bytes of text are taken, got"),
+        (
+            AdvertisementAdded,
+            ["a", "x =="],
+            "malformed: AdvertisementAdded.filter: expected a filter: column",
+        ),
+        (AdvertisementAdded, ["a", 1], "malformed: AdvertisementAdded.filter: expected text, got a number"),
+        (SubscriptionAdded, ["a", "True", 1, 1], "malformed: SubscriptionAdded.ordered: expected a truth"),
+        (RouteIds, [["a", "a"], []], "malformed: RouteIds.advertisements: expected every id once"),
+        (RouteIds, [[], ["a", 1]], "malformed: RouteIds.subscriptions[1]: expected text, got a number"),
+        (RouteIds, [[], {}], "malformed: RouteIds.subscriptions: expected an array, got a map"),
+        (Synchronise, [[["a"]]], "malformed: Synchronise.advertisements[0]: expected an id and a filter"),
+        (Synchronise, [[["a", "True"], ["b", "x"]]], "malformed: Synchronise.advertisements[1]: expected a"),
+        (OrderingMessage, [[1, -1]], "malformed: OrderingMessage.content[1]: expected a whole number"),
+        (OrderingMessage, [[0] * 1025], "oversize: OrderingMessage.content: at most 1024 numbers are taken"),
+    ],
+)
+def test_what_is_no_message_is_refused_with_a_reason(
+    message: type[attrs.AttrsInstance], items: object, text: str
+) -> None:
+    with pytest.raises(WireError) as caught:
+        decode(_kind(message), cbor2.dumps(items), DEFAULT_LIMITS)
+    assert text in str(caught.value)
+
+
+def test_no_error_repeats_a_token() -> None:
+    for items in ([1, "client", "a", "b", "", "s3cret" * 2000], [1, "s3cret", "a", "b", "", "s3cret"]):
+        with pytest.raises(WireError) as caught:
+            decode(_kind(Hello), cbor2.dumps(items), DEFAULT_LIMITS)
+        assert "s3cret" not in str(caught.value)
+
+
+def test_a_message_larger_than_its_frame_may_be_is_not_made() -> None:
+    with pytest.raises(WireError, match=r"^oversize: Fault: at most 16384 bytes are taken, got 16394"):
+        encode(Fault("closing", "x" * 16380))
+    assert encode(Deliver(1, 2), Limits(control_frame_bytes=5)) == frame_of(b"\x82\x01\x02", 0x33)
+
+
+def test_whole_tables_have_more_room_than_other_messages() -> None:
+    ids = frozenset(f"alice@B1.k3f9/{n}" for n in range(5000))
+    frame = encode(RouteIds(ids, frozenset()))
+    assert len(frame) > DEFAULT_LIMITS.control_frame_bytes
+    assert decode(_kind(RouteIds), frame[HEADER.size :], DEFAULT_LIMITS) == RouteIds(ids, frozenset())
+
+
+def test_sets_are_written_in_order() -> None:
+    assert encode(RouteIds(frozenset("cab"), frozenset())) == encode(RouteIds(frozenset("bca"), frozenset()))
+    assert cbor2.loads(encode(RouteIds(frozenset("cab"), frozenset()))[6:]) == [["a", "b", "c"], []]
+
+
+def test_what_is_no_message_is_not_encoded() -> None:
+    with pytest.raises(TypeError, match="Publication is not encoded here"):
+        encode(Publication("a", 1, {}, ordered=True, frame=b""))
+    with pytest.raises(TypeError, match="Limits is not encoded here"):
+        encode(DEFAULT_LIMITS)

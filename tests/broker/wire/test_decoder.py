@@ -1,0 +1,316 @@
+"""A connection's incoming half: any cut of the stream, any order of frames."""
+
+import tracemalloc
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker.messages import (
+    Advertise,
+    Advertised,
+    AdvertisementWithdrawn,
+    Deliver,
+    Fault,
+    Flushed,
+    Grant,
+    Hello,
+    Ping,
+    Publication,
+    Subscribe,
+    Welcome,
+)
+from broker.wire import (
+    DEFAULT_LIMITS,
+    Decoder,
+    DeliveredBatch,
+    Limits,
+    Peer,
+    WireError,
+    encode,
+    marked,
+)
+from broker.wire.kinds import ROWS, Row, Stage
+from tests.broker.wire.strategies import (
+    CONTROL_ROWS,
+    Published,
+    decoder_at,
+    frame_of,
+    hello,
+    messages_of,
+    publications,
+)
+
+PUBLICATION = Published("alice@B1.k3f9/1", 1, 5, {"kind": "trade"}, b"payload", ordered=True).frame
+WELCOME = encode(Welcome(1, "B1", "k3f9", "fifo", 1 << 20, 5000))
+LINK_ROWS = [row for row in CONTROL_ROWS if Stage.LINK in row.stages and row.message is not Fault]
+
+link_frames = st.one_of(
+    st.tuples(publications, st.integers(0, 15)).map(lambda pair: marked(pair[0].frame, pair[1])),
+    st.sampled_from(LINK_ROWS).flatmap(messages_of).map(encode),
+)
+
+
+def _seen(messages: list[object]) -> list[object]:
+    """What can be compared: publications have no equality of their own."""
+    return [
+        (each.publisher, each.sequence, each.attributes, each.ordered, each.frame, each.mark)
+        if isinstance(each, Publication)
+        else each
+        for each in messages
+    ]
+
+
+def _chunks(stream: bytes, cuts: list[int]) -> list[bytes]:
+    places = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
+    return [stream[a:b] for a, b in pairwise(places)]
+
+
+def _fed(decoder: Decoder, chunks: list[bytes]) -> tuple[list[object], str | None]:
+    """Everything that comes out of the chunks, and the error if there is one."""
+    messages: list[object] = []
+    for chunk in chunks:
+        try:
+            messages += decoder.feed(chunk)
+        except WireError as error:
+            return _seen(messages + error.messages), str(error)
+    return _seen(messages), None
+
+
+@given(st.lists(link_frames, max_size=6), st.lists(st.integers(0, 10_000), max_size=8))
+def test_the_cut_of_the_stream_does_not_matter(frames: list[bytes], cuts: list[int]) -> None:
+    stream = b"".join(frames)
+    whole = _fed(decoder_at(Stage.LINK), [stream])
+    assert len(whole[0]) == len(frames)
+    assert _fed(decoder_at(Stage.LINK), _chunks(stream, cuts)) == whole
+    assert _fed(decoder_at(Stage.LINK), [bytes([each]) for each in stream]) == whole
+
+
+@given(
+    st.lists(link_frames, min_size=1, max_size=5),
+    st.data(),
+    st.lists(st.integers(0, 10_000), max_size=8),
+)
+@settings(max_examples=300)
+def test_a_damaged_stream_is_decoded_or_refused_wherever_it_is_cut(
+    frames: list[bytes], drawn: st.DataObject, cuts: list[int]
+) -> None:
+    stream = bytearray(b"".join(frames))
+    for _ in range(drawn.draw(st.integers(1, 3))):
+        place = drawn.draw(st.integers(0, len(stream) - 1))
+        stream[place : place + drawn.draw(st.integers(0, 2))] = drawn.draw(st.binary(max_size=3))
+        stream += b"\x00"
+    whole = _fed(decoder_at(Stage.LINK), [bytes(stream)])
+    parts = _fed(decoder_at(Stage.LINK), _chunks(bytes(stream), cuts))
+    assert parts[0] == whole[0]
+    assert (parts[1] is None) == (whole[1] is None)
+
+
+@given(st.lists(publications, min_size=1, max_size=6), st.lists(st.integers(0, 10_000), max_size=6))
+def test_a_client_gets_a_batch_in_as_many_parts_as_it_arrives_in(
+    several: list[Published], cuts: list[int]
+) -> None:
+    frames = [each.frame for each in several]
+    stream = b"".join([encode(Deliver(7, len(frames))), *frames, encode(Flushed(1))])
+    decoder = decoder_at(Stage.SERVER)
+    seen = [message for chunk in _chunks(stream, cuts) for message in decoder.feed(chunk)]
+    assert seen.pop() == Flushed(1)
+    batches = [each for each in seen if isinstance(each, DeliveredBatch)]
+    assert len(batches) == len(seen)
+    assert {each.number for each in batches} == {7}
+    assert [frame for each in batches for frame in each.frames] == frames
+
+
+def test_batches_of_several_subscriptions_stay_apart() -> None:
+    stream = encode(Deliver(1, 2)) + PUBLICATION * 2 + encode(Deliver(2, 1)) + PUBLICATION + encode(Ping(1))
+    assert decoder_at(Stage.SERVER).feed(stream) == [
+        DeliveredBatch(1, [PUBLICATION] * 2),
+        DeliveredBatch(2, [PUBLICATION]),
+        Ping(1),
+    ]
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_chunk_may_be_used_again_after_it_was_read(kind: type) -> None:
+    buffer = bytearray(PUBLICATION + PUBLICATION[:20])
+    decoder = decoder_at(Stage.CLIENT)
+    first = decoder.feed(kind(buffer))
+    buffer[:] = bytes(len(buffer))
+    second = decoder.feed(PUBLICATION[20:])
+    assert [each.frame for each in first + second if isinstance(each, Publication)] == [PUBLICATION] * 2
+
+
+def test_a_dialler_says_hello_and_waits_for_the_answer() -> None:
+    for role, stage in (("client", Stage.CLIENT), ("broker", Stage.LINK)):
+        decoder = Decoder(DEFAULT_LIMITS, Peer.DIALLER)
+        assert decoder.feed(encode(hello(role))) == [hello(role)]
+        decoder.welcomed()
+        assert decoder.stage is stage
+
+
+def test_an_uplink_and_a_clients_broker_answer() -> None:
+    for peer, stage in ((Peer.UPLINK, Stage.LINK), (Peer.SERVER, Stage.SERVER)):
+        decoder = Decoder(DEFAULT_LIMITS, peer)
+        assert len(decoder.feed(WELCOME)) == 1
+        assert decoder.stage is stage
+
+
+UNEXPECTED = [
+    (Stage.HELLO, encode(Ping(1)), "Ping: this end expects the first frame of whoever dialled here"),
+    (Stage.HELLO, PUBLICATION, "Publication: this end expects the first frame of whoever dialled here"),
+    (Stage.HELLO, WELCOME, "Welcome: this end expects the first frame"),
+    (Stage.GREETED, PUBLICATION, "Publication: this end expects nothing before the answer to Hello"),
+    (Stage.GREETED, encode(hello()), "Hello: this end expects nothing before the answer to Hello"),
+    (Stage.WELCOME, PUBLICATION, "Publication: this end expects the answer to Hello"),
+    (Stage.WELCOME, encode(hello()), "Hello: this end expects the answer to Hello"),
+    (Stage.CLIENT, encode(hello()), "Hello: this end expects a client's frames here"),
+    (Stage.CLIENT, encode(Grant(1)), "Grant: this end expects a client's frames here"),
+    (
+        Stage.CLIENT,
+        encode(AdvertisementWithdrawn("a")),
+        "AdvertisementWithdrawn: this end expects a client's",
+    ),
+    (Stage.CLIENT, encode(Advertised(1, "a", 0)), "Advertised: this end expects a client's frames"),
+    (Stage.LINK, WELCOME, "Welcome: this end expects a broker's frames on a link"),
+    (Stage.LINK, encode(Advertise(1, "True", "")), "Advertise: this end expects a broker's frames on a link"),
+    (Stage.SERVER, WELCOME, "Welcome: this end expects a broker's frames to its client"),
+    (Stage.SERVER, encode(Advertise(1, "True", "")), "Advertise: this end expects a broker's frames to its"),
+    (Stage.SERVER, PUBLICATION, "Publication: no Deliver announced it here"),
+    (Stage.SERVER, encode(Deliver(1, 1)) + PUBLICATION * 2, "Publication: no Deliver announced it here"),
+    (
+        Stage.SERVER,
+        encode(Deliver(1, 2)) + PUBLICATION + encode(Ping(1)),
+        "Ping: 1 publications are due here",
+    ),
+    (Stage.SERVER, encode(Deliver(1, 2)) + encode(Deliver(1, 2)), "Deliver: 2 publications are due here"),
+    (Stage.CLIENT, encode(Fault("a", "b")) + encode(Ping(1)), "Ping: this end expects nothing after Fault"),
+]
+
+
+@pytest.mark.parametrize(("stage", "stream", "text"), UNEXPECTED)
+def test_frames_out_of_order_are_refused(stage: Stage, stream: bytes, text: str) -> None:
+    with pytest.raises(WireError) as caught:
+        decoder_at(stage).feed(stream)
+    assert caught.value.code == "unexpected"
+    assert text in caught.value.text
+
+
+@pytest.mark.parametrize("row", CONTROL_ROWS, ids=lambda row: row.name)
+@given(drawn=st.data())
+@settings(max_examples=5)
+def test_a_frame_is_taken_exactly_where_the_table_says(row: Row, drawn: st.DataObject) -> None:
+    frame = encode(drawn.draw(messages_of(row)))
+    for stage in set(Stage) - {Stage.OVER}:
+        decoder = decoder_at(stage)
+        if stage in row.stages:
+            decoder.feed(frame)
+        else:
+            with pytest.raises(WireError, match=r"^unexpected"):
+                decoder.feed(frame)
+
+
+def test_a_hello_and_what_follows_it_too_soon_are_told_apart() -> None:
+    with pytest.raises(WireError, match=r"^unexpected") as caught:
+        Decoder(DEFAULT_LIMITS, Peer.DIALLER).feed(encode(hello()) + encode(Ping(1)))
+    assert caught.value.messages == [hello()]
+
+
+@pytest.mark.parametrize(
+    ("stage", "frame", "text"),
+    [
+        (Stage.CLIENT, frame_of(b"", 0x7F), "unknown: kind 0x7f: this end knows no such frame"),
+        (Stage.CLIENT, frame_of(b"", 0x00), "unknown: kind 0x00: this end knows no such frame"),
+        (Stage.CLIENT, b"\x00\x00\x00\x01\x10\x00", "expected a length of 2 or more, got 1"),
+        (Stage.CLIENT, bytes(6), "unknown: kind 0x00"),
+        (Stage.CLIENT, marked(PUBLICATION, 1), "malformed: Publication: flags 0x11 are not used here"),
+        (Stage.LINK, frame_of(b"", 0x10, 0x02), "malformed: Publication: flags 0x02 are not used here"),
+        (Stage.CLIENT, frame_of(b"\x81\x01", 0x05, 0x01), "malformed: Ping: flags 0x01 are not used here"),
+        (Stage.CLIENT, frame_of(b"\x81\x01\x00", 0x05), "malformed: Ping: expected one item, got more bytes"),
+        (
+            Stage.SERVER,
+            frame_of(b"\x82\x01\x00", 0x33),
+            "malformed: Deliver.count: expected 1 or more, got 0",
+        ),
+    ],
+)
+def test_a_header_that_is_wrong_is_refused(stage: Stage, frame: bytes, text: str) -> None:
+    with pytest.raises(WireError) as caught:
+        decoder_at(stage).feed(frame)
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("stage", "header", "text"),
+    [
+        (Stage.CLIENT, (1 << 20) + (1 << 19), "oversize: frame: at most 1311808 bytes are taken, got"),
+        (Stage.HELLO, 16385, "oversize: frame: at most 16384 bytes are taken, got 16385"),
+        (Stage.LINK, (1 << 26) + 1, "oversize: frame: at most 67108864 bytes are taken, got 67108865"),
+        (Stage.CLIENT, 1, "malformed: frame: expected a length of 2 or more, got 1"),
+    ],
+)
+def test_a_length_is_judged_before_anything_else_is_there(stage: Stage, header: int, text: str) -> None:
+    decoder = decoder_at(stage)
+    assert decoder.feed(header.to_bytes(4)[:3]) == []
+    with pytest.raises(WireError) as caught:
+        decoder.feed(header.to_bytes(4)[3:])
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_each_kind_has_its_own_limit(row: Row) -> None:
+    limits = Limits(
+        payload_bytes=1000,
+        attributes_bytes=1000,
+        control_frame_bytes=100,
+        route_frame_bytes=200,
+        table_frame_bytes=3000,
+    )
+    limit = getattr(limits, row.size.value)
+    stage = next(stage for stage in Stage if stage in row.stages)
+    decoder = decoder_at(Stage.LINK if Stage.LINK in row.stages else stage)
+    decoder.limits = limits
+    decoder._enter(decoder.stage)
+    assert decoder.feed(limit.to_bytes(4) + bytes([row.kind, 0])) == []
+    decoder._rest.clear()
+    with pytest.raises(WireError, match=f"^oversize: (frame|{row.name}): at most {limit} bytes"):
+        decoder.feed((limit + 1).to_bytes(4) + bytes([row.kind, 0]))
+
+
+def test_a_decoder_that_refused_a_frame_refuses_everything() -> None:
+    decoder = decoder_at(Stage.CLIENT)
+    for frame in (b"\x00\x00\x00\x02\x7f\x00", encode(Ping(1))):
+        with pytest.raises(WireError, match=r"^unknown: kind 0x7f"):
+            decoder.feed(frame)
+
+
+def test_what_came_before_the_bad_frame_is_not_lost() -> None:
+    subscribe = Subscribe(1, "True", ordered=True, credit=1, bound_bytes=1, policy="drop")
+    for bad in (frame_of(b"\xff"), frame_of(b"", 0x7F), frame_of(b"\x81\x01", 0x05) + b"\xff" * 6):
+        with pytest.raises(WireError) as caught:
+            decoder_at(Stage.CLIENT).feed(encode(subscribe) + PUBLICATION * 2 + bad)
+        assert _seen(caught.value.messages)[:3] == [
+            subscribe,
+            *_seen(decoder_at(Stage.CLIENT).feed(PUBLICATION * 2)),
+        ]
+
+
+def test_a_partial_frame_costs_its_bytes_once_and_its_time_once() -> None:
+    """A frame of 64 MiB in 4 KiB pieces: quadratic copying would take minutes."""
+    decoder = decoder_at(Stage.LINK)
+    size = DEFAULT_LIMITS.table_frame_bytes
+    piece = bytes(4096)
+    tracemalloc.start()
+    decoder.feed(size.to_bytes(4) + b"\x53\x00")
+    for _ in range(size // len(piece) - 1):
+        assert decoder.feed(piece) == []
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * size
+
+
+def test_hello_of_another_version_is_told_apart_from_a_bad_one() -> None:
+    frame = encode(Hello(2, "client", "alice", "k3f9", "", ""))
+    with pytest.raises(WireError, match="this end speaks version 1, the other 2") as caught:
+        Decoder(DEFAULT_LIMITS, Peer.DIALLER).feed(frame)
+    assert caught.value.code == "version"
