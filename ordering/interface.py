@@ -7,8 +7,7 @@ simulator, and over a journal.
 Laws.
 
 1. Everything a broker wants to send to a lower hop goes through the plugin: publications by `publication`,
-   messages about routes by `control`. Nothing else leaves for a lower hop, except what comes from the uplink
-   and is about routes: that is passed on at once (R5).
+   messages about routes by `control` (R5). Nothing about routes leaves for a lower hop any other way.
 2. Each call returns emissions. The broker carries them out in their order, before it feeds the plugin again.
    An emission puts its item, with its mark, at the end of the sequence of every hop in `targets`.
 3. What a plugin does not emit it keeps, and emits from a later call. It never emits an item twice to one hop.

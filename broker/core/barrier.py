@@ -5,8 +5,11 @@ Laws.
 1. A broker acknowledges an advertisement to the hop it came from once all its other neighbours have, and
    once that hop has acknowledged every overlapping subscription that was on its way there.
 2. What is waited for only shrinks: a neighbour answers, a gate opens, a link is lost, a subscription ends.
-3. An advertisement that is withdrawn, or whose link is lost, is waited for no longer.
+3. Every announcement over a link is answered exactly once: at the latest when it is withdrawn. So answers
+   need no number, although an advertisement may be announced again over the same link (R9).
 """
+
+from collections.abc import Iterable
 
 from attrs import Factory, define, frozen
 
@@ -23,61 +26,92 @@ class Passed:
 
 @define(eq=False)
 class _Crossing:
+    advertisement: str
     link: Hop | None
     neighbours: set[Hop]
     subscriptions: set[str]
 
-    @property
-    def is_over(self) -> bool:
-        return not self.neighbours and not self.subscriptions
-
 
 @define(eq=False)
 class Barrier:
-    """The advertisements on their way through the overlay, as this broker sees them."""
+    """The advertisements on their way through the overlay, as this broker sees them.
 
-    _crossings: dict[str, _Crossing] = Factory(dict)
+    An advertisement crosses once per hop it came from; `_unanswered` counts per neighbour.
+    """
+
+    _crossings: dict[str, list[_Crossing]] = Factory(dict)
+    _unanswered: dict[str, dict[Hop, int]] = Factory(dict)
 
     def start(
-        self, advertisement: str, link: Hop | None, neighbours: set[Hop], subscriptions: set[str]
+        self, advertisement: str, link: Hop | None, told: Iterable[Hop], subscriptions: set[str]
     ) -> list[Passed]:
-        """Wait for these neighbours, and for the gates of these subscriptions towards the link."""
-        self._crossings[advertisement] = _Crossing(link, neighbours, subscriptions)
-        return self._take_over((advertisement,))
+        """These neighbours were told; wait for all that owe an answer, and for the gates towards the link."""
+        for neighbour in told:
+            owing = self._unanswered.setdefault(advertisement, {})
+            owing[neighbour] = owing.get(neighbour, 0) + 1
+        neighbours = set(self._unanswered.get(advertisement, ()))
+        neighbours.discard(link)
+        crossing = _Crossing(advertisement, link, neighbours, subscriptions)
+        self._crossings.setdefault(advertisement, []).append(crossing)
+        return self._take_over([crossing])
 
     def acknowledged(self, advertisement: str, neighbour: Hop) -> list[Passed]:
-        """Everybody behind the neighbour knows the advertisement."""
-        crossing = self._crossings.get(advertisement)
-        if crossing is None:
+        """The neighbour answers the earliest announcement that it has not answered yet."""
+        owing = self._unanswered.get(advertisement, {})
+        if owing.get(neighbour, 0) > 1:
+            owing[neighbour] -= 1
             return []
-        crossing.neighbours.discard(neighbour)
-        return self._take_over((advertisement,))
+        self._forget_answer(advertisement, neighbour)
+        return self._answered(neighbour, list(self._crossings.get(advertisement, ())))
 
     def route_open(self, subscription: str, link: Hop) -> list[Passed]:
         """The gate of a subscription towards this link is open, or of no interest any more."""
-        touched = [
-            a for a, c in self._crossings.items() if c.link is link and subscription in c.subscriptions
-        ]
-        for advertisement in touched:
-            self._crossings[advertisement].subscriptions.discard(subscription)
+        touched = [c for c in self._all() if c.link is link and subscription in c.subscriptions]
+        for crossing in touched:
+            crossing.subscriptions.discard(subscription)
         return self._take_over(touched)
 
     def link_lost(self, link: Hop) -> list[Passed]:
         """A lost link counts as having acknowledged; what came through it is forgotten."""
-        for advertisement in [a for a, c in self._crossings.items() if c.link is link]:
-            del self._crossings[advertisement]
-        touched = [a for a, c in self._crossings.items() if link in c.neighbours]
-        for advertisement in touched:
-            self._crossings[advertisement].neighbours.discard(link)
+        for crossing in [c for c in self._all() if c.link is link]:
+            self._remove(crossing)
+        for advertisement in list(self._unanswered):
+            self._forget_answer(advertisement, link)
+        return self._answered(link, self._all())
+
+    def withdrawn(self, advertisement: str, link: Hop | None) -> list[Passed]:
+        """Whoever withdrew it is owed no more than an answer (law 3)."""
+        over = [c for c in self._crossings.get(advertisement, ()) if c.link is link]
+        for crossing in over:
+            self._remove(crossing)
+        return [Passed(advertisement, link) for _ in over if link is not None]
+
+    def _all(self) -> list[_Crossing]:
+        return [crossing for crossings in self._crossings.values() for crossing in crossings]
+
+    def _answered(self, neighbour: Hop, crossings: list[_Crossing]) -> list[Passed]:
+        touched = [c for c in crossings if neighbour in c.neighbours]
+        for crossing in touched:
+            crossing.neighbours.discard(neighbour)
         return self._take_over(touched)
 
-    def forget(self, advertisement: str) -> None:
-        """Forget an advertisement that was withdrawn."""
-        self._crossings.pop(advertisement, None)
+    def _take_over(self, crossings: list[_Crossing]) -> list[Passed]:
+        over = [c for c in crossings if not c.neighbours and not c.subscriptions]
+        for crossing in over:
+            self._remove(crossing)
+        return [Passed(crossing.advertisement, crossing.link) for crossing in over]
 
-    def _take_over(self, advertisements: tuple[str, ...] | list[str]) -> list[Passed]:
-        over = [advertisement for advertisement in advertisements if self._crossings[advertisement].is_over]
-        return [Passed(advertisement, self._crossings.pop(advertisement).link) for advertisement in over]
+    def _remove(self, crossing: _Crossing) -> None:
+        others = [c for c in self._crossings.pop(crossing.advertisement) if c is not crossing]
+        if others:
+            self._crossings[crossing.advertisement] = others
+
+    def _forget_answer(self, advertisement: str, neighbour: Hop) -> None:
+        owing = self._unanswered.get(advertisement)
+        if owing is not None:
+            owing.pop(neighbour, None)
+            if not owing:
+                del self._unanswered[advertisement]
 
     def __len__(self) -> int:
-        return len(self._crossings)
+        return len(self._all())

@@ -63,6 +63,7 @@ class BrokerCore:
             self._synchronisation,
             self._send_now,
             self._become_child,
+            self.receive,
         )
         self._subscriptions: dict[str, Hop] = {}
         self._ways = Ways()
@@ -223,9 +224,9 @@ class BrokerCore:
             else:
                 hop.outbox[-1] = OrderingMessage(combined)
 
-    def _send(self, link: Hop, message: Control, cause: Hop | None) -> None:
-        """Upwards, and what the uplink caused, at once; else in its place behind what is pending (R5)."""
-        if self.uplink is not None and (link is self.uplink or cause is self.uplink):
+    def _send(self, link: Hop, message: Control) -> None:
+        """Upwards at once; downwards in its place behind what is pending for that link (R5)."""
+        if link is self.uplink:
             self._send_now(link, message)
         else:
             self._carry_out(self._ordering.control(message, link.bit))

@@ -4,7 +4,8 @@ Laws.
 
 1. A gate is closed from the moment the subscription is sent to a neighbour until that request is answered.
 2. Every request has a number of its own; the answer to an earlier one opens nothing.
-3. The hop a subscription came from is answered once, when no gate of the subscription is closed.
+3. The hop a subscription came from is answered once, when no gate of the subscription is closed but the one
+   towards that hop itself: a broker that has moved is for a moment known two ways (R9).
 """
 
 from attrs import Factory, define, frozen
@@ -26,7 +27,7 @@ class Gates:
     """All closed gates, and who waits for them."""
 
     _closed: dict[str, dict[Hop, int]] = Factory(dict)
-    _askers: dict[str, Asker] = Factory(dict)
+    _askers: dict[str, list[Asker]] = Factory(dict)
     _last_number: int = 0
 
     def close(self, subscription: str, link: Hop) -> int:
@@ -37,7 +38,8 @@ class Gates:
 
     def answer_to(self, subscription: str, asker: Asker) -> None:
         """Remember whom to answer when all gates of the subscription are open."""
-        self._askers[subscription] = asker
+        self.forget(subscription, asker.link)
+        self._askers.setdefault(subscription, []).append(asker)
 
     def answered(self, subscription: str, link: Hop, number: int) -> bool:
         """Open the gate if this answers the request that closed it; say whether it does."""
@@ -58,10 +60,6 @@ class Gates:
         """Whether this neighbour still owes its acknowledgement."""
         return link in self._closed.get(subscription, ())
 
-    def closed(self, subscription: str) -> tuple[Hop, ...]:
-        """Return the neighbours that still owe an acknowledgement of this subscription."""
-        return tuple(self._closed.get(subscription, ()))
-
     def closed_hops(self, subscription: str) -> Hops:
         """Return the same as a set of hops."""
         return sum(link.bit for link in self._closed.get(subscription, ()))
@@ -70,14 +68,20 @@ class Gates:
         """Return the subscriptions of which this neighbour still owes an acknowledgement."""
         return [subscription for subscription, gates in self._closed.items() if link in gates]
 
-    def due(self, subscription: str) -> Asker | None:
-        """Take out whom to answer now, if every gate of the subscription is open."""
-        return None if subscription in self._closed else self._askers.pop(subscription, None)
+    def due(self, subscription: str) -> list[Asker]:
+        """Take out whom to answer now: those for whom every gate of the subscription is open."""
+        askers = self._askers.get(subscription, [])
+        closed = self._closed.get(subscription, {})
+        due = [asker for asker in askers if all(link is asker.link for link in closed)]
+        for asker in due:
+            self.forget(subscription, asker.link)
+        return due
 
-    def forget(self, subscription: str) -> None:
-        """Forget a subscription that is gone."""
-        self._closed.pop(subscription, None)
-        self._askers.pop(subscription, None)
+    def forget(self, subscription: str, link: Hop | None) -> None:
+        """Nobody there waits for the answer any more."""
+        left = [asker for asker in self._askers.pop(subscription, []) if asker.link is not link]
+        if left:
+            self._askers[subscription] = left
 
     def __len__(self) -> int:
         return sum(len(gates) for gates in self._closed.values())

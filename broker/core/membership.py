@@ -8,11 +8,13 @@ Laws.
 
 1. An attachment is deferred while this side still knows a route that the other side announces: it is stale
    and about to be withdrawn here.
-2. Nothing about routes is said or taken over a joining link.
+2. Routes may have moved between the first look and the attachment. So each end repeats the ids of its routes
+   when it attaches, and the other end takes nothing from the link while one of them is stale to it: what
+   comes over the link is held, in its order. Nothing that is waited for depends on what is held.
 3. Each broker knows the identities of all brokers below it; changes climb to the top.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from attrs import Factory, define
 
@@ -35,11 +37,15 @@ from broker.messages import (
 
 @define(eq=False)
 class _Joining:
-    """A link that is not attached yet: what the other side announced, and whether we answered it."""
+    """A link on its way into the tree: what the other side announced last, and what is held meanwhile.
+
+    Our side is ready when it has answered the child, or is attached as the child.
+    """
 
     is_uplink: bool
     announced: RouteIds | None = None
-    is_answered: bool = False
+    is_ready: bool = False
+    held: list[LinkMessage] = Factory(list)
 
 
 @define(eq=False)
@@ -51,6 +57,7 @@ class Membership:
     _synchronisation: Synchronisation
     _send_now: Callable[[Hop, Control], None]
     _become_child: Callable[[Hop], None]
+    _receive: Callable[[Hop, Sequence[LinkMessage]], None]
     joining: dict[Hop, _Joining] = Factory(dict)
     attached: list[Hop] = Factory(list)
     rejected: list[tuple[Hop, str]] = Factory(list)
@@ -98,22 +105,29 @@ class Membership:
                 self._pass_on(self.attachments.done(message))
             case AttachAnswer(asker=self.attachments.name) if joining.is_uplink:
                 self.answered(message, link)
-            case RouteIds():
+            case RouteIds() if not joining.held:
                 joining.announced = message
-            case Synchronise() if joining.is_answered:
-                self._attach_child(link, message)
+            case Synchronise() if joining.is_ready and joining.announced is not None:
+                joining.held.append(message)
+            case _ if joining.held:
+                joining.held.append(message)
             case _:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} before it was attached")
 
     def go_on(self) -> None:
         """Take the next step on every joining link that nothing stale defers (law 1)."""
         for link, joining in list(self.joining.items()):
+            if self.joining.get(link) is not joining:
+                continue  # What was held for another link came first and let this one go on.
             if joining.announced is None or self._is_stale(joining.announced):
                 continue
-            if not joining.is_uplink:
-                joining.announced, joining.is_answered = None, True
+            if joining.is_ready:
+                self._take_held(link, joining)
+            elif not joining.is_uplink:
+                joining.announced, joining.is_ready = None, True
                 self._send_now(link, self._route_ids())
             elif link is self.attachments.wish and self.attachments.is_granted:
+                joining.announced, joining.is_ready = None, True
                 self._attach_as_child(link)
 
     def _route_ids(self) -> RouteIds:
@@ -126,6 +140,17 @@ class Membership:
             ours.advertisements & announced.advertisements or ours.subscriptions & announced.subscriptions
         )
 
+    def _take_held(self, link: Hop, joining: _Joining) -> None:
+        """Nothing is stale: take what was held, first of all the other side's advertisements."""
+        if not joining.held:
+            return
+        if not joining.is_uplink:
+            self._attach(link)
+            self._tell_brokers(self._below[link], frozenset())
+            self._pass_on(self.attachments.child_attached(link))
+        del self.joining[link]
+        self._receive(link, joining.held)
+
     def _attach_as_child(self, link: Hop) -> None:
         self._attach(link)
         self._uplink = link
@@ -134,14 +159,8 @@ class Membership:
         asked, now = self.attachments.announced, self.attachments.brokers
         self._tell_brokers(now - asked, asked - now)
 
-    def _attach_child(self, link: Hop, message: Synchronise) -> None:
-        self._attach(link)
-        self._tell_brokers(self._below[link], frozenset())
-        self._pass_on(self.attachments.child_attached(link))
-        self._synchronisation.synchronise(message, link)
-
     def _attach(self, link: Hop) -> None:
-        del self.joining[link]
+        self._send_now(link, self._route_ids())
         self._routing.add_link(link)
         self.attached.append(link)
         self._synchronisation.begin(link)

@@ -2,11 +2,12 @@
 
 Laws.
 
-1. Advertisements flood. A subscription goes to every neighbour through which an overlapping advertisement is
-   known, and is withdrawn from it when the last of them is withdrawn: the forwarded set of a link is always
-   what a computation from scratch would give.
-2. A message to a lower hop takes its place behind what is pending for that hop, unless it came from the
-   uplink itself; upwards everything leaves at once (R5). The ordering plugin keeps that place.
+1. What a neighbour has been told is always what a computation from scratch would give: every advertisement
+   that is known some other way than through it, and every subscription that is, if an advertisement that
+   came from it overlaps. A broker that has moved is for a moment known two ways (R9); since the tree has no
+   cycles, this law alone brings all tables to the truth again.
+2. A message to a lower hop takes its place behind what is pending for that hop; upwards everything leaves at
+   once (R5). The ordering plugin keeps that place.
 3. Towards a link that is still synchronising no subscription is sent (R9); advertisements are.
 """
 
@@ -29,8 +30,8 @@ from broker.messages import (
     SubscriptionWithdrawn,
 )
 
-SendControl = Callable[[Hop, Control, Hop | None], None]
-"""Send a message to a link; the last argument is the link that caused it, if one did."""
+SendControl = Callable[[Hop, Control], None]
+"""Send a message to a link."""
 
 
 @define(eq=False)
@@ -73,39 +74,40 @@ class Routing:
         """Whether this link is part of the tree."""
         return self.links.get(link.name) is link
 
-    def _others(self, link: Hop | None) -> list[Hop]:
-        return [other for other in self.links.values() if other is not link]
-
     # --- advertisements (R6) ---
 
     def advertise(self, advertisement: str, content: Filter) -> None:
         """A local publisher announces what it will publish."""
+        told = self._untold(advertisement)
         self.tables.local.add(advertisement, content)
-        self._flood(advertisement, content, None)
+        self._announce(advertisement, content, told)
+        self._report(self.barrier.start(advertisement, None, told, set()))
 
     def unadvertise(self, advertisement: str) -> None:
         """A local publisher is gone."""
         if self.tables.local.remove(advertisement) is not None:
-            self._flood_withdrawal(advertisement, None)
+            self._take_back_advertisement(advertisement, None)
 
     def add_advertisement(self, message: AdvertisementAdded, link: Hop) -> None:
         """A neighbour announces a publisher behind it."""
+        told = [other for other in self._untold(message.id) if other is not link]
         self.tables.add_advertisement(link, message.id, message.filter)
-        self._flood(message.id, message.filter, link)
+        self._announce(message.id, message.filter, told)
+        self.forward_all(link, message.filter)
+        on_their_way = {
+            subscription
+            for subscription in self.gates.owed_by(link)
+            if any(entry.filter.overlaps(message.filter) for entry in self.tables.named(subscription))
+        }
+        self._report(self.barrier.start(message.id, link, told, on_their_way))
 
-    def _flood(self, advertisement: str, content: Filter, link: Hop | None) -> None:
-        others = self._others(link)
-        for other in others:
-            self._send(other, AdvertisementAdded(advertisement, content), link)
-        on_their_way: set[str] = set()
-        if link is not None:
-            self.forward_all(link, content)
-            on_their_way = {
-                subscription
-                for subscription in self.gates.owed_by(link)
-                if any(entry.filter.overlaps(content) for entry in self.tables.named(subscription))
-            }
-        self._report(self.barrier.start(advertisement, link, set(others), on_their_way))
+    def _untold(self, advertisement: str) -> list[Hop]:
+        """The links over which this advertisement has not been announced."""
+        return [link for link in self.links.values() if not self.tables.is_advertised(advertisement, link)]
+
+    def _announce(self, advertisement: str, content: Filter, links: list[Hop]) -> None:
+        for link in links:
+            self._send(link, AdvertisementAdded(advertisement, content))
 
     def acknowledge_advertisement(self, message: AdvertisementAcknowledged, link: Hop) -> None:
         """Everybody behind the neighbour knows the advertisement."""
@@ -116,31 +118,35 @@ class Routing:
             if link is None:
                 self.advertised.append(advertisement)
             elif self.is_linked(link):
-                self._send(link, AdvertisementAcknowledged(advertisement), None)
+                self._send(link, AdvertisementAcknowledged(advertisement))
 
     def withdraw_advertisement(self, advertisement: str, link: Hop) -> None:
         """A publisher behind a neighbour is gone."""
         content = self.tables.remove_advertisement(link, advertisement)
         if content is None:
             return
-        self._flood_withdrawal(advertisement, link)
+        self._take_back_advertisement(advertisement, link)
         if self.is_linked(link):
             self._withdraw_forwarded(link, content)
 
-    def _flood_withdrawal(self, advertisement: str, link: Hop | None) -> None:
-        self.barrier.forget(advertisement)
-        for other in self._others(link):
-            self._send(other, AdvertisementWithdrawn(advertisement), link)
+    def _take_back_advertisement(self, advertisement: str, link: Hop | None) -> None:
+        """Withdraw it from whoever was told because of this link, or of a local publisher."""
+        for other in self._untold(advertisement):
+            if other is not link:
+                self._send(other, AdvertisementWithdrawn(advertisement))
+        self._report(self.barrier.withdrawn(advertisement, link))
 
     def _withdraw_forwarded(self, link: Hop, content: Filter) -> None:
         """Take back from a neighbour the subscriptions that nothing it advertises overlaps any more."""
         still = self.tables.advertisements(link)
-        forwarded = self._forwarded[link]
-        for subscription, wanted in list(forwarded.items()):
+        for subscription, wanted in list(self._forwarded[link].items()):
             if wanted.overlaps(content) and not still.overlap(wanted):
-                del forwarded[subscription]
-                self._send(link, SubscriptionWithdrawn(subscription), link)
-                self._open_gate(subscription, link)
+                self._take_back_subscription(subscription, link)
+
+    def _take_back_subscription(self, subscription: str, link: Hop) -> None:
+        del self._forwarded[link][subscription]
+        self._send(link, SubscriptionWithdrawn(subscription))
+        self._open_gate(subscription, link)
 
     # --- subscriptions (R7) ---
 
@@ -156,7 +162,7 @@ class Routing:
         entry.closed = self.gates.closed_hops(entry.id)
         self.tables.add_entry(entry)
         for link in self.links.values():
-            self._forward(entry, link, asker.link)
+            self._forward(entry, link)
         self.gates.answer_to(entry.id, asker)
         self._answer(entry.id)
 
@@ -164,9 +170,9 @@ class Routing:
         """Send a neighbour every subscription it should have, or those that overlap this filter."""
         for entry in list(self.tables.entries()):
             if content is None or entry.filter.overlaps(content):
-                self._forward(entry, link, None)
+                self._forward(entry, link)
 
-    def _forward(self, entry: Entry, link: Hop, cause: Hop | None) -> None:
+    def _forward(self, entry: Entry, link: Hop) -> None:
         forwarded = self._forwarded[link]
         if link is entry.hop or link in self.synchronising or entry.id in forwarded:
             return
@@ -176,7 +182,7 @@ class Routing:
         number = self.gates.close(entry.id, link)
         for same in self.tables.named(entry.id):
             self.tables.close_gate(same, link)
-        self._send(link, SubscriptionAdded(entry.id, entry.filter, entry.ordered, number), cause)
+        self._send(link, SubscriptionAdded(entry.id, entry.filter, entry.ordered, number))
 
     def acknowledge_subscription(self, message: SubscriptionAcknowledged, link: Hop) -> None:
         """Everybody the neighbour forwarded the subscription to knows it."""
@@ -195,30 +201,17 @@ class Routing:
         self._report(self.barrier.route_open(subscription, link))
 
     def _answer(self, subscription: str) -> None:
-        asker = self.gates.due(subscription)
-        if asker is None:
-            return
-        if asker.link is None:
-            self.subscribed.append(subscription)
-        elif self.is_linked(asker.link):
-            self._send(asker.link, SubscriptionAcknowledged(subscription, asker.number), None)
+        for asker in self.gates.due(subscription):
+            if asker.link is None:
+                self.subscribed.append(subscription)
+            elif self.is_linked(asker.link):
+                self._send(asker.link, SubscriptionAcknowledged(subscription, asker.number))
 
     def withdraw_subscription(self, subscription: str, hop: Hop) -> None:
         """A subscriber is gone."""
         if self.tables.remove_entry(hop, subscription) is None:
             return
-        owing = self.gates.closed(subscription)
-        self.gates.forget(subscription)
-        for link in owing:
-            self._report(self.barrier.route_open(subscription, link))
-        for link in self._others(hop):
-            if self._forwarded[link].pop(subscription, None) is not None:
-                self._send(link, SubscriptionWithdrawn(subscription), hop if hop.is_link else None)
-        self._forward_remaining(subscription)
-
-    def _forward_remaining(self, subscription: str) -> None:
-        """The same subscription may be known another way, if its broker has come back there (R9)."""
-        for entry in self.tables.named(subscription):
-            entry.closed = 0
-            for link in self.links.values():
-                self._forward(entry, link, None)
+        self.gates.forget(subscription, hop if hop.is_link else None)
+        for link in self.links.values():
+            if subscription in self._forwarded[link] and not self.tables.is_wanted(subscription, link):
+                self._take_back_subscription(subscription, link)

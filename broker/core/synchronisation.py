@@ -39,7 +39,7 @@ class Synchronisation:
         """The link is attached: tell the other end what is advertised on this side."""
         self._routing.synchronising.add(link)
         known = self._routing.tables.advertisements_but(link)
-        self._send(link, Synchronise(tuple(known.items())), None)
+        self._send(link, Synchronise(tuple(known.items())))
 
     def synchronise(self, message: Synchronise, link: Hop) -> None:
         """The other end told what is advertised on its side; our whole tree must know before we go on."""
@@ -72,7 +72,7 @@ class Synchronisation:
         others = {other for other in self._routing.links.values() if other is not link}
         self._passing[token] = _Passing(link, set(others))
         for other in sorted(others, key=lambda hop: hop.number):
-            self._send(other, Flood(token, advertisements), link)
+            self._send(other, Flood(token, advertisements))
         self._shrink(token, None)
 
     def _shrink(self, token: str, neighbour: Hop | None) -> None:
@@ -90,7 +90,7 @@ class Synchronisation:
             self._routing.synchronising.discard(passing.link)
             self._routing.forward_all(passing.link)
         else:
-            self._send(passing.link, FloodDone(token), None)
+            self._send(passing.link, FloodDone(token))
 
     def __len__(self) -> int:
         return len(self._passing)

@@ -124,6 +124,14 @@ class RoutingTables:
                 known.update(advertised.filters)
         return known
 
+    def is_advertised(self, advertisement: str, but: Hop) -> bool:
+        """Whether an advertisement is known some other way than through this link."""
+        return advertisement in self.local.filters or any(
+            advertisement in advertised.filters
+            for hop, advertised in self._advertised.items()
+            if hop is not but
+        )
+
     def add_advertisement(self, link: Hop, advertisement: str, content: Filter) -> None:
         """Remember what a neighbour advertised; one with the same id is replaced."""
         self.remove_advertisement(link, advertisement)
@@ -194,6 +202,10 @@ class RoutingTables:
     def named(self, subscription: str) -> tuple[Entry, ...]:
         """Every entry of that id: one, but for moments in which a broker has come back another way (R9)."""
         return self._named.get(subscription, ())
+
+    def is_wanted(self, subscription: str, but: Hop) -> bool:
+        """Whether a subscription is known some other way than through this link."""
+        return any(entry.hop is not but for entry in self.named(subscription))
 
     def subscription_ids(self) -> frozenset[str]:
         """The ids of all subscriptions known."""
