@@ -12,7 +12,7 @@ __all__ = ["Backoff"]
 
 @define(eq=False)
 class Backoff:
-    """The waits between attempts; `reset` after one that succeeded."""
+    """The waits between attempts; `reset` when a connection has held."""
 
     first_s: float
     max_s: float

@@ -72,6 +72,7 @@ class Connection:
     _scope: trio.CancelScope = field(factory=trio.CancelScope)
     _loss: Exception = _CLOSED_BY_BROKER
     _is_heard: bool = False
+    _since_s: float = 0.0
 
     # --- for the user's calls ---
 
@@ -152,7 +153,7 @@ class Connection:
                 raise self._failed(str(error)) from error
             raise
         self._stream = stream
-        self.backoff.reset()
+        self._since_s = trio.current_time()
         self._enter(CONNECTED, "the broker answered")
 
     async def _greet(self, stream: trio.abc.Stream) -> None:
@@ -173,9 +174,14 @@ class Connection:
         await trio.sleep(pause_s)
 
     async def _reconnect(self) -> None:
-        limit_s = self.session.limits.reconnect_timeout_s
+        """Wait a little first: a broker that greets and breaks off at once must not be dialled in a loop."""
+        limits = self.session.limits
+        limit_s = limits.reconnect_timeout_s
+        if trio.current_time() - self._since_s > limits.reconnect_max_s:
+            self.backoff.reset()
         try:
             with trio.fail_after(limit_s):
+                await self._pause(self._loss)
                 await self.open(retry=True)
         except trio.TooSlowError as error:
             text = f"no connection to {self.address} for {limit_s:g} s; gave up"

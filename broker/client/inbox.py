@@ -27,7 +27,10 @@ _WEIGHT: Final = 8
 
 @define(eq=False)
 class Inbox:
-    """One subscription of this client, over all connections. `number` is its request on the present one."""
+    """One subscription of this client, over all its connections.
+
+    `number` is its request on the present one, `outstanding_count` how much more may be delivered there.
+    """
 
     filter: str
     ordered: bool
@@ -37,8 +40,8 @@ class Inbox:
     number: int = 0
     is_ready: bool = False
     ended: ConcordError | None = None
+    outstanding_count: int = 0
     _batches: deque[list[bytes] | Gap] = field(factory=deque)
-    _outstanding_count: int = 0
     _held_count: int = 0
     _mean_bytes: float = 0.0
 
@@ -59,13 +62,13 @@ class Inbox:
         if self.is_ready:
             self.gap(Gap(None))
         self.number = number
-        self._outstanding_count = max(self.allowance_count - self._held_count, 1)
-        return self._outstanding_count
+        self.outstanding_count = max(self.allowance_count - self._held_count, 1)
+        return self.outstanding_count
 
     def put(self, frames: list[bytes], size_bytes: int) -> None:
         """Deliveries arrived, of so many bytes together."""
         count = len(frames)
-        self._outstanding_count -= count
+        self.outstanding_count -= count
         self._held_count += count
         mean_bytes = size_bytes / count
         if self._mean_bytes:
@@ -73,11 +76,6 @@ class Inbox:
         else:
             self._mean_bytes = mean_bytes
         self._batches.append(frames)
-
-    @property
-    def has_credit(self) -> bool:
-        """Whether the broker may send anything at all; a broker that does without breaks the protocol."""
-        return self._outstanding_count > 0
 
     def gap(self, gap: Gap) -> None:
         """Deliveries are missing at this place."""
@@ -95,8 +93,8 @@ class Inbox:
         self._held_count -= count
         assert self._held_count >= 0
         allowance_count = self.allowance_count
-        count = allowance_count - self._outstanding_count - self._held_count
+        count = allowance_count - self.outstanding_count - self._held_count
         if count * 2 < allowance_count:
             return 0
-        self._outstanding_count += count
+        self.outstanding_count += count
         return count

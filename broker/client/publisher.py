@@ -44,7 +44,7 @@ class Publisher:
     async def publish(
         self,
         attributes: Mapping[str, Value],
-        payload: bytes = b"",
+        payload: bytes | bytearray | memoryview = b"",
         *,
         ordered: bool = True,
         confirm: bool = False,

@@ -205,14 +205,20 @@ class Session:
             inbox.put(run.frames, run.size_bytes)
             self.touched.append(inbox)
 
+    def _announce(self, deliver: m.Deliver) -> None:
+        """Publications for a subscription follow; for one that was left they are dropped."""
+        target = self._requests.get(deliver.number)
+        self._target = target if isinstance(target, Inbox) else None
+        self._target_count = deliver.count
+        if self._target is not None and deliver.count > self._target.outstanding_count:
+            raise BrokerFaultError("the broker announced more deliveries than it had credit for", "credit")
+
     def _handle(self, message: object) -> None:  # noqa: C901, PLR0912 - one case per message, a line or two each
         if self._target_count:
             raise BrokerFaultError("the broker sent fewer publications than it had announced", "unexpected")
         match message:
             case m.Deliver():
-                target = self._requests.get(message.number)
-                self._target = target if isinstance(target, Inbox) else None
-                self._target_count = message.count
+                self._announce(message)
             case m.Grant():
                 self.window.credit_bytes += message.size_bytes
             case m.Flushed():
@@ -241,10 +247,11 @@ class Session:
         self.welcome = welcome
         self.is_changed = True
         self.window.credit_bytes = welcome.credit_bytes
-        for source in self._sources:
-            self._ask_source(source)
+        # Subscriptions first: what this client has still to publish may be meant for itself.
         for inbox in self._inboxes:
             self._ask_inbox(inbox)
+        for source in self._sources:
+            self._ask_source(source)
 
     def _on_advertised(self, answer: m.Advertised) -> None:
         source = self._requests.get(answer.number)

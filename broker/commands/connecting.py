@@ -1,5 +1,6 @@
 """What `concord publish` and `concord subscribe` share: options that say where to connect, and as whom."""
 
+import logging
 import ssl
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -26,6 +27,8 @@ class Connecting:
 
     def open(self) -> AbstractAsyncContextManager[Client]:
         """Connect, and say on standard error when the connection is lost and when it is back."""
+        # What the client logs about its connection is what is said here.
+        logging.getLogger("concord").addHandler(logging.NullHandler())
         return connect(
             str(self.broker),
             name=self.name,

@@ -1,0 +1,130 @@
+"""A broker that says what a test tells it to say, at the other end of streams in memory."""
+
+import math
+from collections import deque
+from contextlib import AbstractAsyncContextManager
+from random import Random
+from typing import TypeVar
+
+import attrs
+import trio
+from trio.testing import memory_stream_pair
+
+from broker import messages as m
+from broker.client import Client, Limits, StateChange
+from broker.client.backoff import Backoff
+from broker.client.client import open_client
+from broker.client.connection import Connection
+from broker.client.session import Session
+from broker.filters.constraints import Value
+from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
+
+ADDRESS = "broker.example:7411"
+HEARTBEAT_MS = 10_000
+CREDIT_BYTES = 1_000_000
+FOREVER_S = 1e9
+PUBLISHER = "bob@B1/1"
+
+Message = TypeVar("Message")
+
+
+def welcome(credit_bytes: int = CREDIT_BYTES) -> m.Welcome:
+    return m.Welcome(VERSION, "B1", "i1", "fifo", credit_bytes, HEARTBEAT_MS)
+
+
+def frame(sequence: int, payload: bytes = b"", attributes: dict[str, Value] | None = None) -> bytes:
+    """A publication as it is delivered."""
+    prefix = publication_prefix(PUBLISHER)
+    return encode_publication(prefix, sequence, 1_500_000_000, attributes or {}, payload, True)
+
+
+@attrs.define(eq=False)
+class Link:
+    """One connection of the client, seen from the broker."""
+
+    stream: trio.abc.Stream
+    decoder: Decoder = attrs.field(factory=lambda: Decoder(DEFAULT_LIMITS, Peer.DIALLER))
+    received: deque[object] = attrs.field(factory=deque)
+
+    async def next(self, kind: type[Message]) -> Message:
+        """The next message of the client, which has to be of this kind."""
+        while not self.received:
+            chunk = await self.stream.receive_some()
+            assert chunk, f"the client closed the connection; expected {kind.__name__}"
+            self.received.extend(self.decoder.feed(chunk))
+        message = self.received.popleft()
+        assert isinstance(message, kind), f"expected {kind.__name__}, got {message}"
+        return message
+
+    async def sequences(self, count: int) -> list[int]:
+        """The sequence numbers of the next publications."""
+        return [(await self.next(m.Publication)).sequence for _ in range(count)]
+
+    async def say(self, *messages: attrs.AttrsInstance | bytes) -> None:
+        """Send messages, and publications as frames."""
+        await self.stream.send_all(
+            b"".join(each if isinstance(each, bytes) else encode(each) for each in messages)
+        )
+
+    async def deliver(self, number: int, *frames: bytes) -> None:
+        await self.say(m.Deliver(number, len(frames)), *frames)
+
+    async def greet(self, credit_bytes: int = CREDIT_BYTES) -> m.Hello:
+        hello = await self.next(m.Hello)
+        self.decoder.welcomed()
+        await self.say(welcome(credit_bytes))
+        return hello
+
+    async def allow_publisher(self, publisher: str = "alice@B1/1", taken: int = 0) -> m.Advertise:
+        asked = await self.next(m.Advertise)
+        await self.say(m.Advertised(asked.number, publisher, taken))
+        return asked
+
+    async def allow_subscription(self) -> m.Subscribe:
+        asked = await self.next(m.Subscribe)
+        await self.say(m.Subscribed(asked.number))
+        return asked
+
+    async def answer_flush(self) -> None:
+        await self.say(m.Flushed((await self.next(m.Flush)).number))
+
+    async def close(self) -> None:
+        await self.stream.aclose()
+
+
+@attrs.define(eq=False)
+class ScriptedBroker:
+    """Accepts connections for a test to script; refuses them while `is_down`."""
+
+    is_down: bool = False
+    states: list[StateChange] = attrs.field(factory=list)
+    _dialled: trio.MemorySendChannel[Link] = attrs.field(init=False)
+    _accepted: trio.MemoryReceiveChannel[Link] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._dialled, self._accepted = trio.open_memory_channel[Link](math.inf)
+
+    async def dial(self) -> trio.abc.Stream:
+        if self.is_down:
+            raise ConnectionRefusedError(111, "Connection refused")
+        ours, theirs = memory_stream_pair()
+        self._dialled.send_nowait(Link(theirs))
+        return ours
+
+    async def accept(self, credit_bytes: int = CREDIT_BYTES) -> Link:
+        """The next connection, greeted."""
+        link = await self.accept_silently()
+        await link.greet(credit_bytes)
+        return link
+
+    async def accept_silently(self) -> Link:
+        return await self._accepted.receive()
+
+    def client(
+        self, *, limits: Limits | None = None, retry: bool = False
+    ) -> AbstractAsyncContextManager[Client]:
+        """A client that dials this broker; it flushes by itself only in tests of that."""
+        session = Session("alice", "i0", "secret", limits or Limits(flush_interval_s=FOREVER_S))
+        backoff = Backoff(session.limits.reconnect_first_s, session.limits.reconnect_max_s, Random(1))
+        connection = Connection(session, ADDRESS, self.dial, backoff, self.states.append)
+        return open_client(connection, retry=retry)

@@ -1,0 +1,48 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.client.delivery import Delivery, Gap
+from broker.filters.constraints import Value
+from broker.wire import encode_publication, publication_prefix
+
+VALUES = st.one_of(
+    st.text(max_size=20), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False)
+)
+ATTRIBUTES = st.dictionaries(st.sampled_from(["kind", "price", "a.b"]), VALUES)
+
+
+@given(
+    st.text(max_size=50),
+    st.integers(1, 2**63 - 1),
+    st.integers(0, 2**63 - 1),
+    ATTRIBUTES,
+    st.binary(),
+    st.booleans(),
+)
+def test_a_delivery_is_what_was_published(  # noqa: PLR0913, PLR0917 - the fields of a publication
+    publisher: str,
+    sequence: int,
+    published_ns: int,
+    attributes: dict[str, Value],
+    payload: bytes,
+    ordered: bool,  # noqa: FBT001 - hypothesis passes arguments by place
+) -> None:
+    prefix = publication_prefix(publisher)
+    delivery = Delivery(encode_publication(prefix, sequence, published_ns, attributes, payload, ordered))
+    assert delivery.payload == payload
+    assert delivery.attributes == attributes
+    assert list(map(type, delivery.attributes.values())) == list(map(type, attributes.values()))
+    assert (delivery.publisher, delivery.sequence, delivery.ordered) == (publisher, sequence, ordered)
+    assert delivery.published_ns == published_ns
+    assert delivery.published_at == pytest.approx(published_ns / 1e9)
+
+
+def test_a_delivery_shows_what_it_is() -> None:
+    frame = encode_publication(publication_prefix("bob@B1/1"), 7, 0, {"kind": "trade"}, b"xy", True)
+    assert repr(Delivery(frame)) == "<Delivery bob@B1/1 7 {'kind': 'trade'} with 2 bytes>"
+
+
+def test_a_gap_says_how_much_is_missing_and_why() -> None:
+    assert "3 deliveries are missing" in str(Gap(3))
+    assert "unknown number" in str(Gap(None))

@@ -1,0 +1,299 @@
+import pytest
+
+from broker import messages as m
+from broker.client.delivery import Gap
+from broker.client.inbox import Inbox
+from broker.client.limits import Limits
+from broker.client.session import Session
+from broker.client.window import Source
+from broker.errors import (
+    BrokerFaultError,
+    ConcordError,
+    PublisherEndedError,
+    RefusedError,
+    SlowSubscriberError,
+    SubscriptionEndedError,
+)
+from broker.wire import DEFAULT_LIMITS, Decoder, Peer, encode, encode_publication
+from tests.broker.client.scripted import frame, welcome
+
+LIMITS = Limits()
+
+
+class Talk:
+    """A session and a broker that reads and says what a test wants."""
+
+    def __init__(self) -> None:
+        self.session = Session("alice", "i0", "secret", LIMITS)
+
+    def connect(self) -> None:
+        self.session.connect()
+        self.decoder = Decoder(DEFAULT_LIMITS, Peer.DIALLER)
+        assert isinstance(self.heard()[0], m.Hello)
+        self.decoder.welcomed()
+        self.say(welcome())
+
+    def heard(self) -> list[object]:
+        return self.decoder.feed(self.session.take())
+
+    def say(self, *messages: object) -> None:
+        frames = [each if isinstance(each, bytes) else encode(each) for each in messages]  # type: ignore[arg-type]  # all of them are messages
+        self.session.receive(b"".join(frames))
+
+    def publisher(self, id_: str = "alice@B1/1", filter_: str = "True") -> Source:
+        source = self.session.advertise(filter_)
+        (asked,) = self.heard()
+        assert isinstance(asked, m.Advertise)
+        self.say(m.Advertised(asked.number, id_, 0))
+        return source
+
+    def publish(self, source: Source, count: int = 1) -> None:
+        for _ in range(count):
+            bytes_ = encode_publication(source.prefix, source.sequence + 1, 0, {}, b"", True)
+            self.session.window.append(source, bytes_)
+
+    def subscription(self) -> Inbox:
+        inbox = Inbox("True", ordered=True, bound_bytes=10, policy="drop", limits=LIMITS)
+        self.session.subscribe(inbox)
+        (asked,) = self.heard()
+        assert isinstance(asked, m.Subscribe)
+        self.say(m.Subscribed(asked.number))
+        return inbox
+
+
+@pytest.fixture
+def talk() -> Talk:
+    made = Talk()
+    made.connect()
+    return made
+
+
+def sequences(messages: list[object]) -> list[tuple[str, int]]:
+    return [(each.publisher, each.sequence) for each in messages if isinstance(each, m.Publication)]
+
+
+def test_hello_says_who_the_client_is_and_nothing_else_is_said_before_the_welcome() -> None:
+    session = Session("alice", "i0", "secret", LIMITS)
+    session.advertise("True")
+    session.connect()
+    hello = Decoder(DEFAULT_LIMITS, Peer.DIALLER).feed(session.take())
+    assert hello == [m.Hello(1, "client", "alice", "i0", "", "secret")]
+    assert session.take() == b""
+
+
+def test_requests_of_all_kinds_are_numbered_together(talk: Talk) -> None:
+    source = talk.publisher()
+    talk.subscription()
+    talk.publish(source)
+    talk.session.window.flush()
+    assert m.Flush(3) in talk.heard()
+
+
+def test_after_a_reconnection_only_what_was_not_taken_is_sent_again(talk: Talk) -> None:
+    source = talk.publisher()
+    talk.publish(source, 5)
+    talk.heard()
+    talk.session.disconnect()
+    talk.publish(source)
+    talk.connect()
+    (asked,) = talk.heard()
+    assert asked == m.Advertise(1, "True", "alice@B1/1")
+    talk.publish(source)
+    assert talk.heard() == []
+    talk.say(m.Advertised(1, "alice@B1/1", 3))
+    assert sequences(talk.heard()) == [("alice@B1/1", number) for number in (4, 5, 6, 7)]
+
+
+def test_nothing_leaves_before_every_publisher_has_been_answered(talk: Talk) -> None:
+    one, two = talk.publisher("one"), talk.publisher("two")
+    talk.session.disconnect()
+    talk.publish(one)
+    talk.publish(two)
+    talk.connect()
+    assert len(talk.heard()) == 2
+    talk.say(m.Advertised(2, "two", 0))
+    assert talk.heard() == []
+    talk.say(m.Advertised(1, "one", 0))
+    assert sequences(talk.heard()) == [("one", 1), ("two", 1)]
+
+
+def test_a_publisher_that_the_broker_has_forgotten_starts_anew(talk: Talk) -> None:
+    source = talk.publisher()
+    talk.publish(source, 2)
+    talk.heard()
+    talk.session.disconnect()
+    talk.connect()
+    talk.heard()
+    talk.say(m.Advertised(1, "alice@B2/9", 0))
+    assert sequences(talk.heard()) == [("alice@B2/9", 1), ("alice@B2/9", 2)]
+    assert (source.id, source.sequence) == ("alice@B2/9", 2)
+
+
+def test_a_publisher_that_leaves_is_withdrawn_after_its_last_publication_was_taken(talk: Talk) -> None:
+    source = talk.publisher()
+    talk.publish(source)
+    talk.session.unadvertise(source)
+    _, flush = talk.heard()
+    assert flush == m.Flush(2)
+    talk.say(m.Flushed(2))
+    assert talk.heard() == [m.Unadvertise(1)]
+
+
+def test_a_publisher_that_left_while_the_connection_was_lost_comes_back_to_finish(talk: Talk) -> None:
+    source = talk.publisher()
+    talk.session.disconnect()
+    talk.publish(source)
+    talk.session.unadvertise(source)
+    talk.connect()
+    assert talk.heard() == [m.Advertise(1, "True", "alice@B1/1")]
+    talk.say(m.Advertised(1, "alice@B1/1", 1))
+    assert m.Unadvertise(1) in talk.heard()
+
+
+def test_a_publisher_that_left_is_not_advertised_again(talk: Talk) -> None:
+    source = talk.publisher()
+    talk.session.unadvertise(source)
+    assert talk.heard() == [m.Unadvertise(1)]
+    talk.session.disconnect()
+    talk.connect()
+    assert talk.heard() == []
+
+
+def test_deliveries_go_to_the_subscription_they_were_announced_for(talk: Talk) -> None:
+    one, two = talk.subscription(), talk.subscription()
+    frames = [frame(number) for number in (1, 2, 3)]
+    talk.say(m.Deliver(1, 1), frames[0], m.Deliver(2, 2), frames[1])
+    talk.say(frames[2], m.Gap(1, 7))
+    assert [one.take(), one.take(), one.take()] == [[frames[0]], Gap(7), None]
+    assert [two.take(), two.take(), two.take()] == [[frames[1]], [frames[2]], None]
+
+
+def test_what_still_comes_for_a_subscription_that_was_left_is_dropped(talk: Talk) -> None:
+    left, stays = talk.subscription(), talk.subscription()
+    talk.say(m.Deliver(1, 2), frame(1))
+    talk.session.unsubscribe(left)
+    assert talk.heard() == [m.Unsubscribe(1)]
+    talk.say(
+        frame(2), m.Deliver(1, 1), frame(3), m.Gap(1, 1), m.Ended(1, "slow", ""), m.Deliver(2, 1), frame(4)
+    )
+    assert stays.take() == [frame(4)]
+    assert left.take() == [frame(1)]
+    assert left.take() is None
+
+
+def test_credit_is_given_when_half_an_allowance_has_been_handed_out(talk: Talk) -> None:
+    inbox = talk.subscription()
+    large = frame(1, bytes(100_000))
+    talk.say(m.Deliver(1, 30), *[large] * 30)
+    assert inbox.take() == [large] * 30
+    talk.session.credit(inbox, 30)
+    assert talk.heard() == []
+    talk.say(m.Deliver(1, 990), *[large] * 990)
+    inbox.take()
+    talk.session.credit(inbox, 990)
+    (credit,) = talk.heard()
+    assert credit == m.Credit(1, inbox.allowance_count - 4)
+
+
+def test_subscriptions_are_asked_again_after_a_reconnection_with_a_gap_between(talk: Talk) -> None:
+    inbox = talk.subscription()
+    talk.say(m.Deliver(1, 2), frame(1))
+    talk.session.disconnect()
+    talk.connect()
+    (asked,) = talk.heard()
+    assert isinstance(asked, m.Subscribe)
+    talk.say(m.Deliver(1, 1), frame(2))
+    assert [inbox.take(), inbox.take(), inbox.take()] == [[frame(1)], Gap(None), [frame(2)]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (m.Refused(1, "not-allowed", "why"), RefusedError),
+        (m.Ended(1, "slow", "why"), SlowSubscriberError),
+        (m.Ended(1, "other", "why"), SubscriptionEndedError),
+    ],
+)
+def test_a_subscription_that_ended_says_why_and_is_not_asked_again(
+    talk: Talk, answer: object, error: type[ConcordError]
+) -> None:
+    inbox = talk.subscription()
+    talk.say(answer)
+    assert type(inbox.ended) is error
+    assert "'True': why" in str(inbox.ended)
+    talk.session.unsubscribe(inbox)
+    talk.session.disconnect()
+    talk.connect()
+    assert talk.heard() == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (m.Refused(1, "not-allowed", "why"), RefusedError),
+        (m.Ended(1, "not-advertised", "why"), PublisherEndedError),
+    ],
+)
+def test_a_publisher_that_ended_says_why_and_sends_nothing_more(
+    talk: Talk, answer: object, error: type[ConcordError]
+) -> None:
+    source = talk.publisher()
+    talk.publish(source, 3)
+    talk.say(answer)
+    assert type(source.ended) is error
+    assert talk.heard() == []
+    talk.session.unadvertise(source)
+    talk.session.disconnect()
+    talk.connect()
+    assert talk.heard() == []
+
+
+def test_a_publisher_refused_on_the_way_back_holds_up_nobody(talk: Talk) -> None:
+    one, two = talk.publisher("one"), talk.publisher("two")
+    talk.session.disconnect()
+    talk.publish(one)
+    talk.publish(two)
+    talk.connect()
+    talk.heard()
+    talk.say(m.Refused(1, "not-allowed", "why"), m.Advertised(2, "two", 0))
+    assert sequences(talk.heard()) == [("two", 1)]
+
+
+def test_a_request_refused_by_a_broker_that_goes_away_is_asked_again(talk: Talk) -> None:
+    source = talk.session.advertise("True")
+    talk.heard()
+    talk.say(m.Refused(1, "closing", "shutting down"))
+    assert source.ended is None
+    talk.session.disconnect()
+    talk.connect()
+    assert talk.heard() == [m.Advertise(1, "True", "")]
+
+
+def test_a_ping_is_answered(talk: Talk) -> None:
+    talk.say(m.Ping(9))
+    assert talk.heard() == [m.Pong(9)]
+
+
+def test_a_fault_is_raised_after_what_came_before_it(talk: Talk) -> None:
+    inbox = talk.subscription()
+    with pytest.raises(BrokerFaultError, match="bye") as caught:
+        talk.say(m.Deliver(1, 1), frame(1), m.Fault("closing", "bye"))
+    assert caught.value.code == "closing"
+    assert inbox.take() == [frame(1)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [frame(1)],
+        [m.Deliver(1, 1), frame(1), frame(2)],
+        [m.Deliver(1, 2), frame(1), m.Ping(1)],
+        [m.Flushed(7)],
+        [b"\0\0\0\2\x77\0"],
+        [m.Deliver(1, 1025), *[frame(1)] * 1025],
+    ],
+)
+def test_a_broker_that_breaks_the_protocol_is_found_out(talk: Talk, said: list[object]) -> None:
+    talk.subscription()
+    with pytest.raises(BrokerFaultError):
+        talk.say(*said)
