@@ -14,6 +14,7 @@ import attrs
 import pytest
 
 import broker
+from broker.commands import COMMANDS
 from tests.sources import PACKAGES, ROOT, Source, example, product_files
 
 MAY_IMPORT: Final = {
@@ -44,7 +45,7 @@ IMPURE: Final = {
     "uuid",
 }
 
-_PUBLIC: Final = frozenset(getattr(broker, "__all__", ()))
+_PUBLIC: Final = frozenset(broker.__all__)
 
 PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins"}
 
@@ -215,9 +216,12 @@ def test_the_import_rule_lets_pass_what_keeps_it(rule: Rule) -> None:
     assert rule(SOUND[rule]) == []
 
 
-def test_the_command_starts_without_anything_heavy() -> None:
+def test_the_command_starts_without_anything_heavy_and_without_its_subcommands() -> None:
     program = "import sys, broker.commands; print(*sys.modules)"
     started = subprocess.run(  # noqa: S603 - the interpreter that runs this test, on a program written here
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert HEAVY.isdisjoint(started.stdout.split())
+    loaded = set(started.stdout.split())
+    assert HEAVY.isdisjoint(loaded)
+    assert loaded.isdisjoint(place.partition(":")[0] for place in COMMANDS.values())
+    assert "broker.shell" not in loaded
