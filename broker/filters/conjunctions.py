@@ -13,15 +13,17 @@ where the covered box says no more than that, neither may the others.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from attrs import define
+
 from broker.filters.constraints import AnyValue, Constraint, covers, intersect, overlaps, unite
 
 Conjunction = tuple[tuple[str, Constraint], ...]
 Box = dict[str, Constraint]
 EVERYTHING: Conjunction = ()
 
-CUTS_LIMIT = 5_000
-"""Cuts made to decide one covering: about 10 ms at worst. Unions over one numeric attribute need one for
-each box."""
+EFFORT_LIMIT = 50_000
+"""Comparisons of boxes spent on cutting in one call of `disjunction_covers`: some 30 ms at worst, where a
+user's filter needs a few dozen."""
 
 
 def conjunction(box: Mapping[str, Constraint]) -> Conjunction:
@@ -66,8 +68,20 @@ def conjunction_covers(one: Conjunction, other: Mapping[str, Constraint]) -> boo
     return True
 
 
-def union_covers(union: Iterable[Conjunction], covered: Conjunction) -> bool:
-    """Tell whether every event that satisfies the conjunction satisfies one of the union."""
+@define
+class Effort:
+    """How many more comparisons a decision may cost."""
+
+    left: int = EFFORT_LIMIT
+
+
+def disjunction_covers(one: Iterable[Conjunction], other: Iterable[Conjunction]) -> bool:
+    """Tell whether every event that satisfies one of the others satisfies one of the first."""
+    union, effort = tuple(one), Effort()
+    return all(_union_covers(union, each, effort) for each in other)
+
+
+def _union_covers(union: Iterable[Conjunction], covered: Conjunction, effort: Effort) -> bool:
     box = dict(covered)
     candidates: list[Conjunction] = []
     for each in union:
@@ -75,7 +89,7 @@ def union_covers(union: Iterable[Conjunction], covered: Conjunction) -> bool:
             return True
         if _can_help(each, box):
             candidates.append(each)
-    return len(candidates) > 1 and _nothing_left(box, candidates)
+    return len(candidates) > 1 and _nothing_left(box, candidates, effort)
 
 
 def _can_help(one: Conjunction, box: Box) -> bool:
@@ -88,18 +102,20 @@ def _can_help(one: Conjunction, box: Box) -> bool:
     return True
 
 
-def _nothing_left(box: Box, union: list[Conjunction]) -> bool:
-    """Cut each conjunction of the union out of the box; tell whether nothing is left within the bound."""
-    cuts = 0
+def _nothing_left(box: Box, union: list[Conjunction], effort: Effort) -> bool:
+    """Cut each conjunction of the union out of the box; tell whether nothing is left, false in doubt."""
     pieces = [(box, 0)]
     while pieces:
-        piece, index = pieces.pop()
-        while index < len(union) and not conjunctions_overlap(piece, union[index]):
-            index += 1
-        cuts += 1
-        if index == len(union) or cuts > CUTS_LIMIT:
+        piece, start = pieces.pop()
+        for index in range(start, len(union)):
+            effort.left -= 1
+            if conjunctions_overlap(piece, union[index]):
+                pieces.extend((rest, index + 1) for rest in _cut(piece, union[index]))
+                break
+        else:
             return False
-        pieces.extend((rest, index + 1) for rest in _cut(piece, union[index]))
+        if effort.left <= 0:
+            return False
     return True
 
 

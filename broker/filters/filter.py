@@ -17,7 +17,7 @@ from broker.filters.conjunctions import (
     Conjunction,
     canonical,
     conjunctions_overlap,
-    union_covers,
+    disjunction_covers,
 )
 from broker.filters.errors import CONJUNCTIONS, SIZE, FilterError
 from broker.filters.limits import CONJUNCTIONS_LIMIT, SIZE_LIMIT_BYTES
@@ -63,7 +63,7 @@ class Filter:
 
     def covers(self, other: "Filter") -> bool:
         """Tell whether this filter matches every event that the other matches; false in doubt."""
-        return all(union_covers(self.conjunctions, each) for each in other.conjunctions)
+        return disjunction_covers(self.conjunctions, other.conjunctions)
 
     def overlaps(self, other: "Filter") -> bool:
         """Tell whether some event matches both filters; true in doubt."""

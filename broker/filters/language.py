@@ -53,12 +53,19 @@ def _tree(line: str, indent: int) -> ast.expr:
             warnings.simplefilter("ignore")
             return ast.parse(line, mode="eval").body
     except SyntaxError as error:
-        column = indent + max(1, error.offset or 1)
-        raise FilterError(SYNTAX, column, f"this is no expression: {error.msg}") from None
+        raise _syntax_error(error, line, indent) from None
     except (RecursionError, MemoryError, SystemError):
         raise FilterError(
             LEVELS, 1, f"nested far beyond {LEVELS_LIMIT} levels; write the filter flatter"
         ) from None
+
+
+def _syntax_error(error: SyntaxError, line: str, indent: int) -> FilterError:
+    """Say what Python's parser said; where it names no place, the text ended too early."""
+    end = len(line.rstrip()) + 1
+    if not error.offset:
+        return FilterError(SYNTAX, indent + end, "this is no expression: it ends too early; complete it")
+    return FilterError(SYNTAX, indent + min(error.offset, end), f"this is no expression: {error.msg}")
 
 
 def _expanded(node: ast.expr, level: int, *, negated: bool) -> list[Box]:
