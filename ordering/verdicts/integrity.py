@@ -45,7 +45,10 @@ def _verdict(
         return kept("integrity", counts, unknown)
     kinds = {"duplicate": len(duplicate), "unpublished": len(unpublished), "unmatched": len(unmatched)}
     witnesses = [
-        *(Violation("duplicate", (each.name,), (key,), _twice(each, key)) for each, key in duplicate),
+        *(
+            Violation("duplicate", (each.name,), (key,), _twice(each, key))
+            for each, key in dict.fromkeys(duplicate)
+        ),
         *(_witness("unpublished", each, key, "which nobody published") for each, key in unpublished),
         *(_witness("unmatched", each, key, "which its filter does not match") for each, key in unmatched),
     ]

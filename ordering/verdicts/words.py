@@ -54,7 +54,7 @@ def _joining(uplinks: Mapping[str, str], path: list[str], publication: Published
     if joint is None:
         return placed(f"{what} comes from elsewhere", publication.broker)
     if joint == publication.broker:
-        return f"{what} is published on it, at {joint}"
+        return f"{what} is published at {joint}"
     return f"{what} comes from {publication.broker} and joins it at {joint}"
 
 

@@ -1,0 +1,84 @@
+import itertools
+
+from hypothesis import given
+
+from ordering.verdicts import History, Published, Subscription, check
+from tests.ordering.verdicts.histories import causal_late, firsts, histories, pasts
+
+
+@given(histories())
+def test_late_deliveries_are_those_of_the_definition(history: History) -> None:
+    verdict = check(history).causal
+    late = list(causal_late(history))
+    known = any(firsts(history, each) for each in history.subscriptions)
+    assert verdict.counts == {"causal_violations": len(late)}
+    assert verdict.outcome is ((not late) if known else None)
+
+
+@given(histories())
+def test_a_witness_leads_from_the_late_publication_to_its_effect(history: History) -> None:
+    past = pasts(history)
+    views = {each.name: firsts(history, each) for each in history.subscriptions}
+    for violation in check(history).causal.violations:
+        chain = violation.publications
+        view = views[violation.subscriptions[0]]
+        assert view.index(chain[-1]) < view.index(chain[0])
+        assert all(cause in past[effect] for cause, effect in itertools.pairwise(chain))
+
+
+def conversation(*seen_by_b: tuple[str, int] | None, ordered: bool = True) -> History:
+    """`a` publishes, then `b`, whose client has subscription s; t delivers the answer first."""
+    seen = None if None in seen_by_b else [each for each in seen_by_b if each]
+    return History(
+        [Published("a", 1, "B1", ordered, []), Published("b", 1, "B2", seen=seen)],
+        [
+            Subscription("s", [("a", 1), ("b", 1)], "B2"),
+            Subscription("t", [("b", 1), ("a", 1)], "B3", ordered=False),
+        ],
+    )
+
+
+def test_nobody_may_deliver_the_answer_before_the_question() -> None:
+    assert [each.text for each in check(conversation(("s", 1))).causal.violations] == [
+        (
+            "t at B3 delivers b/1 before a/1 (deliveries 0 and 1), "
+            "but b published b/1 after a/1 was delivered to its client (by s, delivery 0)."
+        )
+    ]
+
+
+def test_what_was_published_without_having_seen_it_is_no_answer() -> None:
+    assert check(conversation(("s", 0))).causal.outcome is True
+
+
+def test_unordered_publications_cause_nothing() -> None:
+    assert check(conversation(("s", 1), ordered=False)).causal.outcome is True
+
+
+def test_who_does_not_say_what_they_had_seen_leaves_it_unknown() -> None:
+    verdict = check(conversation(None)).causal
+    assert verdict.outcome is None
+    assert verdict.reason == "nobody said what had been delivered before b/1 was published"
+
+
+def test_a_chain_of_causes_is_told_from_its_beginning() -> None:
+    history = History(
+        [
+            Published("a", 1, seen=[]),
+            Published("b", 1, seen=[("s", 1)]),
+            Published("b", 2, seen=[("s", 1)]),
+            Published("c", 1, seen=[("r", 1)]),
+        ],
+        [
+            Subscription("s", [("a", 1)]),
+            Subscription("r", [("b", 2)]),
+            Subscription("t", [("c", 1), ("a", 1)]),
+        ],
+    )
+    (violation,) = check(history).causal.violations
+    assert violation.publications == (("a", 1), ("b", 2), ("c", 1))
+    assert violation.text == (
+        "t delivers c/1 before a/1 (deliveries 0 and 1), "
+        "but b published b/2 after a/1 was delivered to its client (by s, delivery 0), "
+        "and c published c/1 after b/2 was delivered to its client (by r, delivery 0)."
+    )
