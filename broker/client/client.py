@@ -14,7 +14,6 @@ from typing import Final, Literal
 import trio
 from attrs import define
 
-from broker.client.backoff import Backoff
 from broker.client.connection import Connection, StateChange
 from broker.client.deliveries import Deliveries
 from broker.client.dialling import dialler
@@ -24,8 +23,9 @@ from broker.client.publisher import Publisher
 from broker.client.session import Session
 from broker.errors import ClosedError
 from broker.filters import Filter, parse
+from broker.shell.backoff import Backoff
 
-__all__ = ["Client", "connect"]
+__all__ = ["Client", "connect", "open_client"]
 
 _LIMITS: Final = Limits()
 _INCARNATION_BYTES: Final = 8
@@ -149,8 +149,9 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
     """
     session = Session(name, secrets.token_hex(_INCARNATION_BYTES), token or "", limits)
     spread = random or Random()  # noqa: S311 - spreads waits, hides nothing
-    backoff = Backoff(limits.reconnect_first_s, limits.reconnect_max_s, spread)
-    connection = Connection(session, address, dialler(address, tls), backoff, on_state or _tell_nobody)
+    connection = Connection(
+        session, address, dialler(address, tls), Backoff(spread), on_state or _tell_nobody
+    )
     async with open_client(connection, retry=retry) as client:
         yield client
 

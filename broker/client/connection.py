@@ -16,11 +16,11 @@ import structlog
 import trio
 from attrs import define, field, frozen
 
-from broker.client.backoff import Backoff
 from broker.client.dialling import LOST, Dial, explain
 from broker.client.inbox import Inbox
 from broker.client.session import CLOSING, Session
 from broker.errors import BrokerFaultError, ConcordError, ConnectionFailedError, ConnectionLostError
+from broker.shell.backoff import LONGEST_S, Backoff
 
 __all__ = ["Connection", "StateChange"]
 
@@ -175,9 +175,8 @@ class Connection:
 
     async def _reconnect(self) -> None:
         """Wait a little first: a broker that greets and breaks off at once must not be dialled in a loop."""
-        limits = self.session.limits
-        limit_s = limits.reconnect_timeout_s
-        if trio.current_time() - self._since_s > limits.reconnect_max_s:
+        limit_s = self.session.limits.reconnect_timeout_s
+        if trio.current_time() - self._since_s > LONGEST_S:
             self.backoff.reset()
         try:
             with trio.fail_after(limit_s):

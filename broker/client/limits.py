@@ -52,12 +52,6 @@ CONNECT_TIMEOUT_S: Final = 10.0
 CLOSE_TIMEOUT_S: Final = 5.0
 """Leaving the `connect` block sends what is still to be sent for at most this long."""
 
-RECONNECT_FIRST_S: Final = 0.05
-"""Longest wait before the first attempt to reconnect; a restarted broker is back within half a second."""
-
-RECONNECT_MAX_S: Final = 5.0
-"""Longest wait between two attempts; a broker that comes back is found within this time."""
-
 RECONNECT_TIMEOUT_S: Final = inf
 """A client that lost its broker waits for it for ever, unless it is told to give up: what it has in its
 window would be lost."""
@@ -79,6 +73,4 @@ class Limits:
     credit_max: int = field(default=CREDIT_MAX, validator=validators.ge(1))
     connect_timeout_s: float = field(default=CONNECT_TIMEOUT_S, validator=validators.gt(0))
     close_timeout_s: float = field(default=CLOSE_TIMEOUT_S, validator=validators.ge(0))
-    reconnect_first_s: float = field(default=RECONNECT_FIRST_S, validator=validators.gt(0))
-    reconnect_max_s: float = field(default=RECONNECT_MAX_S, validator=validators.gt(0))
     reconnect_timeout_s: float = field(default=RECONNECT_TIMEOUT_S, validator=validators.gt(0))

@@ -2,6 +2,7 @@
 
 import math
 from collections import deque
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import TypeVar
@@ -12,11 +13,11 @@ from trio.testing import memory_stream_pair
 
 from broker import messages as m
 from broker.client import Client, Limits, StateChange
-from broker.client.backoff import Backoff
 from broker.client.client import open_client
 from broker.client.connection import Connection
 from broker.client.session import Session
 from broker.filters.constraints import Value
+from broker.shell.backoff import Backoff
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
 
 ADDRESS = "broker.example:7411"
@@ -24,6 +25,9 @@ HEARTBEAT_MS = 10_000
 CREDIT_BYTES = 1_000_000
 FOREVER_S = 1e9
 PUBLISHER = "bob@B1/1"
+
+TRADES = "kind == 'trade' and price > 0"
+TRADE: dict[str, Value] = {"kind": "trade", "price": 1.5}
 
 Message = TypeVar("Message")
 
@@ -92,6 +96,17 @@ class Link:
         await self.stream.aclose()
 
 
+Script = Callable[[Link], Awaitable[None]]
+
+
+async def one_publisher(link: Link) -> None:
+    await link.allow_publisher()
+
+
+async def one_subscription(link: Link) -> None:
+    await link.allow_subscription()
+
+
 @attrs.define(eq=False)
 class ScriptedBroker:
     """Accepts connections for a test to script; refuses them while `is_down`."""
@@ -117,6 +132,11 @@ class ScriptedBroker:
         await link.greet(credit_bytes)
         return link
 
+    async def serve(self, *scripts: Script) -> None:
+        """Play one script per connection."""
+        for script in scripts:
+            await script(await self.accept())
+
     async def accept_silently(self) -> Link:
         return await self._accepted.receive()
 
@@ -125,6 +145,6 @@ class ScriptedBroker:
     ) -> AbstractAsyncContextManager[Client]:
         """A client that dials this broker; it flushes by itself only in tests of that."""
         session = Session("alice", "i0", "secret", limits or Limits(flush_interval_s=FOREVER_S))
-        backoff = Backoff(session.limits.reconnect_first_s, session.limits.reconnect_max_s, Random(1))
+        backoff = Backoff(Random(1))
         connection = Connection(session, ADDRESS, self.dial, backoff, self.states.append)
         return open_client(connection, retry=retry)
