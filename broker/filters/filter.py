@@ -30,7 +30,7 @@ COMPILED_LIMIT = 1024
 few MB."""
 
 
-@frozen(cache_hash=True)
+@frozen(cache_hash=True, repr=False)
 class Filter:
     """A disjunction of conjunctions in canonical form.
 
@@ -39,7 +39,10 @@ class Filter:
     """
 
     conjunctions: tuple[Conjunction, ...]
-    source: str | None = field(default=None, eq=False, repr=False)
+    source: str | None = field(default=None, eq=False)
+
+    def __repr__(self) -> str:
+        return f"parse({self._text!r})"
 
     def __str__(self) -> str:
         """Return the filter in its language."""

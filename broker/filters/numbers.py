@@ -184,7 +184,7 @@ def unite(constraints: Iterable[object]) -> list[NumberConstraint]:
     spans: list[NumberRange] = []
     for constraint in constraints:
         if isinstance(constraint, NumberSet):
-            spans.extend(NumberRange(value, True, value, True) for value in constraint.values)  # noqa: FBT003
+            spans.extend(map(_span_of, constraint.values))
         elif isinstance(constraint, NumberRange):
             spans.extend(_spans(constraint))
     ranges: list[NumberConstraint] = []
@@ -197,6 +197,10 @@ def unite(constraints: Iterable[object]) -> list[NumberConstraint]:
     if points:
         ranges.append(NumberSet(frozenset(points)))
     return ranges
+
+
+def _span_of(number: Number) -> NumberRange:
+    return NumberRange(low=number, low_closed=True, high=number, high_closed=True)
 
 
 def _spans(constraint: NumberRange) -> Iterator[NumberRange]:

@@ -30,8 +30,9 @@ from broker.filters.intervals import (
     point,
     trimmed,
 )
+from broker.filters.text_printing import printed_bounds, printed_patterns, printed_set
 from broker.filters.text_readers import contains_part, ends_with, starts_with
-from broker.filters.values import Attributes, Matcher, listed
+from broker.filters.values import Attributes, Matcher
 
 
 @frozen
@@ -79,7 +80,7 @@ class TextSet:
 
     def printed(self, name: str) -> str:
         """Write the constraint in the filter language."""
-        return _printed_set(name, self.values, "==", "in")
+        return printed_set(name, self.values, "==", "in")
 
     def rank(self) -> tuple[int, float]:
         """Return where the constraint stands among those on the same attribute."""
@@ -180,9 +181,9 @@ class TextPattern:
 
     def printed(self, name: str) -> str:
         """Write the constraint in the filter language."""
-        parts = [*_printed_bounds(self, name), *_printed_patterns(self, name)]
+        parts = [*printed_bounds(self, name), *printed_patterns(self, name)]
         if self.excluded:
-            parts.append(_printed_set(name, self.excluded, "!=", "not in"))
+            parts.append(printed_set(name, self.excluded, "!=", "not in"))
         return " and ".join(parts) or f"{name} >= ''"
 
     def rank(self) -> tuple[int, float]:
@@ -372,41 +373,3 @@ def _complement(pattern: TextPattern) -> tuple[TextConstraint, ...]:
     raw.extend(TextPattern(contains=frozenset((part,))) for part in sorted(pattern.not_contains))
     left_out = (TextSet(pattern.excluded),) if pattern.excluded else ()
     return _present(*map(text_pattern, raw), *left_out)
-
-
-def _printed_bounds(pattern: TextPattern, name: str) -> list[str]:
-    low, high = pattern.low, pattern.high
-    left, right = "<=" if pattern.low_closed else "<", "<=" if pattern.high_closed else "<"
-    parts: list[str] = []
-    if low is not None and high is not None:
-        parts.append(f"{low!r} {left} {name} {right} {high!r}")
-    elif low is not None:
-        parts.append(f"{name} {'>=' if pattern.low_closed else '>'} {low!r}")
-    elif high is not None:
-        parts.append(f"{name} {right} {high!r}")
-    bare = evolve(pattern, prefix="")
-    if pattern.prefix and bounds_of(bare.interval)[0] != pattern.prefix:
-        parts.append(f"{name}.startswith({pattern.prefix!r})")
-    return parts
-
-
-def _printed_patterns(pattern: TextPattern, name: str) -> list[str]:
-    parts = [f"{part!r} in {name}" for part in sorted(pattern.contains)]
-    if pattern.suffix:
-        parts.append(f"{name}.endswith({pattern.suffix!r})")
-    if pattern.not_prefixes:
-        parts.append(f"not {name}.startswith({_one_or_many(pattern.not_prefixes)})")
-    if pattern.not_suffixes:
-        parts.append(f"not {name}.endswith({_one_or_many(pattern.not_suffixes)})")
-    parts.extend(f"{part!r} not in {name}" for part in sorted(pattern.not_contains))
-    return parts
-
-
-def _one_or_many(texts: frozenset[str]) -> str:
-    return repr(next(iter(texts))) if len(texts) == 1 else listed([repr(text) for text in sorted(texts)])
-
-
-def _printed_set(name: str, texts: frozenset[str], one: str, many: str) -> str:
-    if len(texts) == 1:
-        return f"{name} {one} {next(iter(texts))!r}"
-    return f"{name} {many} {listed([repr(text) for text in sorted(texts)])}"
