@@ -24,7 +24,7 @@ from broker.shell.credit import Batch, Window
 from broker.shell.exchange import Exchange
 from broker.shell.pacing import Pace
 from broker.shell.publishers import LocalPublisher, Retired, RetiredPublishers
-from broker.shell.queues import DROP, SubscriptionQueue
+from broker.shell.queues import SubscriptionQueue
 from broker.shell.subscriptions import Subscription
 from broker.wire import encode
 
@@ -40,8 +40,6 @@ would be a gap, and with more one client could fill the memory of a small machin
 
 CREDIT_MAX: Final = 2**31
 """What a client can have granted at most; more is a client that counts wrong."""
-
-POLICIES: Final = ("disconnect", DROP)
 
 _log = structlog.get_logger()
 
@@ -277,9 +275,6 @@ class ClientSession:
 
     def _subscribe(self, request: m.Subscribe) -> None:
         if not self._is_next(request.number):
-            return
-        if request.policy not in POLICIES:
-            self._refuse(request.number, "policy", f"{request.policy!r} is none of {', '.join(POLICIES)}")
             return
         wanted = self._wanted(request.number, "subscribe", request.filter)
         if wanted is None:
