@@ -2,8 +2,8 @@
 
 Laws:
 
-* What comes out does not depend on how the stream was cut into chunks, except that a batch of deliveries may
-  come in parts.
+* What comes out does not depend on how the stream was cut into chunks, nor does the code of an error. (But a
+  batch of deliveries may come in parts, and an oversize frame may be refused before its kind is known.)
 * A decoder keeps at most one partial frame. Its length is checked when four bytes of it are there, its kind
   and flags when six are there; nothing of a refused frame is kept.
 * A connection begins with Hello, answered by Welcome. From there on the peer is a client, a broker on a link,
@@ -96,6 +96,11 @@ class Decoder:
         self._established = Stage.SERVER if self.peer is Peer.SERVER else Stage.LINK
         self._enter(Stage.HELLO if self.peer is Peer.DIALLER else Stage.WELCOME)
 
+    @property
+    def is_within_frame(self) -> bool:
+        """Whether the beginning of a frame has come and its end has not."""
+        return bool(self._rest)
+
     def welcomed(self) -> None:
         """Our Welcome goes out now: from here on the dialler may send more than its Hello."""
         assert self.stage is Stage.GREETED, f"a Welcome answers a Hello, but this is {self.stage}"
@@ -167,8 +172,9 @@ class Decoder:
         self._rest += memoryview(buffer)[position:]
 
     def _refuse(self, length: int, kind: int, flags: int) -> NoReturn:
-        """Say what is wrong with a header."""
+        """Say what is wrong with a header; its length comes first, as it does where only that is there."""
         row = BY_KIND.get(kind)
+        _check_length(row.name if row else "frame", length, self._admission.largest_bytes)
         if row is None:
             raise WireError(UNKNOWN, f"kind 0x{kind:02x}: this end knows no such frame")
         if self.stage not in row.stages:

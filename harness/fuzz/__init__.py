@@ -1,0 +1,1 @@
+"""Fuzz targets: random input for what reads from strangers."""
