@@ -23,3 +23,8 @@ async def test_the_python_example_prints_its_delivery() -> None:
     publisher, sequence, attributes = ended.stdout.decode().split(" ", 2)
     assert publisher.startswith("alice@B1.")
     assert (sequence, attributes) == ("1", "{'kind': 'trade', 'symbol': 'IBM', 'price': 101.5}\n")
+
+
+def test_every_page_is_found_from_the_readme() -> None:
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    assert pages - set(re.findall(r"\]\(docs/([^)#]+)", README)) == set()
