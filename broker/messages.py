@@ -283,7 +283,7 @@ class OrderingMessage:
 
 @frozen
 class AttachRequest:
-    """The top `asker` wants to become a child; climbs to the top of the tree it asks (R9).
+    """The top `asker`, an identity, wants to become a child; climbs to the top of the tree it asks (R9).
 
     `brokers` are the identities of all brokers of the asker's tree: no name may be there twice.
     """

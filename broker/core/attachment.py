@@ -44,7 +44,6 @@ class Attachments:
     below it; `announced` is what our last request said of them.
     """
 
-    name: str
     identity: str
     wish: Hop | None = None
     is_granted: bool = False
@@ -72,12 +71,12 @@ class Attachments:
         self._asked = True
         self._number += 1
         self.announced = self.brokers
-        return [(self.wish, AttachRequest(self.name, self._number, self.brokers))]
+        return [(self.wish, AttachRequest(self.identity, self._number, self.brokers))]
 
     def answered(self, answer: AttachAnswer) -> list[Send]:
         """A verdict came down: ours, or one to be passed on."""
         key = (answer.asker, answer.number)
-        if answer.asker == self.name:
+        if answer.asker == self.identity:
             self.is_granted = self._asked and answer.number == self._number and answer.verdict == GRANTED
             return []
         relayed = self._relayed.get(key)
@@ -91,7 +90,7 @@ class Attachments:
 
     def is_refusal(self, answer: AttachAnswer) -> bool:
         """Whether this verdict refuses what we ask at present."""
-        ours = answer.asker == self.name and answer.number == self._number and self._asked
+        ours = answer.asker == self.identity and answer.number == self._number and self._asked
         return ours and answer.verdict != GRANTED
 
     def attached(self) -> list[Send]:
@@ -119,17 +118,17 @@ class Attachments:
         return self._decide(request, came_by)
 
     def _decide(self, request: AttachRequest, came_by: Hop) -> list[Send]:
-        if request.asker == self.name and self.identity in request.brokers:
+        if request.asker == self.identity:
             return [(came_by, AttachAnswer(request.asker, request.number, CYCLE))]
         if self._has_namesake(request.brokers):
             return [(came_by, AttachAnswer(request.asker, request.number, DUPLICATE))]
         sends: list[Send] = []
         if self._asked:
-            if self.name < request.asker:
+            if self.identity < request.asker:
                 self._queued.append((request, came_by))
                 return []
             assert self.wish is not None
-            sends.append((self.wish, AttachDone(self.name, self._number)))
+            sends.append((self.wish, AttachDone(self.identity, self._number)))
             self._asked = self.is_granted = False
         self._grants[request.asker, request.number] = came_by
         return [*sends, (came_by, AttachAnswer(request.asker, request.number, GRANTED))]
@@ -149,7 +148,8 @@ class Attachments:
 
     def child_attached(self, link: Hop) -> list[Send]:
         """The broker at the other end of this link is our child now."""
-        return [send for key in self._came_by(link) for send in self.done(AttachDone(*key))]
+        keys = [key for key in self._came_by(link) if name_of(key[0]) == link.name]
+        return [send for key in keys for send in self.done(AttachDone(*key))]
 
     def link_lost(self, link: Hop) -> list[Send]:
         """Forget what came by this link; as the new top, take over what went down through us (law 3)."""

@@ -58,7 +58,7 @@ class BrokerCore:
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(identity, self._routing, self._send)
         self._membership = Membership(
-            Attachments(name, identity, brokers=frozenset((identity,))),
+            Attachments(identity, brokers=frozenset((identity,))),
             self._routing,
             self._synchronisation,
             self._send_now,

@@ -6,11 +6,11 @@ the child attaches first and the other end follows when the child's advertisemen
 
 Laws.
 
-1. An attachment is deferred while this side still knows a route that the other side announces: it is stale
-   and about to be withdrawn here.
-2. Routes may have moved between the first look and the attachment. So each end repeats the ids of its routes
-   when it attaches, and the other end takes nothing from the link while one of them is stale to it: what
-   comes over the link is held, in its order. Nothing that is waited for depends on what is held.
+1. An attachment is deferred while one side knows a route that the other side announces: it is stale on one of
+   them, and about to be withdrawn there. So each end says again what it announces when a route of it is gone.
+2. Routes may have moved between this look and the attachment. So each end looks again at the advertisements
+   with which the other end attaches, and takes nothing from the link while one of them is stale: what comes
+   over the link is held, in its order. Nothing that is waited for depends on what is held.
 3. Each broker knows the identities of all brokers below it; changes climb to the top.
 """
 
@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from attrs import Factory, define
 
-from broker.core.attachment import GRANTED, Attachments, Send
+from broker.core.attachment import GRANTED, Attachments, Send, name_of
 from broker.core.hops import Hop
 from broker.core.protocol import ProtocolError
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
 from broker.messages import (
+    AdvertisementWithdrawn,
     AttachAnswer,
     AttachDone,
     AttachRequest,
@@ -37,15 +38,26 @@ from broker.messages import (
 
 @define(eq=False)
 class _Joining:
-    """A link on its way into the tree: what the other side announced last, and what is held meanwhile.
+    """A link on its way into the tree: what this side and the other announced, and what is held.
 
-    Our side is ready when it has answered the child, or is attached as the child.
+    This side is ready when it has answered the child, or is attached as the child.
     """
 
     is_uplink: bool
+    said: RouteIds | None = None
     announced: RouteIds | None = None
     is_ready: bool = False
     held: list[LinkMessage] = Factory(list)
+
+    def held_advertisements(self) -> set[str]:
+        """What the other side has advertised over the link and not withdrawn since."""
+        known: set[str] = set()
+        for message in self.held:
+            if isinstance(message, Synchronise):
+                known.update(advertisement for advertisement, _ in message.advertisements)
+            elif isinstance(message, AdvertisementWithdrawn):
+                known.discard(message.id)
+        return known
 
 
 @define(eq=False)
@@ -97,17 +109,17 @@ class Membership:
         """Take what came over a joining link (law 2)."""
         joining = self.joining[link]
         match message:
-            case AttachRequest(asker=asker) if asker == link.name and not joining.is_uplink:
+            case AttachRequest(asker=asker) if name_of(asker) == link.name and not joining.is_uplink:
                 self._below[link] = message.brokers
                 self._pass_on(self.attachments.requested(message, link))
-            case AttachDone(asker=asker) if asker == link.name and not joining.is_uplink:
+            case AttachDone(asker=asker) if name_of(asker) == link.name and not joining.is_uplink:
                 self.joining[link] = _Joining(is_uplink=False)
                 self._pass_on(self.attachments.done(message))
-            case AttachAnswer(asker=self.attachments.name) if joining.is_uplink:
+            case AttachAnswer(asker=self.attachments.identity) if joining.is_uplink:
                 self.answered(message, link)
             case RouteIds() if not joining.held:
                 joining.announced = message
-            case Synchronise() if joining.is_ready and joining.announced is not None:
+            case Synchronise() if joining.is_ready:
                 joining.held.append(message)
             case _ if joining.held:
                 joining.held.append(message)
@@ -115,24 +127,44 @@ class Membership:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} before it was attached")
 
     def go_on(self) -> None:
-        """Take the next step on every joining link that nothing stale defers (law 1)."""
+        """Take the next step on every joining link that nothing stale defers (laws 1 and 2)."""
         for link, joining in list(self.joining.items()):
             if self.joining.get(link) is not joining:
                 continue  # What was held for another link came first and let this one go on.
-            if joining.announced is None or self._is_stale(joining.announced):
+            if joining.held:
+                if not self._known_advertisements() & joining.held_advertisements():
+                    self._take_held(link, joining)
                 continue
-            if joining.is_ready:
-                self._take_held(link, joining)
-            elif not joining.is_uplink:
-                joining.announced, joining.is_ready = None, True
-                self._send_now(link, self._route_ids())
+            self._say_again(link, joining)
+            if joining.announced is None or joining.is_ready or self._is_stale(joining.announced):
+                continue
+            if not joining.is_uplink:
+                joining.is_ready = True
+                self._say(link, joining)
             elif link is self.attachments.wish and self.attachments.is_granted:
-                joining.announced, joining.is_ready = None, True
+                joining.said, joining.is_ready = None, True
                 self._attach_as_child(link)
 
+    def _say(self, link: Hop, joining: _Joining) -> None:
+        joining.said = self._route_ids()
+        self._send_now(link, joining.said)
+
+    def _say_again(self, link: Hop, joining: _Joining) -> None:
+        """Announce our routes again if one that we announced is gone (law 1)."""
+        if joining.is_uplink and not self.attachments.is_granted:
+            joining.said = None  # The grant was given up: what was said with it is void.
+        said = joining.said
+        if said is None:
+            return
+        ours = self._route_ids()
+        if said.advertisements - ours.advertisements or said.subscriptions - ours.subscriptions:
+            self._say(link, joining)
+
+    def _known_advertisements(self) -> frozenset[str]:
+        return frozenset(self._routing.tables.advertisements_but(None))
+
     def _route_ids(self) -> RouteIds:
-        tables = self._routing.tables
-        return RouteIds(frozenset(tables.advertisements_but(None)), tables.subscription_ids())
+        return RouteIds(self._known_advertisements(), self._routing.tables.subscription_ids())
 
     def _is_stale(self, announced: RouteIds) -> bool:
         ours = self._route_ids()
@@ -142,14 +174,12 @@ class Membership:
 
     def _take_held(self, link: Hop, joining: _Joining) -> None:
         """Nothing is stale: take what was held, first of all the other side's advertisements."""
-        if not joining.held:
-            return
         if not joining.is_uplink:
             self._attach(link)
             self._tell_brokers(self._below[link], frozenset())
-            self._pass_on(self.attachments.child_attached(link))
         del self.joining[link]
         self._receive(link, joining.held)
+        self._pass_on(self.attachments.child_attached(link))
 
     def _attach_as_child(self, link: Hop) -> None:
         self._attach(link)
@@ -160,7 +190,6 @@ class Membership:
         self._tell_brokers(now - asked, asked - now)
 
     def _attach(self, link: Hop) -> None:
-        self._send_now(link, self._route_ids())
         self._routing.add_link(link)
         self.attached.append(link)
         self._synchronisation.begin(link)
@@ -182,10 +211,10 @@ class Membership:
             self._pass_on(self.attachments.given_up())
         elif self._is_our_grant(message):
             self.joining[link].announced = None
-            self._send_now(link, self._route_ids())
+            self._say(link, self.joining[link])
 
     def _is_our_grant(self, message: AttachAnswer) -> bool:
-        is_ours = message.asker == self.attachments.name and message.verdict == GRANTED
+        is_ours = message.asker == self.attachments.identity and message.verdict == GRANTED
         return is_ours and self.attachments.is_granted
 
     def done(self, message: AttachDone, link: Hop) -> None:

@@ -114,7 +114,7 @@ def test_nothing_about_routes_is_taken_from_a_link_that_is_not_attached(
 
 
 @pytest.mark.parametrize(
-    "message", [AttachRequest("X", 1, frozenset(("X.",))), BrokersChanged(frozenset(), frozenset())]
+    "message", [AttachRequest("X.", 1, frozenset(("X.",))), BrokersChanged(frozenset(), frozenset())]
 )
 def test_an_uplink_does_not_ask_its_child(message: AttachRequest | BrokersChanged) -> None:
     network = Network(Fifo)
