@@ -74,7 +74,9 @@ def _admission(stage: Stage, limits: Limits) -> _Admission:
     limits_bytes = {row.kind: control.size_limit(row, limits) for row in rows}
     refused_flags = dict.fromkeys(limits_bytes, _ALL_FLAGS)
     refused_flags[PUBLICATION] = _ALL_FLAGS & ~(ORDERED | (MARK if stage is Stage.LINK else 0))
-    return _Admission(limits_bytes, refused_flags, max(limits_bytes.values(), default=KIND_AND_FLAGS_BYTES))
+    return _Admission(
+        limits_bytes, refused_flags, max(limits_bytes.values(), default=limits.control_frame_bytes)
+    )
 
 
 @define(eq=False)

@@ -42,6 +42,7 @@ _WARM_UP: Final = 20
 """The first of so many parts of a run fills caches and allocator; it is not counted as growth."""
 
 _KIB: Final = 1024
+_STANDARD_ERROR: Final = 2
 
 
 @frozen
@@ -171,7 +172,7 @@ def run(seed: int, frames: int) -> tuple[Tally, int]:
             gc.collect()
             before_bytes = _peak_bytes()
         case = case_of(seed, number)
-        faulthandler.dump_traceback_later(CASE_LIMIT_S, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(CASE_LIMIT_S, exit=True, file=_STANDARD_ERROR)
         try:
             run_case(case, tally)
         except Crash as crash:

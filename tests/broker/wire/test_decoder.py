@@ -222,7 +222,7 @@ def test_a_hello_and_what_follows_it_too_soon_are_told_apart() -> None:
         (Stage.CLIENT, frame_of(b"", 0x7F), "unknown: kind 0x7f: this end knows no such frame"),
         (Stage.CLIENT, frame_of(b"", 0x00), "unknown: kind 0x00: this end knows no such frame"),
         (Stage.CLIENT, b"\x00\x00\x00\x01\x10\x00", "expected a length of 2 or more, got 1"),
-        (Stage.CLIENT, bytes(6), "unknown: kind 0x00"),
+        (Stage.CLIENT, bytes(6), "malformed: frame: expected a length of 2 or more, got 0"),
         (Stage.CLIENT, marked(PUBLICATION, 1), "malformed: Publication: flags 0x11 are not used here"),
         (Stage.LINK, frame_of(b"", 0x10, 0x02), "malformed: Publication: flags 0x02 are not used here"),
         (Stage.CLIENT, frame_of(b"\x81\x01", 0x05, 0x01), "malformed: Ping: flags 0x01 are not used here"),
