@@ -12,7 +12,7 @@ from attrs import frozen
 from broker.client import Client, StateChange, connect
 from broker.commands.addresses import ADDRESS, Address
 
-__all__ = ["Connecting", "connecting_options", "notice"]
+__all__ = ["Connecting", "connecting_options", "narrator", "notice"]
 
 
 @frozen
@@ -35,23 +35,23 @@ class Connecting:
             token=self.token,
             tls=self.tls,
             retry=self.retry,
-            on_state=_Narrator().tell,
+            on_state=narrator(),
         )
 
 
-class _Narrator:
-    """Says what becomes of the connection; that the first one was made goes without saying."""
+def narrator() -> Callable[[StateChange], None]:
+    """Says what becomes of a connection; that the first one was made goes without saying."""
+    was_lost = False
 
-    def __init__(self) -> None:
-        self._was_lost = False
-
-    def tell(self, change: StateChange) -> None:
-        """One line for each change that somebody who watches should know."""
+    def tell(change: StateChange) -> None:
+        nonlocal was_lost
         if change.state == "reconnecting":
-            self._was_lost = True
+            was_lost = True
             notice(f"connection to {change.address} lost ({change.reason}); reconnecting")
-        elif change.state == "connected" and self._was_lost:
+        elif change.state == "connected" and was_lost:
             notice(f"connected to {change.address} again")
+
+    return tell
 
 
 def notice(text: str) -> None:

@@ -1,0 +1,165 @@
+"""The two client commands as processes of their own, at a real broker."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+
+from broker import connect
+from tests.broker.client.restartable import Restartable
+from tests.broker.shell.overlay import running, settings
+from tests.sources import ROOT
+
+TRADES = "kind == 'trade'"
+LINES = b'{"kind": "trade", "price": 1}\n\n{"kind": "trade", "price": 2.5, "open": true}'
+
+
+async def run(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """A command that ends by itself."""
+    return await trio.run_process(
+        [sys.executable, "-m", "broker", *arguments],
+        stdin=given,
+        capture_stdout=True,
+        capture_stderr=True,
+        check=False,
+        cwd=ROOT,
+    )
+
+
+@asynccontextmanager
+async def subscriber(address: str, *arguments: str) -> AsyncIterator[trio.Process]:
+    """A `concord subscribe` that has subscribed; it has to end within the block."""
+    process = await trio.lowlevel.open_process(
+        [sys.executable, "-m", "broker", "subscribe", "--broker", address, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    try:
+        assert b"subscribed to" in await told(process, b"\n")
+        yield process
+        await process.wait()
+    finally:
+        process.kill()
+        assert process.stdio is None
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            await trio.aclose_forcefully(pipe)
+
+
+async def told(process: trio.Process, words: bytes) -> bytes:
+    """Standard error up to these words."""
+    assert process.stderr is not None
+    said = b""
+    while words not in said:
+        chunk = await process.stderr.receive_some()
+        assert chunk, said
+        said += chunk
+    return said
+
+
+async def output_of(process: trio.Process) -> list[dict[str, object]]:
+    assert process.stdout is not None
+    return [json.loads(line) for line in b"".join([chunk async for chunk in process.stdout]).splitlines()]
+
+
+async def test_what_one_publishes_the_other_prints() -> None:
+    async with (
+        running(settings("B1")) as broker,
+        subscriber(broker.address, "price > 0", "--count", "2") as process,
+    ):
+        options = ["--broker", broker.address, "--advertise", TRADES, "--payload", "händler"]
+        ended = await run("publish", *options, given=LINES)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+        first, second = await output_of(process)
+    assert process.returncode == 0
+    assert first["attributes"] == {"kind": "trade", "price": 1}
+    assert second["attributes"] == {"kind": "trade", "price": 2.5, "open": True}
+    assert (first["sequence"], second["sequence"]) == (1, 2)
+    assert first["publisher"] == second["publisher"]
+    assert first["payload"] == "händler"
+    assert isinstance(first["published_at"], float)
+
+
+async def test_events_come_from_a_file_too(tmp_path: Path) -> None:
+    path = tmp_path / "trades.jsonl"
+    path.write_bytes(LINES)
+    async with (
+        running(settings("B1")) as broker,
+        connect(broker.address) as client,
+        client.subscribe("True") as deliveries,
+    ):
+        ended = await run("publish", "--broker", broker.address, "--advertise", TRADES, str(path))
+        assert ended.returncode == 0
+        assert (await anext(deliveries)).attributes == {"kind": "trade", "price": 1}
+
+
+async def test_a_payload_that_is_no_text_is_printed_in_base64() -> None:
+    async with (
+        running(settings("B1")) as broker,
+        connect(broker.address) as client,
+        subscriber(broker.address, "True", "--count", "1") as process,
+        client.advertise("True") as publisher,
+    ):
+        await publisher.publish({}, b"\xff\x00")
+        (printed,) = await output_of(process)
+    assert printed["payload_base64"] == "/wA="
+    assert "payload" not in printed
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (b'{"kind": "trade"}\n{"kind": }', "line 2: not JSON"),
+        (b'\n["trade"]', "line 2: expected an object"),
+        (b'{"kind": "sale"}', "line 1: .*kind == 'trade'"),
+        (b'{"kind": "trade", "price": null}', "line 1: .*price"),
+        (b"\xff\n", "line 1: not JSON"),
+    ],
+)
+async def test_a_line_that_cannot_be_published_is_named(given: bytes, words: str) -> None:
+    async with running(settings("B1")) as broker:
+        ended = await run("publish", "--broker", broker.address, "--advertise", TRADES, given=given)
+    assert ended.returncode == 2
+    assert ended.stderr.count(b"\n") == 1
+    assert re.search(words, ended.stderr.decode())
+
+
+@pytest.mark.parametrize("command", [["publish", "--advertise", "price >"], ["subscribe", "price >"]])
+async def test_a_filter_that_cannot_be_read_is_told_before_anything_is_connected(command: list[str]) -> None:
+    ended = await run(*command, "--broker", "127.0.0.1:1")
+    assert ended.returncode == 2
+    assert b"column" in ended.stderr
+    assert ended.stderr.count(b"\n") == 1
+
+
+async def test_an_interrupted_subscriber_ends_at_once_and_quietly() -> None:
+    async with running(settings("B1")) as broker, subscriber(broker.address, "True") as process:
+        process.send_signal(signal.SIGINT)
+        assert await output_of(process) == []
+        assert process.stderr is not None
+        assert b"".join([chunk async for chunk in process.stderr]).strip() == b""
+    assert process.returncode == 130
+
+
+async def test_a_lost_connection_and_the_gap_behind_it_are_told_on_standard_error(
+    nursery: trio.Nursery,
+) -> None:
+    broker = Restartable(nursery)
+    address = await broker.start()
+    async with subscriber(address, "True", "--count", "1") as process:
+        await broker.stop()
+        assert b"reconnecting" in await told(process, b"reconnecting")
+        await broker.start()
+        async with connect(address) as client, client.advertise("True") as publisher:
+            assert b"again" in await told(process, b"missing here")
+            await publisher.publish({})
+        assert len(await output_of(process)) == 1
+    await broker.stop()
