@@ -70,6 +70,7 @@ class ClientSession:
             m.Unsubscribe: self._unsubscribe,
             m.Credit: self._credit,
             m.Flush: self._flush,
+            m.Explain: self._explain,
             m.Ping: lambda ping: self._connection.send(encode(m.Pong(ping.number))),
             m.Pong: lambda _: None,
             m.Fault: lambda fault: self._connection.end(f"client said {fault.code}: {fault.text}"),
@@ -315,3 +316,16 @@ class ClientSession:
         """Everything before it has been handed to the core, by the order in which messages are handled."""
         if self._is_next(request.number):
             self._connection.send(encode(m.Flushed(request.number)))
+
+    def _explain(self, request: m.Explain) -> None:
+        """Say what waits here, or ask the overlay for the way of one publication."""
+        if not self._is_next(request.number):
+            return
+        core = self._exchange.core
+        if not request.publisher:
+            self._connection.send(encode(m.Explained(request.number, tuple(core.explain_waiting()))))
+            return
+        question = self._exchange.question(
+            lambda steps: self._connection.send(encode(m.Explained(request.number, steps)))
+        )
+        core.explain_way(question, request.publisher, request.sequence)

@@ -151,12 +151,19 @@ class Exchange:
     _flush_wanted: trio.Event = field(factory=trio.Event, init=False)
     _paced: dict[Paced, None] = field(factory=dict, init=False)
     _paced_some: trio.Event = field(factory=trio.Event, init=False)
+    _questions: dict[str, Callable[[tuple[str, ...]], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
 
     def mint(self, client: str) -> str:
         """Return a fresh id for a publisher or subscription of that client, unique in the overlay."""
         self._minted += 1
         return f"{client}@{self.core.name}.{self.incarnation}/{self._minted}"
+
+    def question(self, answer: Callable[[tuple[str, ...]], None]) -> str:
+        """Return an id for a question that is answered by this call once the overlay has told."""
+        name = self.mint("?")
+        self._questions[name] = answer
+        return name
 
     # --- what the core decided ---
 
@@ -187,6 +194,8 @@ class Exchange:
             self.publishers[publisher].opened()
         for subscription in effects.subscribed:
             self.subscribers[subscription].opened()
+        for told in effects.explained:
+            self._questions.pop(told.question)(told.steps)
         for hop in effects.attached:
             self.link_of[hop].attached()
         for hop, verdict in effects.rejected:

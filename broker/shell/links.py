@@ -137,6 +137,9 @@ class LinkSession:
     ) -> None:
         """Queue what the core emitted to this link in one step, and send what credit allows."""
         del now_s
+        if batch is not None and batch.window is self.window:
+            # Returning credit must not depend on what goes back over the same link: both ends would wait.
+            batch = None
         self.queue.add(messages, run, batch)
         self.pump()
 

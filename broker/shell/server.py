@@ -179,13 +179,21 @@ class Server:
                 stream = await trio.open_tcp_stream(endpoint.host, endpoint.port)
                 if self._dialling is None:
                     return PlainTransport.adopt(stream)
-                secure = trio.SSLStream(stream, self._dialling, server_hostname=endpoint.host)
-                await secure.do_handshake()
-                return TlsTransport(secure, stream)
+                return await self._secure(stream, self._dialling, endpoint.host)
         except trio.TooSlowError:
             raise OSError(errno.ETIMEDOUT, f"no answer within {DIAL_TIMEOUT_S:g} s") from None
         except trio.BrokenResourceError as error:
             raise OSError(errno.EPROTO, f"TLS failed: {error.__cause__ or error}") from error
+
+    async def _secure(self, stream: trio.SocketStream, context: ssl.SSLContext, host: str) -> Transport:
+        """Speak TLS over a fresh connection; close it if that fails."""
+        secure = trio.SSLStream(stream, context, server_hostname=host)
+        try:
+            await secure.do_handshake()
+        except BaseException:
+            await trio.aclose_forcefully(secure)
+            raise
+        return TlsTransport(secure, stream)
 
     # --- watching ---
 
