@@ -62,19 +62,20 @@ def pairwise(numbered: Numbered) -> Verdict:
     views = _shared((numbers, 1 << index) for index, numbers in numbered.ordered_views)
     pairs = _pairs(views, len(numbered.keys))
     inverted = 0
-    clashes: list[_Clash] = []
+    nearest: list[_Clash] = []
     against: dict[int, int] = {}
     for knot in _knots(views):
-        for one, other, ours, theirs in _disagreeing(knot):
-            inverted += one.weight * other.weight * inversions(_ranks(ours, theirs))
-            clashes.append(_smallest(one, other, ours, theirs))
+        for one, other, places in _disagreeing(knot):
+            inverted += one.weight * other.weight * inversions(places)
             _note(against, one.subscriptions, other.subscriptions)
+            # Publications cannot be nearer than neighbours, so then another clash would not be smaller.
+            if len(nearest) < WITNESSES_MAX or nearest[-1].span > 1:
+                nearest = sorted([*nearest, _smallest(one, other, places)], key=_span)[:WITNESSES_MAX]
     out_of_order = sum(each.bit_count() for each in against.values()) // 2
     counts = _counts(pairs, out_of_order, inverted)
-    if not clashes:
+    if not nearest:
         return kept("pairwise", counts)
-    clashes.sort(key=lambda each: (each.span, each.p, each.q, each.one, each.other))
-    witnesses = [_witness(numbered, each) for each in clashes[:WITNESSES_MAX]]
+    witnesses = [_witness(numbered, each) for each in nearest]
     return broken("pairwise", counts, {"pairwise": out_of_order}, witnesses)
 
 
@@ -142,32 +143,29 @@ def _note(against: dict[int, int], ones: int, others: int) -> None:
             left ^= lowest
 
 
-def _disagreeing(views: Sequence[_Shared]) -> Iterator[tuple[_Shared, _Shared, list[int], list[int]]]:
-    """Pairs of views with different orders of what they have in common, and these orders."""
-    sets = [(each, frozenset(each.numbers)) for each in views]
-    for (one, ours), (other, theirs) in combinations(sets, 2):
-        common = ours & theirs
-        if len(common) > 1:
-            first = list(filter(common.__contains__, one.numbers))
-            second = list(filter(common.__contains__, other.numbers))
-            if first != second:
-                yield one, other, first, second
+def _disagreeing(views: Sequence[_Shared]) -> Iterator[tuple[_Shared, _Shared, list[int]]]:
+    """Pairs of views that order differently what they have in common, told in places.
 
-
-def _ranks(ours: Sequence[int], theirs: Sequence[int]) -> list[int]:
-    """The second order, told in places of the first."""
-    places = {number: place for place, number in enumerate(ours)}
-    return [places[number] for number in theirs]
-
-
-def _smallest(one: _Shared, other: _Shared, ours: Sequence[int], theirs: Sequence[int]) -> _Clash:
-    """The inversion of neighbours in one view that are nearest to each other in the other view.
-
-    Two different orders of the same publications always have one.
+    The places are those in the first view, in the order of the second. They rise if the two agree.
     """
-    ranked = zip(_ranks(ours, theirs), theirs, strict=True)
-    span, p, q = min((late - early, p, q) for (late, q), (early, p) in neighbours(ranked) if late > early)
-    return _Clash(span, p, q, one.first, other.first)
+    placed = [(each, {number: place for place, number in enumerate(each.numbers)}) for each in views]
+    for (one, places), (other, _) in combinations(placed, 2):
+        common = [place for place in map(places.get, other.numbers) if place is not None]
+        if common != sorted(common):
+            yield one, other, common
+
+
+def _smallest(one: _Shared, other: _Shared, places: Sequence[int]) -> _Clash:
+    """The inversion of two that are next to each other in one view and nearest to each other in the other.
+
+    Of what the two have in common, that is; places that do not rise have such neighbours.
+    """
+    span, early, late = min((late - early, early, late) for late, early in neighbours(places) if late > early)
+    return _Clash(span, one.numbers[early], one.numbers[late], one.first, other.first)
+
+
+def _span(clash: _Clash) -> int:
+    return clash.span
 
 
 def _witness(numbered: Numbered, clash: _Clash) -> Violation:
