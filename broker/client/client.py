@@ -4,6 +4,7 @@ A user sees plain errors: nothing that is raised inside a block is wrapped into 
 keeps the connection, and nothing that happens in the background is raised anywhere but in the user's calls.
 """
 
+import json
 import secrets
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +21,7 @@ from broker.client.dialling import dialler
 from broker.client.inbox import Inbox
 from broker.client.limits import BOUND_BYTES, Limits
 from broker.client.publisher import Publisher
-from broker.client.session import Session
+from broker.client.session import Question, Session
 from broker.errors import ClosedError
 from broker.filters import Filter, parse
 from broker.shell.backoff import Backoff
@@ -108,10 +109,27 @@ class Client:
         finally:
             await deliveries.aclose()
 
-    def _parsed(self, text: str | Filter) -> Filter:
+    async def explain(self, publisher: str = "", sequence: int = 0) -> list[dict[str, object]]:
+        """Ask the broker what waits there and for whom; or, for a publication, which way it took.
+
+        One entry per blocked target, or per broker that the publication came to.
+        """
+        self._check()
+        question = Question(publisher, sequence)
+        self._connection.session.explain(question)
+        try:
+            await self._connection.until(lambda: question.lines is not None)
+        finally:
+            self._connection.session.dismiss(question)
+        return [json.loads(line) for line in question.lines or ()]
+
+    def _check(self) -> None:
         if self._is_closed:
             raise ClosedError(f"the client {self.name!r} was used after its connect block had been left")
         self._connection.check()
+
+    def _parsed(self, text: str | Filter) -> Filter:
+        self._check()
         return parse(str(text))
 
     async def _drain(self) -> None:

@@ -38,7 +38,17 @@ SLOW: Final = "slow"
 CLOSING: Final = "closing"
 """The code of a broker that shuts down: of its `Fault`, and of `Refused` just before it."""
 
-Request = Source | Inbox | Flush
+
+@define(eq=False)
+class Question:
+    """Asks the broker what waits, or for the way of one publication; `lines` is the answer, once it came."""
+
+    publisher: str
+    sequence: int
+    lines: tuple[str, ...] | None = None
+
+
+Request = Source | Inbox | Flush | Question
 
 
 @define(eq=False)
@@ -59,6 +69,7 @@ class Session:
     is_changed: bool = False
     _sources: list[Source] = field(factory=list)
     _inboxes: list[Inbox] = field(factory=list)
+    _questions: list[Question] = field(factory=list)
     _requests: dict[int, Request] = field(factory=dict)
     _requested_count: int = 0
     _awaited: set[int] = field(factory=set)
@@ -175,6 +186,21 @@ class Session:
         if credit_count and self.welcome is not None and inbox.ended is None:
             self._controls.append(encode(m.Credit(inbox.number, credit_count)))
 
+    def explain(self, question: Question) -> None:
+        """Ask what goes on in the overlay; the question is answered when it has lines."""
+        self._questions.append(question)
+        if self.welcome is not None:
+            self._ask_question(question)
+
+    def dismiss(self, question: Question) -> None:
+        """Nobody waits for the answer any more."""
+        if question in self._questions:
+            self._questions.remove(question)
+
+    def _ask_question(self, question: Question) -> None:
+        number = self._number(question)
+        self._controls.append(encode(m.Explain(number, question.publisher, question.sequence)))
+
     def _ask_source(self, source: Source) -> None:
         """Advertise on this connection; who comes back may publish, but nothing leaves before the answer."""
         source.number = self._number(source)
@@ -225,6 +251,8 @@ class Session:
                 self._on_flushed(message)
             case m.Gap():
                 self._on_gap(message)
+            case m.Explained():
+                self._on_explained(message)
             case m.Ping():
                 self._controls.append(encode(m.Pong(message.number)))
             case m.Pong():
@@ -252,6 +280,15 @@ class Session:
             self._ask_inbox(inbox)
         for source in self._sources:
             self._ask_source(source)
+        for question in self._questions:
+            self._ask_question(question)
+
+    def _on_explained(self, answer: m.Explained) -> None:
+        question = self._requests.pop(answer.number, None)
+        if isinstance(question, Question):
+            question.lines = answer.lines
+            self.dismiss(question)
+            self.is_changed = True
 
     def _on_advertised(self, answer: m.Advertised) -> None:
         source = self._requests.get(answer.number)

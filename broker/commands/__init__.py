@@ -20,6 +20,7 @@ __all__ = ["COMMANDS", "concord", "main"]
 
 COMMANDS: Final = {
     "broker": "broker.commands.broker:command",
+    "explain": "broker.commands.explain:command",
     "publish": "broker.commands.publish:command",
     "subscribe": "broker.commands.subscribe:command",
 }

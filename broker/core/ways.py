@@ -16,6 +16,7 @@ from attrs import Factory, define, frozen
 
 from broker.core.hops import Hop, HopTable, members
 from broker.messages import Publication, WayAsked, WayTold
+from broker.wire import decode_delivery
 from ordering.interface import Blocked, Hops
 
 WAYS_KEPT = 4096
@@ -144,6 +145,7 @@ def describe_waiting(
                 "broker": broker,
                 "target": hops.names(1 << number)[0],
                 "head": _name_of(head.item),
+                "published_ns": _published_ns(head.item),
                 "needs": head.reason,
                 "from": uplink.name if uplink is not None else None,
                 "behind": behind[number],
@@ -151,6 +153,13 @@ def describe_waiting(
         )
         for number, head in islice(heads.items(), LINES_TOLD)
     ]
+
+
+def _published_ns(item: object) -> int | None:
+    """Since when it waits, nearly: when its publisher published it."""
+    if isinstance(item, Publication) and item.frame:
+        return decode_delivery(item.frame)[2]
+    return None
 
 
 def _name_of(item: object) -> dict[str, object]:

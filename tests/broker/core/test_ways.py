@@ -57,6 +57,7 @@ def test_who_waits_for_what_from_whom() -> None:
         "broker": "C",
         "target": "below",
         "head": {"publisher": "p", "sequence": 1},
+        "published_ns": None,
         "needs": "the uplink's acknowledgement",
         "from": "B",
         "behind": 1,

@@ -1,0 +1,100 @@
+"""`concord explain`: what waits at a broker and for whom; the way a publication took."""
+
+import json
+import time
+from collections.abc import Sequence
+
+import click
+import trio
+
+from broker.commands.connecting import Connecting, connecting_options
+
+__all__ = ["command"]
+
+Told = dict[str, object]
+
+
+@click.command(
+    name="explain",
+    epilog="Example: concord explain --broker 127.0.0.1:7411 alice@B1.5f0c21aa/3 17",
+)
+@connecting_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.argument("publisher", required=False)
+@click.argument("sequence", required=False, type=click.IntRange(min=1))
+def command(connecting: Connecting, publisher: str | None, sequence: int | None, *, as_json: bool) -> None:
+    """Show what waits at the broker; or, for PUBLISHER and SEQUENCE, which way that publication took.
+
+    A publication is named as subscribers see it. Brokers remember the last few thousand.
+    """
+    if publisher is not None and sequence is None:
+        raise click.UsageError("PUBLISHER needs a SEQUENCE: together they name one publication")
+
+    async def run() -> None:
+        async with connecting.open() as client:
+            broker = client.broker
+            told = await client.explain(publisher or "", sequence or 0)
+        if as_json:
+            lines = [json.dumps(each) for each in told]
+        elif publisher is None:
+            lines = _waiting(broker, told)
+        else:
+            lines = _way(f"{publisher} {sequence}", told)
+        for line in lines:
+            click.echo(line)
+
+    trio.run(run)
+
+
+def _waiting(broker: str, told: Sequence[Told]) -> list[str]:
+    if not told:
+        return [f"nothing waits at {broker}"]
+    return [
+        f"{each['target']}: waits for {_item(each['head'])}{_since(each)}, which needs {each['needs']}"
+        f"{_owed_by(each)}; {each['behind']} behind it"
+        for each in told
+    ]
+
+
+def _since(each: Told) -> str:
+    published_ns = each["published_ns"]
+    if not isinstance(published_ns, int):
+        return ""
+    return f", published {(time.time_ns() - published_ns) / 1e9:.3f} s ago"
+
+
+def _owed_by(each: Told) -> str:
+    return f" (from {each['from']})" if each["from"] is not None else ""
+
+
+def _item(head: object) -> str:
+    assert isinstance(head, dict)
+    return (
+        f"{head['publisher']} {head['sequence']}" if "publisher" in head else f"a {head['control']} message"
+    )
+
+
+def _way(publication: str, told: Sequence[Told]) -> list[str]:
+    """Return one line a broker, from where the publication came in."""
+    known = [each for each in told if each["remembered"]]
+    if not known:
+        return [f"{publication}: no broker that was asked remembers it"]
+    steps = sorted(known, key=lambda step: step["came_from"] != "a client")
+    return [
+        f"{publication}:",
+        *(
+            f"  {each['broker']}: from {each['came_from'] or 'a link that is gone'}{_to(each)}"
+            for each in steps
+        ),
+    ]
+
+
+def _to(step: Told) -> str:
+    text = ""
+    for word, key in ((" to ", "went_to"), (" waits for ", "waits_for")):
+        names = step[key]
+        assert isinstance(names, list)
+        if names:
+            text += f",{word}{', '.join(names)}"
+    gone = step["hops_gone_since"]
+    return text + (f", and {gone} that are gone" if gone else "")
