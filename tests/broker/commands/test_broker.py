@@ -1,0 +1,222 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+import structlog
+import trio
+from click.testing import CliRunner, Result
+
+from broker import connect
+from broker.commands import broker as command_module
+from broker.shell.settings import Endpoint, Settings
+from tests.sources import ROOT
+
+WAIT_S = 30
+
+MINIMUM = ["--name", "B1", "--listen", "127.0.0.1:0"]
+
+
+@asynccontextmanager
+async def started(*options: str) -> AsyncIterator[tuple[trio.Process, str]]:
+    """The real command in a process of its own, and the address it printed."""
+    environment = {**os.environ, "CONCORD_TOKEN": ""}
+    async with trio.open_nursery() as nursery:
+        run = partial(
+            trio.run_process,
+            [sys.executable, "-m", "broker", "broker", *options],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        process: trio.Process = await nursery.start(run)
+        with trio.fail_after(WAIT_S):
+            line = await read_line(process)
+            yield process, line.removeprefix("listening on ")
+            await process.wait()
+
+
+async def read_line(process: trio.Process) -> str:
+    assert process.stdout is not None
+    line = b""
+    while not line.endswith(b"\n"):
+        received = await process.stdout.receive_some(1)
+        assert received, "the broker ended before it was ready"
+        line += received
+    return line.decode().rstrip("\n")
+
+
+async def rest_of(stream: trio.abc.ReceiveStream | None) -> str:
+    assert stream is not None
+    return b"".join([received async for received in stream]).decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_broker_says_where_it_listens_serves_and_ends_cleanly(number: signal.Signals) -> None:
+    async with started("--name", "B1", "--listen", "127.0.0.1:0", "--log-format", "json") as (
+        process,
+        address,
+    ):
+        assert re.fullmatch(r"127\.0\.0\.1:[1-9]\d*", address)
+        async with (
+            connect(address, name="alice") as alice,
+            alice.subscribe("x > 0") as deliveries,
+            alice.advertise("x > 0") as publisher,
+        ):
+            await publisher.publish({"x": 1})
+            async for delivery in deliveries:
+                assert delivery.attributes == {"x": 1}
+                break
+        process.send_signal(number)
+        assert await process.wait() == 0
+        assert await rest_of(process.stdout) == ""
+        logged = [json.loads(line)["event"] for line in (await rest_of(process.stderr)).splitlines()]
+        assert logged[0] == "client came"
+
+
+async def test_a_chain_of_real_brokers_ends_when_told() -> None:
+    async with started(*MINIMUM) as (top, address):
+        async with started("--name", "B2", "--listen", "127.0.0.1:0", "--uplink", address) as (leaf, below):
+            async with connect(below, name="bob"):
+                pass
+            leaf.send_signal(signal.SIGTERM)
+            assert await leaf.wait() == 0
+        top.send_signal(signal.SIGTERM)
+        assert await top.wait() == 0
+
+
+def ended(*options: str) -> tuple[int, str]:
+    """How the command ends that cannot start, and what it says."""
+    process = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-m", "broker", "broker", *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_S,
+    )
+    assert process.stdout == ""
+    return process.returncode, process.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--name", "B1"], "Missing option '--listen'"),
+        (["--name", "B1", "--listen", "0.0.0.0:0"], "--listen 0.0.0.0:0: others could read"),
+        ([*MINIMUM, "--ordering", "none"], "--ordering none: no ordering plugin is called 'none'"),
+        ([*MINIMUM, "--auth", "nowhere.toml"], "--auth nowhere.toml: No such file or directory"),
+        ([*MINIMUM, "--link-timeout", "0"], "Invalid value for '--link-timeout'"),
+        ([*MINIMUM, "--token-file", "nowhere"], "--token-file nowhere: No such file or directory"),
+    ],
+)
+def test_a_broker_that_cannot_start_says_why_in_one_line(options: list[str], complaint: str) -> None:
+    status, said = ended(*options)
+    assert status == 2
+    assert said.startswith(f"concord: {complaint}")
+    assert said.count("\n") == 1
+
+
+async def test_a_broker_that_its_uplink_refuses_ends_with_status_2() -> None:
+    async with started(*MINIMUM) as (top, address):
+        options = ("--name", "B1", "--listen", "127.0.0.1:0", "--uplink", address, "--log-level", "error")
+        # The refused one listens before it dials, so it has said so.
+        async with started(*options) as (refused, _):
+            assert await refused.wait() == 2
+            said = await rest_of(refused.stderr)
+            assert said.startswith(
+                f"concord: --uplink {address} refused this broker: both brokers are called 'B1'"
+            )
+            assert said.count("\n") == 1
+        top.send_signal(signal.SIGTERM)
+        assert await top.wait() == 0
+
+
+def run_with(*options: str) -> tuple[Result, list[Settings]]:
+    """Run the command up to where it would serve; return what it would serve with."""
+    seen: list[Settings] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command_module, "_run", seen.append)
+        patch.setattr(command_module, "_calm_collector", lambda: None)
+        result = CliRunner().invoke(command_module.command, list(options))
+    return result, seen
+
+
+def test_options_may_stand_in_a_file_and_the_command_line_wins(tmp_path: Path) -> None:
+    config = tmp_path / "broker.toml"
+    config.write_text(
+        """
+        name = "B1"
+        listen = "127.0.0.1:7411"
+        uplink = ["127.0.0.1:1", "127.0.0.1:2"]
+        link-timeout = 3
+        ordering = "pairwise"
+        insecure = true
+        """,
+        encoding="utf-8",
+    )
+    result, seen = run_with("--config", str(config), "--name", "B9", "--link-timeout", "4.5")
+    assert result.exit_code == 0, result.output
+    assert seen == [
+        Settings(
+            name="B9",
+            listen=Endpoint("127.0.0.1", 7411),
+            uplinks=(Endpoint("127.0.0.1", 1), Endpoint("127.0.0.1", 2)),
+            link_timeout_s=4.5,
+            ordering="pairwise",
+            is_insecure=True,
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("nme = 'B1'", "unknown key 'nme'; there are auth, insecure, link-timeout, listen"),
+        ("config = 'other.toml'", "unknown key 'config'"),
+        ("insecure = 'yes'", "insecure: expected true or false"),
+        ("name = true", "name: expected text or a number"),
+        ("listen = ['127.0.0.1:1']", "listen: expected text or a number"),
+        ("uplink = 'nowhere'", "'nowhere' is not HOST:PORT"),
+        ("name =", "Invalid value"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_by_key(text: str, complaint: str, tmp_path: Path) -> None:
+    config = tmp_path / "broker.toml"
+    config.write_text(text, encoding="utf-8")
+    result, seen = run_with("--config", str(config), *MINIMUM)
+    assert result.exit_code == 2
+    assert complaint in " ".join(result.output.split())
+    assert seen == []
+
+
+def test_a_token_comes_from_a_file_or_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONCORD_TOKEN", "from the environment")
+    assert run_with(*MINIMUM)[1][0].token == "from the environment"
+    file = tmp_path / "token"
+    file.write_text("from the file\n", encoding="utf-8")
+    assert run_with(*MINIMUM, "--token-file", str(file))[1][0].token == "from the file"
+
+
+def test_a_defect_is_logged_whole_and_ends_with_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def serve(*_: object) -> None:
+        raise AssertionError("a law of the core is broken")
+
+    monkeypatch.setattr(command_module, "serve", serve)
+    with structlog.testing.capture_logs() as logged, pytest.raises(SystemExit) as left:
+        command_module._run(Settings(name="B1", listen=Endpoint("127.0.0.1", 0)))
+    assert left.value.code == 1
+    assert [(each["log_level"], str(each["exc_info"])) for each in logged] == [
+        ("critical", "a law of the core is broken")
+    ]
