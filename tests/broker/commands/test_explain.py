@@ -1,0 +1,91 @@
+"""`concord explain` at real brokers, and what it makes of what brokers tell."""
+
+import json
+import subprocess
+
+import trio
+
+from broker import connect
+from broker.commands.explain import _waiting, _way
+from tests.broker.commands.test_publish_and_subscribe import run
+from tests.broker.shell.overlay import WAIT_S, Running, running, settings, until
+
+
+async def explain(broker: Running, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return await run("explain", "--broker", broker.address, *arguments)
+
+
+async def test_the_way_of_a_publication_through_two_brokers() -> None:
+    with trio.fail_after(WAIT_S):
+        async with (
+            running(settings("B1")) as top,
+            running(settings("B2", top.endpoint)) as below,
+            connect(top.address, name="alice") as alice,
+            connect(below.address, name="bob") as bob,
+        ):
+            await until(lambda: below.is_attached)
+            async with alice.advertise("True") as publisher, bob.subscribe("True") as deliveries:
+                await publisher.publish({"price": 1})
+                delivery = await anext(deliveries)
+                name, number = delivery.publisher, str(delivery.sequence)
+                for broker in (top, below):
+                    told = await explain(broker, name, number)
+                    assert told.stderr == b""
+                    first, at_top, at_below = told.stdout.decode().splitlines()
+                    assert first == f"{name} {number}:"
+                    assert at_top == "  B1: from a client, to B2"
+                    assert at_below.startswith("  B2: from B1, to bob@B2.")
+                told = await explain(top, name, number, "--json")
+                assert {json.loads(line)["broker"] for line in told.stdout.splitlines()} == {"B1", "B2"}
+                told = await explain(top, name, "99")
+                assert told.stdout.decode() == f"{name} 99: no broker that was asked remembers it\n"
+                told = await explain(below)
+                assert told.stdout == b"nothing waits at B2\n"
+
+
+async def test_a_publisher_without_a_sequence_is_an_error_in_one_line() -> None:
+    ended = await run("explain", "--broker", "127.0.0.1:1", "alice")
+    assert ended.returncode == 2
+    assert b"PUBLISHER needs a SEQUENCE" in ended.stderr
+
+
+def test_what_waits_names_the_item_the_need_and_the_debtor() -> None:
+    told: list[dict[str, object]] = [
+        {
+            "broker": "B2",
+            "target": "B3",
+            "head": {"publisher": "p", "sequence": 7},
+            "published_ns": None,
+            "needs": "the uplink's acknowledgement",
+            "from": "B1",
+            "behind": 2,
+        },
+        {
+            "broker": "B2",
+            "target": "B4",
+            "head": {"control": "AdvertisementAdded"},
+            "published_ns": None,
+            "needs": "an earlier item",
+            "from": None,
+            "behind": 0,
+        },
+    ]
+    assert _waiting("B2", told) == [
+        "B3: waits for p 7, which needs the uplink's acknowledgement (from B1); 2 behind it",
+        "B4: waits for AdvertisementAdded, which needs an earlier item; 0 behind it",
+    ]
+
+
+def test_a_way_names_who_still_waits_and_what_is_gone() -> None:
+    step: dict[str, object] = {
+        "broker": "B2",
+        "remembered": True,
+        "came_from": None,
+        "went_to": ["B1"],
+        "waits_for": ["bob"],
+        "hops_gone_since": 1,
+    }
+    assert _way("p 7", [step, {"broker": "B1", "remembered": False}]) == [
+        "p 7:",
+        "  B2: from a link that is gone, to B1, waits for bob, and 1 that are gone",
+    ]
