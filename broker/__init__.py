@@ -2,24 +2,31 @@
 
 `connect` gives a `Client`, which advertises (a `Publisher`) and subscribes (`Deliveries`). Everything that
 goes wrong for a reason is a `ConcordError`.
+
+Names are imported when they are first asked for: whoever uses one room of this package (the simulator the
+core, the command line one command) does not load the client and Trio with it.
 """
 
-from broker.client import Client, Deliveries, Delivery, Gap, Limits, Publisher, StateChange, connect
-from broker.errors import (
-    BrokerFaultError,
-    ClosedError,
-    ConcordError,
-    ConnectionFailedError,
-    ConnectionLostError,
-    GapError,
-    InvalidPublicationError,
-    NotAdvertisedError,
-    PublisherEndedError,
-    RefusedError,
-    SlowSubscriberError,
-    SubscriptionEndedError,
-)
-from broker.filters import Filter, FilterError, parse
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from broker.client import Client, Deliveries, Delivery, Gap, Limits, Publisher, StateChange, connect
+    from broker.errors import (
+        BrokerFaultError,
+        ClosedError,
+        ConcordError,
+        ConnectionFailedError,
+        ConnectionLostError,
+        GapError,
+        InvalidPublicationError,
+        NotAdvertisedError,
+        PublisherEndedError,
+        RefusedError,
+        SlowSubscriberError,
+        SubscriptionEndedError,
+    )
+    from broker.filters import Filter, FilterError, parse
 
 __all__ = [
     "BrokerFaultError",
@@ -46,3 +53,15 @@ __all__ = [
     "connect",
     "parse",
 ]
+
+_PLACES: Final = ("broker.errors", "broker.filters", "broker.client")
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        for place in _PLACES:
+            found: object = getattr(import_module(place), name, None)
+            if found is not None:
+                globals()[name] = found
+                return found
+    raise AttributeError(f"module 'broker' has no attribute {name!r}")

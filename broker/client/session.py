@@ -30,7 +30,7 @@ from broker.errors import (
 )
 from broker.wire import VERSION, WireError, encode
 
-__all__ = ["CLOSING", "Session"]
+__all__ = ["CLOSING", "Question", "Session"]
 
 SLOW: Final = "slow"
 """The code of `Ended` for a subscription whose queue outgrew its bound."""

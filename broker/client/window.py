@@ -6,7 +6,8 @@ Laws:
   publishes later can never be overtaken by it.
 * A publication leaves the window when the broker has answered a `Flush` that was sent after it, or says after
   a reconnection that it has taken it. Everything else is sent again on the next connection.
-* No more bytes are sent on a connection than the broker has granted.
+* A publication begins only while the broker's credit is positive; the last one may overdraw it, so that one
+  larger than the whole credit passes.
 * The window holds at most its bound, plus one publication that was let in when it was nearly full.
 """
 
@@ -137,7 +138,7 @@ class Window:
             self.flush()
 
     def take(self, size_bytes: int) -> Iterator[list[bytes] | Flush]:
-        """What may be sent now, in order: about so many bytes, and never beyond the credit.
+        """What may be sent now, in order: about so many bytes, and nothing that begins without credit.
 
         Whoever takes a `Flush` sends one and says `flushed` when it is answered.
         """
@@ -165,7 +166,6 @@ class Window:
         self._sent.append(entry)
         self.credit_bytes -= entry.size_bytes
         self._unflushed_bytes += entry.size_bytes
-        assert self.credit_bytes >= 0
         return entry
 
     def _flush_here(self) -> None:
@@ -173,15 +173,17 @@ class Window:
             self._unsent.appendleft(Flush())
 
     def _split(self) -> bool:
-        """Cut the first run where the credit ends; false if not even its first frame fits."""
+        """Cut the first run behind the frame in which the credit ends; false if there is no credit."""
         entry = self._unsent[0]
         assert isinstance(entry, _Segment)
         size_bytes = count = 0
-        while size_bytes + len(entry.frames[count]) <= self.credit_bytes:
+        while size_bytes < self.credit_bytes:
             size_bytes += len(entry.frames[count])
             count += 1
         if not count:
             return False
+        if count == len(entry.frames):
+            return True
         head = _Segment(entry.source, entry.first, entry.frames[:count], size_bytes)
         del entry.frames[:count]
         entry.first += count

@@ -117,6 +117,17 @@ def test_nothing_leaves_before_every_publisher_has_been_answered(talk: Talk) -> 
     assert sequences(talk.heard()) == [("one", 1), ("two", 1)]
 
 
+def test_what_is_published_while_a_publisher_comes_back_waits_for_the_answer(talk: Talk) -> None:
+    source = talk.publisher()
+    talk.session.disconnect()
+    talk.connect()
+    talk.heard()
+    talk.publish(source)
+    assert talk.heard() == []
+    talk.say(m.Advertised(1, "alice@B1/1", 0))
+    assert sequences(talk.heard()) == [("alice@B1/1", 1)]
+
+
 def test_a_publisher_that_the_broker_has_forgotten_starts_anew(talk: Talk) -> None:
     source = talk.publisher()
     talk.publish(source, 2)
