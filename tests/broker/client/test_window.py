@@ -123,8 +123,9 @@ def test_nothing_begins_without_credit_and_the_last_may_overdraw_it() -> None:
     window, publisher = Window(LIMITS), source()
     for _ in range(3):
         publish(window, publisher, 50)
-    window.credit_bytes = window.size_bytes - 1
+    window.credit_bytes = window.size_bytes // 3 + 1
     assert len(taken(window)[0]) == 2
+    assert window.credit_bytes < 0
     assert taken(window)[0] == []
     window.credit_bytes += 1000
     assert taken(window)[0] == [("alice@B1/1", 3)]
