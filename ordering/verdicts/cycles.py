@@ -134,27 +134,32 @@ def _back_to(start: int, search: _Search, best: list[Step]) -> list[Step]:
     """
     came: dict[int, Step] = {}
     unreached = [len(view) for view in search.views]
-    level, depth = [start], 0
-    while level and (not best or depth + 1 < len(best)):
-        depth += 1
-        level = _next_level(level, search, came, unreached)
-        if start in came:
-            return _trace(start, came)
-        if search.visits_left < 0:
-            break
+    level, length = [start], 0
+    while level and (not best or length + 1 < len(best)):
+        length += 1
+        reached: list[int] = []
+        for number in level:
+            reached += _reach(number, search, came, unreached)
+            if start in came:
+                return _trace(start, came)
+            if search.visits_left < 0:
+                return best
+        level = reached
     return best
 
 
-def _next_level(level: list[int], search: _Search, came: dict[int, Step], unreached: list[int]) -> list[int]:
+def _reach(number: int, search: _Search, came: dict[int, Step], unreached: list[int]) -> list[int]:
+    """What some view has after a publication and was not reached before."""
     reached = []
-    for number in level:
-        for view, position in search.places[number]:
+    for view, position in search.places[number]:
+        search.visits_left -= 1
+        if position + 1 < unreached[view]:
+            search.visits_left -= unreached[view] - position
             for later in search.views[view][position + 1 : unreached[view]]:
-                search.visits_left -= 1
                 if later not in came:
                     came[later] = Step(view, number, later)
                     reached.append(later)
-            unreached[view] = min(unreached[view], position + 1)
+            unreached[view] = position + 1
     return reached
 
 

@@ -19,16 +19,14 @@ def local(numbered: Numbered) -> Verdict:
     """Report on local total order, counted in audiences that have two or more publications in common."""
     if not any(numbers for _, numbers in numbered.ordered_views):
         return kept("local", _counts(0, 0), "no ordered subscription delivered anything")
-    judged, clashes = 0, []
-    for orders in _orders(numbered).values():
+    audiences = _audiences(numbered)
+    clashes = []
+    for orders in _orders(numbered, audiences):
         first, *rest = orders.items()
-        if not rest or len(first[1]) == 1:
-            continue
-        judged += 1
         other = next((each for each in rest if each[1] != first[1]), None)
         if other is not None:
             clashes.append(_witness(numbered, first, other))
-    counts = _counts(judged, len(clashes))
+    counts = _counts(len(audiences), len(clashes))
     return broken("local", counts, {}, clashes) if clashes else kept("local", counts)
 
 
@@ -36,17 +34,28 @@ def _counts(audiences: int, disagreeing: int) -> dict[str, int]:
     return {"audiences": audiences, "audiences_out_of_order": disagreeing}
 
 
-def _orders(numbered: Numbered) -> dict[Audience, dict[int, list[int]]]:
-    """For each audience, the order in which each of its subscriptions delivers what they share."""
-    audiences: dict[int, list[int]] = {}
+def _audiences(numbered: Numbered) -> dict[Audience, list[int]]:
+    """The audiences that have two or more members and two or more publications, and these publications."""
+    heard: dict[int, list[int]] = {}
     for index, numbers in numbered.ordered_views:
         for number in numbers:
-            audiences.setdefault(number, []).append(index)
-    orders: dict[Audience, dict[int, list[int]]] = {}
-    sharing = {number: orders.setdefault(tuple(each), {}) for number, each in audiences.items()}
-    for index, numbers in numbered.ordered_views:
-        for number in numbers:
-            sharing[number].setdefault(index, []).append(number)
+            heard.setdefault(number, []).append(index)
+    audiences: dict[Audience, list[int]] = {}
+    for number, indexes in heard.items():
+        if len(indexes) > 1:
+            audiences.setdefault(tuple(indexes), []).append(number)
+    return {each: numbers for each, numbers in audiences.items() if len(numbers) > 1}
+
+
+def _orders(numbered: Numbered, audiences: dict[Audience, list[int]]) -> list[dict[int, list[int]]]:
+    """For each audience, the order in which each member delivers what they share."""
+    orders: list[dict[int, list[int]]] = [{member: [] for member in audience} for audience in audiences]
+    sharing = {
+        number: each for each, numbers in zip(orders, audiences.values(), strict=True) for number in numbers
+    }
+    for index, delivered in numbered.ordered_views:
+        for number in filter(sharing.__contains__, delivered):
+            sharing[number][index].append(number)
     return orders
 
 
