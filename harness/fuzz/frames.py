@@ -35,8 +35,8 @@ from harness.fuzz.samples import SAMPLES, Sample
 CASE_LIMIT_S: Final = 10.0
 """Nothing in a case takes a millisecond; a case that takes this long never ends."""
 
-GROWTH_LIMIT_BYTES: Final = 32 * 1024 * 1024
-"""Of the peak after the warm-up: caches fill up further, but a leak of 40 bytes a frame goes beyond."""
+GROWTH_LIMIT_BYTES: Final = 16 * 1024 * 1024
+"""Of the peak after the warm-up: caches fill up further, but a leak of 20 bytes a frame goes beyond."""
 
 _WARM_UP: Final = 20
 """The first of so many parts of a run fills caches and allocator; it is not counted as growth."""

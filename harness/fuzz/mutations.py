@@ -84,10 +84,14 @@ _ODD_BYTES: Final = (
 )
 
 
+LARGEST_BYTES: Final = 64 * 1024
+"""Damage may multiply a frame; without a bound the peak of memory would show the largest case, not a leak."""
+
+
 def mutated(random: Random, frame: bytes) -> bytes:
     """A damaged copy of the frame; with luck the damage is harmless, and that must be right too."""
     for _ in range(random.choice((1, 1, 1, 2, 3))):
-        frame = random.choice(_MUTATIONS)(random, frame) or frame
+        frame = random.choice(_MUTATIONS)(random, frame)[:LARGEST_BYTES] or frame
     return frame
 
 
