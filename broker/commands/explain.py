@@ -69,9 +69,7 @@ def _owed_by(each: Told) -> str:
 
 def _item(head: object) -> str:
     assert isinstance(head, dict)
-    return (
-        f"{head['publisher']} {head['sequence']}" if "publisher" in head else f"a {head['control']} message"
-    )
+    return f"{head['publisher']} {head['sequence']}" if "publisher" in head else str(head["control"])
 
 
 def _way(publication: str, told: Sequence[Told]) -> list[str]:
