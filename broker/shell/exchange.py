@@ -190,10 +190,13 @@ class Exchange:
             now_s = self.now()
             for hop, messages in effects.outgoing:
                 self.sinks[hop].put(messages, runs.run(messages), batch, now_s)
-        for publisher in effects.advertised:
-            self.publishers[publisher].opened()
-        for subscription in effects.subscribed:
-            self.subscribers[subscription].opened()
+        # A client may have withdrawn in the same step what it asked for.
+        for identity in effects.advertised:
+            if (publisher := self.publishers.get(identity)) is not None:
+                publisher.opened()
+        for identity in effects.subscribed:
+            if (subscriber := self.subscribers.get(identity)) is not None:
+                subscriber.opened()
         for told in effects.explained:
             self._questions.pop(told.question)(told.steps)
         for hop in effects.attached:
