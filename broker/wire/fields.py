@@ -97,7 +97,7 @@ def read_truth(value: object, where: str, _: Limits) -> bool:
 
 def read_filter(value: object, where: str, limits: Limits) -> Filter:
     """Take a filter in canonical text."""
-    text = read_text(value, where, limits.filter_bytes)
+    text = read_prose(value, where, limits)
     try:
         return parse(text)
     except FilterError as error:

@@ -33,7 +33,6 @@ class Size(Enum):
     """Which bound of `Limits` a frame has to keep."""
 
     CONTROL = "control_frame_bytes"
-    ROUTE = "route_frame_bytes"
     TABLE = "table_frame_bytes"
     PUBLICATION = "publication_frame_bytes"
 
@@ -86,10 +85,10 @@ ROWS: Final = (
     Row(0x36, m.Flushed, _SERVER),
     Row(0x37, m.Explained, _SERVER, Size.TABLE),
     # Broker to broker: routes and order.
-    Row(0x40, m.AdvertisementAdded, _LINK, Size.ROUTE),
+    Row(0x40, m.AdvertisementAdded, _LINK),
     Row(0x41, m.AdvertisementAcknowledged, _LINK),
     Row(0x42, m.AdvertisementWithdrawn, _LINK),
-    Row(0x43, m.SubscriptionAdded, _LINK, Size.ROUTE),
+    Row(0x43, m.SubscriptionAdded, _LINK),
     Row(0x44, m.SubscriptionAcknowledged, _LINK),
     Row(0x45, m.SubscriptionWithdrawn, _LINK),
     Row(0x46, m.OrderingMessage, _LINK),

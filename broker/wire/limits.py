@@ -54,20 +54,13 @@ class Limits:
     """Names, ids, codes: an id holds a client's name, a broker's name and two counters."""
 
     prose_bytes: int = _bound(8 * KIB)
-    """Filters as clients write them (the language's own limit), tokens, and texts of errors."""
-
-    filter_bytes: int = _bound(4 * MIB)
-    """Canonical filters between brokers: 256 conjunctions, each about as long as the 8 KiB they came from at
-    most, and as much again for escapes."""
+    """Filters (the language's own limit, which canonical text keeps too), tokens, and texts of errors."""
 
     number_count: int = _bound(KIB)
     """Numbers in one ordering message."""
 
     control_frame_bytes: int = _bound(16 * KIB)
-    """A frame of a client or of its broker: the longest filter and room to spare."""
-
-    route_frame_bytes: int = _bound(4 * MIB + 16 * KIB)
-    """A frame between brokers that carries one filter."""
+    """A frame that carries one filter at most: the longest filter and room to spare."""
 
     table_frame_bytes: int = _bound(64 * MIB)
     """A frame between brokers that carries whole tables: 100,000 routes of some 600 bytes."""

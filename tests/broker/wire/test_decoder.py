@@ -263,7 +263,6 @@ def test_each_kind_has_its_own_limit(row: Row) -> None:
         payload_bytes=1000,
         attributes_bytes=1000,
         control_frame_bytes=100,
-        route_frame_bytes=200,
         table_frame_bytes=3000,
     )
     limit = getattr(limits, row.size.value)

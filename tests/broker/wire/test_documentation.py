@@ -23,7 +23,6 @@ PAGE: Final = (ROOT / "docs" / "wire.md").read_text()
 
 _SIZES: Final = {
     Size.CONTROL: "16 KiB",
-    Size.ROUTE: "4 MiB",
     Size.TABLE: "64 MiB",
     Size.PUBLICATION: "1 MiB of payload and 256 KiB of attributes",
 }
@@ -141,7 +140,7 @@ def test_the_page_tells_the_limits() -> None:
     )
     assert told["text value of an attribute"] == f"{limits.text_bytes >> 10} KiB"
     assert told["names, ids, codes"] == f"{limits.id_bytes >> 10} KiB"
-    assert told["filter from a client, token, text of an error"] == f"{limits.prose_bytes >> 10} KiB"
+    assert told["filter, token, text of an error"] == f"{limits.prose_bytes >> 10} KiB"
 
 
 def _frames_of(peer: str) -> list[tuple[bytes, str]]:
