@@ -17,6 +17,7 @@ import trio
 from attrs import define, field, frozen
 
 from broker.client.dialling import LOST, Dial, explain
+from broker.client.direct import DirectSocket
 from broker.client.inbox import Inbox
 from broker.client.session import CLOSING, Session
 from broker.errors import BrokerFaultError, ConcordError, ConnectionFailedError, ConnectionLostError
@@ -31,6 +32,9 @@ dead that was not."""
 GRACE_PART: Final = 0.1
 """After two silent heartbeats, such a part of one more: if this process itself was held up, what arrived
 meanwhile is read first."""
+
+ALONE_BYTES: Final = 4096
+"""A write of less was no flood: what comes next may come alone too."""
 
 CONNECTED: Final = "connected"
 RECONNECTING: Final = "reconnecting"
@@ -69,6 +73,9 @@ class Connection:
     arrivals: dict[Inbox, trio.lowlevel.ParkingLot] = field(factory=dict)
     _output: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot)
     _stream: trio.abc.Stream | None = None
+    _direct: DirectSocket | None = None
+    _rest: bytes = b""
+    _written_bytes: int = 0
     _scope: trio.CancelScope = field(factory=trio.CancelScope)
     _loss: Exception = _CLOSED_BY_BROKER
     _is_heard: bool = False
@@ -77,9 +84,15 @@ class Connection:
     # --- for the user's calls ---
 
     def wake(self) -> None:
-        """There may be something to write."""
+        """There may be something to write.
+
+        What comes alone is sent here and now; what comes in floods waits for the writer, to leave together.
+        """
         if self.is_idle:
             self.is_idle = False
+            if self._direct is not None and self._written_bytes < ALONE_BYTES:
+                output = self.session.take()
+                self._rest = output[self._direct.send(output) :]
             self._output.unpark()
 
     def check(self) -> None:
@@ -208,6 +221,8 @@ class Connection:
         stream = self._stream
         assert stream is not None
         self._loss = _CLOSED_BY_BROKER
+        self._rest, self._written_bytes = b"", 0
+        self._direct = DirectSocket.of(stream)
         try:
             async with trio.open_nursery() as nursery:
                 self._scope = nursery.cancel_scope
@@ -218,6 +233,9 @@ class Connection:
         finally:
             self.is_idle = False
             self._stream = None
+            if self._direct is not None:
+                self._direct.close()
+                self._direct = None
             self.session.disconnect()
             await trio.aclose_forcefully(stream)
         if isinstance(self._loss, BrokerFaultError) and self._loss.code not in PASSING:
@@ -249,7 +267,9 @@ class Connection:
     async def _write(self, stream: trio.abc.Stream) -> None:
         try:
             while True:
-                if output := self.session.take():
+                if output := self._rest + self.session.take():
+                    self._rest = b""
+                    self._written_bytes = len(output)
                     await stream.send_all(output)
                 else:
                     self.is_idle = True
