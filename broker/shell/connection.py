@@ -22,7 +22,7 @@ from broker.shell.credit import Batch
 from broker.shell.transport import Transport
 from broker.wire import Decoder, WireError, encode
 
-__all__ = ["OUTBOX_BYTES", "PARTING_S", "Connection", "Session", "fault_of"]
+__all__ = ["OUTBOX_BYTES", "PARTING_S", "Connection", "Flushing", "Session", "fault_of"]
 
 OUTBOX_BYTES: Final = 256 * 1024
 """Publications wait in the outbox only up to here: what the system takes in one or two writes."""

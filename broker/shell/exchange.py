@@ -27,7 +27,7 @@ from broker.shell.pacing import PATIENCE_S
 from broker.shell.queues import LinkQueue, Run, RunCache, SubscriptionQueue
 from broker.shell.totals import Totals
 
-__all__ = ["Exchange", "Link", "Paced", "Publisher", "Sink", "Subscriber"]
+__all__ = ["Exchange", "Granting", "Link", "Paced", "Publisher", "Sink", "Subscriber"]
 
 WAITING_COUNT_MAX: Final = 20_000
 """While the ordering plugin keeps more than this, lower hops get no credit: a few megabytes of small events,

@@ -27,7 +27,7 @@ from broker.shell.publishers import RetiredPublishers
 from broker.shell.settings import NAME_BYTES_MAX
 from broker.wire import DEFAULT_LIMITS, VERSION, encode
 
-__all__ = ["FINAL_REFUSALS", "Callee", "Dialled", "House"]
+__all__ = ["FINAL_REFUSALS", "Callee", "Dialled", "House", "open_client", "open_link"]
 
 PROBE_S: Final = 1.0
 """How long a neighbour gets to answer a ping when another broker comes with its name: much longer than a busy

@@ -18,7 +18,7 @@ from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.shell.auth import User
 
-__all__ = ["LocalPublisher", "Retired", "RetiredPublishers"]
+__all__ = ["LocalPublisher", "Owner", "Retired", "RetiredPublishers"]
 
 RETIRED_COUNT_MAX: Final = 10_000
 """Publishers remembered after their connection broke: a megabyte or two. The oldest is forgotten; its client

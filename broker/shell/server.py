@@ -250,8 +250,7 @@ async def serve(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_stop_when, server, until, nursery.cancel_scope)
         if settings.metrics is not None:
-            # Only who asks for metrics pays for importing them.
-            from broker.shell.metrics import serve_metrics  # noqa: PLC0415
+            from broker.shell.metrics import serve_metrics  # noqa: PLC0415 - only who asks pays for the import
 
             await nursery.start(serve_metrics, settings.metrics, server.exchange)
         await server.run(lambda: started(server))

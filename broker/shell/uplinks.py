@@ -22,7 +22,7 @@ from broker.shell.backoff import Backoff
 from broker.shell.greeting import FINAL_REFUSALS
 from broker.shell.settings import Endpoint
 
-__all__ = ["DIAL_TIMEOUT_S", "Attempt", "keep_attached"]
+__all__ = ["DIAL_TIMEOUT_S", "Attempt", "Dial", "keep_attached"]
 
 DIAL_TIMEOUT_S: Final = 10.0
 """Connecting, TLS and greeting together; a broker that answers at all answers within a fraction of this."""
