@@ -32,8 +32,11 @@ from broker.wire import (
 from harness.fuzz.mutations import mutated
 from harness.fuzz.samples import SAMPLES, Sample
 
-CASE_LIMIT_S: Final = 10.0
-"""Nothing in a case takes a millisecond; a case that takes this long never ends."""
+HANG_LIMIT_S: Final = 30.0
+"""No case takes a millisecond; if `WATCHED_CASES` take this long, one of them never ends."""
+
+WATCHED_CASES: Final = 256
+"""The watch is wound up once for so many cases: it starts a thread each time."""
 
 GROWTH_LIMIT_BYTES: Final = 16 * 1024 * 1024
 """Of the peak after the warm-up: caches fill up further, but a leak of 20 bytes a frame goes beyond."""
@@ -171,14 +174,15 @@ def run(seed: int, frames: int) -> tuple[Tally, int]:
         if number == warm:
             gc.collect()
             before_bytes = _peak_bytes()
+        if number % WATCHED_CASES == 0:
+            faulthandler.dump_traceback_later(HANG_LIMIT_S, exit=True, file=_STANDARD_ERROR)
         case = case_of(seed, number)
-        faulthandler.dump_traceback_later(CASE_LIMIT_S, exit=True, file=_STANDARD_ERROR)
         try:
             run_case(case, tally)
         except Crash as crash:
-            raise Crash(f"case {number} of seed {seed}: {crash}\n{case.stream.hex()}") from crash
-        finally:
             faulthandler.cancel_dump_traceback_later()
+            raise Crash(f"case {number} of seed {seed}: {crash}\n{case.stream.hex()}") from crash
+    faulthandler.cancel_dump_traceback_later()
     return tally, _peak_bytes() - before_bytes if before_bytes else 0
 
 
