@@ -6,7 +6,7 @@ under a shorter cut of themselves, so that the number of lengths stays small wha
 Laws:
 
 * A text between two bounds begins as both bounds begin; so text ranges are found here too.
-* The lookup is not exact: what it finds must still be tested.
+* The lookup is exact for a bare prefix that is not cut; everything else it finds must still be tested.
 """
 
 from collections.abc import Callable
@@ -30,6 +30,11 @@ def prefix_of(pattern: TextPattern) -> str:
         return pattern.prefix
     shared = takewhile(lambda pair: pair[0] == pair[1], zip(pattern.low, pattern.high, strict=False))
     return max(pattern.prefix, "".join(character for character, _ in shared), key=len)
+
+
+def is_bare_prefix(pattern: TextPattern) -> bool:
+    """Whether a prefix is all that the pattern demands, and short enough not to be cut."""
+    return len(pattern.prefix) <= _EXACT_LENGTH and pattern == TextPattern(prefix=pattern.prefix)
 
 
 def suffix_of(pattern: TextPattern) -> str:

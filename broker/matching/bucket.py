@@ -15,8 +15,8 @@ from attrs import define
 from broker.filters.constraints import Constraint, Value
 from broker.matching.entry import Entry, Item, Key, Path, Payload
 
-# Trying this many items costs about as much as one more lookup by attribute.
-FEW = 8
+# Trying this many items costs about as much as one more lookup by attribute, but takes much less memory.
+FEW = 6
 
 # A list whose items have no attribute left to look up gains nothing from a node but quick removal.
 MANY = 64
@@ -72,6 +72,7 @@ class Filing(Generic[Key]):
 
     path: Path
     grow: Callable[[Path], Node[Key]]
+    few: int = FEW
 
     def insert(self, buckets: Buckets[Key], label: Hashable, entry: Entry[Key]) -> None:
         """Put the entry into the bucket with this label, which is made or grown as needed."""
@@ -80,7 +81,7 @@ class Filing(Generic[Key]):
             buckets[label] = [entry.item(self.path)]
         elif not isinstance(bucket, list):
             bucket.add(entry)
-        elif len(bucket) < (FEW if len(entry.conjunction) > len(self.path.used) else MANY):
+        elif len(bucket) < (self.few if len(entry.conjunction) > len(self.path.used) else MANY):
             bucket.append(entry.item(self.path))
         else:
             buckets[label] = self._grown(bucket, entry)

@@ -16,7 +16,7 @@ from broker.filters.constraints import (
     TextSet,
     Truths,
 )
-from broker.matching.affixes import Prefixes, Suffixes, prefix_of, suffix_of
+from broker.matching.affixes import Prefixes, Suffixes, is_bare_prefix, prefix_of, suffix_of
 from broker.matching.entry import Entry, Key, Path
 from broker.matching.equality import Equality
 from broker.matching.presence import Presence
@@ -25,18 +25,19 @@ from broker.matching.rays import Rays, is_ray
 
 Kind = type[Equality[Key] | Prefixes[Key] | Grids[Key] | Suffixes[Key] | Rays[Key] | Presence[Key]]
 
-# Lookups that leave nothing of their attribute to test.
-EXACT = (Equality, Rays)
-
 
 @frozen
 class Choice(Generic[Key]):
-    """One attribute, what the entry demands of it, and the structure for that. The lowest rank is best."""
+    """One attribute, what the entry demands of it, and the structure for that.
+
+    The lowest rank is best. After an exact lookup nothing of the attribute is left to test.
+    """
 
     rank: float
     name: str
     constraint: Constraint
     kind: Kind[Key]
+    exact: bool = False
 
 
 def choose(entry: Entry[Key], path: Path) -> Choice[Key] | None:
@@ -54,19 +55,21 @@ def _classify(name: str, constraint: Constraint) -> Choice[Key]:  # noqa: PLR091
     """How selective a lookup is likely to be, and the structure for it."""
     match constraint:
         case TextSet() | NumberSet():
-            return Choice(0, name, constraint, Equality)
+            return Choice(0, name, constraint, Equality, exact=True)
         case TextPattern() if prefix_of(constraint):
-            return Choice(1, name, constraint, Prefixes)
+            return Choice(1, name, constraint, Prefixes, exact=is_bare_prefix(constraint))
         case NumberRange() if fits_grid(constraint):
             return Choice(2 + _breadth(constraint), name, constraint, Grids)
         case TextPattern() if suffix_of(constraint):
             return Choice(4, name, constraint, Suffixes)
         case Truths():
-            return Choice(5, name, constraint, Equality)
+            return Choice(5, name, constraint, Equality, exact=True)
         case NumberRange() if is_ray(constraint):
-            return Choice(6, name, constraint, Rays)
-        case NumberRange() | TextPattern() | AnyValue():
+            return Choice(6, name, constraint, Rays, exact=True)
+        case NumberRange() | TextPattern():
             return Choice(7, name, constraint, Presence)
+        case AnyValue():
+            return Choice(8, name, constraint, Presence, exact=True)
 
 
 def _breadth(constraint: NumberRange) -> float:

@@ -23,6 +23,9 @@ from broker.matching.bucket import Bucket, Buckets, Filing
 from broker.matching.entry import Entry, Key, Path, Payload
 from broker.matching.node import TreeNode
 
+# There is one root, so its memory does not count, and every event meets it.
+ROOT_FEW = 2
+
 
 @define(eq=False)
 class MatchingIndex(Generic[Key]):
@@ -33,7 +36,7 @@ class MatchingIndex(Generic[Key]):
     _several: int = 0  # Keys with several conjunctions: what was found may hold them repeatedly.
     _shared: int = 0  # Entries with several keys: what was found may hold such entries.
     _root: Buckets[Key] = field(factory=dict)
-    _filing: Filing[Key] = field(factory=lambda: Filing(Path(), TreeNode))
+    _filing: Filing[Key] = field(factory=lambda: Filing(Path(), TreeNode, ROOT_FEW))
 
     def add(self, key: Key, filter: Filter) -> None:  # noqa: A002 - it is the interface's name for it
         """Take a key and its filter in. Raises KeyError if the key is in already."""
@@ -58,18 +61,19 @@ class MatchingIndex(Generic[Key]):
         pending: list[Bucket[Key]] = [*self._root.values()]
         get = attributes.get
         for bucket in pending:  # Lookups append to it.
-            if bucket.__class__ is list:
+            if isinstance(bucket, list):
                 for test, payload, _ in bucket:
                     if test is None or test(attributes):
                         found.append(payload)
                 continue
-            for test, payload, _ in bucket.rest.values():  # type: ignore[union-attr]  # the class says it
-                if test is None or test(attributes):
-                    found.append(payload)
-            for name, probes in bucket.probes.items():  # type: ignore[union-attr]  # the class says it
+            if bucket.rest:
+                pending.append([*bucket.rest.values()])
+            by_name = bucket.probes
+            # Whichever are fewer are gone through: the event's attributes, or those that filters name.
+            for name in by_name if len(by_name) <= len(attributes) else attributes:
                 value = get(name)
                 if value is not None:
-                    for probe in probes:
+                    for probe in by_name.get(name, ()):
                         probe(value, attributes, pending, found)
         keys = _keys(found) if self._shared else found
         return list(dict.fromkeys(keys)) if self._several and len(keys) > 1 else keys  # type: ignore[arg-type,return-value]  # with no entry shared, all are keys

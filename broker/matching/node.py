@@ -14,7 +14,7 @@ from attrs import define, field
 
 from broker.matching.boxes import Boxes, box_names
 from broker.matching.bucket import Filing, Probe, Structure
-from broker.matching.choice import EXACT, Choice, choose
+from broker.matching.choice import Choice, choose
 from broker.matching.entry import Entry, Item, Key, Path
 from broker.matching.ranges import Grids
 from broker.matching.rays import Rays
@@ -27,7 +27,7 @@ class TreeNode(Generic[Key]):
     _path: Path
     probes: dict[str, tuple[Probe[Key], ...]] = field(factory=dict)
     rest: dict[Entry[Key], Item[Key]] = field(factory=dict)
-    _structures: dict[tuple[str, str], Structure[Key]] = field(factory=dict)
+    _structures: dict[tuple[str, str, bool], Structure[Key]] = field(factory=dict)
     _boxes: dict[tuple[str, ...], Boxes[Key]] = field(factory=dict)
 
     def add(self, entry: Entry[Key]) -> None:
@@ -73,16 +73,16 @@ class TreeNode(Generic[Key]):
         self._boxes[names].add(entry, choice.constraint)
 
     def _add_to_structure(self, entry: Entry[Key], choice: Choice[Key]) -> None:
-        label = (choice.name, choice.kind.__name__)
+        label = (choice.name, choice.kind.__name__, choice.exact)
         structure = self._structures.get(label)
         if structure is None:
-            path = self._path.after(choice.name, exact=choice.kind in EXACT)
+            path = self._path.after(choice.name, exact=choice.exact)
             structure = self._structures[label] = choice.kind(Filing(path, TreeNode))
             self._list_probes(choice.name)
         structure.add(entry, choice.constraint)
 
     def _remove_from_structure(self, entry: Entry[Key], choice: Choice[Key]) -> None:
-        label = (choice.name, choice.kind.__name__)
+        label = (choice.name, choice.kind.__name__, choice.exact)
         structure = self._structures[label]
         structure.remove(entry, choice.constraint)
         if not structure:

@@ -2,7 +2,7 @@
 
 Here are `exists(x)`, substrings, exclusions, and bounds that are no floats.
 
-Law: the lookup is not exact: what it finds must still be tested.
+Law: the lookup is exact for `exists(x)`; everything else it finds must still be tested.
 """
 
 from typing import Generic

@@ -10,7 +10,6 @@ Laws:
 """
 
 from bisect import bisect_left, bisect_right, insort
-from itertools import chain
 from math import inf
 from typing import Generic
 
@@ -31,19 +30,22 @@ def is_ray(constraint: NumberRange) -> bool:
 
 @define(eq=False)
 class _Side(Generic[Key]):
-    """Lower bounds, sorted, and what lies at each: keys that are certain there, or a bucket to look into."""
+    """Lower bounds, sorted, and what lies at each: payloads that are certain there, or a bucket to look into.
+
+    `certain` runs beside `certain_bounds`, so that all payloads up to a bound are one slice.
+    """
 
     filing: Filing[Key]
     certain_bounds: list[float] = field(factory=list)
-    certain: dict[float, list[Payload[Key]]] = field(factory=dict)
+    certain: list[Payload[Key]] = field(factory=list)
     tested_bounds: list[float] = field(factory=list)
     tested: Buckets[Key] = field(factory=dict)
 
     def add(self, bound: float, entry: Entry[Key]) -> None:
         if entry.unproven_count(self.filing.path) == 0:
-            if bound not in self.certain:
-                insort(self.certain_bounds, bound)
-            self.certain.setdefault(bound, []).append(entry.payload)
+            place = bisect_right(self.certain_bounds, bound)
+            self.certain_bounds.insert(place, bound)
+            self.certain.insert(place, entry.payload)
         else:
             if bound not in self.tested:
                 insort(self.tested_bounds, bound)
@@ -51,22 +53,16 @@ class _Side(Generic[Key]):
 
     def remove(self, bound: float, entry: Entry[Key]) -> None:
         if entry.unproven_count(self.filing.path) == 0:
-            self.certain[bound].remove(entry.payload)
-            if not self.certain[bound]:
-                del self.certain[bound]
-                del self.certain_bounds[bisect_left(self.certain_bounds, bound)]
+            place = self.certain.index(entry.payload, bisect_left(self.certain_bounds, bound))
+            del self.certain_bounds[place]
+            del self.certain[place]
         else:
             self.filing.discard(self.tested, bound, entry)
             if bound not in self.tested:
                 del self.tested_bounds[bisect_left(self.tested_bounds, bound)]
 
-    def probe(self, value: float, pending: list[Bucket[Key]], found: list[Payload[Key]]) -> None:
-        if self.certain_bounds:
-            reached = self.certain_bounds[: bisect_right(self.certain_bounds, value)]
-            found.extend(chain.from_iterable(map(self.certain.__getitem__, reached)))
-        if self.tested_bounds:
-            reached = self.tested_bounds[: bisect_right(self.tested_bounds, value)]
-            pending.extend(map(self.tested.__getitem__, reached))
+    def __bool__(self) -> bool:
+        return bool(self.certain or self.tested)
 
 
 @define(eq=False)
@@ -99,12 +95,26 @@ class Rays(Generic[Key]):
         self, value: Value, _event: Event, pending: list[Bucket[Key]], found: list[Payload[Key]]
     ) -> None:
         """Append what lies at the bounds that the value reaches."""
-        if (value.__class__ is float and value == value) or value.__class__ is int:  # noqa: PLR0124 - NaN
-            self._up.probe(value, pending, found)
-            self._down.probe(-value, pending, found)
+        if value.__class__ is not float and value.__class__ is not int:
+            return
+        if value != value:  # noqa: PLR0124 - NaN
+            return
+        # Both sides are written out, because a call for each would double the cost of a small index.
+        side = self._up
+        if side.certain:
+            found += side.certain[: bisect_right(side.certain_bounds, value)]
+        if side.tested:
+            reached = side.tested_bounds[: bisect_right(side.tested_bounds, value)]
+            pending.extend(map(side.tested.__getitem__, reached))
+        side = self._down
+        if side.certain:
+            found += side.certain[: bisect_right(side.certain_bounds, -value)]
+        if side.tested:
+            reached = side.tested_bounds[: bisect_right(side.tested_bounds, -value)]
+            pending.extend(map(side.tested.__getitem__, reached))
 
     def __bool__(self) -> bool:
-        return any((self._up.certain, self._up.tested, self._down.certain, self._down.tested))
+        return bool(self._up or self._down)
 
     def _place(self, constraint: Constraint) -> tuple[_Side[Key], float]:
         assert isinstance(constraint, NumberRange)
