@@ -1,8 +1,8 @@
 """A way past the task that writes: sends at once what the system takes at once.
 
-A publication that comes alone would otherwise wait until Trio has come round to that task, a seventh of its way
-to the broker. It works beside a Trio stream, on a second descriptor of the same socket, and only while nobody
-else writes.
+A publication that comes alone would otherwise wait until Trio has come round to that task: a seventh
+of its way to the broker. It works beside a Trio stream, on a second descriptor of the same socket,
+while nobody else writes.
 """
 
 import os

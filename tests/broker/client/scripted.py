@@ -141,10 +141,13 @@ class ScriptedBroker:
         return await self._accepted.receive()
 
     def client(
-        self, *, limits: Limits | None = None, retry: bool = False
+        self, *, limits: Limits | None = None, retry: bool = False, flushes: bool = False
     ) -> AbstractAsyncContextManager[Client]:
-        """A client that dials this broker; it flushes by itself only in tests of that."""
-        session = Session("alice", "i0", "secret", limits or Limits(flush_interval_s=FOREVER_S))
+        """A client that dials this broker; unless it `flushes`, it does so only when told."""
+        limits = limits or Limits()
+        if not flushes:
+            limits = attrs.evolve(limits, flush_interval_s=FOREVER_S)
+        session = Session("alice", "i0", "secret", limits)
         backoff = Backoff(Random(1))
         connection = Connection(session, ADDRESS, self.dial, backoff, self.states.append)
         return open_client(connection, retry=retry)

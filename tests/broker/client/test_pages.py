@@ -20,9 +20,22 @@ async def test_the_two_programs_of_getting_started_talk_to_each_other() -> None:
             for program in PROGRAM.findall(page)
         )
         watcher = await trio.lowlevel.open_process(watch, stdout=subprocess.PIPE, cwd=ROOT)
-        assert watcher.stdout is not None
-        assert await watcher.stdout.receive_some() == b"watching\n"
-        nursery.start_soon(trio.run_process, trade)
-        lines = b"".join([chunk async for chunk in watcher.stdout]).decode().splitlines()
-        assert await watcher.wait() == 0
-    assert [line.split()[1:] for line in lines] == [[str(n), str(n + 94)] for n in range(7, 12)]
+        try:
+            lines = await _printed(watcher, nursery, trade)
+        finally:
+            watcher.kill()
+    assert lines[0] == "watching"
+    assert [line.split()[1:] for line in lines[1:]] == [[str(n), str(n + 94)] for n in range(7, 12)]
+
+
+async def _printed(watcher: trio.Process, nursery: trio.Nursery, trade: list[str]) -> list[str]:
+    """All that the watcher prints; the other program is started when it says that it watches."""
+    printed = b""
+    assert watcher.stdout is not None
+    async with watcher.stdout:
+        async for chunk in watcher.stdout:
+            if b"\n" in chunk and b"\n" not in printed:
+                nursery.start_soon(trio.run_process, trade)
+            printed += chunk
+    assert await watcher.wait() == 0
+    return printed.decode().splitlines()

@@ -220,6 +220,6 @@ async def test_a_slow_publishers_window_empties_by_itself(
 
     flushed = trio.Event()
     nursery.start_soon(broker.serve, script)
-    async with broker.client(limits=Limits()) as client, client.advertise(TRADES) as publisher:
+    async with broker.client(flushes=True) as client, client.advertise(TRADES) as publisher:
         await publisher.publish(TRADE)
         await flushed.wait()
