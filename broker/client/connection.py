@@ -114,6 +114,7 @@ class Connection:
 
     async def drained(self) -> None:
         """Wait until everything is taken over and written, if there is a connection to do it on."""
+        self.session.window.flush()
         self.wake()
         while self.failure is None and self.state == CONNECTED:
             if self.is_idle and self.session.window.is_empty:

@@ -173,6 +173,7 @@ async def test_a_publisher_that_the_broker_ended_raises_why(
         asked = await link.allow_publisher()
         await link.next(m.Publication)
         await link.say(m.Ended(asked.number, "not-advertised", "it does not match"))
+        await link.answer_flush()
 
     nursery.start_soon(broker.serve, script)
     async with broker.client() as client:
