@@ -24,7 +24,7 @@ def some_of(letters: str) -> st.SearchStrategy[str]:
 def many_views() -> st.SearchStrategy[History]:
     """So many different orders that knots are looked for, often more than one knot."""
     view = some_of("abcdef") | st.tuples(some_of("abc"), some_of("def"), some_of("ghi")).map("".join)
-    many = st.lists(view, unique=True, min_size=2 * VIEWS_FEW, max_size=2 * VIEWS_FEW + 4)
+    many = st.lists(view, unique=True, min_size=VIEWS_FEW + 4, max_size=VIEWS_FEW + 8)
     return many.map(lambda views: orders(*views))
 
 
@@ -32,7 +32,9 @@ def many_views() -> st.SearchStrategy[History]:
 def test_counts_and_outcome_are_those_of_the_definition(history: History) -> None:
     verdict = check(history).pairwise
     counts = pairwise_counts(history)
-    assert (verdict.counts, verdict.outcome) == (counts, outcome_of(counts, history))
+    delivered = any(ordered_firsts(history).values())
+    assert verdict.counts == counts
+    assert verdict.outcome is (counts["inversions"] == 0 if delivered else None)
     assert verdict.kinds.get("pairwise", 0) == counts["pairs_out_of_order"]
 
 
