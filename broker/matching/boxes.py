@@ -35,7 +35,7 @@ from broker.matching.entry import Entry, Key, Payload
 CHUNK = 4096
 
 # Boxes that share their cuts. More spare the search for the slice, fewer adapt sooner to a drifting workload.
-SLAB = 8 * CHUNK
+SLAB = 16 * CHUNK
 
 # Slices per attribute. More tell boxes apart better, and make changes and memory dearer.
 SLICES = 256
