@@ -7,7 +7,7 @@ Laws:
    the whole window passes, and the receiver holds at most one frame more than it granted.
 3. Credit comes back when what was read has been handed on: a `Batch` is held by every outgoing queue that its
    output went to, and returns its bytes when the last of them has let it go.
-4. Windows shrink as publishing connections become many (`Share`), so that what is under way towards one
+4. Clients' windows shrink as those who publish become many (`Share`), so that what is under way towards one
    queue stays about the same, however many publish.
 
 Why nobody waits in a circle. Look at a tree of brokers from its leaves. Downwards: a broker returns credit to
@@ -22,13 +22,14 @@ arrives.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 from attrs import define, field
 
-__all__ = ["Batch", "Share", "Window"]
+__all__ = ["Batch", "LinkSize", "Share", "Sizing", "Window"]
 
 SHARED_BYTES = 4 * 1024 * 1024
-"""What all publishing connections may have under way together: half the default bound of a subscription, so
+"""What all publishing clients may have under way together: half the default bound of a subscription, so
 that a queue at its soft mark (a quarter) has room for everything that was already granted."""
 
 SHARE_BYTES_MIN = 16 * 1024
@@ -37,13 +38,43 @@ SHARE_BYTES_MIN = 16 * 1024
 SHARE_BYTES_MAX = 512 * 1024
 """No window is larger: two full reads, one being handled while the next arrives."""
 
+LINK_BYTES = 1024 * 1024
+"""What the other end of a link may have under way: 20 MB/s over a round trip of 50 ms."""
+
 FIRST_BYTES = 64 * 1024
 """What a client is granted with its welcome, before it has said that it will publish anything."""
 
 
+class Sizing(Protocol):
+    """How large the windows of some connections are, now."""
+
+    size_bytes: int
+
+    def join(self) -> None:
+        """One more connection publishes."""
+        ...
+
+    def leave(self) -> None:
+        """One connection fewer publishes."""
+        ...
+
+
+@define(eq=False)
+class LinkSize:
+    """The window of every link: few, and often far away, so that a round trip needs much under way."""
+
+    size_bytes: int = LINK_BYTES
+
+    def join(self) -> None:
+        """Nothing changes for the others."""
+
+    def leave(self) -> None:
+        """Nothing changes for the others."""
+
+
 @define(eq=False)
 class Share:
-    """The part of `SHARED_BYTES` that each publishing connection gets."""
+    """The part of `SHARED_BYTES` that each publishing client gets."""
 
     _members: int = 0
     size_bytes: int = SHARE_BYTES_MAX
@@ -72,7 +103,7 @@ class Window:
     received and has not been handed on. `returned` is called when bytes come back.
     """
 
-    _share: Share
+    _share: Sizing
     _returned: Callable[[], None]
     _frame_bytes_max: int
     available_bytes: int = 0

@@ -20,7 +20,7 @@ from broker.messages import Fault, Hello, Ping, Welcome
 from broker.shell.auth import Access, User
 from broker.shell.clients import ClientSession
 from broker.shell.connection import Connection, fault_of
-from broker.shell.credit import Window
+from broker.shell.credit import LinkSize, Sizing, Window
 from broker.shell.exchange import Exchange, Link
 from broker.shell.links import LinkSession, LinkWatcher
 from broker.shell.publishers import RetiredPublishers
@@ -74,9 +74,9 @@ class House:
             return fault_of("duplicate-name", f"both brokers are called {name!r}: names are unique")
         return None
 
-    def window(self, session_grant: "_Late") -> Window:
+    def window(self, sizing: Sizing, session_grant: "_Late") -> Window:
         """The credit of a new connection; `session_grant` is called when bytes come back."""
-        return Window(self.exchange.share, session_grant, DEFAULT_LIMITS.publication_frame_bytes)
+        return Window(sizing, session_grant, DEFAULT_LIMITS.publication_frame_bytes)
 
 
 @define(eq=False)
@@ -95,7 +95,7 @@ def open_link(
 ) -> LinkSession:
     """Make the session of a link whose ends have greeted each other."""
     late = _Late()
-    window = house.window(late)
+    window = house.window(LinkSize(), late)
     window.join()
     if watcher is None:
         connection.send(encode(house.welcome(window.first())))
@@ -113,7 +113,7 @@ def open_link(
 def open_client(house: House, connection: Connection, name: str, user: User) -> None:
     """Make the session of a client that has been let in."""
     late = _Late()
-    window = house.window(late)
+    window = house.window(house.exchange.share, late)
     connection.send(encode(house.welcome(window.first())))
     connection.decoder.welcomed()
     late.session = ClientSession(name, user, window, connection, house.exchange, house.retired)

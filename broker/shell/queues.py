@@ -12,6 +12,7 @@ Laws:
 
 from collections import deque
 from collections.abc import Sequence
+from functools import lru_cache
 
 from attrs import define, field
 
@@ -28,7 +29,16 @@ RESUME_PART = 2
 """After a gap, publications are kept again once the queue is down to this part of its bound: one long gap
 says the same as a thousand short ones, and leaves room for something to be read between two gaps."""
 
+HEADS_KEPT = 4096
+"""Frames that announce deliveries and are kept encoded: some hundred kilobytes."""
+
 _LENGTH_BYTES = 4
+
+
+@lru_cache(maxsize=HEADS_KEPT)
+def _head(number: int, count: int) -> bytes:
+    """Return the frame before so many deliveries; subscribers to the same events need the same."""
+    return encode(Deliver(number, count))
 
 
 @define(eq=False)
@@ -136,7 +146,7 @@ class SubscriptionQueue:
                 if self.credit <= 0:
                     break
                 frames, count = self._take_publications(room_bytes)
-                chunks.append(encode(Deliver(self.number, count)))
+                chunks.append(_head(self.number, count))
                 chunks.extend(frames)
                 room_bytes -= sum(map(len, frames))
             else:

@@ -5,7 +5,7 @@ import trio
 
 import broker
 from broker import connect
-from broker.shell import credit, exchange, links, subscriptions
+from broker.shell import credit, exchange, greeting, links, subscriptions
 from tests.broker.shell.overlay import Running, chain
 
 COUNT = 400
@@ -33,6 +33,7 @@ async def test_everybody_gets_everything_through_the_smallest_windows(
 ) -> None:
     for name in ("SHARED_BYTES", "SHARE_BYTES_MIN", "SHARE_BYTES_MAX", "FIRST_BYTES"):
         monkeypatch.setattr(credit, name, 300)
+    monkeypatch.setattr(greeting, "LinkSize", lambda: credit.LinkSize(300))
     monkeypatch.setattr(links, "OUTBOX_BYTES", 500)
     monkeypatch.setattr(subscriptions, "OUTBOX_BYTES", 500)
     monkeypatch.setattr(exchange, "WAITING_COUNT_MAX", waiting_count_max)
