@@ -131,8 +131,8 @@ class Callee:
     _nursery: trio.Nursery
 
     def handle(self, messages: Sequence[object]) -> None:
-        """Answer the Hello."""
-        for message in messages:
+        """Answer the Hello, unless the peer has left again in the same breath."""
+        for message in messages[-1:]:
             match message:
                 case Hello(role="client"):
                     self._greet_client(message)

@@ -60,6 +60,17 @@ async def test_a_peer_that_cannot_come_in_hears_why(hello: bytes, code: str, tex
         assert one.links() == set()
 
 
+@pytest.mark.parametrize("hello", [broker_hello("B2"), broker_hello("B9"), client_hello()])
+@pytest.mark.parametrize("rest", [encode(Fault("closing", "no")), encode(Ping(1)), client_hello(), b"?" * 99])
+async def test_what_comes_in_one_breath_with_a_hello_is_no_trouble(hello: bytes, rest: bytes) -> None:
+    async with chain("B1", "B2") as (top, _):
+        async with raw_peer(top.server.port, Peer.UPLINK) as peer:
+            await peer.say(hello + rest)
+            while await peer.hear() is not None:
+                pass
+        await until(lambda: top.links() == {"B2"})
+
+
 async def test_another_version_is_refused() -> None:
     async with running(settings("B1")) as one:
         hello = bytearray(broker_hello("B2"))
