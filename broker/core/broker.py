@@ -56,7 +56,7 @@ class BrokerCore:
         self._hops = HopTable()
         self._routing = Routing(self._send)
         identity = identity_of(name, incarnation)
-        self._synchronisation = Synchronisation(identity, self._routing, self._send)
+        self._synchronisation = Synchronisation(self._routing, self._send)
         self._membership = Membership(
             Attachments(identity, brokers=frozenset((identity,))),
             self._routing,

@@ -7,6 +7,8 @@ Laws.
 2. A flood belongs to one attachment: when that link is lost the flood is forgotten, and what answers it
    later does nothing.
 3. A flood goes to every other neighbour, those that synchronise themselves included.
+4. A token is between two neighbours: who passes a flood on gives it a new one. So a flood may come back to
+   the broker that began it, if that has moved meanwhile, and is one like any other there.
 """
 
 from attrs import Factory, define
@@ -21,7 +23,10 @@ Announced = tuple[tuple[str, Filter], ...]
 
 @define(eq=False)
 class _Passing:
+    """A flood that came over the link with a token, or that began here for the link (None)."""
+
     link: Hop
+    token: str | None
     neighbours: set[Hop]
 
 
@@ -29,7 +34,6 @@ class _Passing:
 class Synchronisation:
     """The floods that pass through one broker, its own among them."""
 
-    _origin: str
     _routing: Routing
     _send: SendControl
     _passing: dict[str, _Passing] = Factory(dict)
@@ -44,8 +48,7 @@ class Synchronisation:
     def synchronise(self, message: Synchronise, link: Hop) -> None:
         """The other end told what is advertised on its side; our whole tree must know before we go on."""
         self._learn(message.advertisements, link)
-        self._count += 1
-        self._flood(f"{self._origin}/{self._count}", message.advertisements, link)
+        self._flood(None, message.advertisements, link)
 
     def flood(self, message: Flood, link: Hop) -> None:
         """Somebody else's new link: learn, forward what is wanted there, pass it on."""
@@ -68,29 +71,31 @@ class Synchronisation:
         for advertisement, content in advertisements:
             self._routing.tables.add_advertisement(link, advertisement, content)
 
-    def _flood(self, token: str, advertisements: Announced, link: Hop) -> None:
-        others = {other for other in self._routing.links.values() if other is not link}
-        self._passing[token] = _Passing(link, set(others))
-        for other in sorted(others, key=lambda hop: hop.number):
-            self._send(other, Flood(token, advertisements))
-        self._shrink(token, None)
+    def _flood(self, token: str | None, advertisements: Announced, link: Hop) -> None:
+        others = [other for other in self._routing.links.values() if other is not link]
+        self._count += 1
+        ours = str(self._count)
+        self._passing[ours] = _Passing(link, token, set(others))
+        for other in others:
+            self._send(other, Flood(ours, advertisements))
+        self._shrink(ours, None)
 
-    def _shrink(self, token: str, neighbour: Hop | None) -> None:
-        passing = self._passing.get(token)
+    def _shrink(self, ours: str, neighbour: Hop | None) -> None:
+        passing = self._passing.get(ours)
         if passing is None:
             return
         if neighbour is not None:
             passing.neighbours.discard(neighbour)
         if passing.neighbours:
             return
-        del self._passing[token]
+        del self._passing[ours]
         if not self._routing.is_linked(passing.link):
             return
-        if token.startswith(f"{self._origin}/"):
+        if passing.token is None:
             self._routing.synchronising.discard(passing.link)
             self._routing.forward_all(passing.link)
         else:
-            self._send(passing.link, FloodDone(token))
+            self._send(passing.link, FloodDone(passing.token))
 
     def __len__(self) -> int:
         return len(self._passing)
