@@ -161,10 +161,32 @@ def _rings(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
+def _moving(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Parts of the tree move while much is on its way, some of it far behind: old and new paths compete."""
+    low, high = brokers
+    publishers = random.randint(1, 3)
+    return evolve(
+        _calm(random, (min(max(low, 3), high), min(max(low, 5), high))),
+        kinds=1,
+        width=1,
+        publishers=publishers,
+        subscriptions=random.randint(1, 4),
+        publications=random.randint(4, 8) * publishers,
+        eagerness=random.choice((0.6, 0.8, 0.9)),
+        batch=1,
+        weights=random.choice(((1.0, 1.0, 0.1, 0.02), (1.0, 0.3, 0.03), (1.0, 1.0, 0.0))),
+        subscribe=random.choice((0.0, 0.05)),
+        advertise=random.choice((0.0, 0.05)),
+        cut=random.choice((0.05, 0.1, 0.2)),
+        attach=0.5,
+        cuts=random.randint(2, 8),
+    )
+
+
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
     "churn": (_churning, _crowded),
-    "crash": (_failing, _failing, _dense, _dense, _rings),
+    "crash": (_failing, _failing, _dense, _dense, _rings, _moving, _moving, _moving),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""

@@ -1,0 +1,254 @@
+"""One rule broken per function: what the mutants put in the place of a method of the product.
+
+Each does what the method does, but for the one thing its docstring says.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from broker.core.attachment import Attachments, Send
+from broker.core.barrier import Barrier, Passed
+from broker.core.broker import BrokerCore
+from broker.core.gates import Gates
+from broker.core.hops import Hop
+from broker.core.membership import Membership
+from broker.core.routing import Routing
+from broker.core.synchronisation import Announced, Synchronisation
+from broker.core.tables import Entry, RoutingTables
+from broker.filters import Filter
+from broker.messages import (
+    AdvertisementWithdrawn,
+    AttachAnswer,
+    AttachRequest,
+    Control,
+    FloodDone,
+    RouteIds,
+)
+from ordering.interface import Emission, Event, Hops, Route
+from ordering.pairwise import ACKNOWLEDGED, REQUEST, Pairwise, _Pending
+
+_publication = Pairwise.publication
+_add = Pairwise._add
+_emit_free = Pairwise._emit_free
+_start = Barrier.start
+_forward = Routing._forward
+_flood = Synchronisation._flood
+_synchronisation_done = Synchronisation.done
+
+
+# --- the plugin (R1 to R4, R8) ---
+
+
+def never_late(self: Pairwise, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
+    """Detect no conflict."""
+    del mark
+    return _publication(self, event, origin, 0, Route(route.targets, 0))
+
+
+def queues_what_comes_down(
+    self: Pairwise, event: Event, origin: Hops, mark: int, route: Route
+) -> Sequence[Emission]:
+    """Let what comes from the uplink wait behind what is pending (R1)."""
+    if origin and origin == self._uplink:
+        emissions: list[Emission] = []
+        self._add(_Pending(event, route.targets), emissions)
+        return emissions
+    return _publication(self, event, origin, mark, route)
+
+
+def acknowledges_at_once(
+    self: Pairwise, event: Event, origin: Hops, mark: int, route: Route
+) -> Sequence[Emission]:
+    """Acknowledge a request when it comes, not in its place in the sequence (R4)."""
+    emissions = _publication(self, event, origin, 0, route)
+    if mark & REQUEST and origin != self._uplink:
+        return [*emissions, Emission(ACKNOWLEDGED, origin, 0)]
+    return emissions
+
+
+def asks_only_for_itself(self: Pairwise, pending: _Pending, emissions: list[Emission]) -> None:
+    """Acknowledge a request without waiting for the uplink's own acknowledgement (R2)."""
+    if pending.requester and pending.awaits:
+        emissions[-1] = emissions[-1]._replace(mark=0)
+        pending.awaits = False
+    _add(self, pending, emissions)
+
+
+def passes_earlier(pending: _Pending, blocked: Hops, emissions: list[Emission]) -> bool:
+    """Wait for no earlier entry with a shared target (R3)."""
+    del blocked
+    return _emit_free(pending, 0, emissions)
+
+
+def goes_one_by_one(pending: _Pending, blocked: Hops, emissions: list[Emission]) -> bool:
+    """Emit late targets as they become free instead of in one step (R3)."""
+    free = pending.targets & ~blocked
+    if free & ~pending.requester:
+        emissions.append(Emission(pending.item, free & ~pending.requester, 0))
+    if free & pending.requester:
+        emissions.append(Emission(ACKNOWLEDGED, pending.requester, 0))
+    pending.targets &= ~free
+    return not pending.targets
+
+
+def unordered_passes(
+    self: Pairwise, event: Event, origin: Hops, mark: int, route: Route
+) -> Sequence[Emission]:
+    """Let unordered publications overtake what is pending (R3, per-publisher order)."""
+    if not event.ordered:
+        return [Emission(event, route.targets, 0)]
+    return _publication(self, event, origin, mark, route)
+
+
+def goes_on_waiting(self: Pairwise, uplink: Hops) -> Sequence[Emission]:
+    """Wait for the acknowledgements of an uplink that is lost (R8)."""
+    self._uplink = uplink
+    return ()
+
+
+def loses_its_place(self: Pairwise, hop: Hops) -> Sequence[Emission]:
+    """Forget the place of a request when its targets have gone (R4)."""
+    for pending in self._pending:
+        pending.targets &= ~hop
+        pending.requester &= ~hop
+    self._pending = [pending for pending in self._pending if pending.targets]
+    for gone in [pending for pending in self._awaiting if not pending.targets]:
+        self._awaiting.remove(gone)
+    return self._release()
+
+
+def merges_badly(self: Pairwise, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...]:
+    """Merge several acknowledgements into one without their count (R4)."""
+    del self, later
+    return earlier
+
+
+# --- routes (R5 to R7) ---
+
+
+def overtakes(self: BrokerCore, link: Hop, message: Control) -> None:
+    """Send control messages at once, past what is pending (R5)."""
+    self._send_now(link, message)
+
+
+def waits_for_nobody(
+    self: Barrier, advertisement: str, link: Hop | None, told: Iterable[Hop], subscriptions: set[str]
+) -> list[Passed]:
+    """Acknowledge an advertisement at once (R6)."""
+    del self, told, subscriptions
+    return [Passed(advertisement, link)]
+
+
+def waits_for_no_subscription(
+    self: Barrier, advertisement: str, link: Hop | None, told: Iterable[Hop], subscriptions: set[str]
+) -> list[Passed]:
+    """Acknowledge an advertisement before the subscriptions on their way to it are (R6)."""
+    del subscriptions
+    return _start(self, advertisement, link, told, set())
+
+
+def leaves_open(self: RoutingTables, entry: Entry, link: Hop) -> None:
+    """Serve everybody from the start (R7)."""
+    del self, entry, link
+
+
+def keeps_old_routes(self: RoutingTables, entry: Entry, link: Hop) -> None:
+    """Open a gate, but go on with the routes that were worked out before (R7)."""
+    del self
+    entry.closed &= ~link.bit
+
+
+def takes_any_answer(self: Gates, subscription: str, link: Hop, number: int) -> bool:
+    """Let the answer to an earlier request open a gate (R7)."""
+    del number
+    was_closed = self.is_closed(subscription, link)
+    self.open(subscription, link)
+    return was_closed
+
+
+def exposes_nothing_new(self: RoutingTables, content: Filter, change: int) -> None:
+    """Work out what is exposed when the uplink comes, and not when it advertises more (section 3)."""
+    del self, content, change
+
+
+def withdraws_for_all(self: Routing, advertisement: str, link: Hop | None) -> None:
+    """Withdraw an advertisement from everybody although it is known another way (R9)."""
+    for other in self.links.values():
+        if other is not link:
+            self._send(other, AdvertisementWithdrawn(advertisement))
+    self._report(self.barrier.withdrawn(advertisement, link))
+
+
+def withdraws_nothing(self: Routing, subscription: str, link: Hop) -> None:
+    """Never take a subscription back from a neighbour (R8)."""
+    del self, subscription, link
+
+
+# --- re-attachment (R9) ---
+
+
+def never_stale(self: Membership, announced: RouteIds) -> bool:
+    """Attach although one side still knows a route that the other announces."""
+    del self, announced
+    return False
+
+
+def knows_nothing(self: Membership) -> frozenset[str]:
+    """Look at nothing, neither before the attachment nor when it happens."""
+    del self
+    return frozenset()
+
+
+def says_once(self: Membership, link: Hop, joining: object) -> None:
+    """Announce routes once, although some of them have gone since."""
+    del self, link, joining
+
+
+def crosses_early(self: Routing, entry: Entry, link: Hop) -> None:
+    """Send subscriptions over a new link before the own tree has acknowledged the flood."""
+    was_there = link in self.synchronising
+    self.synchronising.discard(link)
+    _forward(self, entry, link)
+    if was_there:
+        self.synchronising.add(link)
+
+
+def floods_settled_links(
+    self: Synchronisation, token: str | None, advertisements: Announced, link: Hop
+) -> None:
+    """Leave links that synchronise themselves out of floods."""
+    every = self._routing.links
+    self._routing.links = {
+        n: hop for n, hop in every.items() if hop is link or hop not in self._routing.synchronising
+    }
+    _flood(self, token, advertisements, link)
+    self._routing.links = every
+
+
+def remembers_floods(self: Synchronisation, link: Hop) -> None:
+    """Keep the flood of an attachment that is lost: it will open the next one to the same broker."""
+    for token in [token for token, passing in self._passing.items() if passing.link is not link]:
+        self._shrink(token, link)
+
+
+def opens_by_name(self: Synchronisation, message: FloodDone, neighbour: Hop) -> None:
+    """Take the present link to a broker for the one that a flood came across."""
+    passing = self._passing.get(message.token)
+    if passing is not None:
+        passing.link = self._routing.links.get(passing.link.name, passing.link)
+    _synchronisation_done(self, message, neighbour)
+
+
+def grants_everybody(self: Attachments, request: AttachRequest, came_by: Hop) -> list[Send]:
+    """Grant a request while asking to attach itself."""
+    self._grants[request.asker, request.number] = came_by
+    return [(came_by, AttachAnswer(request.asker, request.number, "granted"))]
+
+
+def asks_while_granting(self: Attachments) -> list[Send]:
+    """Ask to be attached while somebody has a grant of ours."""
+    if self.wish is None or self._asked:
+        return []
+    self._asked = True
+    self._number += 1
+    self.announced = self.brokers
+    return [(self.wish, AttachRequest(self.identity, self._number, self.brokers))]

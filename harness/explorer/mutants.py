@@ -1,0 +1,102 @@
+"""The product with one rule broken, by name. A test of order is worth only what it catches.
+
+A mutant replaces a few methods while it is applied, so the product pays nothing for being testable. `faults`
+are those under which a campaign finds it soonest.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from attrs import frozen
+
+from broker.core.attachment import Attachments
+from broker.core.barrier import Barrier
+from broker.core.broker import BrokerCore
+from broker.core.gates import Gates
+from broker.core.membership import Membership
+from broker.core.routing import Routing
+from broker.core.synchronisation import Synchronisation
+from broker.core.tables import RoutingTables
+from harness.explorer import broken
+from ordering.pairwise import Pairwise
+
+Change = tuple[type, str, Callable[..., object]]
+
+
+@frozen
+class Mutant:
+    """A rule and how it is broken: the methods that are replaced."""
+
+    rule: str
+    faults: str
+    changes: tuple[Change, ...]
+
+    @property
+    def text(self) -> str:
+        """What it does, in words."""
+        return str(self.changes[0][2].__doc__).partition("\n")[0]
+
+
+def _one(rule: str, faults: str, owner: type, name: str, instead: Callable[..., object]) -> Mutant:
+    return Mutant(rule, faults, ((owner, name, instead),))
+
+
+MUTANTS: Final = {
+    "no-detection": _one("R2", "none", Pairwise, "publication", broken.never_late),
+    "down-waits": _one("R1", "none", Pairwise, "publication", broken.queues_what_comes_down),
+    "early-acknowledgement": _one("R4", "none", Pairwise, "publication", broken.acknowledges_at_once),
+    "middle-does-not-ask": _one("R2", "none", Pairwise, "_add", broken.asks_only_for_itself),
+    "no-hop-order": _one("R3", "none", Pairwise, "_emit_free", staticmethod(broken.passes_earlier)),
+    "late-one-by-one": _one("R3", "none", Pairwise, "_emit_free", staticmethod(broken.goes_one_by_one)),
+    "unordered-overtakes": _one("R3", "none", Pairwise, "publication", broken.unordered_passes),
+    "lost-uplink-waits": _one("R8", "crash", Pairwise, "uplink_changed", broken.goes_on_waiting),
+    "request-loses-place": _one("R4", "churn", Pairwise, "hop_lost", broken.loses_its_place),
+    "uncounted-acknowledgements": _one("R4", "none", Pairwise, "combine", broken.merges_badly),
+    "control-overtakes": _one("R5", "churn", BrokerCore, "_send", broken.overtakes),
+    "no-barrier": _one("R6", "churn", Barrier, "start", broken.waits_for_nobody),
+    "barrier-without-subscriptions": _one("R6", "churn", Barrier, "start", broken.waits_for_no_subscription),
+    "no-gates": _one("R7", "churn", RoutingTables, "close_gate", broken.leaves_open),
+    "old-routes": _one("R7", "churn", RoutingTables, "open_gate", broken.keeps_old_routes),
+    "any-answer-opens": _one("R7", "crash", Gates, "answered", broken.takes_any_answer),
+    "old-exposure": _one("R2", "churn", RoutingTables, "_expose", broken.exposes_nothing_new),
+    "withdrawn-for-all": _one("R9", "crash", Routing, "_take_back_advertisement", broken.withdraws_for_all),
+    "nothing-taken-back": _one("R8", "churn", Routing, "_take_back_subscription", broken.withdraws_nothing),
+    "no-deferral": Mutant(
+        "R9",
+        "crash",
+        (
+            (Membership, "_is_stale", broken.never_stale),
+            (Membership, "_known_advertisements", broken.knows_nothing),
+        ),
+    ),
+    "no-second-look": _one("R9", "crash", Membership, "_known_advertisements", broken.knows_nothing),
+    "says-once": _one("R9", "crash", Membership, "_say_again", broken.says_once),
+    "crosses-early": _one("R9", "crash", Routing, "_forward", broken.crosses_early),
+    "flood-hole": _one("R9", "crash", Synchronisation, "_flood", broken.floods_settled_links),
+    "old-flood-opens": Mutant(
+        "R9",
+        "crash",
+        (
+            (Synchronisation, "link_lost", broken.remembers_floods),
+            (Synchronisation, "done", broken.opens_by_name),
+        ),
+    ),
+    "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
+    "asks-while-granting": _one("R9", "crash", Attachments, "_ask", broken.asks_while_granting),
+}
+"""Every mutant, by name."""
+
+
+@contextmanager
+def applied(name: str | None) -> Iterator[None]:
+    """While this lasts, every core made or in use has the rule broken; None leaves all rules whole."""
+    changes = MUTANTS[name].changes if name else ()
+    before = [(owner, attribute, owner.__dict__[attribute]) for owner, attribute, _ in changes]
+    try:
+        for owner, attribute, instead in changes:
+            setattr(owner, attribute, instead)
+        yield
+    finally:
+        for owner, attribute, whole in before:
+            setattr(owner, attribute, whole)
