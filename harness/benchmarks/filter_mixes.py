@@ -32,15 +32,15 @@ MakeFilter = Callable[[Random, int], Filter]
 
 @frozen
 class Mix:
-    """A kind of filters; `make` draws one of so many."""
+    """A kind of filters; `make` draws one for an index with so many."""
 
     name: str
     make: MakeFilter
 
-    def filters(self, count: int, seed: int) -> list[Filter]:
-        """So many filters."""
+    def filters(self, count: int, filter_count: int, seed: int) -> list[Filter]:
+        """So many filters for an index with `filter_count` of them."""
         random = Random(seed)  # noqa: S311 - a workload, no secret
-        return [self.make(random, count) for _ in range(count)]
+        return [self.make(random, filter_count) for _ in range(count)]
 
 
 def events(count: int, filter_count: int, seed: int) -> list[dict[str, Value]]:

@@ -58,7 +58,7 @@ def run(sizes: Sequence[int] = SIZES) -> list[Row]:
 
 
 def _row(mix: Mix, size: int) -> Row:
-    filters = mix.filters(size + CHANGES, seed=size)
+    filters = mix.filters(size + CHANGES, size, seed=size)
     filters, extra = filters[:size], filters[size:]
     return _measured(mix.name, filters, extra, lambda seed: events(EVENTS, size, seed))
 
