@@ -1,23 +1,36 @@
-"""Overlays of real `concord broker` processes on this machine, for whoever wants to see or measure one."""
+"""Overlays of real `concord broker` processes on this machine, for whoever wants to see or measure one.
 
+A broker takes connections before it is attached to its uplink, and serves what it has by then. So an
+overlay is ready only when every broker has logged that its uplink is attached: from then on nothing that
+matches is missed.
+"""
+
+import json
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import trio
 
-from harness.processes import Server, start_server
+from harness.processes import START_TIMEOUT_S, ProcessError, Server, start_server
 
 __all__ = ["start_brokers", "start_chain"]
+
+_POLL_S: Final = 0.01
+"""Between two looks at a log; attaching takes a few milliseconds."""
 
 
 async def start_brokers(
     nursery: trio.Nursery, uplinks: Mapping[str, str | None], options: Sequence[str] = ()
 ) -> dict[str, Server]:
-    """Start a broker per name, each dialling the one it is given as uplink, which must come earlier."""
+    """Start a broker per name and attach it to the one it is given as uplink, which must come earlier."""
     servers: dict[str, Server] = {}
     for name, uplink in uplinks.items():
         dial = () if uplink is None else ("--uplink", servers[uplink].address)
-        arguments = ("broker", "--name", name, "--listen", "127.0.0.1:0", *dial, *options)
-        servers[name] = await start_server(nursery, f"broker {name}", "broker", arguments)
+        place = ("--name", name, "--listen", "127.0.0.1:0", "--log-format", "json")
+        server = await start_server(nursery, f"broker {name}", "broker", ("broker", *place, *dial, *options))
+        if uplink is not None:
+            await _attached(server)
+        servers[name] = server
     return servers
 
 
@@ -27,3 +40,24 @@ async def start_chain(nursery: trio.Nursery, brokers: int, options: Sequence[str
     uplinks = dict(zip(names, [None, *names], strict=False))
     servers = await start_brokers(nursery, uplinks, options)
     return [servers[name] for name in names]
+
+
+async def _attached(server: Server) -> None:
+    with trio.move_on_after(START_TIMEOUT_S):
+        while not any(map(_tells_attachment, server.program.logged())):
+            server.program.check_alive()
+            await trio.sleep(_POLL_S)
+        return
+    program = server.program
+    raise ProcessError(
+        f"{program.name} is not attached after {START_TIMEOUT_S:.0f} s: {program.complaints()}"
+    )
+
+
+def _tells_attachment(line: str) -> bool:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        # The end of the log may be half a line.
+        return False
+    return bool(entry.get("event") == "link attached" and entry.get("uplink"))

@@ -8,6 +8,7 @@ Laws:
 3. A process that ends too early is an error that shows the last lines it wrote on standard error.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,13 +19,16 @@ from typing import IO, Final
 import attrs
 import trio
 
-__all__ = ["ProcessError", "Program", "Server", "start", "start_server"]
+__all__ = ["START_TIMEOUT_S", "ProcessError", "Program", "Server", "start", "start_server"]
 
 START_TIMEOUT_S: Final = 20.0
 """A broker starts in half a second; a loaded machine is given forty times that."""
 
 _LINE_MAX_BYTES: Final = 64 * 1024 * 1024
 """Workers answer with one line each, the longest of which lists some hundred thousand latencies."""
+
+_LOG_MAX_BYTES: Final = 16 * 1024 * 1024
+"""Far more than a broker logs in the minutes that a program of the harness runs."""
 
 _TAIL_LINES: Final = 5
 _LISTENING: Final = "listening on "
@@ -41,7 +45,7 @@ class Program:
     name: str
     process: trio.Process
     _complaints: IO[bytes] = attrs.field(repr=False)
-    _last_words: str = ""
+    _last_words: list[str] = attrs.field(factory=list, repr=False)
     _received: bytearray = attrs.field(factory=bytearray, repr=False)
 
     async def read_line(self) -> str:
@@ -72,16 +76,20 @@ class Program:
         await self.process.stdin.aclose()
 
     def complaints(self) -> str:
-        """The last lines it wrote on standard error."""
+        """The last lines it wrote on standard error, as one."""
+        return " / ".join(self.logged()[-_TAIL_LINES:])
+
+    def logged(self) -> list[str]:
+        """Every line it has written on standard error."""
         if self._complaints.closed:
             return self._last_words
-        self._complaints.seek(0)
-        lines = self._complaints.read().decode(errors="replace").splitlines()
-        return " / ".join(lines[-_TAIL_LINES:])
+        # Reading at a place of its own: the process writes where the file's shared place is.
+        text = os.pread(self._complaints.fileno(), _LOG_MAX_BYTES, 0).decode(errors="replace")
+        return text.splitlines()
 
     def close_complaints(self) -> None:
-        """Keep the last lines it wrote, and let go of the file; called when it has ended."""
-        self._last_words = self.complaints()
+        """Keep the lines it wrote, and let go of the file; called when it has ended."""
+        self._last_words = self.logged()
         self._complaints.close()
 
     def check_alive(self) -> None:

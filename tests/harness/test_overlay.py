@@ -1,10 +1,16 @@
+import pytest
 import trio
 
 from broker import connect
-from harness.overlay import start_chain
+from harness.overlay import _tells_attachment, start_chain
 
 
 async def test_a_chain_carries_events_from_its_top_to_its_bottom_and_back() -> None:
+    with trio.fail_after(60):
+        await carry_both_ways()
+
+
+async def carry_both_ways() -> None:
     async with trio.open_nursery() as nursery:
         top, *_, bottom = await start_chain(nursery, 3)
         for here, there in ((top, bottom), (bottom, top)):
@@ -18,3 +24,9 @@ async def test_a_chain_carries_events_from_its_top_to_its_bottom_and_back() -> N
                 delivery = await anext(aiter(deliveries))
                 assert delivery.attributes == {"number": 1}
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("line", ["", '{"event": "link atta', '{"event": "link attached", "uplink": false}'])
+def test_only_a_whole_line_about_the_uplink_tells_attachment(line: str) -> None:
+    assert not _tells_attachment(line)
+    assert _tells_attachment('{"neighbour": "B1", "uplink": true, "event": "link attached"}')
