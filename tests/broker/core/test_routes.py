@@ -141,7 +141,7 @@ def test_a_bit_is_used_again_after_its_hop_is_gone() -> None:
         network.publish("A", "p", c=round_)
         network.unsubscribe("A", f"s{round_}")
     assert [len(network.got(f"s{round_}")) for round_ in range(5)] == [1] * 5
-    assert network.cores["A"].subscribe.__self__._hops.open("x", is_link=False).number == 0
+    assert network.cores["A"]._hops.open("x", is_link=False).number == 0
 
 
 def test_members_of_a_set_of_hops() -> None:
