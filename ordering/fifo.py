@@ -6,14 +6,30 @@ every path. Subscribers at different brokers may disagree about publications of 
 
 from collections.abc import Sequence
 
-from attrs import define
+from attrs import define, field
 
-from ordering.interface import Blocked, Emission, Event, ForeignNoteError, Hops, Route
+from ordering.interface import (
+    ALONE,
+    Blocked,
+    Context,
+    Emission,
+    Event,
+    ForeignNoteError,
+    Hops,
+    Measures,
+    Route,
+)
 
 
 @define
 class Fifo:
-    """Keeps nothing, marks nothing, says nothing."""
+    """Keeps nothing, marks nothing, says nothing, costs nothing."""
+
+    _context: Context = field(default=ALONE, repr=False)
+    measures: Measures = field(factory=Measures, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._context.allow()
 
     @property
     def waiting_count(self) -> int:
@@ -32,6 +48,11 @@ class Fifo:
     def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
         """No neighbour that runs `fifo` says anything."""
         raise ForeignNoteError(f"fifo has no notes, yet hop {origin:#x} sent {content}")
+
+    def link_attached(self, link: Hops) -> Sequence[Emission]:
+        """Nothing needs to be said."""
+        del link
+        return ()
 
     def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
         """Makes no difference."""

@@ -6,8 +6,8 @@ simulator, and over a journal.
 
 Laws.
 
-1. Everything a broker wants to send to a lower hop goes through the plugin: publications by `publication`,
-   messages about routes by `control` (R5). Nothing about routes leaves for a lower hop any other way.
+1. Everything a broker wants to send goes through the plugin: publications by `publication`, messages about
+   routes by `control`, where they keep their place (R5). What attaches links is the broker's own.
 2. Each call returns emissions. The broker carries them out in their order, before it feeds the plugin again.
    An emission puts its item, with its mark, at the end of the sequence of every hop in `targets`.
 3. What a plugin does not emit it keeps, and emits from a later call. It never emits an item twice to one hop.
@@ -16,15 +16,16 @@ Laws.
    A plugin forgets the bit there, and what it kept for that hop alone.
 
 Marks are small numbers (0 to `MARK_LIMIT`) that a publication carries over one link, for the neighbour's
-plugin only. Notes are messages between neighbouring plugins. Both are the plugin's private language.
+plugin only. Notes are messages between neighbouring plugins. Both are the plugin's private language. What
+does not fit into a mark goes as a note right before the publication: by law 4 it arrives there.
 
 A third party ships a plugin as an entry point in the group `concord.ordering`, naming a factory.
 """
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol, Self
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 Hops = int
 """A set of hops, one bit each; 0 is the empty set."""
@@ -64,6 +65,123 @@ class Route(NamedTuple):
     exposed: Hops
 
 
+class Interest(Protocol):
+    """A filter: what is advertised or subscribed to. Two of them overlap if one event may match both."""
+
+    def overlaps(self, other: Self, /) -> bool:
+        """Whether an event may match both; errs on the side of yes."""
+        ...
+
+
+class Advertisement(NamedTuple):
+    """A publisher as known through a link."""
+
+    id: str
+    filter: Interest
+    hop: Hops
+
+
+class Subscription(NamedTuple):
+    """A subscription as known through one hop: a link, or the local subscription itself."""
+
+    id: str
+    filter: Interest
+    ordered: bool
+    hop: Hops
+
+
+class Tables(Protocol):
+    """The broker's routing tables, to look at. `Route` is cheaper, and enough for most plugins."""
+
+    @property
+    def version(self) -> int:
+        """Changes whenever `advertisements` or `subscriptions` do."""
+        ...
+
+    def advertisements(self) -> Iterable[Advertisement]:
+        """Return every advertisement known through links, not those of local publishers."""
+        ...
+
+    def subscriptions(self) -> Iterable[Subscription]:
+        """Return every subscription known."""
+        ...
+
+    def matching(self, event: "Event", origin: Hops) -> Sequence[Subscription]:
+        """Return the subscriptions behind the targets of an event from this hop."""
+        ...
+
+
+@frozen
+class NoTables:
+    """Tables of a broker that knows nobody."""
+
+    version: int = 0
+
+    def advertisements(self) -> Iterable[Advertisement]:
+        """Return nothing."""
+        return ()
+
+    def subscriptions(self) -> Iterable[Subscription]:
+        """Return nothing."""
+        return ()
+
+    def matching(self, event: "Event", origin: Hops) -> Sequence[Subscription]:
+        """Return nothing."""
+        del event, origin
+        return ()
+
+
+@frozen
+class Context:
+    """What a plugin is made with: its broker's name and tables, and what the operator configured."""
+
+    broker: str = ""
+    tables: Tables = field(factory=NoTables, repr=False)
+    options: Mapping[str, str] = field(factory=dict)
+
+    def allow(self, *known: str) -> None:
+        """Refuse options that the plugin does not know; a typing error must not be taken for a setting.
+
+        Raises:
+            OptionError: there is another one.
+        """
+        for name in self.options:
+            if name not in known:
+                raise OptionError(f"unknown option {name!r}; there are {', '.join(known) or 'none'}")
+
+    def count(self, name: str, default: int) -> int:
+        """Return an option that is a whole number of 1 or more.
+
+        Raises:
+            OptionError: it is something else.
+        """
+        text = self.options.get(name, str(default))
+        if not (text.isascii() and text.isdecimal() and int(text)):
+            raise OptionError(f"option {name}: expected a whole number of 1 or more, got {text!r}")
+        return int(text)
+
+
+ALONE: Final = Context()
+"""A broker without name, tables and options: enough for a plugin that asks for none of them."""
+
+
+@define
+class Measures:
+    """What ordering costs, counted by every plugin in the same way. How much waits is `waiting_count`.
+
+    `requests` are copies of publications that ask the neighbour for an answer, `acknowledgements` the answers
+    given; `deferred` are publications that could not leave for all targets when they came; `refused` are
+    those that were dropped because a bound was reached; `metadata_bytes` is what publications carried over
+    links beyond their mark.
+    """
+
+    requests: int = 0
+    acknowledgements: int = 0
+    deferred: int = 0
+    refused: int = 0
+    metadata_bytes: int = 0
+
+
 @frozen
 class Note:
     """A message from a plugin to its neighbour; the numbers mean what the plugin says."""
@@ -93,6 +211,11 @@ class Blocked(NamedTuple):
 class Ordering(Protocol):
     """One broker's ordering plugin."""
 
+    @property
+    def measures(self) -> Measures:
+        """What it has cost so far."""
+        ...
+
     def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
         """A publication came: over the link `origin` with this mark, or from a local publisher (origin 0)."""
         ...
@@ -105,11 +228,15 @@ class Ordering(Protocol):
         ...
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
-        """A message about routes is to go to one lower hop; it keeps its place (R5)."""
+        """A message about routes is to go to one link; it keeps its place (R5)."""
+        ...
+
+    def link_attached(self, link: Hops) -> Sequence[Emission]:
+        """A link is part of the tree, its other end runs the same plugin: notes may go there from now on."""
         ...
 
     def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
-        """The broker attached itself through this hop, or lost its uplink (0) and is a top now (R8)."""
+        """The link that has just been attached is the uplink; or it is lost (0), this is a top now (R8)."""
         ...
 
     def hop_lost(self, hop: Hops) -> Sequence[Emission]:
@@ -134,4 +261,9 @@ class ForeignNoteError(Exception):
     """A neighbour's note that this plugin cannot have asked for."""
 
 
-OrderingFactory = Callable[[], Ordering]
+class OptionError(Exception):
+    """The operator configured what this plugin does not have; the text names it."""
+
+
+OrderingFactory = Callable[[Context], Ordering]
+"""Makes one broker's plugin. Raises `OptionError`. If it has a text `CAUTION`, starting a broker prints that."""

@@ -23,7 +23,18 @@ from collections.abc import Sequence
 
 from attrs import Factory, define, field
 
-from ordering.interface import Blocked, Emission, Event, ForeignNoteError, Hops, Note, Route
+from ordering.interface import (
+    ALONE,
+    Blocked,
+    Context,
+    Emission,
+    Event,
+    ForeignNoteError,
+    Hops,
+    Measures,
+    Note,
+    Route,
+)
 
 REQUEST = 1
 """The mark of a publication whose sender waits for an acknowledgement."""
@@ -46,10 +57,15 @@ class _Pending:
 class Pairwise:
     """What one broker has pending. `_blocked` is exactly the union of the targets of all of it."""
 
+    _context: Context = field(default=ALONE, repr=False)
+    measures: Measures = field(factory=Measures, init=False)
     _uplink: Hops = 0
     _pending: list[_Pending] = field(factory=list, init=False)
     _awaiting: deque[_Pending] = Factory(deque)
     _blocked: Hops = 0
+
+    def __attrs_post_init__(self) -> None:
+        self._context.allow()
 
     @property
     def waiting_count(self) -> int:
@@ -71,14 +87,19 @@ class Pairwise:
         climbs = bool(targets & uplink)
         if climbs:
             emissions.append(Emission(event, uplink, REQUEST if late else 0))
+            self.measures.requests += late != 0
+        kept = len(self._pending)
         if late:
             self._add(_Pending(event, late, requester, awaits=climbs, together=True), emissions)
         if lower & ~late:
             self._add(_Pending(event, lower & ~late), emissions)
+        self.measures.deferred += len(self._pending) > kept
         return emissions
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
-        """It goes behind what is pending for the same hop (R5)."""
+        """Up at once, as everything; down behind what is pending for the same hop (R5)."""
+        if target == self._uplink:
+            return (Emission(item, target, 0),)
         emissions: list[Emission] = []
         self._add(_Pending(item, target), emissions)
         return emissions
@@ -94,6 +115,11 @@ class Pairwise:
         for _ in range(content[0]):
             self._awaiting.popleft().awaits = False
         return self._release()
+
+    def link_attached(self, link: Hops) -> Sequence[Emission]:
+        """Nothing needs to be said."""
+        del link
+        return ()
 
     def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
         """Without an uplink this broker decides alone: nothing waits for an acknowledgement any more (R8)."""
@@ -129,6 +155,7 @@ class Pairwise:
         if pending.awaits:
             self._awaiting.append(pending)
         elif self._emit_free(pending, self._blocked, emissions):
+            self.measures.acknowledgements += pending.requester != 0
             return
         self._pending.append(pending)
         self._blocked |= pending.targets
@@ -146,6 +173,8 @@ class Pairwise:
             if pending.awaits or not self._emit_free(pending, blocked, emissions):
                 kept.append(pending)
                 blocked |= pending.targets
+            elif pending.requester:
+                self.measures.acknowledgements += 1
         self._pending[:scanned] = kept
         self._blocked = blocked
         return emissions

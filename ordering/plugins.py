@@ -1,10 +1,18 @@
 """Finds ordering plugins by name, among the entry points of the group `concord.ordering`."""
 
-from importlib.metadata import entry_points
+from collections.abc import Mapping
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Final
 
-from ordering.interface import OrderingFactory
+from attrs import evolve
 
-GROUP = "concord.ordering"
+from ordering.interface import Context, Ordering, OrderingFactory
+
+GROUP: Final = "concord.ordering"
+
+NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class UnknownOrderingError(Exception):
@@ -16,9 +24,27 @@ def names() -> list[str]:
     return sorted({point.name for point in entry_points(group=GROUP)})
 
 
-def load(name: str) -> OrderingFactory:
-    """Return the factory of the plugin with this name."""
+def load(name: str, options: Mapping[str, str] = NO_OPTIONS) -> OrderingFactory:
+    """Return the factory of the plugin with this name, which makes plugins with these options."""
+    factory: OrderingFactory = _find(name).load()
+    return configured(factory, options) if options else factory
+
+
+def configured(factory: OrderingFactory, options: Mapping[str, str]) -> OrderingFactory:
+    """Return a factory that makes plugins with these options."""
+    return partial(_make, factory, dict(options))
+
+
+def caution(name: str) -> str:
+    """Return what whoever starts a broker with this plugin must know, if there is something."""
+    return str(getattr(_find(name).load(), "CAUTION", ""))
+
+
+def _make(factory: OrderingFactory, options: Mapping[str, str], context: Context) -> Ordering:
+    return factory(evolve(context, options=options))
+
+
+def _find(name: str) -> EntryPoint:
     for point in entry_points(group=GROUP, name=name):
-        factory: OrderingFactory = point.load()
-        return factory
+        return point
     raise UnknownOrderingError(f"no ordering plugin is called {name!r}; there are {', '.join(names())}")

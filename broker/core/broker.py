@@ -4,7 +4,7 @@ Laws.
 
 1. Synchronous and deterministic: no clock, no I/O, no randomness. The same calls give the same effects.
 2. A call does everything that follows from it; `take` hands over what is due since the last `take`.
-3. Publications and control messages leave for lower hops only as the ordering plugin emits them (R3, R5).
+3. Publications and messages about routes leave only as the ordering plugin emits them (R3, R5).
 4. What a neighbour may not say in its state is a `ProtocolError`; nothing has been changed by it.
 
 A link is *open* once the peers have greeted each other, and *attached* once it is part of the tree (R9).
@@ -20,6 +20,7 @@ from broker.core.protocol import ProtocolError
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import Entry
+from broker.core.view import TableView
 from broker.core.ways import Answer, Questions, Ways, describe_waiting, describe_way
 from broker.filters import Filter
 from broker.messages import (
@@ -43,7 +44,16 @@ from broker.messages import (
     WayAsked,
     WayTold,
 )
-from ordering.interface import Blocked, Emission, ForeignNoteError, Hops, Note, OrderingFactory
+from ordering.interface import (
+    Blocked,
+    Context,
+    Emission,
+    ForeignNoteError,
+    Hops,
+    Measures,
+    Note,
+    OrderingFactory,
+)
 
 
 class BrokerCore:
@@ -52,9 +62,9 @@ class BrokerCore:
     def __init__(self, name: str, ordering: OrderingFactory, incarnation: str = "") -> None:
         self.name = name
         self.uplink: Hop | None = None
-        self._ordering = ordering()
         self._hops = HopTable()
         self._routing = Routing(self._send)
+        self._ordering = ordering(Context(name, TableView(self._routing.tables)))
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(self._routing, self._send)
         self._membership = Membership(
@@ -63,6 +73,7 @@ class BrokerCore:
             self._synchronisation,
             self._send_now,
             self._become_child,
+            self._link_attached,
             self.receive,
         )
         self._subscriptions: dict[str, Hop] = {}
@@ -131,6 +142,9 @@ class BrokerCore:
         self.uplink = link
         self._routing.tables.set_uplink(link)
         self._carry_out(self._ordering.uplink_changed(link.bit))
+
+    def _link_attached(self, link: Hop) -> None:
+        self._carry_out(self._ordering.link_attached(link.bit))
 
     # --- local clients ---
 
@@ -225,11 +239,8 @@ class BrokerCore:
                 hop.outbox[-1] = OrderingMessage(combined)
 
     def _send(self, link: Hop, message: Control) -> None:
-        """Upwards at once; downwards in its place behind what is pending for that link (R5)."""
-        if link is self.uplink:
-            self._send_now(link, message)
-        else:
-            self._carry_out(self._ordering.control(message, link.bit))
+        """In its place behind what is pending for that link (R5)."""
+        self._carry_out(self._ordering.control(message, link.bit))
 
     def _send_now(self, link: Hop, message: Control) -> None:
         self._hops.fan_out(link.bit)[0].outbox.append(message)
@@ -284,6 +295,11 @@ class BrokerCore:
     def waiting_count(self) -> int:
         """How many publications and messages the ordering plugin keeps."""
         return self._ordering.waiting_count
+
+    @property
+    def measures(self) -> Measures:
+        """What ordering has cost so far."""
+        return self._ordering.measures
 
     def blocked(self) -> Sequence[Blocked]:
         """What the ordering plugin keeps, oldest first."""

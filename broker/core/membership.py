@@ -69,6 +69,7 @@ class Membership:
     _synchronisation: Synchronisation
     _send_now: Callable[[Hop, Control], None]
     _become_child: Callable[[Hop], None]
+    _link_attached: Callable[[Hop], None]
     _receive: Callable[[Hop, Sequence[LinkMessage]], None]
     joining: dict[Hop, _Joining] = Factory(dict)
     attached: list[Hop] = Factory(list)
@@ -193,6 +194,7 @@ class Membership:
         self._routing.add_link(link)
         self.attached.append(link)
         self._synchronisation.begin(link)
+        self._link_attached(link)
 
     # --- requests that pass through ---
 

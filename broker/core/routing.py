@@ -6,8 +6,8 @@ Laws.
    that is known some other way than through it, and every subscription that is, if an advertisement that
    came from it overlaps. A broker that has moved is for a moment known two ways (R9); since the tree has no
    cycles, this law alone brings all tables to the truth again.
-2. A message to a lower hop takes its place behind what is pending for that hop; upwards everything leaves at
-   once (R5). The ordering plugin keeps that place.
+2. A message takes its place behind what is pending for the same link (R5). The ordering plugin keeps that
+   place.
 3. Towards a link that is still synchronising no subscription is sent (R9); advertisements are.
 """
 

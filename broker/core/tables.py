@@ -77,7 +77,10 @@ class Advertisements:
 
 @define(eq=False)
 class RoutingTables:
-    """Subscriptions by filter with their routes, advertisements by hop."""
+    """Subscriptions by filter with their routes, advertisements by hop.
+
+    `version` counts changes of the advertisements known through links and of the entries.
+    """
 
     local: Advertisements = Factory(Advertisements)
     _interests: dict[Filter, Interest] = Factory(dict)
@@ -86,6 +89,7 @@ class RoutingTables:
     _named: dict[str, tuple[Entry, ...]] = Factory(dict)
     _advertised: dict[Hop, Advertisements] = Factory(dict)
     _uplink: Hop | None = None
+    version: int = 0
 
     # --- links ---
 
@@ -116,6 +120,12 @@ class RoutingTables:
         """What has been advertised through a link."""
         return self._advertised[link]
 
+    def advertised(self) -> Iterator[tuple[Hop, str, Filter]]:
+        """Everything that has been advertised through links."""
+        for link, advertised in self._advertised.items():
+            for advertisement, content in advertised.filters.items():
+                yield link, advertisement, content
+
     def advertisements_but(self, link: Hop | None) -> dict[str, Filter]:
         """Return every advertisement that is known some other way than through this link."""
         known = dict(self.local.filters)
@@ -136,12 +146,14 @@ class RoutingTables:
         """Remember what a neighbour advertised; one with the same id is replaced."""
         self.remove_advertisement(link, advertisement)
         self._advertised[link].add(advertisement, content)
+        self.version += 1
         if link is self._uplink:
             self._expose(content, 1)
 
     def remove_advertisement(self, link: Hop, advertisement: str) -> Filter | None:
         """Forget what a neighbour advertised."""
         content = self._advertised[link].remove(advertisement)
+        self.version += 1
         if content is not None and link is self._uplink:
             self._expose(content, -1)
         return content
@@ -159,6 +171,7 @@ class RoutingTables:
         """Remember a subscription; one with the same id on the same hop is replaced."""
         self.remove_entry(entry.hop, entry.id)
         self._entries.setdefault(entry.hop, {})[entry.id] = entry
+        self.version += 1
         self._named[entry.id] = (*self.named(entry.id), entry)
         interest = self._interests.get(entry.filter)
         if interest is None:
@@ -177,6 +190,7 @@ class RoutingTables:
         entry = self._entries.get(hop, {}).pop(subscription, None)
         if entry is None:
             return None
+        self.version += 1
         if not hop.is_link:
             del self._entries[hop]
         self._named[subscription] = tuple(other for other in self._named[subscription] if other is not entry)
@@ -235,6 +249,13 @@ class RoutingTables:
             targets |= route[0]
             exposed |= route[1]
         return Route(targets, exposed) if targets else NOWHERE
+
+    def matching(self, attributes: Mapping[str, Value], origin: Hops) -> Iterator[Entry]:
+        """Every entry that a publication from this hop is routed by."""
+        for interest in self._index.match(attributes):
+            for entry in interest.entries.values():
+                if entry.hop.bit != origin and not entry.closed & origin:
+                    yield entry
 
     def _work_out(self, interest: Interest, origin: Hops) -> Route:
         targets = exposed = 0

@@ -33,6 +33,7 @@ class BrokerCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Look at everything now."""
         yield from self._totals()
+        yield from self._ordering()
         yield from self._links()
         yield from self._subscriptions()
         table = GaugeMetricFamily(
@@ -60,6 +61,17 @@ class BrokerCollector(Collector):
             ("core_seconds", "Time spent matching, ordering and routing.", totals.core_s),
         ):
             yield CounterMetricFamily(f"concord_{name}", text, value=value)
+
+    def _ordering(self) -> Iterator[Metric]:
+        measures = self._exchange.core.measures
+        for name, text, value in (
+            ("requests", "Publications sent that ask a neighbour for an answer.", measures.requests),
+            ("acknowledgements", "Answers given to neighbours.", measures.acknowledgements),
+            ("deferred", "Publications that had to wait.", measures.deferred),
+            ("refused", "Publications dropped at the ordering plugin's bound.", measures.refused),
+            ("metadata_bytes", "What publications carried beyond their mark.", measures.metadata_bytes),
+        ):
+            yield CounterMetricFamily(f"concord_ordering_{name}", text, value=value)
 
     def _links(self) -> Iterator[Metric]:
         hop = ["hop"]
