@@ -8,8 +8,13 @@ READY := $(VENV)/.ready
 OLD_PYTHON := Concord needs Python 3.11 or newer, and $(PYTHON) is older or absent: try make PYTHON=python3.11
 NO_VENV := $(PYTHON) cannot make virtual environments: install the venv package of your system, such as python3-venv
 
+ORDERING ?= pairwise
+SCHEDULES ?= 200000
+SEED ?= 0
+JOBS ?= 2
+
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench fuzz clean
+.PHONY: help run test check format bench explore worlds fuzz clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -32,6 +37,14 @@ format: $(READY) ## rewrite the sources in the one format, and repair what lint 
 
 bench: $(READY) ## measure matching, throughput and latency, and print a table of each
 	@$(BIN)/python -m harness.benchmarks
+
+explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=... SCHEDULES=... SEED=... JOBS=...)
+	@for faults in none churn crash; do \
+	  $(BIN)/concord harness explore --faults $$faults --ordering $(ORDERING) --schedules $(SCHEDULES) --seed $(SEED) --jobs $(JOBS) || exit 1; \
+	done
+
+worlds: $(READY) ## explore small worlds exhaustively: every interleaving, up to equal states
+	@$(BIN)/python -m harness.explorer.worlds
 
 fuzz: $(READY) ## throw mutated frames at the decoder
 	@$(BIN)/python -m harness.fuzz

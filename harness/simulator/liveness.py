@@ -50,13 +50,9 @@ def _left_over(world: World) -> list[tuple[str, str]]:
         }
         if waits:
             wrong.append(("stuck", f"{site.name} still has {waits}: {site.core!r}"))
-    for publisher in world.publishers.values():
-        if not publisher.is_ready:
-            wrong.append(("stuck", f"{publisher.name} may never publish"))
-    for subscriber in world.subscribers.values():
-        if not subscriber.is_open:
-            wrong.append(("stuck", f"the gates of {subscriber.name} never open"))
-    return wrong
+    barred = [f"{p.name} may never publish" for p in world.publishers.values() if not p.is_ready]
+    closed = [f"the gates of {s.name} never open" for s in world.subscribers.values() if not s.is_open]
+    return [*wrong, *(("stuck", text) for text in (*barred, *closed))]
 
 
 def _wrong_tables(world: World) -> list[tuple[str, str]]:
@@ -78,8 +74,8 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
                 ("subscriptions", set(tables.entries_of(hop)), wanted),
             ):
                 if known != expected:
-                    text = f"{site.name} knows the {what} {sorted(known)} through {hop.name}, not {sorted(expected)}"
-                    wrong.append(("tables", text))
+                    text = f"{site.name} knows the {what} {sorted(known)} through {hop.name}"
+                    wrong.append(("tables", f"{text}, not {sorted(expected)}"))
     return wrong
 
 

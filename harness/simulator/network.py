@@ -26,7 +26,7 @@ END: Final = End()
 
 @define(eq=False)
 class Site:
-    """One run of a broker. `outgoing` are its connections; `dialling` is the one it asked to be attached by."""
+    """One run of a broker. `outgoing` are its connections; `dialling` is the one it asks to be attached by."""
 
     name: str
     core: BrokerCore
@@ -54,17 +54,17 @@ class Port:
     queue: deque[LinkMessage | End] = Factory(deque)
     is_sealed: bool = False
     place: int = -1
-    _back: "Port | None" = None
+    _back: "list[Port]" = Factory(list)
 
     @property
     def back(self) -> "Port":
         """The other direction."""
-        assert self._back is not None
-        return self._back
+        return self._back[0]
 
     def join(self, back: "Port") -> None:
         """Make two directions one connection."""
-        self._back, back._back = back, self
+        self._back.append(back)
+        back._back.append(self)  # noqa: SLF001 - it is of the same class
 
 
 @define(eq=False)

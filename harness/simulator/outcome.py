@@ -4,13 +4,14 @@ An exception out of a core is a fault of kind "error": in a world of honest brok
 """
 
 from collections.abc import Callable
+from hashlib import sha256
 
 from attrs import frozen
 
 from harness.simulator.liveness import rest
-from harness.simulator.schedule import Driver, driver, repeat
+from harness.simulator.schedule import driver, repeat
 from harness.simulator.verdict import Fault, faults_in, missing_in
-from harness.simulator.world import Action, World
+from harness.simulator.world import Action, Watch, World
 from ordering.interface import OrderingFactory
 
 
@@ -27,16 +28,39 @@ class Outcome:
         return any(fault[0] == kind for fault in self.faults)
 
 
-def of_seed(seed: int, faults: str, brokers: tuple[int, int], ordering: OrderingFactory) -> Outcome:
+def of_seed(
+    seed: int,
+    faults: str,
+    brokers: tuple[int, int],
+    ordering: OrderingFactory,
+    watch: Watch | None = None,
+) -> Outcome:
     """Let the schedule of a seed happen and judge it."""
-    made: Driver = driver(seed, faults, brokers, ordering)
+    made = driver(seed, faults, brokers, ordering)
+    made.world.watch = watch
     return _judged(made.world, made.run)
 
 
-def of_actions(actions: tuple[Action, ...], ordering: OrderingFactory) -> Outcome:
-    """Carry out a schedule and judge it."""
-    world = World(ordering)
+def of_actions(
+    actions: tuple[Action, ...],
+    ordering: OrderingFactory,
+    watch: Watch | None = None,
+    announce: Callable[[Action], None] | None = None,
+) -> Outcome:
+    """Carry out a schedule and judge it; whoever watches is told each action and what follows from it."""
+    world = World(ordering, watch=watch, announce=announce)
     return _judged(world, lambda: repeat(world, actions))
+
+
+def trace_of(seed: int, faults: str, brokers: tuple[int, int], ordering: OrderingFactory) -> str:
+    """Everything that happens in the schedule of a seed, as a text of fixed length: the same for ever."""
+    digest = sha256()
+    outcome = of_seed(
+        seed, faults, brokers, ordering, lambda place, text: digest.update(f"{place} {text}\n".encode())
+    )
+    for line in (*outcome.actions, *outcome.faults):
+        digest.update(f"{line}\n".encode())
+    return digest.hexdigest()
 
 
 def _judged(world: World, happen: Callable[[], None]) -> Outcome:

@@ -10,14 +10,19 @@ from broker.messages import Publication
 
 @define(eq=False)
 class Published:
-    """One publication. `past` is what came before it causally, `owed` the subscriptions that must deliver it."""
+    """One publication. `past` is what came before it causally, `owed` who must deliver it.
+
+    `read` says how much of which subscription its publisher had read.
+    """
 
     publisher: str
     sequence: int
+    broker: str
     kind: str
     ordered: bool
     past: int
     owed: tuple[str, ...]
+    read: tuple[str, int] | None
 
     def __str__(self) -> str:
         return f"{self.publisher}:{self.sequence}"
@@ -47,19 +52,21 @@ class Record:
     _last: dict[str, int] = Factory(dict)
 
     def publish(
-        self, publisher: str, kind: str, *, ordered: bool, reader: str | None, owed: tuple[str, ...]
+        self, publisher: str, broker: str, kind: str, flags: tuple[bool, str | None], owed: tuple[str, ...]
     ) -> int:
-        """Note a publication; return its sequence number. Its publisher has read all of `reader`."""
+        """Note a publication; return its sequence number. The flags: is it ordered, and whom has it read."""
+        ordered, reader = flags
         sequence = self._last[publisher] = self._last.get(publisher, 0) + 1
         number = len(self.publications)
         self._index[publisher, sequence] = number
         past = 0
+        read = (reader, len(self.streams[reader].delivered)) if reader is not None else None
         if ordered:
             past = self._known.get(publisher, 0)
             if reader is not None:
                 past |= self.streams[reader].known
             self._known[publisher] = past | 1 << number
-        self.publications.append(Published(publisher, sequence, kind, ordered, past, owed))
+        self.publications.append(Published(publisher, sequence, broker, kind, ordered, past, owed, read))
         return sequence
 
     def deliver(self, subscription: str, publication: Publication) -> None:

@@ -23,14 +23,18 @@ from typing import Final
 
 from attrs import Factory, define
 
-from broker.core import BrokerCore
-from broker.messages import Publication
+from broker.core import BrokerCore, Effects
+from broker.messages import LinkMessage, Publication
 from harness.simulator.interests import attributes_of, filter_of
 from harness.simulator.network import Network, Port, Site
 from harness.simulator.record import Record, Stream
+from harness.simulator.telling import told
 from ordering.interface import OrderingFactory
 
 Action = tuple[str | int, ...]
+
+Watch = Callable[[str, str], None]
+"""Is told what happens: at which broker or subscription, and what, in a few characters."""
 
 DRAIN_LIMIT: Final = 200_000
 """More deliveries than any schedule needs to come to rest; beyond it brokers talk in circles."""
@@ -75,7 +79,8 @@ class World:
     subscribers: dict[str, Subscriber] = Factory(dict)
     record: Record = Factory(Record)
     actions: list[Action] = Factory(list)
-    watch: Callable[[str, str], None] | None = None
+    watch: Watch | None = None
+    announce: Callable[[Action], None] | None = None
     is_whole: bool = False
     is_lossy: bool = False
     _starts: dict[str, int] = Factory(dict)
@@ -83,6 +88,8 @@ class World:
     def do(self, action: Action) -> bool:
         """Carry out an action and remember it; say whether it made sense."""
         self.actions.append(action)
+        if self.announce is not None:
+            self.announce(action)
         made_sense = VERBS[str(action[0])](self, *action[1:])
         if not made_sense:
             self.actions.pop()
@@ -208,9 +215,8 @@ class World:
         readers = [each for each in rest if each in self.record.streams]
         waiting = self.subscribers.values() if self.is_whole else ()
         owed = tuple(s.name for s in waiting if s.is_open and kind in s.kinds)
-        sequence = self.record.publish(
-            name, kind, ordered=ordered, reader=readers[0] if readers else None, owed=owed
-        )
+        flags = (ordered, readers[0] if readers else None)
+        sequence = self.record.publish(name, publisher.site.name, kind, flags, owed)
         publication = Publication(name, sequence, attributes_of(kind), ordered, b"")
         publisher.site.core.publish(name, (publication,))
         self._collect(publisher.site)
@@ -231,8 +237,11 @@ class World:
         messages, is_lost = self.network.take(port, count)
         site = port.site
         if self.watch is not None:
+            sender = port.label.replace("<", ">").partition(".")[0].split(">")[0]
             for message in messages:
-                self.watch(port.label, str(message))
+                self.watch(site.name, f"<{sender} {told(message)}")
+            if is_lost:
+                self.watch(site.name, f"<{sender} lost")
         if messages:
             site.core.receive(port.hop, messages)
             self._collect(site)
@@ -253,14 +262,19 @@ class World:
         """Carry out what a core wants done."""
         effects = site.core.take()
         for hop, messages in effects.outgoing:
+            if self.watch is not None:
+                for message in messages:
+                    place, sign = (site.name, f">{hop.name} ") if hop.is_link else (hop.name, "")
+                    self.watch(place, sign + told(message))
             if hop.is_link:
                 self.network.send(site.outgoing[hop], messages)
             else:
-                for publication in messages:
-                    assert isinstance(publication, Publication)
-                    self.record.deliver(hop.name, publication)
-                    if self.watch is not None:
-                        self.watch(hop.name, f"{publication.publisher}:{publication.sequence}")
+                self._take_deliveries(hop.name, messages)
+        self._note_progress(site, effects)
+        for hop, _ in effects.rejected:
+            self._lose(site.outgoing[hop].back)
+
+    def _note_progress(self, site: Site, effects: Effects) -> None:
         for name in effects.advertised:
             if name in self.publishers:
                 self.publishers[name].is_ready = True
@@ -268,10 +282,13 @@ class World:
             if name in self.subscribers:
                 self.subscribers[name].is_open = True
         for hop in effects.attached:
-            if site.dialling is not None and site.dialling.hop is hop:
+            if site.asked is hop:
                 site.dialling = None
-        for hop, _ in effects.rejected:
-            self._lose(site.outgoing[hop].back)
+
+    def _take_deliveries(self, subscription: str, messages: list[LinkMessage]) -> None:
+        for publication in messages:
+            assert isinstance(publication, Publication)
+            self.record.deliver(subscription, publication)
 
 
 VERBS: Final[Mapping[str, Callable[..., bool]]] = {

@@ -1,0 +1,72 @@
+"""`concord harness explore`: many schedules from one seed, and what became of them, as one JSON object."""
+
+import json
+import sys
+import time
+from typing import Final
+
+import click
+
+from harness.commands.schedules import check_ordering, faults_or_default, schedule_options
+from harness.explorer.campaign import Settings, Tally, run
+
+__all__ = ["command"]
+
+PROGRESS_EVERY_S: Final = 5.0
+"""Often enough to see that it goes on."""
+
+
+class _Progress:
+    """Says on standard error how far it is, if it takes long."""
+
+    def __init__(self, schedules: int) -> None:
+        self._schedules = schedules
+        self._begun_s = self._last_s = time.monotonic()
+
+    def __call__(self, tally: Tally) -> None:
+        now_s = time.monotonic()
+        if now_s - self._last_s >= PROGRESS_EVERY_S:
+            self._last_s = now_s
+            rate = tally.schedules / (now_s - self._begun_s)
+            click.echo(
+                f"{tally.schedules} of {self._schedules} schedules, {rate:.0f} a second, "
+                f"{tally.violations} with violations",
+                err=True,
+            )
+
+
+@click.command(
+    "explore",
+    epilog="Example: concord harness explore --schedules 10000 --seed 0 --faults crash --jobs 2",
+)
+@click.option(
+    "--schedules", type=click.IntRange(1), default=1000, show_default=True, help="How many schedules."
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="The first schedule's seed; then upwards."
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes that share the work."
+)
+@click.option("--until-found", is_flag=True, help="Stop soon after the first violation.")
+@schedule_options
+def command(  # noqa: PLR0913 - one parameter per option
+    *,
+    schedules: int,
+    seed: int,
+    jobs: int,
+    until_found: bool,
+    faults: str | None,
+    ordering: str,
+    mutant: str | None,
+    brokers: tuple[int, int],
+) -> None:
+    """Let seeded schedules happen on simulated brokers and judge each of them.
+
+    Prints one JSON object. The exit status is 1 if a promise was broken, 0 if none was.
+    """
+    check_ordering(ordering)
+    settings = Settings(schedules, seed, faults_or_default(faults, mutant), ordering, mutant, brokers)
+    tally = run(settings, jobs, _Progress(schedules), until_found=until_found)
+    click.echo(json.dumps(tally.as_json(), ensure_ascii=False))
+    sys.exit(1 if tally.violations else 0)

@@ -1,0 +1,54 @@
+"""`concord harness replay`: one schedule again, as a space-time diagram in text."""
+
+import sys
+
+import click
+
+from harness.commands.schedules import check_ordering, faults_or_default, schedule_options
+from harness.explorer.campaign import judge
+from harness.explorer.diagram import draw
+from harness.explorer.mutants import applied
+from harness.explorer.shrink import shrink
+from ordering import plugins
+
+__all__ = ["command"]
+
+
+@click.command("replay", epilog="Example: concord harness replay 1438 --mutant late-one-by-one")
+@click.argument("seed", type=int)
+@click.option(
+    "--shrink/--no-shrink",
+    "is_shrunk",
+    default=True,
+    help="Leave out whatever the first violation does not need (the default), or show all of it.",
+)
+@schedule_options
+def command(  # noqa: PLR0913 - one parameter per option
+    *,
+    seed: int,
+    is_shrunk: bool,
+    faults: str | None,
+    ordering: str,
+    mutant: str | None,
+    brokers: tuple[int, int],
+) -> None:
+    """Show the schedule of SEED: a column per broker and subscription, time runs downwards.
+
+    The lines on the left are the schedule as a scenario file. The exit status is 1 if a promise is broken.
+    """
+    check_ordering(ordering)
+    factory = plugins.load(ordering)
+    with applied(mutant):
+        outcome, found = judge(seed, faults_or_default(faults, mutant), brokers, factory)
+        actions = outcome.actions
+        if found and is_shrunk:
+            actions = shrink(actions, found[0][0], factory)
+        diagram, again = draw(actions, factory)
+    for line in diagram.lines():
+        click.echo(line)
+    click.echo("")
+    for kind, text in dict.fromkeys(again.faults):
+        click.echo(f"{kind}: {text}")
+    if not found:
+        click.echo("every promise was kept")
+    sys.exit(1 if found else 0)

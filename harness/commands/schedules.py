@@ -1,0 +1,71 @@
+"""What `explore` and `replay` share: the options that say which schedules are meant."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from broker.errors import ConcordError
+from harness.explorer.mutants import MUTANTS
+from harness.simulator.knobs import FAULTS
+from ordering import plugins
+
+__all__ = ["UnknownPluginError", "check_ordering", "schedule_options"]
+
+Decorated = TypeVar("Decorated", bound=Callable[..., object])
+
+
+class UnknownPluginError(ConcordError):
+    """No installed ordering plugin has this name."""
+
+
+class _BrokerRange(click.ParamType[tuple[int, int]]):
+    """MIN-MAX, or one number."""
+
+    name = "MIN-MAX"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        low, _, high = str(value).partition("-")
+        try:
+            limits = int(low), int(high or low)
+        except ValueError:
+            self.fail(f"{value!r} is no range of brokers; write it as 2-6", param, ctx)
+        if not 1 <= limits[0] <= limits[1]:
+            self.fail(f"{value!r} must go from a smaller number, at least 1, to a larger one", param, ctx)
+        return limits
+
+
+def schedule_options(command: Decorated) -> Decorated:
+    """Give a command the options that say which schedules are meant."""
+    for option in (
+        click.option(
+            "--faults",
+            type=click.Choice(FAULTS),
+            help="What happens beside publishing: nothing, clients that come and go, or crashes as well. "
+            "Default: none; with --mutant, what finds it soonest.",
+        ),
+        click.option("--ordering", default="pairwise", show_default=True, help="The ordering plugin."),
+        click.option("--mutant", type=click.Choice(sorted(MUTANTS)), help="Break this rule of the product."),
+        click.option(
+            "--brokers", type=_BrokerRange(), default="2-6", show_default=True, help="How many brokers."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def check_ordering(name: str) -> None:
+    """Complain in time about a plugin that is not there."""
+    try:
+        plugins.load(name)
+    except plugins.UnknownOrderingError as error:
+        raise UnknownPluginError(str(error)) from error
+
+
+def faults_or_default(faults: str | None, mutant: str | None) -> str:
+    """Return what happens beside publishing, if nobody said it."""
+    return faults or (MUTANTS[mutant].faults if mutant else "none")

@@ -1,0 +1,145 @@
+"""Campaigns: many schedules, one after the other or on several processors, and what became of them.
+
+Laws.
+
+1. A campaign's result depends on its settings alone, not on how many processes share the work.
+2. Of every campaign some schedules happen twice, and must leave the same trace.
+3. What the quick verdict finds is told by the checker of `ordering`, and a sample of the rest is checked by
+   it too.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from functools import partial
+from multiprocessing import get_context
+from typing import Final
+
+from attrs import asdict, define, field, frozen
+
+from harness.explorer.history import second_opinion
+from harness.explorer.mutants import applied
+from harness.simulator.outcome import Outcome, of_seed, trace_of
+from harness.simulator.verdict import Fault
+from ordering import plugins
+from ordering.interface import OrderingFactory
+
+KINDS: Final = ("pairwise", "publisher", "causal", "duplicate", "missing", "stuck", "tables", "error")
+"""What can be wrong: a promise is broken, something waits for ever, a routing table or the product itself."""
+
+BATCH: Final = 200
+"""Schedules per piece of work: about half a second, so that progress shows and the last piece is short."""
+
+REPEATED_EVERY: Final = 250
+"""One schedule in so many happens twice, and is judged by the checker too. It costs one percent."""
+
+
+@frozen
+class Settings:
+    """What a campaign explores. `brokers` are the least and most per tree."""
+
+    schedules: int
+    seed: int = 0
+    faults: str = "none"
+    ordering: str = "pairwise"
+    mutant: str | None = None
+    brokers: tuple[int, int] = (2, 6)
+
+    def replay(self, seed: int) -> str:
+        """Return the command that shows one schedule of the campaign."""
+        words = [f"concord harness replay {seed} --faults {self.faults} --ordering {self.ordering}"]
+        words += [f"--mutant {self.mutant}"] if self.mutant else []
+        return " ".join([*words, f"--brokers {self.brokers[0]}-{self.brokers[1]}"])
+
+
+@define
+class Tally:
+    """What became of the schedules so far. `kinds` counts schedules, not single violations."""
+
+    schedules: int = 0
+    publications: int = 0
+    deliveries: int = 0
+    violations: int = 0
+    kinds: Counter[str] = field(factory=Counter)
+    first: dict[str, object] = field(factory=dict)
+
+    def add(self, other: "Tally") -> None:
+        """Count what became of later schedules."""
+        self.schedules += other.schedules
+        self.publications += other.publications
+        self.deliveries += other.deliveries
+        self.violations += other.violations
+        self.kinds += other.kinds
+        self.first = self.first or other.first
+
+    def as_json(self) -> dict[str, object]:
+        """Return the object that `explore` prints."""
+        return {**asdict(self), "kinds": {kind: self.kinds[kind] for kind in KINDS}}
+
+
+def run(
+    settings: Settings,
+    jobs: int = 1,
+    progress: Callable[[Tally], None] = lambda _: None,
+    *,
+    until_found: bool = False,
+) -> Tally:
+    """Let all schedules happen; or, if that is asked for, no more than up to the first violation."""
+    tally = Tally()
+    for piece in _pieces(settings, jobs):
+        tally.add(piece)
+        progress(tally)
+        if until_found and tally.violations:
+            break
+    return tally
+
+
+def _pieces(settings: Settings, jobs: int) -> Iterator[Tally]:
+    end = settings.seed + settings.schedules
+    batches = [range(start, min(start + BATCH, end)) for start in range(settings.seed, end, BATCH)]
+    work = partial(explore, settings)
+    if jobs == 1:
+        yield from map(work, batches)
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        yield from pool.map(work, batches)
+
+
+def explore(settings: Settings, seeds: range) -> Tally:
+    """Let the schedules of some seeds happen, one after the other."""
+    ordering = plugins.load(settings.ordering)
+    tally = Tally()
+    with applied(settings.mutant) if settings.mutant else nullcontext():
+        for seed in seeds:
+            outcome, faults = judge(seed, settings.faults, settings.brokers, ordering)
+            _count(tally, settings, seed, outcome, faults)
+    return tally
+
+
+def judge(
+    seed: int, faults: str, brokers: tuple[int, int], ordering: OrderingFactory
+) -> tuple[Outcome, list[Fault]]:
+    """Let one schedule happen and judge it; for some seeds twice, and with the checker too (laws 2 and 3)."""
+    outcome = of_seed(seed, faults, brokers, ordering)
+    found = list(outcome.faults)
+    if seed % REPEATED_EVERY == 0:
+        traces = {trace_of(seed, faults, brokers, ordering) for _ in range(2)}
+        found += [("error", "the same seed left two traces")] if len(traces) > 1 else []
+        found += [fault for fault in second_opinion(outcome) if not outcome.has(fault[0])]
+    return outcome, found
+
+
+def _count(tally: Tally, settings: Settings, seed: int, outcome: Outcome, faults: list[Fault]) -> None:
+    tally.schedules += 1
+    tally.publications += len(outcome.world.record.publications)
+    tally.deliveries += outcome.world.record.delivery_count
+    if not faults:
+        return
+    tally.violations += 1
+    tally.kinds.update({kind for kind, _ in faults})
+    if not tally.first:
+        kind, text = faults[0]
+        told = [each for each in second_opinion(outcome) if each[0] == kind]
+        witness = told[0][1] if told else text
+        tally.first = {"seed": seed, "kind": kind, "witness": witness, "replay": settings.replay(seed)}

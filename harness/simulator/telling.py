@@ -1,0 +1,60 @@
+"""Messages in a few characters, for diagrams and traces. Sets are sorted, so equal traces are equal texts."""
+
+from broker.messages import (
+    AdvertisementAcknowledged,
+    AdvertisementAdded,
+    AdvertisementWithdrawn,
+    AttachAnswer,
+    AttachDone,
+    AttachRequest,
+    BrokersChanged,
+    Flood,
+    FloodDone,
+    LinkMessage,
+    OrderingMessage,
+    Publication,
+    RouteIds,
+    SubscriptionAcknowledged,
+    SubscriptionAdded,
+    SubscriptionWithdrawn,
+    Synchronise,
+)
+
+
+def told(message: LinkMessage) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per kind of message
+    """Write a message: +P1 announces, -P1 withdraws, ok P1 acknowledges, P1:2? asks for acknowledgement."""
+    match message:
+        case Publication():
+            return (
+                f"{message.publisher}:{message.sequence}{'?' * message.mark}{'' if message.ordered else '~'}"
+            )
+        case OrderingMessage():
+            return "ack" + "".join(f" {number}" for number in message.content if number > 1)
+        case AdvertisementAdded() | SubscriptionAdded():
+            return f"+{message.id}"
+        case AdvertisementWithdrawn() | SubscriptionWithdrawn():
+            return f"-{message.id}"
+        case AdvertisementAcknowledged() | SubscriptionAcknowledged():
+            return f"ok {message.id}"
+        case AttachRequest():
+            return f"attach {message.asker}#{message.number}?"
+        case AttachAnswer():
+            return f"{message.verdict} {message.asker}#{message.number}"
+        case AttachDone():
+            return f"attached {message.asker}#{message.number}"
+        case RouteIds():
+            return f"routes {_listed(message.advertisements | message.subscriptions)}"
+        case Synchronise() | Flood():
+            token = f" {message.token}" if isinstance(message, Flood) else ""
+            ids = [advertisement for advertisement, _ in message.advertisements]
+            return f"{type(message).__name__.lower()}{token} {','.join(ids)}"
+        case FloodDone():
+            return f"ok flood {message.token}"
+        case BrokersChanged():
+            return f"brokers +{_listed(message.added)} -{_listed(message.removed)}"
+        case _:
+            return type(message).__name__
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ",".join(sorted(names))
