@@ -65,11 +65,6 @@ class Access:
 
     users: tuple[User, ...] | None = None
 
-    @property
-    def asks_for_certificates(self) -> bool:
-        """Whether some user is known by a certificate."""
-        return any(user.certificate is not None for user in self.users or ())
-
     def identify(self, role: str, token: str, certificates: Iterable[str]) -> User | None:
         """Return the user who shows this token and a certificate with these names and may have the role."""
         if self.users is None:

@@ -46,7 +46,6 @@ def test_a_client_may_not_be_a_broker_unless_its_roles_say_so() -> None:
 
 def test_a_certificate_makes_a_user_whatever_the_token() -> None:
     access = access_of("[users.carol]\ncertificate = 'carol.example'")
-    assert access.asks_for_certificates
     assert access.identify("client", "", ["other", "carol.example"]) is not None
     assert access.identify("client", "", ["other"]) is None
 
