@@ -4,8 +4,9 @@ Laws:
 
 1. A process belongs to a nursery. However that nursery ends (done, failed, Ctrl-C), the process is asked to
    end, and killed if it does not.
-2. A server has printed `listening on HOST:PORT` before anyone is given its address.
-3. A process that ends too early is an error that shows the last lines it wrote on standard error.
+2. A server ends also when this program is killed; other programs see that their input ends.
+3. A server has printed `listening on HOST:PORT` before anyone is given its address.
+4. A process that ends too early is an error that shows the last lines it wrote on standard error.
 """
 
 import os
@@ -130,6 +131,8 @@ async def _run(name: str, command: Sequence[str], task_status: trio.TaskStatus[P
                 await program.process.wait()
             finally:
                 program.close_complaints()
+                with trio.CancelScope(shield=True):
+                    await program.close_input()
 
 
 async def start(nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]) -> Program:
@@ -141,7 +144,7 @@ async def start(nursery: trio.Nursery, name: str, module: str, arguments: Sequen
 
 async def start_server(nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]) -> Server:
     """Start a program that listens, and wait until it does."""
-    program = await start(nursery, name, module, arguments)
+    program = await start(nursery, name, "harness.leash", [module, *arguments])
     with trio.move_on_after(START_TIMEOUT_S):
         line = await program.read_line()
         if not line.startswith(_LISTENING):
