@@ -26,7 +26,7 @@ END: Final = End()
 
 @define(eq=False)
 class Site:
-    """One run of a broker. `outgoing` are its connections; `dialling` is the one it asks to be attached by."""
+    """One run of a broker. `outgoing` are its connections; `dialling` asks to attach it."""
 
     name: str
     core: BrokerCore

@@ -1,0 +1,84 @@
+"""Scenario files: a schedule written down by hand or by the explorer, with what must come out between its lines.
+
+A line is an action (see `world`), a comment (`# ...`), `show` or `rest`. After `show` stands what there is to
+see at that moment, after `rest` what the liveness phase and the verdict say; these lines begin with `= `.
+
+    show    what each subscription has delivered; what brokers keep, and why; who still waits to begin
+    rest    let everything arrive, join what is apart, and judge
+
+A file is performed, and gives itself with these lines written anew: unchanged if all is as expected.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from harness.simulator.liveness import rest
+from harness.simulator.telling import told
+from harness.simulator.verdict import faults_in, missing_in
+from harness.simulator.world import Action, World
+from ordering.interface import OrderingFactory
+
+OUTPUT: Final = "= "
+"""How a line of output begins."""
+
+
+class ScenarioError(ValueError):
+    """A line of a scenario that makes no sense where it stands."""
+
+
+def perform(text: str, ordering: OrderingFactory) -> str:
+    """Carry out a scenario; return it with what came out."""
+    world = World(ordering)
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(OUTPUT):
+            continue
+        lines.append(line)
+        if line and not line.startswith("#"):
+            lines += [OUTPUT + each for each in _carry_out(world, line, number)]
+    return "\n".join(lines) + "\n"
+
+
+def _carry_out(world: World, line: str, number: int) -> list[str]:
+    if line == "show":
+        return list(_seen(world))
+    if line == "rest":
+        return _rested(world)
+    try:
+        made_sense = world.do(action_of(line))
+    except (KeyError, TypeError) as error:
+        raise ScenarioError(f"line {number}: {line!r} is no action: {error}") from error
+    if not made_sense:
+        raise ScenarioError(f"line {number}: {line!r} makes no sense at this point")
+    return []
+
+
+def action_of(line: str) -> Action:
+    """Read an action from its text."""
+    return tuple(int(word) if word.isdigit() else word for word in line.split())
+
+
+def _seen(world: World) -> Iterator[str]:
+    for name, stream in world.record.streams.items():
+        delivered = [str(world.record.publications[number]) for number in stream.delivered]
+        yield " ".join([f"{name}:", *delivered])
+    for site in world.sites.values():
+        if site.dialling is not None:
+            yield f"{site.name} waits to become a child of {site.dialling.hop.name}"
+        for blocked in site.core.blocked():
+            what = told(blocked.item)  # type: ignore[arg-type]  # a plugin keeps what it was given
+            yield f"{site.name} keeps {what}: it waits for {blocked.reason}"
+    for publisher in world.publishers.values():
+        if not publisher.is_ready:
+            yield f"{publisher.name} may not publish yet"
+    for subscriber in world.subscribers.values():
+        if not subscriber.is_open:
+            yield f"{subscriber.name} has closed gates"
+
+
+def _rested(world: World) -> list[str]:
+    faults = [*rest(world), *faults_in(world.record)]
+    if not world.is_lossy:
+        faults += missing_in(world.record, list(world.subscribers))
+    told_once = dict.fromkeys(f"{kind}: {text}" for kind, text in faults)
+    return [*_seen(world), *(told_once or ["every promise was kept"])]
