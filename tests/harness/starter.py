@@ -1,4 +1,4 @@
-"""A program that starts a server, says on which port, and stays: for testing what happens when it is killed."""
+"""A program that starts a server, says on which port, and stays, to test what happens when it is killed."""
 
 import sys
 
