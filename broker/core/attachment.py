@@ -133,6 +133,11 @@ class Attachments:
         self._grants[request.asker, request.number] = came_by
         return [*sends, (came_by, AttachAnswer(request.asker, request.number, GRANTED))]
 
+    def granted_to(self, link: Hop) -> bool:
+        """Whether a request that came by this link has been granted and is not done with."""
+        relayed = any(request.came_by is link and request.is_granted for request in self._relayed.values())
+        return relayed or link in self._grants.values()
+
     def _has_namesake(self, others: frozenset[str]) -> bool:
         ours = {name_of(identity): identity for identity in self.brokers}
         return any(ours.get(name_of(other), other) != other for other in others)

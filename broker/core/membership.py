@@ -118,7 +118,7 @@ class Membership:
                 self._pass_on(self.attachments.done(message))
             case AttachAnswer(asker=self.attachments.identity) if joining.is_uplink:
                 self.answered(message, link)
-            case RouteIds() if not joining.held:
+            case RouteIds() if not joining.held and (joining.is_uplink or self.attachments.granted_to(link)):
                 joining.announced = message
             case Synchronise() if joining.is_ready:
                 joining.held.append(message)

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.core import BrokerCore, ProtocolError
-from broker.messages import AttachRequest, BrokersChanged, Publication, SubscriptionWithdrawn
+from broker.messages import (
+    AttachRequest,
+    BrokersChanged,
+    Publication,
+    RouteIds,
+    SubscriptionWithdrawn,
+    Synchronise,
+)
 from ordering.fifo import Fifo
 from tests.broker.core.network import Network
 
@@ -111,6 +118,14 @@ def test_nothing_about_routes_is_taken_from_a_link_that_is_not_attached(
     link = core.open_link("B", uplink=False)
     with pytest.raises(ProtocolError, match="before it was attached"):
         core.receive(link, [message])
+
+
+def test_a_neighbour_that_was_granted_nothing_does_not_attach() -> None:
+    core = BrokerCore("A", Fifo)
+    link = core.open_link("B", uplink=False)
+    with pytest.raises(ProtocolError, match="RouteIds before it was attached"):
+        core.receive(link, [RouteIds(frozenset(), frozenset()), Synchronise(())])
+    assert not core.attached(link)
 
 
 @pytest.mark.parametrize(
