@@ -21,7 +21,7 @@ __all__ = [
 DEFAULT_LINK_TIMEOUT_S: Final = 10.0
 """Longer than a busy or swapping machine is silent, short enough that routes through a dead one go soon."""
 
-DEFAULT_ORDERING: Final = "fifo"
+DEFAULT_ORDERING: Final = "pairwise"
 """The ordering plugin that is used if none is named."""
 
 NAME_BYTES_MAX: Final = 200
