@@ -266,4 +266,4 @@ class OptionError(Exception):
 
 
 OrderingFactory = Callable[[Context], Ordering]
-"""Makes one broker's plugin. Raises `OptionError`. If it has a text `CAUTION`, starting a broker prints that."""
+"""Makes one broker's plugin. Raises `OptionError`. A broker that starts prints its text `CAUTION`, if any."""

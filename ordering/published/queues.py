@@ -1,0 +1,108 @@
+"""What waits for subscribers, and when it is delivered: what tells the forms apart."""
+
+from collections.abc import Callable, Sequence
+
+from attrs import Factory, define
+
+from ordering.interface import Event, Hops
+
+
+@define(eq=False)
+class Flight:
+    """A publication at one broker, until every acknowledgement for it is in.
+
+    `acks` are the paper's acks(p, h): by hop, the hops whose acknowledgements it awaits. `numbers` are those
+    of the copies that left with a flag, by link, `number` that of the copy that came from `origin`. `never`
+    are the hops that await what cannot come any more (reading 10).
+    """
+
+    event: Event
+    origin: Hops
+    number: int = 0
+    acks: dict[Hops, Hops] = Factory(dict)
+    numbers: dict[Hops, int] = Factory(dict)
+    never: Hops = 0
+
+    def await_from(self, hop: Hops, source: Hops) -> None:
+        """Append a hop, or several, to acks(p, hop)."""
+        if source:
+            self.acks[hop] = self.acks.get(hop, 0) | source
+
+    def is_free(self, hop: Hops) -> bool:
+        """Whether it may go to this hop."""
+        return hop not in self.acks and not hop & self.never
+
+    def acknowledged(self, source: Hops) -> list[Hops]:
+        """Take an acknowledgement; return the hops that await nothing more."""
+        free = []
+        for hop, awaited in list(self.acks.items()):
+            if awaited & source:
+                if awaited == source:
+                    del self.acks[hop]
+                    free.append(hop)
+                else:
+                    self.acks[hop] = awaited & ~source
+        return [hop for hop in free if not hop & self.never]
+
+    def forget(self, hop: Hops) -> None:
+        """A hop is lost: nothing goes there, and what it owed never comes."""
+        self.acks.pop(hop, None)
+        self.never &= ~hop
+        for other, awaited in list(self.acks.items()):
+            if awaited & hop:
+                self.never |= other
+                self.acks[other] = awaited & ~hop
+        self.acks = {other: awaited for other, awaited in self.acks.items() if awaited}
+
+
+Due = Callable[[Hops, Sequence[Flight]], int]
+"""How many of the first flights in a subscriber's queue are to be delivered now."""
+
+
+def when_all_are_free(hop: Hops, queue: Sequence[Flight]) -> int:
+    """The whole queue or nothing."""
+    return len(queue) if all(flight.is_free(hop) for flight in queue) else 0
+
+
+def the_free_prefix(hop: Hops, queue: Sequence[Flight]) -> int:
+    """Up to the first that still waits."""
+    for place, flight in enumerate(queue):
+        if not flight.is_free(hop):
+            return place
+    return len(queue)
+
+
+@define(eq=False)
+class Queues:
+    """The delayed publications of every local subscription; one without is not delayed."""
+
+    _due: Due
+    by_hop: dict[Hops, list[Flight]] = Factory(dict)
+    waiting_count: int = 0
+
+    def take(self, hop: Hops, flight: Flight) -> bool:
+        """Keep a publication for a subscriber that it, or an earlier one, has to wait for; say whether."""
+        if hop not in self.by_hop and flight.is_free(hop):
+            return False
+        self.by_hop.setdefault(hop, []).append(flight)
+        self.waiting_count += 1
+        return True
+
+    def deliver(self, hop: Hops) -> list[Flight]:
+        """Take out what is due, sorted by message id."""
+        queue = self.by_hop.get(hop, [])
+        due = self._due(hop, queue)
+        delivered = sorted(queue[:due], key=_message_id)
+        del queue[:due]
+        self.waiting_count -= due
+        if not queue:
+            self.by_hop.pop(hop, None)
+        return delivered
+
+    def forget(self, hop: Hops) -> None:
+        """The subscriber is gone."""
+        self.waiting_count -= len(self.by_hop.pop(hop, ()))
+
+
+def _message_id(flight: Flight) -> tuple[str, int]:
+    return flight.event.publisher, flight.event.sequence

@@ -1,0 +1,296 @@
+"""`sequencer`: one broker gives every publication its place, and everybody delivers in its order.
+
+The central baseline: total order of everything, at the price of one broker that all publications pass, and
+of a detour for those that would not have come near it. The broker is named by the option `sequencer`.
+
+Laws.
+
+1. A publication without a place goes only towards the sequencer. Each broker on its way notes to whom it will
+   send it: to the matching hops of that moment, and back where it came from, because subscriptions behind
+   that hop travelled towards the publisher and need not be known nearer to the sequencer.
+2. The sequencer places publications in the order in which they reach it, marked with `PLACED`. They come back
+   over the links they came by, in that order, so a broker knows the answer by its publication.
+3. Only what is placed is delivered, and a broker takes it only from its way, the link towards the sequencer.
+   Every broker thus delivers a part of one sequence, in its order.
+4. A message about routes waits for what is pending for the same link (R5), but not while there is no way:
+   the sequencer may be waiting to be attached until just this message has come (R9).
+5. At most `requests` publications of local publishers are under way. What exceeds it, and what finds no way,
+   waits in a queue of `queue` publications. A full queue refuses: the publication is dropped and counted, and
+   nobody ever sees it, as when the request for its number is discarded.
+
+How a broker knows the way. The sequencer tells each new link HERE, and HERE floods: from now on what comes by
+this link is in its place. A broker that knows the way and gets a new link must not say so by itself: what
+it has not yet received from the sequencer may have reached the other side already, by a link that is lost
+now. So it asks (ASK climbs to the sequencer), and says HERE when the answer has come down behind all that.
+GONE floods when a way is lost. With its way a broker gives up what it has under way: nobody knows any more
+whether it was placed, and placing it twice would be worse than losing it.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Final
+
+from attrs import Factory, define, field
+
+from ordering.interface import (
+    ALONE,
+    Blocked,
+    Context,
+    Emission,
+    Event,
+    ForeignNoteError,
+    Hops,
+    Measures,
+    Note,
+    Route,
+)
+
+PLACED: Final = 1
+"""The mark of a publication that the sequencer has given its place."""
+
+HERE: Final = Note((1,))
+GONE: Final = Note((2,))
+ASK: Final = Note((3,))
+ANSWER: Final = Note((4,))
+
+DEFAULT_SEQUENCER: Final = "B1"
+"""The first broker, as scenarios name it."""
+
+DEFAULT_REQUESTS: Final = 1_000
+"""Enough for 100,000 publications a second, ten milliseconds away."""
+
+DEFAULT_QUEUE: Final = 10_000
+"""A second of a busy broker's publications, some megabytes of small ones."""
+
+_Key = tuple[str, int]
+
+
+@define(eq=False)
+class _Pending:
+    """A publication that is not placed yet, or a message about routes behind one.
+
+    `is_sent` says that it is on its way to the sequencer, `is_own` that its publisher is local.
+    """
+
+    item: object
+    targets: Hops
+    is_control: bool = False
+    is_own: bool = False
+    is_sent: bool = False
+
+
+@define(eq=False)
+class _Asker:
+    """A link that waits for an answer from the sequencer; a `newcomer` asked nothing and is to hear HERE."""
+
+    link: Hops
+    is_newcomer: bool
+
+
+@define(eq=False)
+class Sequencer:
+    """One broker's part. `_pending` is in the order in which things came."""
+
+    _context: Context = field(default=ALONE, repr=False)
+    measures: Measures = field(factory=Measures, init=False)
+    _is_sequencer: bool = field(init=False)
+    _requests_max: int = field(init=False)
+    _queue_max: int = field(init=False)
+    _links: Hops = 0
+    _way: Hops = 0
+    _askers: deque[_Asker] = Factory(deque)
+    _pending: dict[_Key, _Pending] = Factory(dict)
+    _queue: deque[_Key] = Factory(deque)
+    _under_way_count: int = 0
+    _control_count: int = 0
+    _control_numbers: Iterator[int] = field(factory=count, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        context = self._context
+        context.allow("sequencer", "requests", "queue")
+        self._is_sequencer = context.broker == context.options.get("sequencer", DEFAULT_SEQUENCER)
+        self._requests_max = context.count("requests", DEFAULT_REQUESTS)
+        self._queue_max = context.count("queue", DEFAULT_QUEUE)
+
+    @property
+    def waiting_count(self) -> int:
+        """How much is under way, queued, or behind that."""
+        return len(self._pending)
+
+    # --- publications ---
+
+    def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
+        """Place it, pass it on towards the sequencer, or deliver it if it has its place."""
+        if self._is_sequencer:
+            return () if mark & PLACED else self._place(event, origin, route.targets)
+        if mark & PLACED:
+            # From another link it is what a lost way still had to say (law 3).
+            return self._deliver(event, route.targets) if origin == self._way else ()
+        if origin:
+            # Only while ways change does one come back or find none; its sender gives it up as well.
+            return self._pass_on(event, origin, route.targets) if self._way not in (0, origin) else ()
+        return self._request(event, route.targets)
+
+    def _place(self, event: Event, origin: Hops, targets: Hops) -> Sequence[Emission]:
+        self.measures.acknowledgements += origin != 0
+        return self._emit_placed(event, targets | origin)
+
+    def _emit_placed(self, item: object, targets: Hops) -> list[Emission]:
+        emissions = []
+        if targets & self._links:
+            emissions.append(Emission(item, targets & self._links, PLACED))
+        if targets & ~self._links:
+            emissions.append(Emission(item, targets & ~self._links, 0))
+        return emissions
+
+    def _deliver(self, event: Event, targets: Hops) -> Sequence[Emission]:
+        """It came down: to those who were noted when it went up, or to whom it matches."""
+        pending = self._pending.pop((event.publisher, event.sequence), None)
+        if pending is None:
+            return self._emit_placed(event, targets)
+        emissions = self._emit_placed(event, pending.targets)
+        if pending.is_own:
+            self._under_way_count -= 1
+        else:
+            self.measures.acknowledgements += 1
+        self._release(emissions)
+        return emissions
+
+    def _pass_on(self, event: Event, origin: Hops, targets: Hops) -> Sequence[Emission]:
+        key = event.publisher, event.sequence
+        self._pending[key] = _Pending(event, targets & ~self._way | origin, is_sent=True)
+        self.measures.requests += 1
+        return (Emission(event, self._way, 0),)
+
+    def _request(self, event: Event, targets: Hops) -> Sequence[Emission]:
+        """A local publisher's, if anybody wants it."""
+        if not targets:
+            return ()
+        if len(self._queue) >= self._queue_max:
+            self.measures.refused += 1
+            return ()
+        key = event.publisher, event.sequence
+        self._pending[key] = _Pending(event, targets, is_own=True)
+        self._queue.append(key)
+        self.measures.deferred += 1
+        return self._send_queued()
+
+    def _send_queued(self) -> list[Emission]:
+        emissions = []
+        while self._queue and self._way and self._under_way_count < self._requests_max:
+            pending = self._pending[self._queue.popleft()]
+            pending.is_sent = True
+            pending.targets &= ~self._way
+            self._under_way_count += 1
+            self.measures.requests += 1
+            emissions.append(Emission(pending.item, self._way, 0))
+        return emissions
+
+    # --- messages about routes ---
+
+    def control(self, item: object, target: Hops) -> Sequence[Emission]:
+        """Behind whatever is pending for that link (law 4)."""
+        if not self._way or not any(pending.targets & target for pending in self._pending.values()):
+            return (Emission(item, target, 0),)
+        self._pending["", next(self._control_numbers)] = _Pending(item, target, is_control=True)
+        self._control_count += 1
+        return ()
+
+    def _release(self, emissions: list[Emission]) -> None:
+        """Add what is free now: messages about routes, and queued publications."""
+        blocked: Hops = 0
+        for key, pending in list(self._pending.items()) if self._control_count else ():
+            if pending.is_control and not pending.targets & blocked:
+                emissions.append(Emission(pending.item, pending.targets, 0))
+                del self._pending[key]
+                self._control_count -= 1
+            elif self._way:
+                blocked |= pending.targets
+        emissions.extend(self._send_queued())
+
+    # --- the way ---
+
+    def link_attached(self, link: Hops) -> Sequence[Emission]:
+        """The sequencer presents itself; who knows the way asks before it says so."""
+        self._links |= link
+        if self._is_sequencer:
+            return (Emission(HERE, link, 0),)
+        return self._ask(link, is_newcomer=True)
+
+    def _ask(self, link: Hops, *, is_newcomer: bool) -> Sequence[Emission]:
+        """Without a way there is nobody to ask; the link hears HERE when there is one."""
+        if self._way in (0, link):
+            return ()
+        self._askers.append(_Asker(link, is_newcomer))
+        return (Emission(ASK, self._way, 0),)
+
+    def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
+        """The neighbour tells or asks where the sequencer is."""
+        match Note(content):
+            case note if note == HERE:
+                return () if self._is_sequencer else self._change_way(origin, HERE)
+            case note if note == GONE:
+                return self._change_way(0, GONE) if origin == self._way else ()
+            case note if note == ASK and self._is_sequencer:
+                return (Emission(ANSWER, origin, 0),)
+            case note if note == ASK:
+                return self._ask(origin, is_newcomer=False)
+            case note if note == ANSWER:
+                return self._answered(origin)
+        raise ForeignNoteError(f"the sequencer's brokers do not say {content}")
+
+    def _answered(self, origin: Hops) -> Sequence[Emission]:
+        """Answers come in the order of the questions; those to a lost way are not answered."""
+        if origin != self._way or not self._askers:
+            return ()
+        asker = self._askers.popleft()
+        return (Emission(HERE if asker.is_newcomer else ANSWER, asker.link, 0),) if asker.link else ()
+
+    def _change_way(self, way: Hops, news: Note) -> Sequence[Emission]:
+        """Tell everybody else; give up what is under way, and begin again with what is queued."""
+        told = self._links & ~(way or self._way)
+        self._way = way
+        self._askers.clear()
+        self._pending = {key: pending for key, pending in self._pending.items() if not pending.is_sent}
+        self._under_way_count = 0
+        emissions = [Emission(news, told, 0)] if told else []
+        self._release(emissions)
+        return emissions
+
+    def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
+        """The sequencer may be anywhere in the tree: up and down are the same."""
+        del uplink
+        return ()
+
+    def hop_lost(self, hop: Hops) -> Sequence[Emission]:
+        """Nobody waits for it; if it was the way, there is none."""
+        self._links &= ~hop
+        for key, pending in list(self._pending.items()):
+            pending.targets &= ~hop
+            if pending.is_control and not pending.targets:
+                del self._pending[key]
+                self._control_count -= 1
+        for asker in self._askers:
+            asker.link &= ~hop
+        if hop == self._way:
+            return self._change_way(0, GONE)
+        emissions: list[Emission] = []
+        self._release(emissions)
+        return emissions
+
+    def combine(self, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Every note counts."""
+        del earlier, later
+        return None
+
+    def blocked(self) -> Sequence[Blocked]:
+        """Everything pending, oldest first."""
+        return [Blocked(each.item, each.targets, self._reason(each)) for each in self._pending.values()]
+
+    def _reason(self, pending: _Pending) -> str:
+        if pending.is_sent:
+            return "its place from the sequencer"
+        if pending.is_control:
+            return "an earlier item for the same hop"
+        return "earlier requests" if self._way else "a way to the sequencer"
