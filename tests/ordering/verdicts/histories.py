@@ -139,16 +139,29 @@ def publisher_late(history: History) -> Iterator[tuple[str, Key]]:
                 yield each.name, key
 
 
-def pasts(history: History) -> dict[Key, set[Key]]:
-    """Everything that may have caused each ordered publication: the closure of the direct causes."""
+def direct_causes(history: History) -> dict[Key, set[Key]]:
+    """What each ordered publication's client had delivered, and what its publisher published just before."""
     delivered = {each.name: each.delivered for each in history.subscriptions}
-    past: dict[Key, set[Key]] = {}
+    causes: dict[Key, set[Key]] = {}
     for each in history.publications:
         if each.ordered:
-            direct = {key for key in past if key[0] == each.publisher}
-            for name, count in each.seen or ():
-                direct |= {key for key in delivered[name][:count] if key in past}
-            past[each.publisher, each.sequence] = direct.union(*(past[key] for key in direct))
+            direct = {
+                key for name, count in each.seen or () for key in delivered[name][:count] if key in causes
+            }
+            direct.update([key for key in causes if key[0] == each.publisher][-1:])
+            causes[each.publisher, each.sequence] = direct
+    return causes
+
+
+def pasts(history: History) -> dict[Key, dict[Key, int]]:
+    """Everything that may have caused each ordered publication, and in how many links at least."""
+    past: dict[Key, dict[Key, int]] = {}
+    for key, direct in direct_causes(history).items():
+        links = dict.fromkeys(direct, 1)
+        for cause in direct:
+            for earlier, count in past[cause].items():
+                links[earlier] = min(count + 1, links.get(earlier, count + 1))
+        past[key] = links
     return past
 
 

@@ -16,14 +16,15 @@ def test_late_deliveries_are_those_of_the_definition(history: History) -> None:
 
 
 @given(histories())
-def test_a_witness_leads_from_the_late_publication_to_its_effect(history: History) -> None:
+def test_a_witness_is_a_shortest_way_from_the_late_publication_to_its_effect(history: History) -> None:
     past = pasts(history)
     views = {each.name: firsts(history, each) for each in history.subscriptions}
     for violation in check(history).causal.violations:
         chain = violation.publications
         view = views[violation.subscriptions[0]]
         assert view.index(chain[-1]) < view.index(chain[0])
-        assert all(cause in past[effect] for cause, effect in itertools.pairwise(chain))
+        assert all(past[effect][cause] == 1 for cause, effect in itertools.pairwise(chain))
+        assert len(chain) - 1 == past[chain[-1]][chain[0]]
 
 
 def conversation(*seen_by_b: tuple[str, int] | None, ordered: bool = True) -> History:
@@ -82,3 +83,22 @@ def test_a_chain_of_causes_is_told_from_its_beginning() -> None:
         "but b published b/2 after a/1 was delivered to its client (by s, delivery 0), "
         "and c published c/1 after b/2 was delivered to its client (by r, delivery 0)."
     )
+
+
+def test_a_chain_of_causes_takes_no_detour() -> None:
+    history = History(
+        [
+            Published("a", 1, seen=[]),
+            Published("b", 1, seen=[("s", 1)]),
+            Published("d", 1, seen=[("r", 1)]),
+            Published("c", 1, seen=[("u", 2)]),
+        ],
+        [
+            Subscription("s", [("a", 1)]),
+            Subscription("r", [("b", 1)]),
+            Subscription("u", [("b", 1), ("d", 1)]),
+            Subscription("t", [("c", 1), ("a", 1)]),
+        ],
+    )
+    (violation,) = check(history).causal.violations
+    assert violation.publications == (("a", 1), ("b", 1), ("c", 1))

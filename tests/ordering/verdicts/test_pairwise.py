@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from ordering.verdicts import History, Published, Subscription, check
 from ordering.verdicts.pairwise import VIEWS_FEW
+from ordering.verdicts.verdict import WITNESSES_MAX
 from tests.ordering.verdicts.histories import histories, inverted, ordered_firsts, pairwise_counts
 
 
@@ -85,9 +86,10 @@ def test_the_words_say_who_saw_what_and_where_the_paths_meet() -> None:
 
 
 def test_the_nearest_of_all_clashes_comes_first() -> None:
-    far_apart, nearest = ("abcd", "dabc"), ("wx", "xw")
-    first, *_ = check(orders(*far_apart, *nearest)).pairwise.violations
-    assert first.subscriptions == ("s2", "s3")
+    far_apart = [view for x, y, z in ("abc", "def", "ghi", "jkl", "mno") for view in (x + y + z, z + x + y)]
+    first, *others = check(orders(*far_apart, "wx", "xw")).pairwise.violations
+    assert first.subscriptions == ("s10", "s11")
+    assert len(others) == WITNESSES_MAX - 1
 
 
 def test_three_views_that_go_round_in_a_circle_agree_pair_by_pair() -> None:
