@@ -22,6 +22,7 @@ from broker.messages import (
     Control,
     FloodDone,
     RouteIds,
+    Synchronise,
 )
 from ordering.interface import Emission, Event, Hops, Route
 from ordering.pairwise import ACKNOWLEDGED, REQUEST, Pairwise, _Pending
@@ -30,7 +31,7 @@ _publication = Pairwise.publication
 _add = Pairwise._add
 _emit_free = Pairwise._emit_free
 _start = Barrier.start
-_forward = Routing._forward
+_synchronise = Synchronisation.synchronise
 _flood = Synchronisation._flood
 _synchronisation_done = Synchronisation.done
 
@@ -203,13 +204,11 @@ def says_once(self: Membership, link: Hop, joining: object) -> None:
     del self, link, joining
 
 
-def crosses_early(self: Routing, entry: Entry, link: Hop) -> None:
+def crosses_early(self: Synchronisation, message: Synchronise, link: Hop) -> None:
     """Send subscriptions over a new link before the own tree has acknowledged the flood."""
-    was_there = link in self.synchronising
-    self.synchronising.discard(link)
-    _forward(self, entry, link)
-    if was_there:
-        self.synchronising.add(link)
+    _synchronise(self, message, link)
+    self._routing.synchronising.discard(link)
+    self._routing.forward_all(link)
 
 
 def floods_settled_links(

@@ -72,7 +72,7 @@ MUTANTS: Final = {
     ),
     "no-second-look": _one("R9", "crash", Membership, "_known_advertisements", broken.knows_nothing),
     "says-once": _one("R9", "crash", Membership, "_say_again", broken.says_once),
-    "crosses-early": _one("R9", "crash", Routing, "_forward", broken.crosses_early),
+    "crosses-early": _one("R9", "crash", Synchronisation, "synchronise", broken.crosses_early),
     "flood-hole": _one("R9", "crash", Synchronisation, "_flood", broken.floods_settled_links),
     "old-flood-opens": Mutant(
         "R9",

@@ -1,10 +1,11 @@
 """Makes a schedule that breaks a promise as small as can be, and still breaks the same kind of promise.
 
 A schedule is a list of actions, and any part of it is a schedule too. So shrinking is leaving out: first
-everything about one broker, one publisher, one subscription; then runs of actions, longer ones first; then
-deliveries one by one become `drain`, and kinds become one kind.
+everything about one broker, one publisher, one subscription; then two brokers become one; then runs of
+actions go, longer ones first; deliveries one by one become `drain`, and kinds become one kind.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -29,7 +30,7 @@ def shrink(actions: Schedule, kind: str, ordering: OrderingFactory) -> Schedule:
         return actions
     for _ in range(ROUNDS_MAX):
         before = actions
-        for candidates in (_without_names, _calmer, _drained, _simpler):
+        for candidates in (_without_names, _merged, _calmer, _drained, _simpler):
             actions = _improved(actions, candidates, fails)
         actions = _shorter(actions, fails)
         if actions == before:
@@ -63,6 +64,21 @@ def _mentions(action: Action, name: str) -> bool:
         if name in parts:
             return action[0] != "crash" or action[1] == name
     return False
+
+
+def _merged(actions: Schedule) -> Iterator[Schedule]:
+    """Let one broker be another as well: its clients and its neighbours come to that one."""
+    names = list(dict.fromkeys(str(action[1]) for action in actions if action[0] == "start"))
+    for gone in names:
+        for other in names:
+            if gone != other:
+                kept = (action for action in actions if action[0] != "start" or action[1] != gone)
+                yield tuple(_renamed(action, gone, other) for action in kept)
+
+
+def _renamed(action: Action, gone: str, other: str) -> Action:
+    pattern = rf"\b{re.escape(gone)}\b"
+    return tuple(re.sub(pattern, other, word) if isinstance(word, str) else word for word in action)
 
 
 def _calmer(actions: Schedule) -> Iterator[Schedule]:

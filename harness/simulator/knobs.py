@@ -33,6 +33,7 @@ class Knobs:
     batch: int
     weights: tuple[float, ...]
     settles_first: bool
+    starts_joined: bool = True
     advertise: float = 0.0
     subscribe: float = 0.0
     unadvertise: float = 0.0
@@ -154,10 +155,11 @@ def _rings(random: Random, brokers: tuple[int, int]) -> Knobs:
         unsubscribe=0.0,
         unadvertise=0.0,
         crash=0.0,
-        cut=0.2,
+        cut=random.choice((0.1, 0.2)),
         attach=0.5,
         cuts=15,
         settles_first=random.random() < 0.5,  # noqa: PLR2004 - a fair coin
+        starts_joined=random.random() < 0.5,  # noqa: PLR2004 - a fair coin
     )
 
 
@@ -183,10 +185,24 @@ def _moving(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
+def _flapping(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Few brokers whose connections come and go, often to the same neighbour; answers are far behind."""
+    low, high = brokers
+    return evolve(
+        _moving(random, (min(max(low, 3), high), min(max(low, 4), high))),
+        publishers=random.randint(2, 4),
+        subscriptions=random.randint(2, 4),
+        advertise=random.choice((0.0, 0.1)),
+        cut=0.2,
+        attach=0.6,
+        cuts=12,
+    )
+
+
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
     "churn": (_churning, _crowded),
-    "crash": (_failing, _failing, _dense, _dense, _rings, _moving, _moving, _moving),
+    "crash": (_failing, _dense, _rings, _rings, _moving, _moving, _flapping, _flapping),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""

@@ -1,4 +1,4 @@
-"""Scenario files: a schedule written down by hand or by the explorer, with what must come out between its lines.
+"""Scenario files: a schedule written down, by hand or by the explorer, and what comes out between its lines.
 
 A line is an action (see `world`), a comment (`# ...`), `show` or `rest`. After `show` stands what there is to
 see at that moment, after `rest` what the liveness phase and the verdict say; these lines begin with `= `.

@@ -82,7 +82,7 @@ class Driver:
         names = [f"B{number}" for number in range(1, knobs.brokers + 1)]
         for number, name in enumerate(names):
             world.do(("start", name))
-            if number:
+            if number and knobs.starts_joined:
                 above = {"chain": number - 1, "star": 0}.get(knobs.shape, self._below(number))
                 world.do(("dial", name, names[above]))
                 world.do(("drain",))

@@ -1,4 +1,4 @@
-"""Every scenario gives what is written in it. With REWRITE=1 in the environment, what it gives is written there."""
+"""Every scenario gives what is written in it. With REWRITE=1 in the environment it is written anew."""
 
 import os
 from pathlib import Path
