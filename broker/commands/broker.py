@@ -73,6 +73,14 @@ def _checked(
     return values if option.multiple else value
 
 
+def _read_pairs(ctx: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    """Take KEY=VALUE apart; of one key the last one counts."""
+    for pair in pairs:
+        if not pair.partition("=")[0] or "=" not in pair:
+            raise click.BadParameter(f"expected KEY=VALUE, got {pair!r}", ctx, param)
+    return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
+
+
 def _endpoint(address: Address) -> Endpoint:
     return Endpoint(address.host, address.port)
 
@@ -101,6 +109,13 @@ def _read_token(path: Path | None, token: str | None) -> str:
     default=DEFAULT_ORDERING,
     show_default=True,
     help="Ordering plugin; the same on all brokers.",
+)
+@click.option(
+    "--ordering-option",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_read_pairs,
+    help="Option of the ordering plugin; may be repeated.",
 )
 @click.option(
     "--link-timeout",
@@ -135,6 +150,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     listen: Address,
     uplink: tuple[Address, ...],
     ordering: str,
+    ordering_option: dict[str, str],
     link_timeout: float,
     metrics: Address | None,
     tls_cert: Path | None,
@@ -155,6 +171,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         listen=_endpoint(listen),
         uplinks=tuple(_endpoint(each) for each in uplink),
         ordering=ordering,
+        ordering_options=ordering_option,
         link_timeout_s=link_timeout,
         metrics=None if metrics is None else _endpoint(metrics),
         tls=Tls(tls_cert, tls_key, tls_ca),

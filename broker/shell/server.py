@@ -34,7 +34,8 @@ from broker.shell.tls import certificate_names, dialling_context, serving_contex
 from broker.shell.transport import PlainTransport, TlsTransport, Transport
 from broker.shell.uplinks import DIAL_TIMEOUT_S, Attempt, keep_attached
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer, encode
-from ordering.plugins import UnknownOrderingError, load
+from ordering.interface import OptionError
+from ordering.plugins import UnknownOrderingError, caution, load
 
 __all__ = ["Server", "serve"]
 
@@ -74,13 +75,9 @@ class Server:
     @classmethod
     def prepare(cls, settings: Settings, random: Random | None = None) -> "Server":
         """Check everything that can be checked before a socket is opened. Raises `ConcordError`."""
-        try:
-            ordering = load(settings.ordering)
-        except UnknownOrderingError as error:
-            raise SettingsError(f"--ordering {settings.ordering}: {error}") from error
         access = load_access(settings.auth)
         incarnation = secrets.token_hex(4)
-        exchange = Exchange(BrokerCore(settings.name, ordering, incarnation), incarnation)
+        exchange = Exchange(_make_core(settings, incarnation), incarnation)
         heartbeat_ms = max(1, round(settings.link_timeout_s * 1000 / 2))
         return cls(
             settings,
@@ -240,6 +237,17 @@ class Server:
         text = f"broker {self.settings.name} is shutting down"
         for connection in list(self._connections):
             connection.end(text, fault_of("closing", text))
+
+
+def _make_core(settings: Settings, incarnation: str) -> BrokerCore:
+    """Return the core with the ordering plugin that was asked for; say what there is to know about that."""
+    try:
+        core = BrokerCore(settings.name, load(settings.ordering, settings.ordering_options), incarnation)
+    except (UnknownOrderingError, OptionError) as error:
+        raise SettingsError(f"--ordering {settings.ordering}: {error}") from error
+    if text := caution(settings.ordering):
+        _log.warning(text, ordering=settings.ordering)
+    return core
 
 
 async def serve(

@@ -1,6 +1,7 @@
 """What a broker is started with, checked before anything is opened."""
 
 import ipaddress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -80,6 +81,7 @@ class Settings:
     listen: Endpoint
     uplinks: tuple[Endpoint, ...] = ()
     ordering: str = DEFAULT_ORDERING
+    ordering_options: Mapping[str, str] = field(factory=dict)
     link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
     metrics: Endpoint | None = None
     tls: Tls = field(factory=Tls)

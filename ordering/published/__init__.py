@@ -24,15 +24,16 @@ The text is ambiguous or contradicts itself in places. How it is read here, and 
 4. `isMatching(a, s and t)`: an event in all three. Filters are compared two at a time; s and t share p
    already, and a overlaps s by `pubs`, so what is left is whether a overlaps t. That may see a conflict too
    many, never one too few, and is exact for intervals (boxes that meet pairwise meet).
-5. "else" in Algorithm 4 belongs to "if acks(p, h)" is empty, although it is printed one step further in: the text
-   has it ensure "that there are no additional conflicts detected". Additional means here: a hop that waits
-   for nothing but the broker that asks is not one. Read otherwise, two brokers that are both asked and told
-   to wait, by one in their middle, wait for each other for ever.
+5. "else" in Algorithm 4 is what happens if acks(p, h) is not empty, although it is printed one step further
+   in: the text has it ensure "that there are no additional conflicts detected". Additional means here: a
+   hop that waits for nothing but the broker that asks is not one. Read otherwise, two brokers that are both
+   asked and told to wait, by one in their middle, wait for each other for ever.
 6. A subscriber cannot answer. Where Algorithm 4 would append a subscriber to acks(p, in), what that
    subscriber waits for is appended.
 7. `acks(p)` in line 9 of Algorithm 3 is acks(p, in).
 8. Line 3 of Algorithm 3 delays a subscriber as line 6 of Algorithm 2 does.
-9. "for all h" in Algorithm 5 is a loop: each hop for itself, `in` among those that have acknowledgements to await.
+9. "for all h" in Algorithm 5 is a loop: each hop for itself, `in` among those that have acknowledgements to
+   await.
 10. An acknowledgement that is never given, because a link was lost, is awaited for ever: the proof of
     Theorem 10 has the delivery "deferred indefinitely".
 11. A hop of the paper is a link or a client; ours is a link or one subscription. Advertisements of local

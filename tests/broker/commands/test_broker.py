@@ -94,6 +94,15 @@ async def test_a_chain_of_real_brokers_ends_when_told() -> None:
         assert await top.wait() == 0
 
 
+async def test_a_broker_with_the_published_ordering_warns() -> None:
+    async with started(*MINIMUM, "--ordering", "published", "--log-format", "json") as (process, _):
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0
+        (warning,) = [json.loads(line) for line in (await rest_of(process.stderr)).splitlines()]
+        assert warning["level"] == "warning"
+        assert "never for production" in warning["event"]
+
+
 def ended(*options: str) -> tuple[int, str]:
     """How the command ends that cannot start, and what it says."""
     process = subprocess.run(  # noqa: S603 - our own command
@@ -114,6 +123,8 @@ def ended(*options: str) -> tuple[int, str]:
         (["--name", "B1"], "Missing option '--listen'"),
         (["--name", "B1", "--listen", "0.0.0.0:0"], "--listen 0.0.0.0:0: others could read"),
         ([*MINIMUM, "--ordering", "none"], "--ordering none: no ordering plugin is called 'none'"),
+        ([*MINIMUM, "--ordering-option", "form"], "Invalid value for '--ordering-option': expected KEY=VALUE"),
+        ([*MINIMUM, "--ordering-option", "a=b"], "--ordering pairwise: unknown option 'a'; there are none"),
         ([*MINIMUM, "--auth", "nowhere.toml"], "--auth nowhere.toml: No such file or directory"),
         ([*MINIMUM, "--link-timeout", "0"], "Invalid value for '--link-timeout'"),
         ([*MINIMUM, "--token-file", "nowhere"], "--token-file nowhere: No such file or directory"),
@@ -159,7 +170,8 @@ def test_options_may_stand_in_a_file_and_the_command_line_wins(tmp_path: Path) -
         listen = "127.0.0.1:7411"
         uplink = ["127.0.0.1:1", "127.0.0.1:2"]
         link-timeout = 3
-        ordering = "pairwise"
+        ordering = "sequencer"
+        ordering-option = ["sequencer=B1", "queue=5"]
         insecure = true
         """,
         encoding="utf-8",
@@ -172,7 +184,8 @@ def test_options_may_stand_in_a_file_and_the_command_line_wins(tmp_path: Path) -
             listen=Endpoint("127.0.0.1", 7411),
             uplinks=(Endpoint("127.0.0.1", 1), Endpoint("127.0.0.1", 2)),
             link_timeout_s=4.5,
-            ordering="pairwise",
+            ordering="sequencer",
+            ordering_options={"sequencer": "B1", "queue": "5"},
             is_insecure=True,
         )
     ]

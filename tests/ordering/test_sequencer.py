@@ -1,0 +1,193 @@
+"""The laws of the sequencer, told to the plugin alone. Whole overlays of it are explored elsewhere."""
+
+import pytest
+from attrs import frozen
+
+from ordering.interface import Context, Emission, ForeignNoteError, Hops, Note, OptionError, Route
+from ordering.sequencer import ANSWER, ASK, GONE, HERE, PLACED, Sequencer
+
+UP, LEFT, RIGHT, LOCAL = 1, 2, 4, 8
+
+
+@frozen
+class Event:
+    sequence: int
+    publisher: str = "p"
+    ordered: bool = True
+
+
+def sends(emissions: object) -> list[tuple[object, Hops, int]]:
+    assert isinstance(emissions, list | tuple)
+    return [(e.item.sequence if isinstance(e.item, Event) else e.item, e.targets, e.mark) for e in emissions]
+
+
+def made(broker: str, **options: str) -> Sequencer:
+    """A broker with three links and nothing known about the way."""
+    plugin = Sequencer(Context(broker, options={"sequencer": "S", **options}))
+    for link in (UP, LEFT, RIGHT):
+        plugin.link_attached(link)
+    return plugin
+
+
+def below(**options: str) -> Sequencer:
+    """A broker whose way to the sequencer is its uplink."""
+    plugin = made("B", **options)
+    plugin.note(UP, HERE.content)
+    return plugin
+
+
+def test_the_sequencer_places_at_once_and_sends_back_where_it_came_from() -> None:
+    plugin = made("S")
+    assert sends(plugin.publication(Event(1), LEFT, 0, Route(RIGHT | LOCAL, 0))) == [
+        (1, LEFT | RIGHT, PLACED),
+        (1, LOCAL, 0),
+    ]
+
+
+def test_a_publication_without_a_place_goes_only_towards_the_sequencer() -> None:
+    plugin = below()
+    assert sends(plugin.publication(Event(1), 0, 0, Route(UP | RIGHT | LOCAL, 0))) == [(1, UP, 0)]
+    assert sends(plugin.publication(Event(2), LEFT, 0, Route(RIGHT, 0))) == [(2, UP, 0)]
+    assert plugin.waiting_count == 2
+
+
+def test_it_comes_back_to_those_it_was_for_and_to_where_it_came_from() -> None:
+    plugin = below()
+    plugin.publication(Event(1), LEFT, 0, Route(RIGHT | LOCAL, 0))
+    # A gate that has been closed towards the uplink since must not cost anybody the publication.
+    assert sends(plugin.publication(Event(1), UP, PLACED, Route(0, 0))) == [
+        (1, LEFT | RIGHT, PLACED),
+        (1, LOCAL, 0),
+    ]
+    assert plugin.waiting_count == 0
+
+
+def test_a_placed_publication_of_somebody_else_goes_to_whom_it_matches() -> None:
+    assert sends(below().publication(Event(1), UP, PLACED, Route(LEFT, 0))) == [(1, LEFT, PLACED)]
+
+
+def test_a_placed_publication_that_does_not_come_by_the_way_is_not_delivered() -> None:
+    assert sends(below().publication(Event(1), LEFT, PLACED, Route(LOCAL, 0))) == []
+
+
+def test_nobody_is_asked_about_what_nobody_wants() -> None:
+    assert sends(below().publication(Event(1), 0, 0, Route(0, 0))) == []
+
+
+def test_without_a_way_publications_wait_and_leave_in_their_order() -> None:
+    plugin = made("B")
+    for number in (1, 2):
+        assert sends(plugin.publication(Event(number), 0, 0, Route(LOCAL, 0))) == []
+    assert [blocked.reason for blocked in plugin.blocked()] == ["a way to the sequencer"] * 2
+    assert sends(plugin.note(RIGHT, HERE.content)) == [(HERE, UP | LEFT, 0), (1, RIGHT, 0), (2, RIGHT, 0)]
+
+
+def test_no_more_requests_than_the_bound_are_under_way() -> None:
+    plugin = below(requests="1")
+    assert sends(plugin.publication(Event(1), 0, 0, Route(LOCAL, 0))) == [(1, UP, 0)]
+    assert sends(plugin.publication(Event(2), 0, 0, Route(LOCAL, 0))) == []
+    assert sends(plugin.publication(Event(1), UP, PLACED, Route(0, 0))) == [(1, LOCAL, 0), (2, UP, 0)]
+
+
+def test_a_full_queue_refuses_and_counts() -> None:
+    plugin = below(requests="1", queue="2")
+    for number in range(1, 6):
+        plugin.publication(Event(number), 0, 0, Route(LOCAL, 0))
+    assert plugin.waiting_count == 3
+    assert plugin.measures.refused == 2
+    assert sends(plugin.publication(Event(1), UP, PLACED, Route(0, 0))) == [(1, LOCAL, 0), (2, UP, 0)]
+
+
+def test_r5_a_message_about_routes_waits_for_what_is_pending_for_its_link() -> None:
+    plugin = below()
+    plugin.publication(Event(1), 0, 0, Route(RIGHT, 0))
+    assert sends(plugin.control("news", LEFT)) == [("news", LEFT, 0)]
+    assert sends(plugin.control("news", RIGHT)) == []
+    assert sends(plugin.control("more", RIGHT)) == []
+    assert sends(plugin.publication(Event(1), UP, PLACED, Route(0, 0))) == [
+        (1, RIGHT, PLACED),
+        ("news", RIGHT, 0),
+        ("more", RIGHT, 0),
+    ]
+
+
+def test_a_message_about_routes_waits_for_no_way() -> None:
+    plugin = below(requests="1")
+    for number in (1, 2):
+        plugin.publication(Event(number), 0, 0, Route(RIGHT, 0))
+    plugin.control("news", RIGHT)
+    assert sends(plugin.note(UP, GONE.content)) == [(GONE, LEFT | RIGHT, 0), ("news", RIGHT, 0)]
+    assert sends(plugin.control("more", RIGHT)) == [("more", RIGHT, 0)]
+    assert plugin.waiting_count == 1
+
+
+def test_a_new_link_hears_of_the_way_after_all_that_was_placed_before() -> None:
+    plugin = below()
+    assert sends(plugin.link_attached(LOCAL)) == [(ASK, UP, 0)]
+    assert sends(plugin.note(LEFT, ASK.content)) == [(ASK, UP, 0)]
+    assert sends(plugin.note(UP, ANSWER.content)) == [(HERE, LOCAL, 0)]
+    assert sends(plugin.note(UP, ANSWER.content)) == [(ANSWER, LEFT, 0)]
+    assert sends(made("S").note(LEFT, ASK.content)) == [(ANSWER, LEFT, 0)]
+
+
+def test_an_answer_to_a_link_that_is_gone_keeps_its_place() -> None:
+    plugin = below()
+    plugin.note(LEFT, ASK.content)
+    plugin.note(RIGHT, ASK.content)
+    plugin.hop_lost(LEFT)
+    assert sends(plugin.note(UP, ANSWER.content)) == []
+    assert sends(plugin.note(UP, ANSWER.content)) == [(ANSWER, RIGHT, 0)]
+
+
+def test_with_its_way_a_broker_gives_up_what_was_under_way() -> None:
+    plugin = below()
+    plugin.publication(Event(1), 0, 0, Route(LOCAL, 0))
+    assert sends(plugin.hop_lost(UP)) == [(GONE, LEFT | RIGHT, 0)]
+    assert plugin.waiting_count == 0
+    assert sends(plugin.note(LEFT, HERE.content)) == [(HERE, RIGHT, 0)]
+
+
+def test_a_publication_that_crosses_the_news_is_not_placed_late() -> None:
+    plugin = made("B")
+    assert sends(plugin.publication(Event(1), LEFT, 0, Route(LOCAL, 0))) == []
+    plugin.note(LEFT, HERE.content)
+    assert sends(plugin.publication(Event(2), LEFT, 0, Route(LOCAL, 0))) == []
+    assert plugin.waiting_count == 0
+
+
+def test_a_lost_subscription_is_waited_for_by_nobody() -> None:
+    plugin = below()
+    plugin.publication(Event(1), 0, 0, Route(RIGHT | LOCAL, 0))
+    plugin.control("news", RIGHT)
+    plugin.hop_lost(RIGHT)
+    assert sends(plugin.publication(Event(1), UP, PLACED, Route(0, 0))) == [(1, LOCAL, 0)]
+    assert plugin.waiting_count == 0
+
+
+def test_every_kind_of_cost_is_counted() -> None:
+    plugin = below()
+    plugin.publication(Event(1), 0, 0, Route(LOCAL, 0))
+    plugin.publication(Event(2), LEFT, 0, Route(LOCAL, 0))
+    for number in (1, 2):
+        plugin.publication(Event(number), UP, PLACED, Route(0, 0))
+    measures = plugin.measures
+    assert (measures.requests, measures.acknowledgements, measures.deferred) == (2, 1, 1)
+    assert (measures.refused, measures.metadata_bytes) == (0, 0)
+
+
+@pytest.mark.parametrize("content", [(), (0,), (5,), (1, 1)])
+def test_a_foreign_note_is_named(content: tuple[int, ...]) -> None:
+    with pytest.raises(ForeignNoteError, match="do not say"):
+        below().note(UP, content)
+
+
+@pytest.mark.parametrize("options", [{"requests": "0"}, {"queue": "many"}, {"sequenser": "B1"}])
+def test_options_that_make_no_sense_are_refused(options: dict[str, str]) -> None:
+    with pytest.raises(OptionError):
+        made("B", **options)
+
+
+def test_two_notes_in_a_row_stay_two() -> None:
+    assert below().combine(ASK.content, ASK.content) is None
+    assert isinstance(sends(below().note(UP, HERE.content))[0][0], Note)
+    assert isinstance(below().note(LEFT, ASK.content)[0], Emission)
