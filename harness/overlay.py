@@ -13,7 +13,7 @@ import trio
 
 from harness.processes import START_TIMEOUT_S, ProcessError, Server, start_server
 
-__all__ = ["start_brokers", "start_chain"]
+__all__ = ["start_brokers"]
 
 _POLL_S: Final = 0.01
 """Between two looks at a log; attaching takes a few milliseconds."""
@@ -32,14 +32,6 @@ async def start_brokers(
             await _attached(server)
         servers[name] = server
     return servers
-
-
-async def start_chain(nursery: trio.Nursery, brokers: int, options: Sequence[str] = ()) -> list[Server]:
-    """Start brokers in a row, each the uplink of the next, and return them from top to bottom."""
-    names = [f"B{position}" for position in range(1, brokers + 1)]
-    uplinks = dict(zip(names, [None, *names], strict=False))
-    servers = await start_brokers(nursery, uplinks, options)
-    return [servers[name] for name in names]
 
 
 async def _attached(server: Server) -> None:

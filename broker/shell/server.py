@@ -52,6 +52,10 @@ DRAIN_LOOK_S: Final = 0.02
 GOODBYE_S: Final = 3.0
 """Connections that have not closed by then, after all was sent and said, are closed under their peers."""
 
+SETTLE_S: Final = 1.0
+"""How long a starting broker waits for its uplink before it says that it is ready: attaching takes some
+milliseconds, and a broker whose uplink hangs serves its own clients all the same."""
+
 BACKLOG: Final = 1024
 """Connections the system keeps for us to accept: all clients of a broker that restarts come back at once."""
 
@@ -70,6 +74,7 @@ class Server:
     _dialling: ssl.SSLContext | None
     _random: Random
     _connections: dict[Connection, None] = field(factory=dict, init=False)
+    _settled: trio.Event = field(factory=trio.Event, init=False)
     _stopping: trio.Event = field(factory=trio.Event, init=False)
 
     @classmethod
@@ -92,6 +97,11 @@ class Server:
         """Begin to shut down."""
         self._stopping.set()
 
+    async def settled(self) -> None:
+        """Return when the broker is part of its overlay, or when its starter has waited long enough."""
+        with trio.move_on_after(SETTLE_S):
+            await self._settled.wait()
+
     async def run(self, started: Callable[[], None]) -> None:
         """Serve until `stop`; `started` is called when connections are accepted."""
         listeners = await _listen(self.settings.listen)
@@ -111,7 +121,10 @@ class Server:
                             self.settings.uplinks,
                             partial(self._dial, connections),
                             self._random,
+                            self._settled,
                         )
+                    else:
+                        self._settled.set()
                     started()
                     await self._stopping.wait()
                     newcomers.cancel_scope.cancel()
@@ -253,7 +266,10 @@ def _make_core(settings: Settings, incarnation: str) -> BrokerCore:
 async def serve(
     settings: Settings, started: Callable[[Server], None], until: Callable[[], Awaitable[object]]
 ) -> None:
-    """Run one broker; it shuts down when `until` returns, and stops at once when a second call returns."""
+    """Run one broker; it shuts down when `until` returns, and stops at once when a second call returns.
+
+    `started` is called when connections are accepted and, if an uplink is there, the broker is attached.
+    """
     server = Server.prepare(settings)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_stop_when, server, until, nursery.cancel_scope)
@@ -261,8 +277,18 @@ async def serve(
             from broker.shell.metrics import serve_metrics  # noqa: PLC0415 - only who asks pays for the import
 
             await nursery.start(serve_metrics, settings.metrics, server.exchange)
-        await server.run(lambda: started(server))
+        accepting = trio.Event()
+        nursery.start_soon(_tell_when_settled, server, accepting, started)
+        await server.run(accepting.set)
         nursery.cancel_scope.cancel()
+
+
+async def _tell_when_settled(
+    server: Server, accepting: trio.Event, started: Callable[[Server], None]
+) -> None:
+    await accepting.wait()
+    await server.settled()
+    started(server)
 
 
 async def _stop_when(

@@ -7,6 +7,8 @@ Laws:
 2. A refusal that trying again does not change ends the broker if no uplink has ever taken it: somebody has to
    change a setting and should hear of it. A broker that was attached before goes on trying: it has clients,
    and what stands against it may go away.
+3. A broker is settled when it is attached for the first time, or when a first round over all uplinks has
+   failed: whoever started it may take it for ready.
 """
 
 from collections.abc import Awaitable, Callable
@@ -32,14 +34,16 @@ _log = structlog.get_logger()
 
 @define(eq=False)
 class Attempt:
-    """What became of one dialled connection."""
+    """What became of one dialled connection. `settled` is set when it is attached."""
 
+    settled: trio.Event
     was_attached: bool = field(default=False, init=False)
     refusal: tuple[str, str] | None = field(default=None, init=False)
 
     def attached(self) -> None:
         """The link became part of the tree."""
         self.was_attached = True
+        self.settled.set()
 
     def refused(self, code: str, text: str) -> None:
         """The other side does not want us."""
@@ -63,6 +67,7 @@ async def keep_attached(
     endpoints: tuple[Endpoint, ...],
     dial: Dial,
     random: Random,
+    settled: trio.Event,
     sleep: Callable[[float], Awaitable[None]] = trio.sleep,
 ) -> None:
     """Dial for ever. Raises `BrokerFaultError` when every uplink refuses for good before one ever took us."""
@@ -71,7 +76,7 @@ async def keep_attached(
     while True:
         attempts: list[Attempt] = []
         for endpoint in endpoints:
-            attempt = await _try(endpoint, dial)
+            attempt = await _try(endpoint, dial, settled)
             attempts.append(attempt)
             if attempt.was_attached:
                 was_attached = True
@@ -79,11 +84,12 @@ async def keep_attached(
                 break
         if not was_attached and all(attempt.is_final for attempt in attempts):
             _give_up(endpoints, attempts)
+        settled.set()
         await sleep(backoff.next_s())
 
 
-async def _try(endpoint: Endpoint, dial: Dial) -> Attempt:
-    attempt = Attempt()
+async def _try(endpoint: Endpoint, dial: Dial, settled: trio.Event) -> Attempt:
+    attempt = Attempt(settled)
     try:
         await dial(endpoint, attempt)
     except OSError as error:

@@ -2,9 +2,11 @@
 
 import click
 
-from harness.benchmarks import matching, throughput
+from harness.benchmarks import matching, order, throughput
 
 click.echo("Matching an event against many filters; times in microseconds.\n")
 click.echo(matching.table(matching.run()))
 click.echo()
-throughput.command()
+throughput.command([], standalone_mode=False)
+click.echo()
+order.command([], standalone_mode=False)

@@ -14,7 +14,7 @@ __all__ = ["publish", "subscribe"]
 async def publish(client: Client, task_status: trio.TaskStatus[None]) -> None:
     """Publish until halted: as fast as the window lets, or when events are due."""
     async with (
-        connect(client.job.address, name=client.name) as connection,
+        connect(client.address, name=client.name) as connection,
         connection.advertise(ADVERTISED) as publisher,
     ):
         task_status.started()
@@ -48,14 +48,14 @@ async def _paced(client: Client, publisher: Publisher, rate_per_s: float) -> Non
 async def subscribe(client: Client, task_status: trio.TaskStatus[None]) -> None:
     """Count deliveries until cancelled."""
     async with (
-        connect(client.job.address, name=client.name) as connection,
+        connect(client.address, name=client.name) as connection,
         connection.subscribe(SUBSCRIBED) as deliveries,
     ):
         task_status.started()
         if client.job.rate_per_s is None:
             await (_read if client.job.reads else _count)(client, deliveries)
         else:
-            await _age(client, deliveries)
+            await _age(client, deliveries, f"@{connection.broker}.")
 
 
 async def _read(client: Client, deliveries: Deliveries) -> None:
@@ -79,8 +79,10 @@ async def _count(client: Client, deliveries: Deliveries) -> None:
             delivered[place] = count
 
 
-async def _age(client: Client, deliveries: Deliveries) -> None:
+async def _age(client: Client, deliveries: Deliveries, own: str) -> None:
+    """Note every age apart, by whether the publisher's id says that it is at our own broker."""
     async for delivery in deliveries:
         client.board.delivered[client.place] += 1
         if client.go.is_set():
-            client.latencies_ns.append(age_ns(delivery.payload))
+            age = age_ns(delivery.payload)
+            (client.ages.own_ns if own in delivery.publisher else client.ages.other_ns).append(age)

@@ -8,7 +8,7 @@ import trio
 
 from harness.benchmarks.board import Board
 
-__all__ = ["BATCH", "Client", "Job"]
+__all__ = ["BATCH", "Ages", "Client", "Job"]
 
 BATCH: Final = 64
 """Events between two looks at the board, and frames in one write of a relay's publisher."""
@@ -31,7 +31,8 @@ class Job:
     """What the clients speak to: `concord` or `relay`."""
     role: str
     """`publish` or `subscribe`."""
-    address: str
+    addresses: tuple[str, ...]
+    """Where clients connect, in turn."""
     clients: int
     first: int
     """The place of the first client on its side of the board; the others follow."""
@@ -55,6 +56,14 @@ class Job:
 
 
 @attrs.frozen(eq=False)
+class Ages:
+    """How old deliveries were: of publishers at the subscriber's own broker, and of others."""
+
+    own_ns: list[int] = attrs.field(factory=list)
+    other_ns: list[int] = attrs.field(factory=list)
+
+
+@attrs.frozen(eq=False)
 class Client:
     """One publisher or subscriber of a worker."""
 
@@ -62,12 +71,17 @@ class Client:
     place: int
     """Where it counts, on its side of the board."""
     board: Board
-    latencies_ns: list[int]
+    ages: Ages
     """What all clients of a worker have measured."""
     go: trio.Event
     """The measurement begins."""
     halt: trio.Event
     """Publishers end."""
+
+    @property
+    def address(self) -> str:
+        """Where it connects."""
+        return self.job.addresses[self.place % len(self.job.addresses)]
 
     @property
     def name(self) -> str:

@@ -20,9 +20,9 @@ import trio
 
 from harness.benchmarks.board import Board, opened
 from harness.benchmarks.cpu import used_s
-from harness.benchmarks.jobs import Job
+from harness.benchmarks.jobs import Ages, Job
 from harness.benchmarks.scenario import Scenario, Timing
-from harness.overlay import start_chain
+from harness.overlay import start_brokers
 from harness.processes import ProcessError, Program, Server, start, start_server
 
 __all__ = ["Latency", "Target", "Throughput", "Work", "latency", "throughput"]
@@ -71,6 +71,10 @@ class Latency:
 
     p50_ms: float
     p99_ms: float
+    own_p50_ms: float | None
+    """Of publishers at the subscriber's own broker, if there are any."""
+    other_p50_ms: float | None
+    """Of publishers elsewhere."""
 
 
 @attrs.frozen
@@ -122,11 +126,13 @@ def _board_file(scenario: Scenario) -> Iterator[tuple[Path, Board]]:
             yield path, board
 
 
-async def _start_servers(nursery: trio.Nursery, target: Target, length: int) -> list[Server]:
+async def _start_servers(nursery: trio.Nursery, target: Target, scenario: Scenario) -> list[Server]:
     if target.kind == "concord":
-        return await start_chain(nursery, length, ("--ordering", target.ordering))
+        brokers = await start_brokers(nursery, scenario.uplinks(), ("--ordering", target.ordering))
+        return list(brokers.values())
+    assert not scenario.is_spread, "relays pass frames one way"
     relays: list[Server] = []
-    for number in range(1, length + 1):
+    for number in range(1, scenario.brokers + 1):
         source = ("--from", relays[-1].address) if relays else ()
         relays.append(await start_server(nursery, f"relay {number}", "harness.benchmarks.relay", source))
     return relays
@@ -158,11 +164,13 @@ async def _running(target: Target, scenario: Scenario, rate_per_s: float | None)
     """Everything started and connected, waiting for `go`; all of it ends with the block."""
     with _board_file(scenario) as (path, board):
         async with trio.open_nursery() as nursery:
-            servers = await _start_servers(nursery, target, scenario.brokers)
+            servers = await _start_servers(nursery, target, scenario)
             publishing = Job(
                 target=target.kind,
                 role="publish",
-                address=servers[0].address,
+                addresses=tuple(
+                    server.address for server in (servers if scenario.is_spread else servers[:1])
+                ),
                 clients=0,
                 first=0,
                 publishers=scenario.publishers,
@@ -171,7 +179,8 @@ async def _running(target: Target, scenario: Scenario, rate_per_s: float | None)
                 reads=target.reads,
                 rate_per_s=None if rate_per_s is None else rate_per_s / scenario.publishers,
             )
-            subscribing = attrs.evolve(publishing, role="subscribe", address=servers[-1].address)
+            ends = publishing.addresses if scenario.is_spread else (servers[-1].address,)
+            subscribing = attrs.evolve(publishing, role="subscribe", addresses=ends)
             # Publishers first: subscriptions travel towards advertisements that are already there.
             publishers = await _start_workers(nursery, publishing, scenario.publisher_processes)
             subscribers = await _start_workers(nursery, subscribing, scenario.subscriber_processes)
@@ -217,16 +226,26 @@ async def latency(target: Target, scenario: Scenario, timing: Timing) -> Latency
             await program.close_input()
             await program.process.wait()
         await _all_arrived(running.board)
-        ages_ns: list[int] = []
+        ages = Ages()
         for program in running.subscribers:
             await program.close_input()
-            ages_ns += json.loads(await program.read_line())
-    return _percentiles(ages_ns)
+            measured = json.loads(await program.read_line())
+            ages.own_ns.extend(measured["own_ns"])
+            ages.other_ns.extend(measured["other_ns"])
+    return _percentiles(ages)
 
 
-def _percentiles(ages_ns: list[int]) -> Latency:
-    if not ages_ns:
+def _percentiles(ages: Ages) -> Latency:
+    every_ns = [*ages.own_ns, *ages.other_ns]
+    if not every_ns:
         raise ProcessError("nothing was delivered while latency was measured")
-    ages_ns.sort()
-    p50, p99 = (ages_ns[(len(ages_ns) - 1) * percent // 100] / 1e6 for percent in (50, 99))
-    return Latency(p50, p99)
+    return Latency(
+        _percentile_ms(every_ns, 50),
+        _percentile_ms(every_ns, 99),
+        _percentile_ms(ages.own_ns, 50) if ages.own_ns else None,
+        _percentile_ms(ages.other_ns, 50) if ages.other_ns else None,
+    )
+
+
+def _percentile_ms(ages_ns: list[int], percent: int) -> float:
+    return sorted(ages_ns)[(len(ages_ns) - 1) * percent // 100] / 1e6

@@ -13,7 +13,7 @@ __all__ = ["publish", "subscribe"]
 
 async def publish(client: Client, task_status: trio.TaskStatus[None]) -> None:
     """Publish until halted: whole batches as fast as they are taken, or single frames when they are due."""
-    stream = await connected(client.job.address, PUBLISHER)
+    stream = await connected(client.address, PUBLISHER)
     async with stream:
         task_status.started()
         await client.go.wait()
@@ -43,7 +43,7 @@ async def _paced(client: Client, stream: trio.SocketStream, rate_per_s: float) -
 
 async def subscribe(client: Client, task_status: trio.TaskStatus[None]) -> None:
     """Count frames until cancelled."""
-    stream = await connected(client.job.address, SUBSCRIBER)
+    stream = await connected(client.address, SUBSCRIBER)
     async with stream:
         task_status.started()
         rest = b""
@@ -60,4 +60,4 @@ def _note_ages(client: Client, received: bytes) -> None:
     """All frames have one length, and end with their payload."""
     length = len(frame())
     for end in range(length, len(received) + 1, length):
-        client.latencies_ns.append(age_ns(received[end - PAYLOAD_BYTES : end]))
+        client.ages.other_ns.append(age_ns(received[end - PAYLOAD_BYTES : end]))

@@ -4,14 +4,14 @@ import os
 import platform
 from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Final
+from typing import Final, TypeVar
 
 import attrs
 import trio
 
 from harness.benchmarks.measurement import Latency, Throughput
 
-__all__ = ["Result", "as_json", "machine", "middle", "table", "work_table"]
+__all__ = ["Result", "aligned", "as_json", "machine", "middle_of", "table", "work_table"]
 
 _HEADINGS: Final = (
     "scenario",
@@ -47,10 +47,13 @@ class Result:
     relay_latency: Latency
 
 
-def middle(results: Sequence[Result]) -> Result:
+_Repeated = TypeVar("_Repeated")
+
+
+def middle_of(results: Sequence[_Repeated]) -> _Repeated:
     """The median of repeated runs of one scenario, figure by figure."""
     result = _middle(results)
-    assert isinstance(result, Result)
+    assert isinstance(result, type(results[0]))
     return result
 
 
@@ -93,15 +96,15 @@ def _work_cells(result: Result) -> tuple[str, ...]:
 
 def table(results: Iterable[Result]) -> str:
     """Throughput and latency, one line per scenario."""
-    return _aligned([_HEADINGS, *map(_cells, results)])
+    return aligned([_HEADINGS, *map(_cells, results)])
 
 
 def work_table(results: Iterable[Result]) -> str:
     """Where the processor time of a delivery goes, one line per scenario."""
-    return _aligned([_WORK_HEADINGS, *map(_work_cells, results)])
+    return aligned([_WORK_HEADINGS, *map(_work_cells, results)])
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
+def aligned(rows: Sequence[tuple[str, ...]]) -> str:
     """Names to the left and figures to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(

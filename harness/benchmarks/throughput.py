@@ -12,7 +12,7 @@ import click
 
 from harness import outcomes
 from harness.benchmarks.measurement import Target, latency, throughput
-from harness.benchmarks.report import Result, as_json, machine, middle, table, work_table
+from harness.benchmarks.report import Result, as_json, machine, middle_of, table, work_table
 from harness.benchmarks.scenario import QUICK, SCENARIOS, THOROUGH, Scenario, Timing
 
 __all__ = ["command", "run"]
@@ -43,7 +43,7 @@ async def _measure_all(target: Target, scenarios: Sequence[Scenario], timing: Ti
             click.echo(f"run {number} of {timing.repeat}: {scenario.name}", err=True)
             round_.append(await _measure(target, scenario, timing))
         rounds.append(round_)
-    return [middle(runs) for runs in zip(*rounds, strict=True)]
+    return [middle_of(runs) for runs in zip(*rounds, strict=True)]
 
 
 def run(target: Target, scenarios: Sequence[Scenario], timing: Timing) -> list[Result]:

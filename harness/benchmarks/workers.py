@@ -2,7 +2,7 @@
 
 A worker prints `ready` once all its clients are connected and have advertised or subscribed, begins on the
 line `go`, and ends when its input does. A subscriber that measures latency then prints every latency, in
-nanoseconds, as one JSON list. Counts are on the board that all processes share.
+nanoseconds, as one JSON object of two lists. Counts are on the board that all processes share.
 
 Run as `python -m harness.benchmarks.workers JOB`, with the job as JSON.
 """
@@ -13,11 +13,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
+import attrs
 import trio
 
 from harness.benchmarks import concord_clients, relay_clients
 from harness.benchmarks.board import opened
-from harness.benchmarks.jobs import Client, Job
+from harness.benchmarks.jobs import Ages, Client, Job
 
 __all__ = ["main"]
 
@@ -46,12 +47,12 @@ async def _obey(go: trio.Event) -> None:
 
 
 async def _work(job: Job) -> None:
-    latencies_ns: list[int] = []
+    ages = Ages()
     go, halt = trio.Event(), trio.Event()
     with opened(Path(job.board), job.publishers, job.subscribers) as board:
         async with trio.open_nursery() as nursery:
             for place in range(job.first, job.first + job.clients):
-                await nursery.start(_drive, Client(job, place, board, latencies_ns, go, halt))
+                await nursery.start(_drive, Client(job, place, board, ages, go, halt))
             sys.stdout.write("ready\n")
             sys.stdout.flush()
             await _obey(go)
@@ -59,7 +60,7 @@ async def _work(job: Job) -> None:
             if job.role == "subscribe":
                 nursery.cancel_scope.cancel()
     if job.role == "subscribe" and job.rate_per_s is not None:
-        sys.stdout.write(json.dumps(latencies_ns) + "\n")
+        sys.stdout.write(json.dumps(attrs.asdict(ages)) + "\n")
 
 
 def main() -> None:

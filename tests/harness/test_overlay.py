@@ -2,7 +2,7 @@ import pytest
 import trio
 
 from broker import connect
-from harness.overlay import _tells_attachment, start_chain
+from harness.overlay import _tells_attachment, start_brokers
 
 
 async def test_a_chain_carries_events_from_its_top_to_its_bottom_and_back() -> None:
@@ -12,7 +12,8 @@ async def test_a_chain_carries_events_from_its_top_to_its_bottom_and_back() -> N
 
 async def carry_both_ways() -> None:
     async with trio.open_nursery() as nursery:
-        top, *_, bottom = await start_chain(nursery, 3)
+        uplinks = {"B1": None, "B2": "B1", "B3": "B2"}
+        top, *_, bottom = (await start_brokers(nursery, uplinks)).values()
         for here, there in ((top, bottom), (bottom, top)):
             async with (
                 connect(here.address, name="here") as sender,

@@ -24,7 +24,7 @@ ANY_PORT = Endpoint("127.0.0.1", 0)
 def settings(  # noqa: PLR0913 - each is an option that some test sets
     name: str,
     *uplinks: Endpoint,
-    ordering: str = "fifo",
+    ordering: str = "pairwise",
     link_timeout_s: float = 10,
     auth: Path | None = None,
     token: str = "",
@@ -87,7 +87,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def chain(*names: str, ordering: str = "fifo") -> AsyncIterator[list[Running]]:
+async def chain(*names: str, ordering: str = "pairwise") -> AsyncIterator[list[Running]]:
     """Brokers of which each is attached to the one before it."""
     if not names:
         yield []
@@ -139,7 +139,7 @@ def client_hello(name: str = "raw", token: str = "") -> bytes:
     return encode(Hello(VERSION, "client", name, "1", "", token))
 
 
-def broker_hello(name: str, *, incarnation: str = "1", ordering: str = "fifo", token: str = "") -> bytes:
+def broker_hello(name: str, *, incarnation: str = "1", ordering: str = "pairwise", token: str = "") -> bytes:
     return encode(Hello(VERSION, "broker", name, incarnation, ordering, token))
 
 

@@ -46,7 +46,7 @@ async def welcomed(peer: RawPeer, hello: bytes) -> None:
     ("hello", "code", "text"),
     [
         (broker_hello("B1"), "duplicate-name", "both brokers are called 'B1'"),
-        (broker_hello("B2", ordering="pairwise"), "ordering", "'fifo' and B2 with 'pairwise'"),
+        (broker_hello("B2", ordering="fifo"), "ordering", "'pairwise' and B2 with 'fifo'"),
         (broker_hello(""), "name", "a name is"),
         (broker_hello("x" * 201), "name", "a name is"),
         (client_hello("a\nb"), "name", "a name is"),
@@ -157,7 +157,7 @@ async def test_a_broker_that_its_uplink_refuses_for_good_ends() -> None:
     async with chain("B1", "B2") as (top, _):
         own = await fails_to_start(settings("B1", top.endpoint))
         assert own.code == "duplicate-name"
-        other = await fails_to_start(settings("B3", top.endpoint, ordering="pairwise"))
+        other = await fails_to_start(settings("B3", top.endpoint, ordering="fifo"))
         assert other.code == "ordering"
         assert str(top.endpoint) in str(other)
 

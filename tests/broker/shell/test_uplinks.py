@@ -36,11 +36,19 @@ class World:
     behaviour: dict[Endpoint, Callable[[Attempt], None]]
     dialled: list[Endpoint] = field(factory=list)
     waited_s: list[float] = field(factory=list)
+    settled: trio.Event = field(factory=trio.Event)
+    settled_at: int | None = None
 
     async def dial(self, endpoint: Endpoint, attempt: Attempt) -> None:
         await trio.lowlevel.checkpoint()
+        self._look()
         self.dialled.append(endpoint)
         self.behaviour[endpoint](attempt)
+        self._look()
+
+    def _look(self) -> None:
+        if self.settled.is_set() and self.settled_at is None:
+            self.settled_at = len(self.dialled)
 
     async def sleep(self, wait_s: float) -> None:
         await trio.lowlevel.checkpoint()
@@ -49,7 +57,7 @@ class World:
             raise EnoughError
 
     async def run(self) -> None:
-        await keep_attached(tuple(self.behaviour), self.dial, Random(1), self.sleep)
+        await keep_attached(tuple(self.behaviour), self.dial, Random(1), self.settled, self.sleep)
 
 
 async def test_uplinks_are_tried_in_order_with_growing_waits_between_rounds() -> None:
@@ -58,6 +66,20 @@ async def test_uplinks_are_tried_in_order_with_growing_waits_between_rounds() ->
         await world.run()
     assert world.dialled == [FIRST, SECOND] * ENOUGH
     assert world.waited_s == sorted(world.waited_s)
+
+
+async def test_it_is_settled_when_it_is_attached() -> None:
+    world = World({FIRST: attaches})
+    with pytest.raises(EnoughError):
+        await world.run()
+    assert world.settled_at == 1
+
+
+async def test_it_is_settled_when_a_whole_round_has_failed() -> None:
+    world = World({FIRST: unreachable, SECOND: unreachable})
+    with pytest.raises(EnoughError):
+        await world.run()
+    assert world.settled_at == 2
 
 
 async def test_after_a_loss_it_begins_with_the_first_again() -> None:

@@ -1,5 +1,5 @@
 from harness.benchmarks.measurement import Latency, Throughput, Work
-from harness.benchmarks.report import Result, as_json, middle, table, work_table
+from harness.benchmarks.report import Result, as_json, middle_of, table, work_table
 
 
 def result(speed: float, delay: float) -> Result:
@@ -7,13 +7,13 @@ def result(speed: float, delay: float) -> Result:
         "1 broker",
         Throughput(speed, 4 * speed, Work(delay, 2 * delay, 3 * delay)),
         Throughput(2 * speed, 8 * speed, Work(0.25, 0.5, 0.75)),
-        Latency(delay, 2 * delay),
-        Latency(delay / 2, delay),
+        Latency(delay, 2 * delay, None, delay),
+        Latency(delay / 2, delay, None, delay / 2),
     )
 
 
 def test_the_middle_run_is_taken_figure_by_figure() -> None:
-    assert middle([result(1000, 3.0), result(3000, 1.0), result(2000, 2.0)]) == result(2000, 2.0)
+    assert middle_of([result(1000, 3.0), result(3000, 1.0), result(2000, 2.0)]) == result(2000, 2.0)
 
 
 def test_the_table_shows_each_scenario_beside_the_relay() -> None:
@@ -43,7 +43,7 @@ def test_programs_get_every_figure_and_the_machine() -> None:
                 "deliveries_per_s": 12000,
                 "work": {"publishers_us": 0.25, "brokers_us": 0.5, "subscribers_us": 0.75},
             },
-            "latency": {"p50_ms": 0.5, "p99_ms": 1.0},
-            "relay_latency": {"p50_ms": 0.25, "p99_ms": 0.5},
+            "latency": {"p50_ms": 0.5, "p99_ms": 1.0, "own_p50_ms": None, "other_p50_ms": 0.5},
+            "relay_latency": {"p50_ms": 0.25, "p99_ms": 0.5, "own_p50_ms": None, "other_p50_ms": 0.25},
         }
     ]

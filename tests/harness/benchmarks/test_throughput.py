@@ -20,7 +20,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         return Throughput(speed, speed, Work(1.0, 1.0, 1.0))
 
     async def delay(_target: Target, _scenario: Scenario, _timing: Timing) -> Latency:
-        return Latency(1.0, 2.0)
+        return Latency(1.0, 2.0, None, 1.0)
 
     monkeypatch.setattr(throughput, "throughput", flow)
     monkeypatch.setattr(throughput, "latency", delay)
