@@ -1,4 +1,4 @@
-"""`published`: total order as the paper resolves it (Algorithms 1 to 5), for comparison. Never for production.
+"""`published`: total order as the paper resolves it (Algorithms 1 to 5), for comparison, never for production.
 
 It breaks the order that it is to keep; docs/order.md says how often and shows the smallest schedules.
 
