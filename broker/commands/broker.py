@@ -17,10 +17,11 @@ import structlog
 import trio
 
 from broker.commands.addresses import ADDRESS, Address
+from broker.commands.pairs import read_pairs
 from broker.errors import ConcordError
 from broker.shell.logs import FORMATS, LEVELS, configure
 from broker.shell.server import Server, serve
-from broker.shell.settings import DEFAULT_LINK_TIMEOUT_S, DEFAULT_ORDERING, Endpoint, Settings, Tls
+from broker.shell.settings import DEFAULT_LINK_TIMEOUT_S, DEFAULT_ORDERING, Settings, Tls
 
 __all__ = ["command"]
 
@@ -73,18 +74,6 @@ def _checked(
     return values if option.multiple else value
 
 
-def _read_pairs(ctx: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
-    """Take KEY=VALUE apart; of one key the last one counts."""
-    for pair in pairs:
-        if not pair.partition("=")[0] or "=" not in pair:
-            raise click.BadParameter(f"expected KEY=VALUE, got {pair!r}", ctx, param)
-    return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
-
-
-def _endpoint(address: Address) -> Endpoint:
-    return Endpoint(address.host, address.port)
-
-
 def _read_token(path: Path | None, token: str | None) -> str:
     """The token to show to uplinks: from a file, or from the environment."""
     if path is None:
@@ -114,7 +103,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
     "--ordering-option",
     multiple=True,
     metavar="KEY=VALUE",
-    callback=_read_pairs,
+    callback=read_pairs,
     help="Option of the ordering plugin; may be repeated.",
 )
 @click.option(
@@ -168,12 +157,12 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     """
     settings = Settings(
         name=name,
-        listen=_endpoint(listen),
-        uplinks=tuple(_endpoint(each) for each in uplink),
+        listen=listen,
+        uplinks=tuple(each for each in uplink),
         ordering=ordering,
         ordering_options=ordering_option,
         link_timeout_s=link_timeout,
-        metrics=None if metrics is None else _endpoint(metrics),
+        metrics=None if metrics is None else metrics,
         tls=Tls(tls_cert, tls_key, tls_ca),
         auth=auth,
         token=_read_token(token_file, os.environ.get("CONCORD_TOKEN")),
@@ -211,9 +200,9 @@ async def _serve(settings: Settings) -> None:
         await serve(settings, _announce(settings.listen), signals.__anext__)
 
 
-def _announce(listen: Endpoint) -> Callable[[Server], None]:
+def _announce(listen: Address) -> Callable[[Server], None]:
     def announce(server: Server) -> None:
-        click.echo(f"listening on {Endpoint(listen.host, server.port)}")
+        click.echo(f"listening on {Address(listen.host, server.port)}")
 
     return announce
 

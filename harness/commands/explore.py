@@ -58,6 +58,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     until_found: bool,
     faults: str | None,
     ordering: str,
+    options: dict[str, str],
     mutant: str | None,
     brokers: tuple[int, int],
 ) -> None:
@@ -65,8 +66,10 @@ def command(  # noqa: PLR0913 - one parameter per option
 
     Prints one JSON object. The exit status is 1 if a promise was broken, 0 if none was.
     """
-    check_ordering(ordering)
-    settings = Settings(schedules, seed, faults_or_default(faults, mutant), ordering, mutant, brokers)
+    check_ordering(ordering, options)
+    settings = Settings(
+        schedules, seed, faults_or_default(faults, mutant), ordering, mutant, brokers, options
+    )
     tally = run(settings, jobs, _Progress(schedules), until_found=until_found)
     click.echo(json.dumps(tally.as_json(), ensure_ascii=False))
     sys.exit(1 if tally.violations else 0)

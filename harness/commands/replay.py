@@ -29,6 +29,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     is_shrunk: bool,
     faults: str | None,
     ordering: str,
+    options: dict[str, str],
     mutant: str | None,
     brokers: tuple[int, int],
 ) -> None:
@@ -36,8 +37,8 @@ def command(  # noqa: PLR0913 - one parameter per option
 
     The lines on the left are the schedule as a scenario file. The exit status is 1 if a promise is broken.
     """
-    check_ordering(ordering)
-    factory = plugins.load(ordering)
+    check_ordering(ordering, options)
+    factory = plugins.load(ordering, options)
     with applied(mutant):
         outcome, found = judge(seed, faults_or_default(faults, mutant), brokers, factory)
         actions = outcome.actions

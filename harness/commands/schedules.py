@@ -1,14 +1,16 @@
 """What `explore` and `replay` share: the options that say which schedules are meant."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import click
 
+from broker.commands.pairs import read_pairs
 from broker.errors import ConcordError
 from harness.explorer.mutants import MUTANTS
 from harness.simulator.knobs import FAULTS
 from ordering import plugins
+from ordering.interface import ALONE, OptionError
 
 __all__ = ["UnknownPluginError", "check_ordering", "schedule_options"]
 
@@ -16,7 +18,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 
 class UnknownPluginError(ConcordError):
-    """No installed ordering plugin has this name."""
+    """No installed ordering plugin has this name and these options."""
 
 
 class _BrokerRange(click.ParamType[tuple[int, int]]):
@@ -49,6 +51,14 @@ def schedule_options(command: Decorated) -> Decorated:
             "Default: none; with --mutant, what finds it soonest.",
         ),
         click.option("--ordering", default="pairwise", show_default=True, help="The ordering plugin."),
+        click.option(
+            "--ordering-option",
+            "options",
+            multiple=True,
+            metavar="KEY=VALUE",
+            callback=read_pairs,
+            help="Option of the ordering plugin; may be repeated.",
+        ),
         click.option("--mutant", type=click.Choice(sorted(MUTANTS)), help="Break this rule of the product."),
         click.option(
             "--brokers", type=_BrokerRange(), default="2-6", show_default=True, help="How many brokers."
@@ -58,12 +68,12 @@ def schedule_options(command: Decorated) -> Decorated:
     return command
 
 
-def check_ordering(name: str) -> None:
-    """Complain in time about a plugin that is not there."""
+def check_ordering(name: str, options: Mapping[str, str]) -> None:
+    """Complain in time about a plugin that is not there, or does not have these options."""
     try:
-        plugins.load(name)
-    except plugins.UnknownOrderingError as error:
-        raise UnknownPluginError(str(error)) from error
+        plugins.load(name, options)(ALONE)
+    except (plugins.UnknownOrderingError, OptionError) as error:
+        raise UnknownPluginError(f"--ordering {name}: {error}") from error
 
 
 def faults_or_default(faults: str | None, mutant: str | None) -> str:

@@ -9,7 +9,7 @@ Laws.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from functools import partial
@@ -37,7 +37,7 @@ REPEATED_EVERY: Final = 250
 
 @frozen
 class Settings:
-    """What a campaign explores. `brokers` are the least and most per tree."""
+    """What a campaign explores. `brokers` are the least and most per tree, `options` the plugin's."""
 
     schedules: int
     seed: int = 0
@@ -45,10 +45,12 @@ class Settings:
     ordering: str = "pairwise"
     mutant: str | None = None
     brokers: tuple[int, int] = (2, 6)
+    options: Mapping[str, str] = field(factory=dict)
 
     def replay(self, seed: int) -> str:
         """Return the command that shows one schedule of the campaign."""
         words = [f"concord harness replay {seed} --faults {self.faults} --ordering {self.ordering}"]
+        words += [f"--ordering-option {key}={value}" for key, value in self.options.items()]
         words += [f"--mutant {self.mutant}"] if self.mutant else []
         return " ".join([*words, f"--brokers {self.brokers[0]}-{self.brokers[1]}"])
 
@@ -108,7 +110,7 @@ def _pieces(settings: Settings, jobs: int) -> Iterator[Tally]:
 
 def explore(settings: Settings, seeds: range) -> Tally:
     """Let the schedules of some seeds happen, one after the other."""
-    ordering = plugins.load(settings.ordering)
+    ordering = plugins.load(settings.ordering, settings.options)
     tally = Tally()
     with applied(settings.mutant) if settings.mutant else nullcontext():
         for seed in seeds:

@@ -1,0 +1,43 @@
+"""The plugins to compare with, explored: what each keeps and breaks."""
+
+import pytest
+
+from harness.explorer.campaign import Settings, run
+from harness.simulator.outcome import of_seed
+from ordering.plugins import load
+
+BROKERS = (2, 6)
+
+
+@pytest.mark.parametrize("sequencer", ["B1", "B2"])
+@pytest.mark.parametrize("faults", ["none", "churn"])
+def test_the_sequencer_keeps_every_promise_while_nobody_is_lost(faults: str, sequencer: str) -> None:
+    options = {"sequencer": sequencer, "requests": "2"}
+    assert run(Settings(300, 0, faults, "sequencer", None, BROKERS, options)).violations == 0
+
+
+@pytest.mark.parametrize("sequencer", ["B1", "B2"])
+def test_the_sequencer_keeps_all_order_whoever_is_lost(sequencer: str) -> None:
+    ordering = load("sequencer", {"sequencer": sequencer, "requests": "2"})
+    for seed in range(300):
+        outcome = of_seed(seed, "crash", BROKERS, ordering)
+        kinds = {kind for kind, _ in outcome.faults}
+        # Without a sequencer publications wait until there is one again.
+        assert kinds <= ({"stuck"} if sequencer not in outcome.world.sites else set())
+
+
+def test_a_full_queue_refuses_and_what_is_left_is_in_order() -> None:
+    ordering = load("sequencer", {"requests": "1", "queue": "1"})
+    outcomes = [of_seed(seed, "none", BROKERS, ordering) for seed in range(100)]
+    refused = [sum(s.core.measures.refused for s in each.world.sites.values()) for each in outcomes]
+    assert sum(refused) > 0
+    for outcome, count in zip(outcomes, refused, strict=True):
+        assert {kind for kind, _ in outcome.faults} <= {"missing"}
+        assert count or not outcome.faults
+
+
+@pytest.mark.parametrize("form", ["basic", "progressive", "fast"])
+def test_published_breaks_pairwise_order(form: str) -> None:
+    tally = run(Settings(200, 0, "none", "published", None, BROKERS, {"form": form}))
+    assert tally.kinds["pairwise"] > 10
+    assert f"--ordering-option form={form}" in str(tally.first["replay"])
