@@ -15,6 +15,7 @@ from typing import Final, Literal
 import trio
 from attrs import define
 
+from broker.backoff import Backoff
 from broker.client.connection import Connection, StateChange
 from broker.client.deliveries import Deliveries
 from broker.client.dialling import dialler
@@ -24,7 +25,6 @@ from broker.client.publisher import Publisher
 from broker.client.session import Question, Session
 from broker.errors import ClosedError
 from broker.filters import Filter, parse
-from broker.shell.backoff import Backoff
 
 __all__ = ["Client", "connect", "open_client"]
 

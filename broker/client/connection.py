@@ -16,12 +16,12 @@ import structlog
 import trio
 from attrs import define, field, frozen
 
+from broker.backoff import LONGEST_S, Backoff
 from broker.client.dialling import LOST, Dial, explain
 from broker.client.direct import DirectSocket
 from broker.client.inbox import Inbox
 from broker.client.session import CLOSING, Session
 from broker.errors import BrokerFaultError, ConcordError, ConnectionFailedError, ConnectionLostError
-from broker.shell.backoff import LONGEST_S, Backoff
 
 __all__ = ["Connection", "StateChange"]
 

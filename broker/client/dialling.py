@@ -1,7 +1,6 @@
 """Makes a connection to an address, plain or with TLS, and says in one line why if that fails."""
 
 import os
-import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -9,6 +8,7 @@ from typing import Final
 
 import trio
 
+from broker.addresses import parse_address
 from broker.errors import ConnectionFailedError
 
 __all__ = ["LOST", "Dial", "dialler", "explain"]
@@ -21,10 +21,6 @@ LOST: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
 _OWN_WORDS: Final = (ssl.SSLError, socket.gaierror)
 """Errors whose number is not the system's, and whose own text says what was wrong."""
 
-_SHAPE: Final = re.compile(
-    r"(?:\[(?P<bracketed>[^\]\s]+)\]|(?P<plain>[^\[\]:\s]+)):(?P<port>\d{1,5})", re.ASCII
-)
-
 
 def dialler(address: str, tls: ssl.SSLContext | None) -> Dial:
     """A function that connects to HOST:PORT.
@@ -32,19 +28,16 @@ def dialler(address: str, tls: ssl.SSLContext | None) -> Dial:
     Raises:
         ConnectionFailedError: this is no address.
     """
-    found = _SHAPE.fullmatch(address)
-    if found is None:
-        raise ConnectionFailedError(
-            f"cannot connect to {address!r}: write HOST:PORT, for example 127.0.0.1:7411 or [::1]:7411",
-            address,
-        )
-    host, port = found["bracketed"] or found["plain"], int(found["port"])
+    try:
+        where = parse_address(address)
+    except ValueError as error:
+        raise ConnectionFailedError(f"cannot connect: {error}", address) from None
 
     async def dial() -> trio.abc.Stream:
-        stream = await trio.open_tcp_stream(host, port)
+        stream = await trio.open_tcp_stream(where.host, where.port)
         if tls is None:
             return stream
-        secured = trio.SSLStream(stream, tls, server_hostname=host, https_compatible=True)
+        secured = trio.SSLStream(stream, tls, server_hostname=where.host, https_compatible=True)
         try:
             await secured.do_handshake()
         except BaseException:

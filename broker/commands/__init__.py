@@ -8,13 +8,14 @@ Laws:
    traceback means a defect of ours.
 """
 
-import importlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 import click
+
+from broker.commands.lazy import lazy_group as _lazy_group
 
 __all__ = ["COMMANDS", "concord", "main"]
 
@@ -32,25 +33,9 @@ EXIT_INTERRUPTED: Final = 130
 """What a shell reports for a program that SIGINT ended: 128 + 2."""
 
 
-class _LazyGroup(click.Group):
-    """A group over `COMMANDS`; click's own groups want every command imported at the start."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        place = COMMANDS.get(cmd_name)
-        if place is None:
-            return None
-        module_name, attribute = place.split(":")
-        command = getattr(importlib.import_module(module_name), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-
 @click.group(
     name="concord",
-    cls=_LazyGroup,
+    cls=_lazy_group(COMMANDS),
     epilog="Example: concord broker --name B1 --listen 127.0.0.1:7411",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

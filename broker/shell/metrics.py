@@ -12,8 +12,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from broker.addresses import Address
 from broker.shell.exchange import Exchange
-from broker.shell.settings import Endpoint, SettingsError
+from broker.shell.settings import SettingsError
 
 __all__ = ["BrokerCollector", "serve_metrics"]
 
@@ -111,7 +112,7 @@ class BrokerCollector(Collector):
 
 
 async def serve_metrics(
-    endpoint: Endpoint,
+    endpoint: Address,
     exchange: Exchange,
     *,
     task_status: trio.TaskStatus[list[trio.SocketListener]] = trio.TASK_STATUS_IGNORED,

@@ -23,13 +23,14 @@ import structlog
 import trio
 from attrs import define, field
 
+from broker.addresses import Address
 from broker.core import BrokerCore
 from broker.messages import Ping
 from broker.shell.auth import load_access
 from broker.shell.connection import Connection, fault_of
 from broker.shell.exchange import Exchange
 from broker.shell.greeting import Callee, Dialled, House
-from broker.shell.settings import Endpoint, Settings, SettingsError
+from broker.shell.settings import Settings, SettingsError
 from broker.shell.tls import certificate_names, dialling_context, serving_context
 from broker.shell.transport import PlainTransport, TlsTransport, Transport
 from broker.shell.uplinks import DIAL_TIMEOUT_S, Attempt, keep_attached
@@ -167,7 +168,7 @@ class Server:
         finally:
             del self._connections[connection]
 
-    async def _dial(self, nursery: trio.Nursery, endpoint: Endpoint, attempt: Attempt) -> None:
+    async def _dial(self, nursery: trio.Nursery, endpoint: Address, attempt: Attempt) -> None:
         """Make one connection to an uplink; serve it until it ends."""
         transport = await self._connect(endpoint)
         connection = Connection(str(endpoint), transport, Decoder(DEFAULT_LIMITS, Peer.UPLINK), self.exchange)
@@ -182,7 +183,7 @@ class Server:
         await self._serve(connection)
         ended.set()
 
-    async def _connect(self, endpoint: Endpoint) -> Transport:
+    async def _connect(self, endpoint: Address) -> Transport:
         """Connect to an uplink, in TLS if we have any. Raises `OSError`."""
         try:
             with trio.fail_after(DIAL_TIMEOUT_S):
@@ -300,7 +301,7 @@ async def _stop_when(
     everything.cancel()
 
 
-async def _listen(endpoint: Endpoint) -> list[trio.SocketListener]:
+async def _listen(endpoint: Address) -> list[trio.SocketListener]:
     """Open the sockets to listen on. Raises `OSError` with the option's name."""
     try:
         return await trio.open_tcp_listeners(endpoint.port, host=endpoint.host, backlog=BACKLOG)

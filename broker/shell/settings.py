@@ -1,19 +1,18 @@
 """What a broker is started with, checked before anything is opened."""
 
-import ipaddress
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from attrs import field, frozen
 
+from broker.addresses import Address
 from broker.errors import ConcordError
 
 __all__ = [
     "DEFAULT_LINK_TIMEOUT_S",
     "DEFAULT_ORDERING",
     "NAME_BYTES_MAX",
-    "Endpoint",
     "Settings",
     "SettingsError",
     "Tls",
@@ -31,27 +30,6 @@ NAME_BYTES_MAX: Final = 200
 
 class SettingsError(ConcordError):
     """A broker cannot be started like this; the text names the option."""
-
-
-@frozen
-class Endpoint:
-    """Where to listen or to dial."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only programs on this machine can reach it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
 
 
 @frozen
@@ -78,12 +56,12 @@ class Settings:
     """Everything `concord broker` can be told. Raises `SettingsError` if it makes no sense together."""
 
     name: str
-    listen: Endpoint
-    uplinks: tuple[Endpoint, ...] = ()
+    listen: Address
+    uplinks: tuple[Address, ...] = ()
     ordering: str = DEFAULT_ORDERING
     ordering_options: Mapping[str, str] = field(factory=dict)
     link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
-    metrics: Endpoint | None = None
+    metrics: Address | None = None
     tls: Tls = field(factory=Tls)
     auth: Path | None = None
     token: str = field(default="", repr=False)

@@ -19,10 +19,10 @@ import structlog
 import trio
 from attrs import define, field
 
+from broker.addresses import Address
+from broker.backoff import Backoff
 from broker.errors import BrokerFaultError
-from broker.shell.backoff import Backoff
 from broker.shell.greeting import FINAL_REFUSALS
-from broker.shell.settings import Endpoint
 
 __all__ = ["DIAL_TIMEOUT_S", "Attempt", "Dial", "keep_attached"]
 
@@ -58,13 +58,13 @@ class Attempt:
 class Dial(Protocol):
     """Makes one connection and serves it until it ends."""
 
-    def __call__(self, endpoint: Endpoint, attempt: Attempt) -> Awaitable[None]:
+    def __call__(self, endpoint: Address, attempt: Attempt) -> Awaitable[None]:
         """Raise `OSError` if no connection could be made."""
         ...
 
 
 async def keep_attached(
-    endpoints: tuple[Endpoint, ...],
+    endpoints: tuple[Address, ...],
     dial: Dial,
     random: Random,
     settled: trio.Event,
@@ -88,7 +88,7 @@ async def keep_attached(
         await sleep(backoff.next_s())
 
 
-async def _try(endpoint: Endpoint, dial: Dial, settled: trio.Event) -> Attempt:
+async def _try(endpoint: Address, dial: Dial, settled: trio.Event) -> Attempt:
     attempt = Attempt(settled)
     try:
         await dial(endpoint, attempt)
@@ -101,7 +101,7 @@ async def _try(endpoint: Endpoint, dial: Dial, settled: trio.Event) -> Attempt:
     return attempt
 
 
-def _give_up(endpoints: tuple[Endpoint, ...], attempts: list[Attempt]) -> None:
+def _give_up(endpoints: tuple[Address, ...], attempts: list[Attempt]) -> None:
     """Say what the last uplink said: with several, the log has what the others said."""
     assert attempts[-1].refusal is not None
     code, text = attempts[-1].refusal

@@ -15,7 +15,7 @@ from harness.benchmarks.measurement import Latency, Target, Throughput, latency,
 from harness.benchmarks.report import aligned, machine, middle_of
 from harness.benchmarks.scenario import ORDER_SCENARIOS, QUICK, THOROUGH, Scenario, Timing
 
-__all__ = ["command"]
+__all__ = ["Comparison", "command"]
 
 _FIFO: Final = Target("concord", "fifo")
 _PAIRWISE: Final = Target("concord", "pairwise")

@@ -12,7 +12,7 @@ from harness.simulator.knobs import FAULTS
 from ordering import plugins
 from ordering.interface import ALONE, OptionError
 
-__all__ = ["UnknownPluginError", "check_ordering", "schedule_options"]
+__all__ = ["UnknownPluginError", "check_ordering", "faults_or_default", "schedule_options"]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 

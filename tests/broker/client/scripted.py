@@ -12,12 +12,12 @@ import trio
 from trio.testing import memory_stream_pair
 
 from broker import messages as m
+from broker.backoff import Backoff
 from broker.client import Client, Limits, StateChange
 from broker.client.client import open_client
 from broker.client.connection import Connection
 from broker.client.session import Session
 from broker.filters.constraints import Value
-from broker.shell.backoff import Backoff
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
 
 ADDRESS = "broker.example:7411"

@@ -36,9 +36,7 @@ async def hang_up(stream: trio.abc.Stream) -> None:
     await stream.aclose()
 
 
-@pytest.mark.parametrize(
-    "address", ["", "host", "host:", ":7411", "host:x", "a b:1", "::1:7411", "host:123456"]
-)
+@pytest.mark.parametrize("address", ["", "host", "host:", ":7411", "host:x", "a b:1", "::1:7411"])
 def test_what_is_no_address_is_said_to_be_none(address: str) -> None:
     with pytest.raises(ConnectionFailedError, match="HOST:PORT") as caught:
         dialler(address, None)

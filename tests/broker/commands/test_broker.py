@@ -15,8 +15,9 @@ import trio
 from click.testing import CliRunner, Result
 
 from broker import connect
+from broker.addresses import Address
 from broker.commands import broker as command_module
-from broker.shell.settings import Endpoint, Settings
+from broker.shell.settings import Settings
 from tests.sources import ROOT
 
 WAIT_S = 30
@@ -188,8 +189,8 @@ def test_options_may_stand_in_a_file_and_the_command_line_wins(tmp_path: Path) -
     assert seen == [
         Settings(
             name="B9",
-            listen=Endpoint("127.0.0.1", 7411),
-            uplinks=(Endpoint("127.0.0.1", 1), Endpoint("127.0.0.1", 2)),
+            listen=Address("127.0.0.1", 7411),
+            uplinks=(Address("127.0.0.1", 1), Address("127.0.0.1", 2)),
             link_timeout_s=4.5,
             ordering="sequencer",
             ordering_options={"sequencer": "B1", "queue": "5"},
@@ -235,7 +236,7 @@ def test_a_defect_is_logged_whole_and_ends_with_status_1(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(command_module, "serve", serve)
     with structlog.testing.capture_logs() as logged, pytest.raises(SystemExit) as left:
-        command_module._run(Settings(name="B1", listen=Endpoint("127.0.0.1", 0)))
+        command_module._run(Settings(name="B1", listen=Address("127.0.0.1", 0)))
     assert left.value.code == 1
     assert [(each["log_level"], str(each["exc_info"])) for each in logged] == [
         ("critical", "a law of the core is broken")

@@ -8,9 +8,10 @@ from typing import TypeVar
 import trio
 from attrs import define, field
 
+from broker.addresses import Address
 from broker.messages import Hello, Welcome
 from broker.shell.server import Server
-from broker.shell.settings import Endpoint, Settings, Tls
+from broker.shell.settings import Settings, Tls
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode
 
 T = TypeVar("T")
@@ -18,12 +19,12 @@ T = TypeVar("T")
 WAIT_S = 20
 """Longer than anything here takes on a busy machine."""
 
-ANY_PORT = Endpoint("127.0.0.1", 0)
+ANY_PORT = Address("127.0.0.1", 0)
 
 
 def settings(  # noqa: PLR0913 - each is an option that some test sets
     name: str,
-    *uplinks: Endpoint,
+    *uplinks: Address,
     ordering: str = "pairwise",
     link_timeout_s: float = 10,
     auth: Path | None = None,
@@ -49,8 +50,8 @@ class Running:
     server: Server
 
     @property
-    def endpoint(self) -> Endpoint:
-        return Endpoint("127.0.0.1", self.server.port)
+    def endpoint(self) -> Address:
+        return Address("127.0.0.1", self.server.port)
 
     @property
     def address(self) -> str:

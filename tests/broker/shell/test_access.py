@@ -9,10 +9,11 @@ import trio
 import trustme
 
 from broker import ConnectionFailedError, RefusedError, connect
+from broker.addresses import Address
 from broker.errors import BrokerFaultError, ConcordError
 from broker.messages import Fault
 from broker.shell.server import Server
-from broker.shell.settings import Endpoint, SettingsError, Tls
+from broker.shell.settings import SettingsError, Tls
 from broker.wire import Peer
 from tests.broker.shell.overlay import broker_hello, client_hello, raw_peer, running, settings, until
 
@@ -192,4 +193,4 @@ async def test_a_certificate_makes_a_user(tmp_path: Path) -> None:
 )
 def test_a_file_that_cannot_be_read_is_named(tls: Tls, option: str) -> None:
     with pytest.raises(SettingsError, match=option):
-        Server.prepare(settings("B1", Endpoint("127.0.0.1", 1), tls=tls))
+        Server.prepare(settings("B1", Address("127.0.0.1", 1), tls=tls))

@@ -8,10 +8,11 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from broker import connect
+from broker.addresses import Address
 from broker.errors import BrokerFaultError
 from broker.messages import AdvertisementWithdrawn, Fault, Ping, Pong, Welcome
 from broker.shell.greeting import PROBE_S
-from broker.shell.settings import Endpoint, Settings
+from broker.shell.settings import Settings
 from broker.wire import VERSION, Peer, encode
 from tests.broker.shell.overlay import (
     ANY_PORT,
@@ -178,7 +179,7 @@ def free_port() -> int:
 @pytest.mark.parametrize(("length", "code"), [(2, "second-path"), (3, "cycle"), (4, "cycle")])
 async def test_a_ring_of_brokers_is_refused_to_the_one_that_would_close_it(length: int, code: str) -> None:
     """The first broker's uplink is the last one, which comes when all others are there."""
-    last = Endpoint("127.0.0.1", free_port())
+    last = Address("127.0.0.1", free_port())
 
     async def close_the_ring() -> None:
         async with running(settings("B1", last)) as top, AsyncExitStack() as stack:
@@ -217,7 +218,7 @@ async def test_a_lost_uplink_is_dialled_again_until_it_is_back() -> None:
 
 
 async def test_uplinks_are_tried_in_order() -> None:
-    nobody = Endpoint("127.0.0.1", free_port())
+    nobody = Address("127.0.0.1", free_port())
     async with (
         running(settings("B1")) as first,
         running(settings("B2")) as second,

@@ -3,8 +3,8 @@ import re
 import trio
 
 from broker import connect
+from broker.addresses import Address
 from broker.shell.metrics import serve_metrics
-from broker.shell.settings import Endpoint
 from tests.broker.shell.overlay import Running, chain, until
 
 
@@ -45,7 +45,7 @@ async def test_prometheus_sees_what_went_where() -> None:
         await traffic(top, leaf)
         exchange = top.server.exchange
         await until(lambda: not exchange.publishers)
-        (listener,) = await nursery.start(serve_metrics, Endpoint("127.0.0.1", 0), exchange)
+        (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), exchange)
         port = listener.socket.getsockname()[1]
         status, body = await ask(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         assert status == "HTTP/1.1 200 OK"
@@ -63,7 +63,7 @@ async def test_prometheus_sees_what_went_where() -> None:
 
 async def test_other_requests_are_answered_with_what_is_wrong() -> None:
     async with chain("B1") as (one,), trio.open_nursery() as nursery:
-        (listener,) = await nursery.start(serve_metrics, Endpoint("127.0.0.1", 0), one.server.exchange)
+        (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), one.server.exchange)
         port = listener.socket.getsockname()[1]
         assert (await ask(port, b"GET / HTTP/1.1\r\n\r\n"))[0] == "HTTP/1.1 404 Not Found"
         assert (await ask(port, b"POST /metrics HTTP/1.1\r\n\r\n"))[0] == "HTTP/1.1 405 Method Not Allowed"

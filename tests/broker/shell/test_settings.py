@@ -2,10 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from broker.shell.settings import Endpoint, Settings, SettingsError, Tls
+from broker.addresses import Address
+from broker.shell.settings import Settings, SettingsError, Tls
 
-LOCAL = Endpoint("127.0.0.1", 7411)
-EVERYWHERE = Endpoint("0.0.0.0", 7411)  # noqa: S104 - what must not happen by accident
+LOCAL = Address("127.0.0.1", 7411)
+EVERYWHERE = Address("0.0.0.0", 7411)  # noqa: S104 - what must not happen by accident
 KEYS = Tls(Path("cert.pem"), Path("key.pem"))
 
 
@@ -23,7 +24,7 @@ KEYS = Tls(Path("cert.pem"), Path("key.pem"))
     ],
 )
 def test_only_the_loopback_interface_counts_as_this_machine(host: str, is_loopback: bool) -> None:  # noqa: FBT001 - a parameter
-    assert Endpoint(host, 1).is_loopback is is_loopback
+    assert Address(host, 1).is_loopback is is_loopback
 
 
 def test_listening_beyond_this_machine_needs_tls_or_a_word() -> None:
@@ -58,7 +59,7 @@ def test_a_certificate_comes_with_its_key() -> None:
 
 def test_an_address_is_printed_as_it_is_read() -> None:
     assert str(LOCAL) == "127.0.0.1:7411"
-    assert str(Endpoint("::1", 7411)) == "[::1]:7411"
+    assert str(Address("::1", 7411)) == "[::1]:7411"
 
 
 def test_a_token_is_not_printed() -> None:

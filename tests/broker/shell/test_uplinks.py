@@ -5,11 +5,11 @@ import pytest
 import trio
 from attrs import define, field
 
+from broker.addresses import Address
 from broker.errors import BrokerFaultError
-from broker.shell.settings import Endpoint
 from broker.shell.uplinks import Attempt, keep_attached
 
-FIRST, SECOND = Endpoint("first.example", 1), Endpoint("second.example", 2)
+FIRST, SECOND = Address("first.example", 1), Address("second.example", 2)
 ENOUGH = 6
 
 
@@ -33,13 +33,13 @@ def attaches(attempt: Attempt) -> None:
 class World:
     """What each uplink does when it is dialled, and what was tried and waited."""
 
-    behaviour: dict[Endpoint, Callable[[Attempt], None]]
-    dialled: list[Endpoint] = field(factory=list)
+    behaviour: dict[Address, Callable[[Attempt], None]]
+    dialled: list[Address] = field(factory=list)
     waited_s: list[float] = field(factory=list)
     settled: trio.Event = field(factory=trio.Event)
     settled_at: int | None = None
 
-    async def dial(self, endpoint: Endpoint, attempt: Attempt) -> None:
+    async def dial(self, endpoint: Address, attempt: Attempt) -> None:
         await trio.lowlevel.checkpoint()
         self._look()
         self.dialled.append(endpoint)

@@ -3,7 +3,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.shell.backoff import FIRST_S, LONGEST_S, Backoff
+from broker.backoff import FIRST_S, LONGEST_S, Backoff
 
 
 @given(seed=st.integers())

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.commands.addresses import Address, parse_address
+from broker.addresses import Address, parse_address
 
 HOSTS = st.one_of(
     st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?", fullmatch=True),
@@ -26,3 +26,9 @@ def test_text_of_another_shape_is_refused_with_an_example(text: str) -> None:
 def test_a_port_beyond_the_last_is_refused_with_the_limit() -> None:
     with pytest.raises(ValueError, match="port 65536, but ports end at 65535"):
         parse_address("localhost:65536")
+
+
+def test_a_port_of_many_digits_is_refused_shortly() -> None:
+    with pytest.raises(ValueError, match=r"port 111111111111, but ports end") as caught:
+        parse_address("localhost:" + "1" * 5000)
+    assert "port 1111" in str(caught.value)
