@@ -1,0 +1,345 @@
+"""Small worlds, exhaustively: every interleaving, up to equal states, with at most one change at any point.
+
+Theory of operation: a core is deterministic, so its state is what it has been fed. States of a core are
+interned by fingerprint; what a state does with an input is worked out once, by feeding a new core everything
+again, and remembered. The state of a world is then a small tuple, and most steps are a lookup.
+
+Checked at every delivery: no two subscriptions disagree, none delivers twice, each publisher's order is kept.
+Checked wherever nothing can happen any more: nothing waits, and who should have everything has it.
+"""
+
+from collections.abc import Hashable, Iterator
+from itertools import product
+from typing import Final
+
+from attrs import Factory, define, evolve, frozen
+
+from broker.core import BrokerCore, Hop
+from broker.messages import LinkMessage, Publication
+from harness.explorer.fingerprint import fingerprint
+from harness.simulator.interests import attributes_of, filter_of
+from ordering.interface import OrderingFactory
+
+Input = tuple[Hashable, ...]
+"""A verb and its arguments: what a core is fed."""
+
+Message = Hashable
+"""A message as a value; publications become tuples."""
+
+END: Final = "end"
+"""Stands in a link for its loss."""
+
+LEFT_TO_DO: Final = ("waiting", "closed_gates", "open_barriers", "open_floods", "joining")
+
+
+@frozen
+class Reaction:
+    """What a core does with an input: its next state, what it sends and delivers, who may go on."""
+
+    state: int
+    sent: tuple[tuple[str, tuple[Message, ...]], ...]
+    delivered: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+    advertised: tuple[str, ...]
+
+
+@define(eq=False)
+class Cores:
+    """All states that cores have been in, and what they did in them."""
+
+    ordering: OrderingFactory
+    _ids: dict[Hashable, int] = Factory(dict)
+    _ways: list[tuple[Input, ...]] = Factory(list)
+    _quiet: list[bool] = Factory(list)
+    _reactions: dict[tuple[int, Input], Reaction] = Factory(dict)
+
+    def new(self, name: str) -> int:
+        """Return the state of a core that has been fed nothing."""
+        return self._intern(BrokerCore(name, self.ordering), (("name", name),))
+
+    def is_quiet(self, state: int) -> bool:
+        """Whether nothing is left to do in this state."""
+        return self._quiet[state]
+
+    def react(self, state: int, given: Input) -> Reaction:
+        """Feed an input."""
+        reaction = self._reactions.get((state, given))
+        if reaction is None:
+            reaction = self._reactions[state, given] = self._work_out(state, given)
+        return reaction
+
+    def _work_out(self, state: int, given: Input) -> Reaction:
+        way = self._ways[state]
+        core = BrokerCore(str(way[0][1]), self.ordering)
+        links: dict[str, Hop] = {}
+        for each in way[1:]:
+            _feed(core, links, each)
+            core.take()
+        _feed(core, links, given)
+        effects = core.take()
+        sent: list[tuple[str, tuple[Message, ...]]] = []
+        delivered: list[tuple[str, tuple[tuple[str, int], ...]]] = []
+        for hop, messages in effects.outgoing:
+            if hop.is_link:
+                sent.append((hop.name, tuple(map(_as_value, messages))))
+            else:
+                got = (m for m in messages if isinstance(m, Publication))
+                delivered.append((hop.name, tuple((p.publisher, p.sequence) for p in got)))
+        return Reaction(
+            self._intern(core, (*way, given)), tuple(sent), tuple(delivered), tuple(effects.advertised)
+        )
+
+    def _intern(self, core: BrokerCore, way: tuple[Input, ...]) -> int:
+        key = fingerprint(core)
+        state = self._ids.setdefault(key, len(self._ids))
+        if state == len(self._ways):
+            self._ways.append(way)
+            counts = core.counts()
+            self._quiet.append(not any(counts[name] for name in LEFT_TO_DO))
+        return state
+
+
+def _as_value(message: LinkMessage) -> Message:
+    if isinstance(message, Publication):
+        kind = message.attributes["kind"]
+        return "publication", message.publisher, message.sequence, kind, message.mark
+    return message
+
+
+def _feed(core: BrokerCore, links: dict[str, Hop], given: Input) -> None:
+    """Carry an input out on a core, whose links go by their names."""
+    match given:
+        case ("open", str(name), bool(uplink)):
+            links[name] = core.open_link(name, uplink=uplink)
+        case ("close", str(name)):
+            core.close_link(links.pop(name))
+        case ("receive", str(name), ("publication", str(publisher), int(sequence), str(kind), int(mark))):
+            event = Publication(publisher, sequence, attributes_of(kind), ordered=True, frame=b"", mark=mark)
+            core.receive(links[name], (event,))
+        case ("receive", str(name), message):
+            core.receive(links[name], (message,))  # type: ignore[arg-type]  # it was sent as one
+        case ("advertise", str(name), str(kinds)):
+            core.advertise(name, filter_of(kinds))
+        case ("unadvertise", str(name)):
+            core.unadvertise(name)
+        case ("subscribe", str(name), str(kinds)):
+            core.subscribe(name, filter_of(kinds), ordered=True)
+        case ("unsubscribe", str(name)):
+            core.unsubscribe(name)
+        case ("publish", str(name), int(sequence), str(kind)):
+            core.publish(name, [Publication(name, sequence, attributes_of(kind), ordered=True, frame=b"")])
+        case _:
+            raise AssertionError(f"{given} is no input")
+
+
+@frozen
+class World:
+    """A small world before anything happens, and the one thing that may change at any point.
+
+    `uplinks` names each broker's uplink ("" for the top). A publisher is its broker, what it advertises, and
+    the kinds it publishes; a subscription its broker and kinds. `change` is an input for a broker, or a crash.
+    """
+
+    uplinks: tuple[tuple[str, str], ...]
+    publishers: tuple[tuple[str, str, str], ...]
+    subscriptions: tuple[tuple[str, str], ...]
+    change: tuple[str, Input] | None = None
+
+    def __str__(self) -> str:
+        tree = ", ".join(f"{name} under {up}" if up else name for name, up in self.uplinks)
+        published = ", ".join(f"P{n} at {b} ({a}): {k}" for n, (b, a, k) in enumerate(self.publishers, 1))
+        wanted = ", ".join(f"S{n} at {b}: {k}" for n, (b, k) in enumerate(self.subscriptions, 1))
+        return f"{tree}; {published}; {wanted}; change: {self.change}"
+
+
+@frozen
+class _State:
+    """One state of a world. `cores` and `links` are sorted; a core that has crashed is not there."""
+
+    cores: tuple[tuple[str, int], ...]
+    links: tuple[tuple[tuple[str, str], tuple[Message, ...]], ...]
+    delivered: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+    published: tuple[int, ...]
+    ready: frozenset[str]
+    is_changed: bool
+
+
+@frozen
+class Finding:
+    """How many states a world has, and what is wrong with the first that is not as it should be."""
+
+    states: int
+    wrong: str = ""
+
+
+@define(eq=False)
+class Exploration:
+    """All states of one world. `script` is what each publisher publishes, the late one's included."""
+
+    world: World
+    cores: Cores
+    _states: set[_State] = Factory(set)
+
+    def run(self) -> Finding:
+        """Visit every state; stop at the first that breaks a promise."""
+        start = self._settled()
+        todo = [start]
+        self._states.add(start)
+        while todo:
+            state = todo.pop()
+            steps = list(self._steps(state))
+            if all(is_change for is_change, _ in steps):
+                wrong = self._unfinished(state)
+                if wrong:
+                    return Finding(len(self._states), wrong)
+            for _, following in steps:
+                if following in self._states:
+                    continue
+                wrong = _disagreement(following)
+                if wrong:
+                    return Finding(len(self._states), wrong)
+                self._states.add(following)
+                todo.append(following)
+        return Finding(len(self._states))
+
+    # --- the beginning ---
+
+    def _settled(self) -> _State:
+        """All brokers attached, all clients there, everything at rest."""
+        cores = tuple(sorted((name, self.cores.new(name)) for name, _ in self.world.uplinks))
+        state = _State(cores, (), (), (0,) * (len(self._scripts())), frozenset(), self.world.change is None)
+        for name, uplink in self.world.uplinks:
+            if uplink:
+                state = self._fed(state, uplink, ("open", name, False))
+                state = self._drained(self._fed(state, name, ("open", uplink, True)))
+        for number, (broker, kinds) in enumerate(self.world.subscriptions, 1):
+            state = self._fed(state, broker, ("subscribe", f"S{number}", kinds))
+        for number, (broker, kinds, _) in enumerate(self.world.publishers, 1):
+            state = self._fed(state, broker, ("advertise", f"P{number}", kinds))
+        return self._drained(state)
+
+    def _drained(self, state: _State) -> _State:
+        while state.links:
+            state = self._arrived(state, *state.links[0])
+        return state
+
+    def _scripts(self) -> list[tuple[str, str, str]]:
+        """Name, broker and kinds of every publisher; one that comes later publishes once."""
+        scripts = [(f"P{n}", b, kinds) for n, (b, _, kinds) in enumerate(self.world.publishers, 1)]
+        if self.world.change is not None and self.world.change[1][0] == "advertise":
+            broker, (_, name, kinds) = self.world.change
+            scripts.append((str(name), broker, str(kinds)[:1]))
+        return scripts
+
+    # --- steps ---
+
+    def _steps(self, state: _State) -> Iterator[tuple[bool, _State]]:
+        """Every state that may follow, and whether it is the change that leads there."""
+        alive = dict(state.cores)
+        for number, (name, broker, kinds) in enumerate(self._scripts()):
+            done = state.published[number]
+            if name in state.ready and broker in alive and done < len(kinds):
+                following = self._fed(state, broker, ("publish", name, done + 1, kinds[done]))
+                published = (*state.published[:number], done + 1, *state.published[number + 1 :])
+                yield False, evolve(following, published=published)
+        for link, messages in state.links:
+            yield False, self._arrived(state, link, messages)
+        if not state.is_changed and self.world.change is not None:
+            for following in self._changed(state, *self.world.change):
+                yield True, evolve(following, is_changed=True)
+
+    def _changed(self, state: _State, broker: str, given: Input) -> Iterator[_State]:
+        if given != ("crash",):
+            following = self._fed(state, broker, given)
+            gone = {given[1]} if given[0] == "unadvertise" else set()
+            yield evolve(following, ready=following.ready - gone)
+            return
+        links = dict(state.links)
+        neighbours = [n for n, up in self.world.uplinks if up == broker]
+        neighbours += [up for n, up in self.world.uplinks if n == broker and up]
+        sent = [links.get((broker, n), ()) for n in neighbours]
+        for kept in product(*(range(len(messages) + 1) for messages in sent)):
+            rest = {link: messages for link, messages in links.items() if broker not in link}
+            for neighbour, messages, count in zip(neighbours, sent, kept, strict=True):
+                rest[broker, neighbour] = (*messages[:count], END)
+            cores = tuple(each for each in state.cores if each[0] != broker)
+            yield evolve(state, cores=cores, links=tuple(sorted(rest.items(), key=_by_ends)))
+
+    def _arrived(self, state: _State, link: tuple[str, str], messages: tuple[Message, ...]) -> _State:
+        rest = tuple(
+            (ends, left[1:] if ends == link else left)
+            for ends, left in state.links
+            if ends != link or len(left) > 1
+        )
+        sender, receiver = link
+        given: Input = ("close", sender) if messages[0] == END else ("receive", sender, messages[0])
+        return self._fed(evolve(state, links=rest), receiver, given)
+
+    def _fed(self, state: _State, broker: str, given: Input) -> _State:
+        """Feed one broker, and put on their way what it sends."""
+        cores = dict(state.cores)
+        reaction = self.cores.react(cores[broker], given)
+        cores[broker] = reaction.state
+        links = state.links
+        sent = [(n, messages) for n, messages in reaction.sent if n in cores]
+        if sent:
+            under_way = dict(links)
+            for neighbour, messages in sent:
+                under_way[broker, neighbour] = under_way.get((broker, neighbour), ()) + messages
+            links = tuple(sorted(under_way.items(), key=_by_ends))
+        delivered = state.delivered
+        if reaction.delivered:
+            got = dict(delivered)
+            for subscription, keys in reaction.delivered:
+                got[subscription] = got.get(subscription, ()) + keys
+            delivered = tuple(sorted(got.items()))
+        return _State(
+            tuple(sorted(cores.items())),
+            links,
+            delivered,
+            state.published,
+            state.ready.union(reaction.advertised),
+            state.is_changed,
+        )
+
+    # --- the end ---
+
+    def _unfinished(self, state: _State) -> str:
+        """What is missing or waits although nothing can happen any more but the change."""
+        for name, core in state.cores:
+            if not self.cores.is_quiet(core):
+                return f"{name} still waits for something"
+        return "" if self._is_lossy(state) else self._missing(state)
+
+    def _is_lossy(self, state: _State) -> bool:
+        return state.is_changed and self.world.change is not None and self.world.change[1] == ("crash",)
+
+    def _missing(self, state: _State) -> str:
+        change = self.world.change[1] if self.world.change is not None else ()
+        delivered = dict(state.delivered)
+        for number, (_, kinds) in enumerate(self.world.subscriptions, 1):
+            if ("unsubscribe", f"S{number}") == change:
+                continue
+            for published, (name, _, script) in zip(state.published, self._scripts(), strict=True):
+                owed = {(name, n) for n, kind in enumerate(script[:published], 1) if kind in kinds}
+                if not owed <= set(delivered.get(f"S{number}", ())):
+                    return f"S{number} misses something of {name}: it has {delivered.get(f'S{number}')}"
+        return ""
+
+
+def _by_ends(item: tuple[tuple[str, str], tuple[Message, ...]]) -> tuple[str, str]:
+    return item[0]
+
+
+def _disagreement(state: _State) -> str:
+    """How two subscriptions disagree, or what one delivers wrongly; an empty text if nothing is wrong."""
+    for place, (name, keys) in enumerate(state.delivered):
+        if len(set(keys)) < len(keys):
+            return f"{name} delivers twice: {keys}"
+        for publisher in {publisher for publisher, _ in keys}:
+            own = [sequence for p, sequence in keys if p == publisher]
+            if own != sorted(own):
+                return f"{name} breaks the order of {publisher}: {keys}"
+        for other, others in state.delivered[:place]:
+            if [key for key in keys if key in others] != [key for key in others if key in keys]:
+                return f"{name} delivers {keys}, {other} {others}"
+    return ""

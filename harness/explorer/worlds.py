@@ -1,0 +1,119 @@
+"""Which small worlds there are, and a program that explores all of them.
+
+    python -m harness.explorer.worlds [--static] [--jobs N] [--every N]
+
+Static worlds are those of the protocol's model: two and three brokers, two publishers with two publications
+each, two and three subscriptions of a few filters anywhere. Changing worlds add one advertisement,
+subscription, withdrawal or crash at any point.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import combinations_with_replacement, islice, product
+from multiprocessing import get_context
+from typing import Final
+
+import click
+
+from harness.explorer.exhaustive import Cores, Exploration, Finding, Input, World
+from ordering.pairwise import Pairwise
+
+TREES: Final = (
+    (("B1", ""), ("B2", "B1")),
+    (("B1", ""), ("B2", "B1"), ("B3", "B2")),
+    (("B1", ""), ("B2", "B1"), ("B3", "B1")),
+)
+
+SCRIPTS: Final = (
+    (("ab", "ab"), ("ab", "ab")),
+    (("ab", "aa"), ("b", "bb")),
+    (("a", "aa"), ("a", "aa")),
+    (("ab", "ab"), ("ab", "ba")),
+)
+"""What two publishers advertise and publish."""
+
+FILTERS: Final = ("a", "ab", "b")
+
+PIECE: Final = 40
+"""Worlds explored with one memory of cores: they share a tree, mostly, and so what cores do."""
+
+
+def static_worlds() -> Iterator[World]:
+    """Every world in which nothing changes."""
+    for tree in TREES:
+        names = [name for name, _ in tree]
+        for places in product(names, repeat=2):
+            for scripts in SCRIPTS:
+                publishers = tuple((b, *script) for b, script in zip(places, scripts, strict=True))
+                for count in (2, 3):
+                    for where in combinations_with_replacement(names, count):
+                        for kinds in product(FILTERS, repeat=count):
+                            yield World(tree, publishers, tuple(zip(where, kinds, strict=True)))
+
+
+def changing_worlds() -> Iterator[World]:
+    """Every world in which all want one kind of event, with each change that there is."""
+    for tree in TREES:
+        names = [name for name, _ in tree]
+        for places in product(names, repeat=2):
+            publishers = tuple((broker, "a", "aa") for broker in places)
+            for count in (2, 3):
+                for where in combinations_with_replacement(names, count):
+                    subscriptions = tuple((broker, "a") for broker in where)
+                    for change in _changes(names, publishers, subscriptions):
+                        yield World(tree, publishers, subscriptions, change)
+
+
+def _changes(
+    names: list[str],
+    publishers: tuple[tuple[str, str, str], ...],
+    subscriptions: tuple[tuple[str, str], ...],
+) -> Iterator[tuple[str, Input]]:
+    for name in names:
+        yield name, ("advertise", "P3", "a")
+        yield name, ("subscribe", "S9", "a")
+        yield name, ("crash",)
+    yield publishers[0][0], ("unadvertise", "P1")
+    yield subscriptions[0][0], ("unsubscribe", "S1")
+
+
+def explore(worlds: list[World]) -> list[tuple[World, Finding]]:
+    """Explore some worlds, one after the other."""
+    cores = Cores(Pairwise)
+    return [(world, Exploration(world, cores).run()) for world in worlds]
+
+
+def _pieces(worlds: Iterator[World]) -> Iterator[list[World]]:
+    while piece := list(islice(worlds, PIECE)):
+        yield piece
+
+
+@click.command()
+@click.option("--static", is_flag=True, help="Only worlds in which nothing changes.")
+@click.option("--every", type=click.IntRange(1), default=1, help="Explore one world in so many.")
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True)
+def main(*, static: bool, every: int, jobs: int) -> None:
+    """Explore small worlds exhaustively; the exit status is 1 if one of them breaks a promise."""
+    begun_s = time.monotonic()
+    kinds = (
+        (("static", static_worlds),) if static else (("static", static_worlds), ("changing", changing_worlds))
+    )
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        for kind, worlds in kinds:
+            count = states = 0
+            for findings in pool.map(explore, _pieces(islice(worlds(), 0, None, every))):
+                for world, finding in findings:
+                    count += 1
+                    states += finding.states
+                    if finding.wrong:
+                        click.echo(f"{world}: {finding.wrong}")
+                        sys.exit(1)
+            click.echo(
+                f"{count} {kind} worlds, {states} states, {time.monotonic() - begun_s:.0f} s: no violation"
+            )
+
+
+if __name__ == "__main__":
+    main()
