@@ -291,6 +291,10 @@ class BrokerCore:
         self._membership.attached, self._membership.rejected = [], []
         return effects
 
+    def wanted_by(self, publication: Publication) -> int:
+        """How many hops want a publication from a local publisher; for whoever measures matching."""
+        return self._routing.tables.route(publication.attributes, 0).targets.bit_count()
+
     @property
     def waiting_count(self) -> int:
         """How many publications and messages the ordering plugin keeps."""

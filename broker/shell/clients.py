@@ -168,7 +168,7 @@ class ClientSession:
     def _publish(self, publisher: LocalPublisher, run: Sequence[m.Publication]) -> None:
         started_s = perf_counter()
         self._exchange.core.publish(publisher.id, run)
-        self._exchange.timed(started_s, len(run))
+        self._exchange.timed(started_s, len(run), run[-1])
 
     def _publisher_of(self, publication: m.Publication) -> LocalPublisher | None:
         """Whose publication this is; None for one of a publisher that was ended while it was on its way."""

@@ -20,7 +20,7 @@ import trio
 from attrs import Factory, define, field
 
 from broker.core import BrokerCore, Hop
-from broker.messages import LinkMessage
+from broker.messages import LinkMessage, Publication
 from broker.shell.connection import Connection
 from broker.shell.credit import Batch, Share
 from broker.shell.pacing import PATIENCE_S
@@ -36,6 +36,9 @@ and some hundred milliseconds of a fast broker's work when the acknowledgement c
 SMALL_STEP: Final = 32
 """A step with so few messages is flushed at once. Waiting for other readers would cost it a task switch, and
 they are likely to have as little."""
+
+SAMPLE_EVERY: Final = 64
+"""Matching is timed alone once in so many calls of the core: often enough for a rate, and free."""
 
 JUDGING_INTERVAL_S: Final = PATIENCE_S / 5
 """How often subscriptions for which publishers wait are looked at."""
@@ -151,6 +154,7 @@ class Exchange:
     _flush_wanted: trio.Event = field(factory=trio.Event, init=False)
     _paced: dict[Paced, None] = field(factory=dict, init=False)
     _paced_some: trio.Event = field(factory=trio.Event, init=False)
+    _unsampled_count: int = field(default=0, init=False)
     _questions: dict[str, Callable[[tuple[str, ...]], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
 
@@ -204,10 +208,21 @@ class Exchange:
         for hop, verdict in effects.rejected:
             self.link_of[hop].rejected(verdict)
 
-    def timed(self, started_s: float, count: int) -> None:
-        """Note that a call of the core for so many publications began at `perf_counter() == started_s`."""
-        self.totals.core_s += perf_counter() - started_s
-        self.totals.publications_in += count
+    def timed(self, started_s: float, count: int, last: object) -> None:
+        """Note that a call of the core for so many publications began at `perf_counter() == started_s`.
+
+        Now and then, match the last of them once more to see what matching alone costs.
+        """
+        totals = self.totals
+        totals.core_s += perf_counter() - started_s
+        totals.publications_in += count
+        self._unsampled_count += 1
+        if self._unsampled_count >= SAMPLE_EVERY and type(last) is Publication:
+            self._unsampled_count = 0
+            started_s = perf_counter()
+            self.core.wanted_by(last)
+            totals.matching_s += perf_counter() - started_s
+            totals.matched += 1
 
     # --- credit ---
 

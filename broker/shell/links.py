@@ -66,7 +66,6 @@ class LinkSession:
     queue: LinkQueue = field(factory=LinkQueue, init=False)
     publications_in: int = field(default=0, init=False)
     publications_out: int = field(default=0, init=False)
-    core_s: float = field(default=0.0, init=False)
 
     def __attrs_post_init__(self) -> None:
         exchange = self._exchange
@@ -114,7 +113,7 @@ class LinkSession:
             self._exchange.core.receive(self.hop, messages)
         except ProtocolError as error:
             self._fault("protocol", str(error))
-        self._exchange.timed(started_s, publication_count)
+        self._exchange.timed(started_s, publication_count, messages[-1])
 
     def _handle_ours(self, message: object) -> None:
         match message:

@@ -9,7 +9,7 @@ from typing import Final
 
 import trio
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
 from broker.addresses import Address
@@ -34,6 +34,12 @@ class BrokerCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Look at everything now."""
         yield from self._totals()
+        yield SummaryMetricFamily(
+            "concord_matching_seconds",
+            "What matching one publication takes, of a sample of them.",
+            count_value=self._exchange.totals.matched,
+            sum_value=self._exchange.totals.matching_s,
+        )
         yield from self._ordering()
         yield from self._links()
         yield from self._subscriptions()

@@ -17,3 +17,5 @@ class Totals:
     refused: int = 0
     connections: int = 0
     core_s: float = 0.0
+    matched: int = 0
+    matching_s: float = 0.0

@@ -1,9 +1,11 @@
 import re
 
+import pytest
 import trio
 
 from broker import connect
 from broker.addresses import Address
+from broker.shell import exchange as exchange_module
 from broker.shell.metrics import serve_metrics
 from tests.broker.shell.overlay import Running, chain, until
 
@@ -40,7 +42,8 @@ async def traffic(top: Running, leaf: Running) -> None:
                 break
 
 
-async def test_prometheus_sees_what_went_where() -> None:
+async def test_prometheus_sees_what_went_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange_module, "SAMPLE_EVERY", 1)
     async with chain("B1", "B2") as (top, leaf), trio.open_nursery() as nursery:
         await traffic(top, leaf)
         exchange = top.server.exchange
@@ -54,6 +57,8 @@ async def test_prometheus_sees_what_went_where() -> None:
         assert value(body, "concord_link_publications_in_total", '{hop="B2"}') == 0
         assert value(body, "concord_deliveries_total") == 0
         assert value(body, "concord_core_seconds_total") > 0
+        assert 1 <= value(body, "concord_matching_seconds_count") <= 10
+        assert value(body, "concord_matching_seconds_sum") > 0
         assert value(body, "concord_table_size", '{table="links"}') == 1
         assert value(body, "concord_waiting") == 0
         assert value(body, "concord_subscription_queue_bytes") == 0
