@@ -2,10 +2,12 @@
 
 import click
 
-from harness.benchmarks import matching, order, throughput
+from harness.benchmarks import detection, matching, order, throughput
 
 click.echo("Matching an event against many filters; times in microseconds.\n")
 click.echo(matching.table(matching.run()))
+click.echo()
+click.echo(detection.tables(detection.run_large(), detection.run_paper()))
 click.echo()
 throughput.command([], standalone_mode=False)
 click.echo()

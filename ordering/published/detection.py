@@ -32,8 +32,8 @@ class Lookup:
 
     _tables: Tables
     _version: int = -1
-    _pubs: dict[Subscription, tuple[Advertisement, ...]] = Factory(dict)
-    _nhs: dict[Advertisement, Hops] = Factory(dict)
+    _pubs: dict[tuple[Hops, str], tuple[Advertisement, ...]] = Factory(dict)
+    _nhs: dict[tuple[Hops, str], Hops] = Factory(dict)
     _advertisements: dict[Hops, list[Advertisement]] = Factory(dict)
 
     def refresh(self) -> None:
@@ -47,24 +47,33 @@ class Lookup:
         for advertisement in self._tables.advertisements():
             self._advertisements.setdefault(advertisement.hop, []).append(advertisement)
 
+    def prepare(self) -> None:
+        """Work out everything now."""
+        self.refresh()
+        for subscription in self._tables.subscriptions():
+            for advertisement in self.pubs(subscription):
+                self.nhs(advertisement)
+
     def pubs(self, subscription: Subscription) -> tuple[Advertisement, ...]:
         """Advertisements that match a subscription and have the same next hop as it."""
-        found = self._pubs.get(subscription)
+        key = subscription.hop, subscription.id
+        found = self._pubs.get(key)
         if found is None:
             there = self._advertisements.get(subscription.hop, ())
             found = tuple(a for a in there if a.filter.overlaps(subscription.filter))
-            self._pubs[subscription] = found
+            self._pubs[key] = found
         return found
 
     def nhs(self, advertisement: Advertisement) -> Hops:
         """Next hops of the subscriptions that match an advertisement."""
-        found = self._nhs.get(advertisement)
+        key = advertisement.hop, advertisement.id
+        found = self._nhs.get(key)
         if found is None:
             found = 0
             for subscription in self._tables.subscriptions():
                 if subscription.ordered and advertisement.filter.overlaps(subscription.filter):
                     found |= subscription.hop
-            self._nhs[advertisement] = found
+            self._nhs[key] = found
         return found
 
 

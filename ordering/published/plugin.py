@@ -114,6 +114,10 @@ class Published:
         """How many publications are delayed, each once per subscriber."""
         return self._queues.waiting_count
 
+    def prepare(self) -> None:
+        """Work out the hash tables of the detection now, not with the publication that needs them first."""
+        self._lookup.prepare()
+
     # --- brokerForwarding (Algorithm 3) ---
 
     def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
