@@ -2,12 +2,14 @@
 
 import click
 
-from harness.benchmarks import detection, matching, order, throughput
+from harness.benchmarks import costs, detection, matching, order, throughput
 
 click.echo("Matching an event against many filters; times in microseconds.\n")
 click.echo(matching.table(matching.run()))
 click.echo()
 click.echo(detection.tables(detection.run_large(), detection.run_paper()))
+click.echo("\nWhat each ordering plugin costs per publication, in simulated overlays of 2 to 6 brokers.\n")
+click.echo(costs.table(costs.run()))
 click.echo()
 throughput.command([], standalone_mode=False)
 click.echo()

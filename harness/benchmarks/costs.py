@@ -1,0 +1,132 @@
+"""What each ordering plugin costs on the same workload: `python -m harness.benchmarks.costs`.
+
+The workload is the explorer's calm schedules: trees of 2 to 6 brokers, a few publishers and subscribers,
+messages that arrive in random order. Everything but detection is counted, so it depends on the seeds alone.
+"Deferred for" is told in messages that arrived anywhere meanwhile: a simulation has no seconds.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from time import process_time_ns
+from typing import Final
+
+from attrs import define, frozen
+
+from harness.benchmarks.report import aligned
+from harness.simulator.outcome import of_seed
+from ordering.interface import OrderingFactory
+from ordering.plugins import load
+from ordering.published.plugin import FORMS
+from ordering.watched import Watch
+
+SCHEDULES: Final = 1_000
+BROKERS: Final = (2, 6)
+
+PLUGINS: Final[Mapping[str, OrderingFactory]] = {
+    "fifo": load("fifo"),
+    "pairwise": load("pairwise"),
+    "sequencer": load("sequencer"),
+    **{f"published {form}": load("published", {"form": form}) for form in FORMS},
+}
+
+NS_PER_US: Final = 1_000
+
+
+@frozen
+class Row:
+    """One plugin. Counts are per publication."""
+
+    plugin: str
+    disagreements_percent: float
+    requests: float
+    acknowledgements: float
+    deferred: float
+    deferred_mean: float
+    deferred_max: int
+    waiting_max: int
+    metadata_bytes: float
+    detection_us: float
+
+
+@define
+class _Arrivals:
+    """The simulation's clock: messages that arrived."""
+
+    count: int = 0
+
+    def watch(self, place: str, text: str) -> None:
+        del place
+        self.count += text.startswith("<")
+
+    def now(self) -> int:
+        return self.count
+
+
+def run(schedules: int = SCHEDULES) -> list[Row]:
+    """Let the same seeds happen with every plugin."""
+    return [_row(name, factory, range(schedules)) for name, factory in PLUGINS.items()]
+
+
+def _row(name: str, factory: OrderingFactory, seeds: Sequence[int]) -> Row:
+    arrivals = _Arrivals()
+    watch = Watch(process_time_ns, arrivals.now)
+    publications = disagreements = 0
+    for seed in seeds:
+        outcome = of_seed(seed, "none", BROKERS, watch.over(factory), arrivals.watch)
+        publications += len(outcome.world.record.publications)
+        disagreements += outcome.has("pairwise")
+    measures = watch.measures()
+    return Row(
+        name,
+        100 * disagreements / len(seeds),
+        measures.requests / publications,
+        measures.acknowledgements / publications,
+        watch.deferrals / publications,
+        watch.deferral_total / max(1, watch.deferrals),
+        watch.deferral_max,
+        watch.waiting_max,
+        measures.metadata_bytes / publications,
+        watch.detection_total / watch.detections / NS_PER_US,
+    )
+
+
+_HEADINGS: Final = (
+    "plugin",
+    "schedules out of order",
+    "requests",
+    "acknowledgements",
+    "deferred",
+    "for (mean)",
+    "(longest)",
+    "longest queue",
+    "metadata bytes",
+    "detection us",
+)
+
+
+def table(rows: Iterable[Row]) -> str:
+    """One line per plugin."""
+    return aligned(
+        [
+            _HEADINGS,
+            *(
+                (
+                    row.plugin,
+                    f"{row.disagreements_percent:.1f}%",
+                    f"{row.requests:.2f}",
+                    f"{row.acknowledgements:.2f}",
+                    f"{row.deferred:.2f}",
+                    f"{row.deferred_mean:.1f}",
+                    f"{row.deferred_max}",
+                    f"{row.waiting_max}",
+                    f"{row.metadata_bytes:.1f}",
+                    f"{row.detection_us:.1f}",
+                )
+                for row in rows
+            ),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table(run()) + "\n")
