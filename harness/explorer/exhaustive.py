@@ -136,7 +136,9 @@ class World:
     """A small world before anything happens, and the one thing that may change at any point.
 
     `uplinks` names each broker's uplink ("" for the top). A publisher is its broker, what it advertises, and
-    the kinds it publishes; a subscription its broker and kinds. `change` is an input for a broker, or a crash.
+    the kinds it publishes; a subscription its broker and kinds. `change` is an input for a broker, a crash, a
+    `dial` by which a top becomes a child elsewhere, or a `move`: the connection to the uplink is lost, then
+    the broker dials another.
     """
 
     uplinks: tuple[tuple[str, str], ...]
@@ -151,6 +153,12 @@ class World:
         return f"{tree}; {published}; {wanted}; change: {self.change}"
 
 
+UNCHANGED: Final = 0
+MOVING: Final = 1
+CHANGED: Final = 2
+"""Phases of a world: before the change, between the two parts of a move, and when no change is left."""
+
+
 @frozen
 class _State:
     """One state of a world. `cores` and `links` are sorted; a core that has crashed is not there."""
@@ -160,7 +168,7 @@ class _State:
     delivered: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
     published: tuple[int, ...]
     ready: frozenset[str]
-    is_changed: bool
+    phase: int
 
 
 @frozen
@@ -206,7 +214,8 @@ class Exploration:
     def _settled(self) -> _State:
         """All brokers attached, all clients there, everything at rest."""
         cores = tuple(sorted((name, self.cores.new(name)) for name, _ in self.world.uplinks))
-        state = _State(cores, (), (), (0,) * (len(self._scripts())), frozenset(), self.world.change is None)
+        phase = CHANGED if self.world.change is None else UNCHANGED
+        state = _State(cores, (), (), (0,) * len(self._scripts()), frozenset(), phase)
         for name, uplink in self.world.uplinks:
             if uplink:
                 state = self._fed(state, uplink, ("open", name, False))
@@ -243,26 +252,37 @@ class Exploration:
                 yield False, evolve(following, published=published)
         for link, messages in state.links:
             yield False, self._arrived(state, link, messages)
-        if not state.is_changed and self.world.change is not None:
-            for following in self._changed(state, *self.world.change):
-                yield True, evolve(following, is_changed=True)
+        if self.world.change is None:
+            return
+        broker, given = self.world.change
+        if state.phase == UNCHANGED:
+            for following in self._changed(state, broker, given):
+                yield True, following
+        elif state.phase == MOVING and not any(ends[1] == broker for ends, _ in state.links):
+            yield False, self._dialled(state, broker, str(given[1]))
 
     def _changed(self, state: _State, broker: str, given: Input) -> Iterator[_State]:
-        if given != ("crash",):
-            following = self._fed(state, broker, given)
-            gone = {given[1]} if given[0] == "unadvertise" else set()
-            yield evolve(following, ready=following.ready - gone)
-            return
-        links = dict(state.links)
-        neighbours = [n for n, up in self.world.uplinks if up == broker]
-        neighbours += [up for n, up in self.world.uplinks if n == broker and up]
-        sent = [links.get((broker, n), ()) for n in neighbours]
-        for kept in product(*(range(len(messages) + 1) for messages in sent)):
-            rest = {link: messages for link, messages in links.items() if broker not in link}
-            for neighbour, messages, count in zip(neighbours, sent, kept, strict=True):
-                rest[broker, neighbour] = (*messages[:count], END)
-            cores = tuple(each for each in state.cores if each[0] != broker)
-            yield evolve(state, cores=cores, links=tuple(sorted(rest.items(), key=_by_ends)))
+        match given:
+            case ("crash",):
+                cores = tuple(each for each in state.cores if each[0] != broker)
+                ends = [n for n, up in self.world.uplinks if up == broker] + self._uplinks_of(broker)
+                yield from _lost(evolve(state, cores=cores, phase=CHANGED), [(broker, n) for n in ends])
+            case ("move", _):
+                (uplink,) = self._uplinks_of(broker)
+                yield from _lost(evolve(state, phase=MOVING), [(broker, uplink), (uplink, broker)])
+            case ("dial", str(other)):
+                yield self._dialled(state, broker, other)
+            case _:
+                following = self._fed(state, broker, given)
+                gone = {given[1]} if given[0] == "unadvertise" else set()
+                yield evolve(following, ready=following.ready - gone, phase=CHANGED)
+
+    def _uplinks_of(self, broker: str) -> list[str]:
+        return [up for name, up in self.world.uplinks if name == broker and up]
+
+    def _dialled(self, state: _State, broker: str, other: str) -> _State:
+        state = self._fed(evolve(state, phase=CHANGED), other, ("open", broker, False))
+        return self._fed(state, broker, ("open", other, True))
 
     def _arrived(self, state: _State, link: tuple[str, str], messages: tuple[Message, ...]) -> _State:
         rest = tuple(
@@ -280,7 +300,9 @@ class Exploration:
         reaction = self.cores.react(cores[broker], given)
         cores[broker] = reaction.state
         links = state.links
-        sent = [(n, messages) for n, messages in reaction.sent if n in cores]
+        sent = [
+            (n, messages) for n, messages in reaction.sent if n in cores and not _is_lost(links, broker, n)
+        ]
         if sent:
             under_way = dict(links)
             for neighbour, messages in sent:
@@ -298,7 +320,7 @@ class Exploration:
             delivered,
             state.published,
             state.ready.union(reaction.advertised),
-            state.is_changed,
+            state.phase,
         )
 
     # --- the end ---
@@ -311,7 +333,11 @@ class Exploration:
         return "" if self._is_lossy(state) else self._missing(state)
 
     def _is_lossy(self, state: _State) -> bool:
-        return state.is_changed and self.world.change is not None and self.world.change[1] == ("crash",)
+        """Whether some publications need not have arrived: trees are apart, or a fault came between."""
+        if self.world.change is None:
+            return False
+        verb = self.world.change[1][0]
+        return verb == "dial" or (verb in ("crash", "move") and state.phase > UNCHANGED)
 
     def _missing(self, state: _State) -> str:
         change = self.world.change[1] if self.world.change is not None else ()
@@ -324,6 +350,24 @@ class Exploration:
                 if not owed <= set(delivered.get(f"S{number}", ())):
                     return f"S{number} misses something of {name}: it has {delivered.get(f'S{number}')}"
         return ""
+
+
+def _lost(state: _State, lost: list[tuple[str, str]]) -> Iterator[_State]:
+    """Lose these directions, in every way: of each, a prefix of what is on its way arrives, then the end."""
+    links = dict(state.links)
+    sent = [links.get(ends, ()) for ends in lost]
+    gone = {frozenset(ends) for ends in lost}
+    rest = {ends: messages for ends, messages in links.items() if frozenset(ends) not in gone}
+    for kept in product(*(range(len(messages) + 1) for messages in sent)):
+        prefixes = zip(lost, sent, kept, strict=True)
+        under_way = rest | {ends: (*messages[:count], END) for ends, messages, count in prefixes}
+        yield evolve(state, links=tuple(sorted(under_way.items(), key=_by_ends)))
+
+
+def _is_lost(links: tuple[tuple[tuple[str, str], tuple[Message, ...]], ...], one: str, other: str) -> bool:
+    """Whether a connection is lost and one of its ends has not noticed: what is sent goes nowhere."""
+    ends = {(one, other), (other, one)}
+    return any(between in ends and messages[-1] == END for between, messages in links)
 
 
 def _by_ends(item: tuple[tuple[str, str], tuple[Message, ...]]) -> tuple[str, str]:

@@ -4,7 +4,8 @@
 
 Static worlds are those of the protocol's model: two and three brokers, two publishers with two publications
 each, two and three subscriptions of a few filters anywhere. Changing worlds add one advertisement,
-subscription, withdrawal or crash at any point.
+subscription, withdrawal or crash at any point; in moving worlds a top attaches elsewhere at any point, or a
+broker loses its uplink and dials another.
 """
 
 import sys
@@ -24,6 +25,16 @@ TREES: Final = (
     (("B1", ""), ("B2", "B1")),
     (("B1", ""), ("B2", "B1"), ("B3", "B2")),
     (("B1", ""), ("B2", "B1"), ("B3", "B1")),
+)
+
+MOVES: Final[tuple[tuple[tuple[tuple[str, str], ...], tuple[str, Input]], ...]] = (
+    ((("B1", ""), ("B2", "")), ("B2", ("dial", "B1"))),
+    ((("B1", ""), ("B2", "B1"), ("B3", "")), ("B3", ("dial", "B1"))),
+    ((("B1", ""), ("B2", "B1"), ("B3", "")), ("B3", ("dial", "B2"))),
+    ((("B1", ""), ("B2", "B1"), ("B3", "")), ("B1", ("dial", "B3"))),
+    (TREES[1], ("B3", ("move", "B1"))),
+    (TREES[2], ("B3", ("move", "B2"))),
+    (TREES[2], ("B2", ("move", "B3"))),
 )
 
 SCRIPTS: Final = (
@@ -66,6 +77,16 @@ def changing_worlds() -> Iterator[World]:
                         yield World(tree, publishers, subscriptions, change)
 
 
+def moving_worlds() -> Iterator[World]:
+    """Every world in which a top attaches elsewhere, or a broker moves, while all want one kind of event."""
+    for tree, change in MOVES:
+        names = [name for name, _ in tree]
+        for places in product(names, repeat=2):
+            publishers = tuple((broker, "a", "aa") for broker in places)
+            for where in combinations_with_replacement(names, 2):
+                yield World(tree, publishers, tuple((broker, "a") for broker in where), change)
+
+
 def _changes(
     names: list[str],
     publishers: tuple[tuple[str, str, str], ...],
@@ -77,6 +98,13 @@ def _changes(
         yield name, ("crash",)
     yield publishers[0][0], ("unadvertise", "P1")
     yield subscriptions[0][0], ("unsubscribe", "S1")
+
+
+KINDS_OF_WORLDS: Final = (
+    ("static", static_worlds),
+    ("changing", changing_worlds),
+    ("moving", moving_worlds),
+)
 
 
 def explore(worlds: list[World]) -> list[tuple[World, Finding]]:

@@ -1,0 +1,53 @@
+"""Small worlds, every interleaving: nothing goes wrong in any state, and a broken rule does."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import pytest
+
+from harness.explorer.exhaustive import Cores, Exploration, World
+from harness.explorer.mutants import applied
+from harness.explorer.worlds import TREES, changing_worlds, moving_worlds, static_worlds
+from ordering.pairwise import Pairwise
+
+TWO = TREES[0]
+BOTH = (("B1", "a", "aa"), ("B2", "a", "aa"))
+WANT = (("B1", "a"), ("B2", "a"))
+
+
+@pytest.mark.parametrize(
+    ("worlds", "every"), [(static_worlds, 199), (changing_worlds, 151), (moving_worlds, 41)]
+)
+def test_nothing_goes_wrong_in_any_state(worlds: Callable[[], Iterator[World]], every: int) -> None:
+    cores = Cores(Pairwise)
+    for world in islice(worlds(), 3, None, every):
+        finding = Exploration(world, cores).run()
+        assert not finding.wrong, f"{world}: {finding.wrong}"
+        assert finding.states > 1
+
+
+def test_a_world_has_the_states_that_interleavings_give() -> None:
+    # One broker's publication has left or not, has arrived or not, and likewise the other's.
+    world = World(TWO, (("B1", "a", "a"), ("B2", "a", "a")), (("B1", "a"),))
+    assert Exploration(world, Cores(Pairwise)).run().states == 7
+
+
+@pytest.mark.parametrize("mutant", ["no-detection", "no-hop-order", "early-acknowledgement"])
+def test_a_broken_rule_is_found_in_a_static_world(mutant: str) -> None:
+    with applied(mutant):
+        cores = Cores(Pairwise)
+        assert any(Exploration(world, cores).run().wrong for world in islice(static_worlds(), 0, None, 50))
+
+
+def test_waiting_for_a_lost_uplink_is_found() -> None:
+    world = World(TWO, BOTH, WANT, ("B1", ("crash",)))
+    assert not Exploration(world, Cores(Pairwise)).run().wrong
+    with applied("lost-uplink-waits"):
+        assert Exploration(world, Cores(Pairwise)).run().wrong == "B2 still waits for something"
+
+
+def test_a_missing_barrier_is_found() -> None:
+    world = World(TWO, (("B1", "a", "a"),), WANT, ("B2", ("advertise", "P3", "a")))
+    assert not Exploration(world, Cores(Pairwise)).run().wrong
+    with applied("no-barrier"):
+        assert Exploration(world, Cores(Pairwise)).run().wrong
