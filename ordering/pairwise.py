@@ -83,8 +83,10 @@ class Pairwise:
         lower = targets & ~uplink
         if not late and not lower & self._blocked:
             return (Emission(event, targets, 0),)
-        emissions: list[Emission] = []
         climbs = bool(targets & uplink)
+        if not climbs and not requester and not lower & self._blocked:
+            return (Emission(event, targets, 0),)
+        emissions: list[Emission] = []
         if climbs:
             emissions.append(Emission(event, uplink, REQUEST if late else 0))
             self.measures.requests += late != 0
