@@ -11,6 +11,8 @@ Laws.
 3. A broker that loses its uplink becomes the top and inherits the grants that went down through it.
 4. A request from the top's own tree is a cycle. Another broker of a name that is in the tree already is a
    duplicate; the same broker named by both sides has just moved, and the news of it are on their way.
+5. When the tree changes above it, a request may come back from below, where its old way led. The broker that
+   the asker asked knows it already and takes no notice; it is done with only where it came from.
 
 So when a top attaches, no grant of its own is open, and whoever it granted before is in its tree already: a
 request of its own into that tree climbs back to itself and is refused.
@@ -112,6 +114,8 @@ class Attachments:
 
     def requested(self, request: AttachRequest, came_by: Hop) -> list[Send]:
         """A request came from below or from somebody new: pass it on, or decide as the top."""
+        if self._is_echo((request.asker, request.number), came_by):
+            return []
         if self._uplink is not None:
             self._relayed[request.asker, request.number] = _Relayed(request, came_by, is_granted=False)
             return [(self._uplink, request)]
@@ -142,25 +146,35 @@ class Attachments:
         ours = {name_of(identity): identity for identity in self.brokers}
         return any(ours.get(name_of(other), other) != other for other in others)
 
-    def done(self, message: AttachDone) -> list[Send]:
+    def _is_echo(self, key: _Key, came_by: Hop) -> bool:
+        """Whether we have the request from the asker itself, and it comes back from below (law 5)."""
+        relayed = self._relayed.get(key)
+        known = relayed.came_by if relayed is not None else self._grants.get(key)
+        return known is not None and known is not came_by and known.name == name_of(key[0])
+
+    def done(self, message: AttachDone, came_by: Hop) -> list[Send]:
         """An attachment happened or was given up; the top that granted it must know (law 1)."""
         key = (message.asker, message.number)
-        self._queued = [(r, hop) for r, hop in self._queued if (r.asker, r.number) != key]
-        self._grants.pop(key, None)
-        if self._relayed.pop(key, None) is not None and self._uplink is not None:
-            return [(self._uplink, message)]
+        self._queued = [q for q in self._queued if (q[0].asker, q[0].number) != key or q[1] is not came_by]
+        if self._grants.get(key) is came_by:
+            del self._grants[key]
+        relayed = self._relayed.get(key)
+        if relayed is not None and relayed.came_by is came_by:
+            del self._relayed[key]
+            if self._uplink is not None:
+                return [(self._uplink, message)]
         return self._ask()
 
     def child_attached(self, link: Hop) -> list[Send]:
         """The broker at the other end of this link is our child now."""
         keys = [key for key in self._came_by(link) if name_of(key[0]) == link.name]
-        return [send for key in keys for send in self.done(AttachDone(*key))]
+        return [send for key in keys for send in self.done(AttachDone(*key), link)]
 
     def link_lost(self, link: Hop) -> list[Send]:
         """Forget what came by this link; as the new top, take over what went down through us (law 3)."""
         sends: list[Send] = []
         for key in self._came_by(link):
-            sends.extend(self.done(AttachDone(*key)))
+            sends.extend(self.done(AttachDone(*key), link))
         if link is self.wish:
             sends.extend(self.given_up())
         if link is self._uplink:

@@ -115,7 +115,7 @@ class Membership:
                 self._pass_on(self.attachments.requested(message, link))
             case AttachDone(asker=asker) if name_of(asker) == link.name and not joining.is_uplink:
                 self.joining[link] = _Joining(is_uplink=False)
-                self._pass_on(self.attachments.done(message))
+                self._pass_on(self.attachments.done(message, link))
             case AttachAnswer(asker=self.attachments.identity) if joining.is_uplink:
                 self.answered(message, link)
             case RouteIds() if not joining.held and (joining.is_uplink or self.attachments.granted_to(link)):
@@ -221,8 +221,7 @@ class Membership:
 
     def done(self, message: AttachDone, link: Hop) -> None:
         """An attachment happened or was given up."""
-        del link
-        self._pass_on(self.attachments.done(message))
+        self._pass_on(self.attachments.done(message, link))
 
     # --- who is below (law 3) ---
 
