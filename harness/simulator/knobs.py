@@ -192,9 +192,10 @@ def _flapping(random: Random, brokers: tuple[int, int]) -> Knobs:
         _moving(random, (min(max(low, 3), high), min(max(low, 4), high))),
         publishers=random.randint(2, 4),
         subscriptions=random.randint(2, 4),
-        advertise=random.choice((0.0, 0.1)),
+        advertise=random.choice((0.0, 0.1, 0.2)),
+        unadvertise=random.choice((0.0, 0.1)),
         cut=0.2,
-        attach=0.6,
+        attach=0.5,
         cuts=12,
     )
 
