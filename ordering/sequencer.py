@@ -30,6 +30,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
+from zlib import crc32
 
 from attrs import Factory, define, field
 
@@ -49,10 +50,12 @@ from ordering.interface import (
 PLACED: Final = 1
 """The mark of a publication that the sequencer has given its place."""
 
-HERE: Final = Note((1,))
 GONE: Final = Note((2,))
 ASK: Final = Note((3,))
 ANSWER: Final = Note((4,))
+
+HERE_LENGTH: Final = 2
+"""HERE is 1 and a checksum of the sequencer's name, see `here`."""
 
 DEFAULT_SEQUENCER: Final = "B1"
 """The first broker, as scenarios name it."""
@@ -64,6 +67,11 @@ DEFAULT_QUEUE: Final = 10_000
 """A second of a busy broker's publications, some megabytes of small ones."""
 
 _Key = tuple[str, int]
+
+
+def here(sequencer: str) -> Note:
+    """Return the note that says where the sequencer of this name is: brokers must mean the same one."""
+    return Note((1, crc32(sequencer.encode())))
 
 
 @define(eq=False)
@@ -95,6 +103,7 @@ class Sequencer:
     _context: Context = field(default=ALONE, repr=False)
     measures: Measures = field(factory=Measures, init=False)
     _is_sequencer: bool = field(init=False)
+    _here: Note = field(init=False)
     _requests_max: int = field(init=False)
     _queue_max: int = field(init=False)
     _links: Hops = 0
@@ -109,7 +118,9 @@ class Sequencer:
     def __attrs_post_init__(self) -> None:
         context = self._context
         context.allow("sequencer", "requests", "queue")
-        self._is_sequencer = context.broker == context.options.get("sequencer", DEFAULT_SEQUENCER)
+        name = context.options.get("sequencer", DEFAULT_SEQUENCER)
+        self._is_sequencer = context.broker == name
+        self._here = here(name)
         self._requests_max = context.count("requests", DEFAULT_REQUESTS)
         self._queue_max = context.count("queue", DEFAULT_QUEUE)
 
@@ -215,7 +226,7 @@ class Sequencer:
         """The sequencer presents itself; who knows the way asks before it says so."""
         self._links |= link
         if self._is_sequencer:
-            return (Emission(HERE, link, 0),)
+            return (Emission(self._here, link, 0),)
         return self._ask(link, is_newcomer=True)
 
     def _ask(self, link: Hops, *, is_newcomer: bool) -> Sequence[Emission]:
@@ -228,8 +239,8 @@ class Sequencer:
     def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
         """The neighbour tells or asks where the sequencer is."""
         match Note(content):
-            case note if note == HERE:
-                return () if self._is_sequencer else self._change_way(origin, HERE)
+            case note if note == self._here:
+                return () if self._is_sequencer else self._change_way(origin, note)
             case note if note == GONE:
                 return self._change_way(0, GONE) if origin == self._way else ()
             case note if note == ASK and self._is_sequencer:
@@ -238,14 +249,16 @@ class Sequencer:
                 return self._ask(origin, is_newcomer=False)
             case note if note == ANSWER:
                 return self._answered(origin)
-        raise ForeignNoteError(f"the sequencer's brokers do not say {content}")
+        if content[:1] == self._here.content[:1] and len(content) == HERE_LENGTH:
+            raise ForeignNoteError("the option sequencer must name the same broker at all brokers")
+        raise ForeignNoteError(f"brokers with a sequencer do not say {content}")
 
     def _answered(self, origin: Hops) -> Sequence[Emission]:
         """Answers come in the order of the questions; those to a lost way are not answered."""
         if origin != self._way or not self._askers:
             return ()
         asker = self._askers.popleft()
-        return (Emission(HERE if asker.is_newcomer else ANSWER, asker.link, 0),) if asker.link else ()
+        return (Emission(self._here if asker.is_newcomer else ANSWER, asker.link, 0),) if asker.link else ()
 
     def _change_way(self, way: Hops, news: Note) -> Sequence[Emission]:
         """Tell everybody else; give up what is under way, and begin again with what is queued."""

@@ -4,9 +4,10 @@ import pytest
 from attrs import frozen
 
 from ordering.interface import Context, Emission, ForeignNoteError, Hops, Note, OptionError, Route
-from ordering.sequencer import ANSWER, ASK, GONE, HERE, PLACED, Sequencer
+from ordering.sequencer import ANSWER, ASK, GONE, PLACED, Sequencer, here
 
 UP, LEFT, RIGHT, LOCAL = 1, 2, 4, 8
+HERE = here("S")
 
 
 @frozen
@@ -175,10 +176,17 @@ def test_every_kind_of_cost_is_counted() -> None:
     assert (measures.refused, measures.metadata_bytes) == (0, 0)
 
 
-@pytest.mark.parametrize("content", [(), (0,), (5,), (1, 1)])
+@pytest.mark.parametrize("content", [(), (0,), (1,), (5,), (2, 1)])
 def test_a_foreign_note_is_named(content: tuple[int, ...]) -> None:
     with pytest.raises(ForeignNoteError, match="do not say"):
         below().note(UP, content)
+
+
+def test_brokers_that_mean_different_sequencers_do_not_work_together() -> None:
+    (said,) = Sequencer(Context("T", options={"sequencer": "T"})).link_attached(LEFT)
+    assert isinstance(said.item, Note)
+    with pytest.raises(ForeignNoteError, match="must name the same broker"):
+        below().note(LEFT, said.item.content)
 
 
 @pytest.mark.parametrize("options", [{"requests": "0"}, {"queue": "many"}, {"sequenser": "B1"}])

@@ -61,6 +61,8 @@ async def test_prometheus_sees_what_went_where(monkeypatch: pytest.MonkeyPatch) 
         assert value(body, "concord_matching_seconds_sum") > 0
         assert value(body, "concord_table_size", '{table="links"}') == 1
         assert value(body, "concord_waiting") == 0
+        for name in ("requests", "acknowledgements", "deferred", "refused", "metadata_bytes"):
+            assert value(body, f"concord_ordering_{name}_total") == 0
         assert value(body, "concord_subscription_queue_bytes") == 0
         assert leaf.server.exchange.totals.deliveries == 10
         nursery.cancel_scope.cancel()
