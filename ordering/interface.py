@@ -11,6 +11,7 @@ Laws.
 2. Each call returns emissions. The broker carries them out in their order, before it feeds the plugin again.
    An emission puts its item, with its mark, at the end of the sequence of every hop in `targets`.
 3. What a plugin does not emit it keeps, and emits from a later call. It never emits an item twice to one hop.
+   Only a publication that comes when a bound is reached may be dropped, and is counted as refused.
 4. A link is FIFO, from one plugin's emission to its neighbour's call.
 5. Hops are bits. A set of hops is a whole number with those bits; a bit is reused only after `hop_lost`.
    A plugin forgets the bit there, and what it kept for that hop alone.
