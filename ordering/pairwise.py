@@ -78,14 +78,15 @@ class Pairwise:
         uplink = self._uplink
         if origin and origin == uplink:
             return (Emission(event, targets, 0),)
+        if not event.ordered:
+            exposed = 0
         requester = origin if mark & REQUEST else 0
-        late = (exposed if event.ordered else 0) | requester
-        lower = targets & ~uplink
-        if not late and not lower & self._blocked:
+        climbs = targets & uplink != 0
+        if not (requester or (exposed and climbs) or targets & self._blocked):
             return (Emission(event, targets, 0),)
-        climbs = bool(targets & uplink)
-        if not climbs and not requester and not lower & self._blocked:
-            return (Emission(event, targets, 0),)
+        # Sets may be long, where a broker has many subscriptions of its own: so few operations, none in vain.
+        late = exposed | requester if requester else exposed
+        lower = targets ^ uplink if climbs else targets
         emissions: list[Emission] = []
         if climbs:
             emissions.append(Emission(event, uplink, REQUEST if late else 0))
@@ -93,8 +94,8 @@ class Pairwise:
         kept = len(self._pending)
         if late:
             self._add(_Pending(event, late, requester, awaits=climbs, together=True), emissions)
-        if lower & ~late:
-            self._add(_Pending(event, lower & ~late), emissions)
+        if lower != exposed:
+            self._add(_Pending(event, lower ^ exposed), emissions)
         self.measures.deferred += len(self._pending) > kept
         return emissions
 
