@@ -4,7 +4,7 @@ from broker import messages as m
 from broker.client.delivery import Gap
 from broker.client.inbox import Inbox
 from broker.client.limits import Limits
-from broker.client.session import Session
+from broker.client.session import Question, Session
 from broker.client.window import Source
 from broker.errors import (
     BrokerFaultError,
@@ -308,3 +308,25 @@ def test_a_broker_that_breaks_the_protocol_is_found_out(talk: Talk, said: list[o
     talk.subscription()
     with pytest.raises(BrokerFaultError):
         talk.say(*said)
+
+
+def test_a_question_is_answered_by_its_number(talk: Talk) -> None:
+    first, second = Question("", 0), Question("bob@B1/1", 7)
+    talk.session.explain(first)
+    talk.session.explain(second)
+    asked = talk.heard()
+    assert asked == [m.Explain(1, "", 0), m.Explain(2, "bob@B1/1", 7)]
+    talk.say(m.Explained(2, ("a", "b")))
+    assert (first.lines, second.lines) == (None, ("a", "b"))
+
+
+def test_a_question_without_an_answer_is_asked_again_after_a_reconnection(talk: Talk) -> None:
+    open_, dismissed = Question("bob@B1/1", 7), Question("bob@B1/1", 8)
+    talk.session.explain(open_)
+    talk.session.explain(dismissed)
+    talk.session.dismiss(dismissed)
+    talk.session.disconnect()
+    talk.connect()
+    assert talk.heard() == [m.Explain(1, "bob@B1/1", 7)]
+    talk.say(m.Explained(1, ()))
+    assert open_.lines == ()
