@@ -11,6 +11,9 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from harness.simulator.plots import PLOTS
+from harness.simulator.world import Action
+
 FAULTS: Final = ("none", "churn", "crash")
 """Nothing changes after the start; clients come and go; brokers and connections are lost as well."""
 
@@ -44,6 +47,7 @@ class Knobs:
     restart: float = 0.0
     crashes: int = 0
     cuts: int = 0
+    plot: tuple[Action, ...] = ()
 
 
 SHAPES: Final = ("random", "random", "chain", "star")
@@ -200,10 +204,22 @@ def _flapping(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
+def _plotted(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """A plot: what happens is told, what arrives when is not. Without the brokers for it, just moving."""
+    knobs = evolve(
+        _moving(random, brokers),
+        eagerness=random.choice((0.6, 0.8, 0.9, 0.95)),
+        weights=random.choice(((1.0,), (1.0, 0.1), (1.0, 1.0, 0.1, 0.02), (1.0, 0.03))),
+    )
+    plot = random.choice(PLOTS)
+    needed = sum(action[0] == "start" for action in plot)
+    return evolve(knobs, plot=plot) if brokers[0] <= needed <= brokers[1] else knobs
+
+
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
     "churn": (_churning, _crowded),
-    "crash": (_failing, _dense, _rings, _rings, _moving, _moving, _flapping, _flapping),
+    "crash": (_failing, _dense, _rings, _moving, _flapping, _plotted, _plotted, _plotted),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""

@@ -23,6 +23,9 @@ from ordering.interface import OrderingFactory
 EVENTS_PER_PUBLICATION: Final = 4
 """A schedule ends after so many events, although publishers that wait may have published less than meant."""
 
+BEGIN: Final[Action] = ("begin",)
+"""Where the set-up of a plot ends."""
+
 PATIENCE: Final = 8
 """How often another direction is drawn when one lags behind, before something else happens."""
 
@@ -43,7 +46,10 @@ class Driver:
     _dead: list[str] = field(factory=list)
 
     def run(self) -> None:
-        """Set up, then let things happen until everything has been published."""
+        """Set up, then let things happen until everything has been published, or the plot has been told."""
+        if self.knobs.plot:
+            self._tell(self.knobs.plot)
+            return
         self._set_up()
         knobs = self.knobs
         chances = (
@@ -76,6 +82,19 @@ class Driver:
             left -= 1
             if not events[bisect_right(limits, draw_one())]():
                 self._deliver()
+
+    def _tell(self, plot: tuple[Action, ...]) -> None:
+        beginning = plot.index(BEGIN)
+        for action in plot[:beginning]:
+            self.world.do(action)
+        for action in plot[beginning + 1 :]:
+            while self.random.random() < self.knobs.eagerness and self._deliver():
+                pass
+            if action[0] == "cut":
+                kept = (self._below(int(most) + 1) for most in action[2:])
+                self.world.do((*action[:2], *kept))
+            else:
+                self.world.do(action)
 
     def _set_up(self) -> None:
         knobs, world = self.knobs, self.world
