@@ -9,7 +9,7 @@ Laws:
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import structlog
@@ -227,7 +227,7 @@ class Connection:
         try:
             async with trio.open_nursery() as nursery:
                 self._scope = nursery.cancel_scope
-                nursery.start_soon(self._read, stream)
+                nursery.start_soon(self._read, self._direct.receive if self._direct else stream.receive_some)
                 nursery.start_soon(self._write, stream)
                 nursery.start_soon(self._listen)
                 nursery.start_soon(self._flush_often)
@@ -249,11 +249,11 @@ class Connection:
             self._scope.cancel()
 
     @trio.lowlevel.enable_ki_protection
-    async def _read(self, stream: trio.abc.Stream) -> None:
+    async def _read(self, receive: Callable[[int], Awaitable[bytes | bytearray]]) -> None:
         session = self.session
         size_bytes = session.limits.read_bytes
         try:
-            while received := await stream.receive_some(size_bytes):
+            while received := await receive(size_bytes):
                 self._is_heard = True
                 try:
                     session.receive(bytes(received))

@@ -1,7 +1,8 @@
-"""A way past the task that writes: sends at once what the system takes at once.
+"""A way past Trio's streams: sends at once what the system takes at once, and reads only what is there.
 
-A publication that comes alone would otherwise wait until Trio has come round to that task: a seventh
-of its way to the broker. It works beside a Trio stream, on a second descriptor of the same socket,
+A publication that comes alone would otherwise wait until Trio has come round to the task that writes: a
+seventh of its way to the broker. A stream asks the system for bytes before it waits for them, in vain where
+events come one at a time. It works beside a Trio stream, on a second descriptor of the same socket; sending,
 while nobody else writes.
 """
 
@@ -36,6 +37,15 @@ class DirectSocket:
             return self._socket.send(content)
         except OSError:
             return 0
+
+    async def receive(self, size_bytes: int) -> bytes:
+        """Return what has arrived, at least a byte; nothing at the end. Raises `OSError`."""
+        while True:
+            await trio.lowlevel.wait_readable(self._socket)
+            try:
+                return self._socket.recv(size_bytes)
+            except BlockingIOError:
+                continue
 
     def close(self) -> None:
         """Let go of the descriptor; the connection is closed only when the stream is closed too."""
