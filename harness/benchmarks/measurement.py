@@ -42,7 +42,7 @@ class Target:
 
     kind: str
     """`concord` or `relay`."""
-    ordering: str = "fifo"
+    ordering: str = "pairwise"
     reads: bool = True
     """Whether subscribers look at what they are delivered. Reading costs: the client decodes on demand."""
 

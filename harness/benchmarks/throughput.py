@@ -72,7 +72,7 @@ def _warn_if_busy() -> None:
 @click.option("--repeat", type=click.IntRange(min=1), help="Runs to take the medians of.  [default: 3]")
 @click.option("--quick", is_flag=True, help="One short run.")
 @click.option("--only", metavar="TEXT", default="", help="Only scenarios with this in their names.")
-@click.option("--ordering", default="fifo", show_default=True, help="The brokers' ordering plugin.")
+@click.option("--ordering", default="pairwise", show_default=True, help="The brokers' ordering plugin.")
 @click.option("--unread", is_flag=True, help="Subscribers count deliveries without looking at them.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of a table.")
 def command(*, repeat: int | None, quick: bool, only: str, ordering: str, unread: bool, json_: bool) -> None:  # noqa: PLR0913 - one for each option
