@@ -220,6 +220,6 @@ Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
     "churn": (_churning, _crowded),
-    "crash": (_failing, _dense, _rings, _moving, _flapping, _plotted, _plotted, _plotted),
+    "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _plotted, _plotted),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""

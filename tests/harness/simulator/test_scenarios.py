@@ -17,7 +17,8 @@ def test_scenario_gives_what_is_written_in_it(file: Path) -> None:
     performed = perform(text, Pairwise)
     if os.environ.get("REWRITE"):
         file.write_text(performed)
-    assert performed == text
+    else:
+        assert performed == text
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
