@@ -104,8 +104,8 @@ MASKED: Final = {
     "old-flood-opens": "as for crosses-early",
     "any-answer-opens": "a link is new after each loss, and an answer leaves before what would ask again",
 }
-"""Mutants that chance has not found: another rule keeps order where this one is broken. The first three
-together (`early-and-stale`) are found at once."""
+"""Mutants that have not been found, with what is suspected to keep order where they break it. The first three
+together (`early-and-stale`) are found at once; for the others it is an argument without a schedule."""
 
 
 @contextmanager
