@@ -114,7 +114,7 @@ class Attachments:
 
     def requested(self, request: AttachRequest, came_by: Hop) -> list[Send]:
         """A request came from below or from somebody new: pass it on, or decide as the top."""
-        if self._is_echo((request.asker, request.number), came_by):
+        if self._is_echo((request.asker, request.number), came_by) or self._is_outdated(request):
             return []
         if self._uplink is not None:
             self._relayed[request.asker, request.number] = _Relayed(request, came_by, is_granted=False)
@@ -151,6 +151,10 @@ class Attachments:
         relayed = self._relayed.get(key)
         known = relayed.came_by if relayed is not None else self._grants.get(key)
         return known is not None and known is not came_by and known.name == name_of(key[0])
+
+    def _is_outdated(self, request: AttachRequest) -> bool:
+        """Whether this is a request of our own that we do not make any more: nobody waits for a verdict."""
+        return request.asker == self.identity and not (self._asked and request.number == self._number)
 
     def done(self, message: AttachDone, came_by: Hop) -> list[Send]:
         """An attachment happened or was given up; the top that granted it must know (law 1)."""

@@ -110,6 +110,8 @@ class Membership:
         """Take what came over a joining link (law 2)."""
         joining = self.joining[link]
         match message:
+            case _ if joining.held:
+                joining.held.append(message)  # The other end is attached already.
             case AttachRequest(asker=asker) if name_of(asker) == link.name and not joining.is_uplink:
                 self._below[link] = message.brokers
                 self._pass_on(self.attachments.requested(message, link))
@@ -118,11 +120,9 @@ class Membership:
                 self._pass_on(self.attachments.done(message, link))
             case AttachAnswer(asker=self.attachments.identity) if joining.is_uplink:
                 self.answered(message, link)
-            case RouteIds() if not joining.held and (joining.is_uplink or self.attachments.granted_to(link)):
+            case RouteIds() if joining.is_uplink or self.attachments.granted_to(link):
                 joining.announced = message
             case Synchronise() if joining.is_ready:
-                joining.held.append(message)
-            case _ if joining.held:
                 joining.held.append(message)
             case _:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} before it was attached")
