@@ -14,7 +14,7 @@ from ordering import plugins
 __all__ = ["command"]
 
 
-@click.command("replay", epilog="Example: concord harness replay 1438 --mutant late-one-by-one")
+@click.command("replay", epilog="Example: concord harness replay 1437 --mutant late-one-by-one")
 @click.argument("seed", type=int)
 @click.option(
     "--shrink/--no-shrink",
