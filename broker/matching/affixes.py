@@ -43,93 +43,55 @@ def suffix_of(pattern: TextPattern) -> str:
 
 
 @define(eq=False)
-class _Affixes(Generic[Key]):
-    """Buckets by affix, for each length in use."""
+class Affixes(Generic[Key]):
+    """Buckets by affix, for each length in use. Suffixes are looked up in the text read backwards."""
 
-    filing: Filing[Key]
-    affix: Callable[[TextPattern], str]
-    tables: dict[int, Buckets[Key]] = field(factory=dict)
+    _filing: Filing[Key]
+    _affix: Callable[[TextPattern], str]
+    _is_backwards: bool
+    _tables: dict[int, Buckets[Key]] = field(factory=dict)
 
     def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+        """Put the entry under its affix."""
         cut = self._cut(constraint)
-        self.filing.insert(self.tables.setdefault(len(cut), {}), cut, entry)
+        self._filing.insert(self._tables.setdefault(len(cut), {}), cut, entry)
 
     def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+        """Take the entry away from its affix."""
         cut = self._cut(constraint)
-        table = self.tables[len(cut)]
-        self.filing.discard(table, cut, entry)
+        table = self._tables[len(cut)]
+        self._filing.discard(table, cut, entry)
         if not table:
-            del self.tables[len(cut)]
+            del self._tables[len(cut)]
 
-    def probe(self, text: str, pending: list[Bucket[Key]]) -> None:
-        for length, table in self.tables.items():
+    def probe(
+        self, value: Value, _event: Event, pending: list[Bucket[Key]], _found: list[Payload[Key]]
+    ) -> None:
+        """Append the bucket of each affix of the text."""
+        if not isinstance(value, str):
+            return
+        text = value[::-1] if self._is_backwards else value
+        for length, table in self._tables.items():
             bucket = table.get(text[:length])
             if bucket is not None:
                 pending.append(bucket)
 
     def _cut(self, constraint: Constraint) -> str:
         assert isinstance(constraint, TextPattern)
-        affix = self.affix(constraint)
+        affix = self._affix(constraint)
         if len(affix) <= _EXACT_LENGTH:
             return affix
         return affix[: next(length for length in _LONGER_LENGTHS if length <= len(affix))]
 
+    def __bool__(self) -> bool:
+        return bool(self._tables)
 
-@define(eq=False)
-class Prefixes(Generic[Key]):
+
+def prefixes(filing: Filing[Key]) -> Affixes[Key]:
     """Buckets by how a text begins."""
-
-    _filing: Filing[Key]
-    _affixes: _Affixes[Key] = field()
-
-    @_affixes.default
-    def _make_affixes(self) -> _Affixes[Key]:
-        return _Affixes(self._filing, prefix_of)
-
-    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
-        """Put the entry under its prefix."""
-        self._affixes.add(entry, constraint)
-
-    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
-        """Take the entry away from its prefix."""
-        self._affixes.remove(entry, constraint)
-
-    def probe(
-        self, value: Value, _event: Event, pending: list[Bucket[Key]], _found: list[Payload[Key]]
-    ) -> None:
-        """Append the bucket of each prefix of the text."""
-        if value.__class__ is str:
-            self._affixes.probe(value, pending)
-
-    def __bool__(self) -> bool:
-        return bool(self._affixes.tables)
+    return Affixes(filing, prefix_of, is_backwards=False)
 
 
-@define(eq=False)
-class Suffixes(Generic[Key]):
+def suffixes(filing: Filing[Key]) -> Affixes[Key]:
     """Buckets by how a text ends."""
-
-    _filing: Filing[Key]
-    _affixes: _Affixes[Key] = field()
-
-    @_affixes.default
-    def _make_affixes(self) -> _Affixes[Key]:
-        return _Affixes(self._filing, suffix_of)
-
-    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
-        """Put the entry under its suffix."""
-        self._affixes.add(entry, constraint)
-
-    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
-        """Take the entry away from its suffix."""
-        self._affixes.remove(entry, constraint)
-
-    def probe(
-        self, value: Value, _event: Event, pending: list[Bucket[Key]], _found: list[Payload[Key]]
-    ) -> None:
-        """Append the bucket of each suffix of the text."""
-        if value.__class__ is str:
-            self._affixes.probe(value[::-1], pending)
-
-    def __bool__(self) -> bool:
-        return bool(self._affixes.tables)
+    return Affixes(filing, suffix_of, is_backwards=True)

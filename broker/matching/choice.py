@@ -3,6 +3,7 @@
 Law: the choice depends on the entry and the path alone, so that removal finds what addition did.
 """
 
+from collections.abc import Callable
 from typing import Generic
 
 from attrs import frozen
@@ -16,14 +17,16 @@ from broker.filters.constraints import (
     TextSet,
     Truths,
 )
-from broker.matching.affixes import Prefixes, Suffixes, is_bare_prefix, prefix_of, suffix_of
+from broker.matching.affixes import Affixes, is_bare_prefix, prefix_of, prefixes, suffix_of, suffixes
+from broker.matching.bucket import Filing
 from broker.matching.entry import Entry, Key, Path
 from broker.matching.equality import Equality
 from broker.matching.presence import Presence
 from broker.matching.ranges import Grids, fits_grid
 from broker.matching.rays import Rays, is_ray
 
-Kind = type[Equality[Key] | Prefixes[Key] | Grids[Key] | Suffixes[Key] | Rays[Key] | Presence[Key]]
+Structure = Equality[Key] | Affixes[Key] | Grids[Key] | Rays[Key] | Presence[Key]
+Kind = Callable[[Filing[Key]], Structure[Key]]
 
 
 @frozen
@@ -57,11 +60,11 @@ def _classify(name: str, constraint: Constraint) -> Choice[Key]:  # noqa: PLR091
         case TextSet() | NumberSet():
             return Choice(0, name, constraint, Equality, exact=True)
         case TextPattern() if prefix_of(constraint):
-            return Choice(1, name, constraint, Prefixes, exact=is_bare_prefix(constraint))
+            return Choice(1, name, constraint, prefixes, exact=is_bare_prefix(constraint))
         case NumberRange() if fits_grid(constraint):
             return Choice(2 + _breadth(constraint), name, constraint, Grids)
         case TextPattern() if suffix_of(constraint):
-            return Choice(4, name, constraint, Suffixes)
+            return Choice(4, name, constraint, suffixes)
         case Truths():
             return Choice(5, name, constraint, Equality, exact=True)
         case NumberRange() if is_ray(constraint):

@@ -181,10 +181,6 @@ class SubscriptionQueue:
         self.queued_count -= count
         return frames, count
 
-    def over_bound(self) -> bool:
-        """Whether more is kept than may be."""
-        return self.queued_bytes > self.bound_bytes
-
     def trim(self) -> None:
         """Drop the newest until the rest is within the bound, and count them as a gap."""
         # Everything before the last run was within the bound when that run came.
