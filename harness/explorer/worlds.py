@@ -1,6 +1,6 @@
 """Which small worlds there are, and a program that explores all of them.
 
-    python -m harness.explorer.worlds [--static] [--jobs N] [--every N]
+    python -m harness.explorer.worlds [--only KIND] [--jobs N] [--every N]
 
 Static worlds are those of the protocol's model: two and three brokers, two publishers with two publications
 each, two and three subscriptions of a few filters anywhere. Changing worlds add one advertisement,
