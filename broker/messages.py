@@ -37,7 +37,10 @@ class Publication:
 
 @frozen
 class Hello:
-    """First frame of whoever dialled. `role` is "client" or "broker"; `token` proves who it is."""
+    """First frame of whoever dialled. `role` is "client" or "broker"; `token` proves who it is.
+
+    A broker that comes back names the `session` of the link and how many of its messages it has `received`.
+    """
 
     version: int
     role: str
@@ -45,11 +48,17 @@ class Hello:
     incarnation: str
     ordering: str
     token: str
+    session: str = ""
+    received: int = 0
 
 
 @frozen
 class Welcome:
-    """The answer to an accepted `Hello`. `credit_bytes` of publications may be sent before a `Grant`."""
+    """The answer to an accepted `Hello`. `credit_bytes` of publications may be sent before a `Grant`.
+
+    If `session` is the one that a broker named, the link goes on behind what each end has `received`;
+    otherwise it is a new link, and this is its session.
+    """
 
     version: int
     name: str
@@ -57,6 +66,8 @@ class Welcome:
     ordering: str
     credit_bytes: int
     heartbeat_ms: int
+    session: str = ""
+    received: int = 0
 
 
 @frozen
@@ -93,7 +104,7 @@ class Pong:
 
 @frozen
 class Advertise:
-    """Announces what a publisher will publish. `resume` names the publisher it was before."""
+    """Announces what a publisher will publish. `resume` names the publisher that it was before."""
 
     number: int
     filter: str
@@ -111,7 +122,9 @@ class Unadvertise:
 class Subscribe:
     """Asks for events. `bound_bytes` and `policy` ("disconnect" or "drop") say what a full queue means.
 
-    `credit` deliveries may be sent at once; `Credit` adds to it.
+    `credit` deliveries may be sent at once; `Credit` adds to it. A `durable` name makes it outlive its
+    client, for `age_s` without one (0: as long as the broker allows). `resume` names the subscription that it
+    was on an earlier connection. `after`, if there is one, is the position behind which it is to go on.
     """
 
     number: int
@@ -120,6 +133,10 @@ class Subscribe:
     credit: int
     bound_bytes: int
     policy: str
+    durable: str = ""
+    age_s: int = 0
+    resume: str = ""
+    after: tuple[int, ...] = ()
 
 
 @frozen
@@ -131,10 +148,11 @@ class Unsubscribe:
 
 @frozen
 class Credit:
-    """The client took so many deliveries of the subscription; as many more may be sent."""
+    """So many more deliveries of the subscription may be sent; its user has had all up to `taken`."""
 
     number: int
     count: int
+    taken: int = 0
 
 
 @frozen
@@ -146,11 +164,20 @@ class Flush:
 
 @frozen
 class Explain:
-    """Asks what waits here, or for the way of one publication, if `publisher` names one."""
+    """Asks "waiting": what waits here; "way": which way a publication took; "durable": what is kept here."""
 
     number: int
     publisher: str
     sequence: int
+    about: str = "waiting"
+
+
+@frozen
+class Forget:
+    """Ends the client's durable subscription of that name, wherever it stands."""
+
+    number: int
+    durable: str
 
 
 # --- broker to client ---------------------------------------------------------------------------------
@@ -173,6 +200,20 @@ class Subscribed:
 
 
 @frozen
+class Placed:
+    """What comes for the subscription of that number is counted on from `position`.
+
+    Comes before everything else for it. `subscription` is its id, to be named when it is resumed; unless it
+    `goes_on`, what came between `after` and now is not known and may be missing.
+    """
+
+    number: int
+    subscription: str
+    position: int
+    goes_on: bool
+
+
+@frozen
 class Refused:
     """The request of that number failed; the connection goes on."""
 
@@ -191,10 +232,15 @@ class Deliver:
 
 @frozen
 class Gap:
-    """So many deliveries of the subscription were dropped at this place."""
+    """Deliveries of the subscription are missing at this place: so many, or 0 where nobody knows how many.
+
+    It takes as many positions, and one where nobody knows. `reason` is "bound" (its queue was full) or "lost"
+    (a broker or a link was lost for good).
+    """
 
     number: int
     count: int
+    reason: str = "bound"
 
 
 @frozen
@@ -214,6 +260,13 @@ class Flushed:
 
 
 @frozen
+class Forgotten:
+    """There is no durable subscription of the name any more that the `Forget` of that number said."""
+
+    number: int
+
+
+@frozen
 class Explained:
     """Answers the `Explain` of that number: one JSON object a line."""
 
@@ -222,6 +275,16 @@ class Explained:
 
 
 # --- broker to broker ---------------------------------------------------------------------------------
+
+
+@frozen
+class Acknowledge:
+    """So many messages of the link's session have been received and will not be needed again.
+
+    Counted are all that the core says (`LinkMessage`), since the session began.
+    """
+
+    count: int
 
 
 @frozen
@@ -241,9 +304,10 @@ class AdvertisementAcknowledged:
 
 @frozen
 class AdvertisementWithdrawn:
-    """The publisher is gone."""
+    """The publisher is gone; if it `is_lost`, publications of it may be missing from here on."""
 
     id: str
+    is_lost: bool = False
 
 
 @frozen

@@ -255,7 +255,7 @@ class Session:
                 self._on_explained(message)
             case m.Ping():
                 self._controls.append(encode(m.Pong(message.number)))
-            case m.Pong():
+            case m.Pong() | m.Placed():
                 pass  # That anything was received is all that counts.
             case m.Advertised():
                 self._on_advertised(message)

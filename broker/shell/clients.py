@@ -71,6 +71,7 @@ class ClientSession:
             m.Credit: self._credit,
             m.Flush: self._flush,
             m.Explain: self._explain,
+            m.Forget: self._forget_durable,
             m.Ping: lambda ping: self._connection.send(encode(m.Pong(ping.number))),
             m.Pong: lambda _: None,
             m.Fault: lambda fault: self._connection.end(f"client said {fault.code}: {fault.text}"),
@@ -280,7 +281,11 @@ class ClientSession:
         wanted = self._wanted(request.number, "subscribe", request.filter)
         if wanted is None:
             return
+        if request.durable:
+            self._refuse(request.number, "not-kept", "this broker keeps no durable subscriptions")
+            return
         identity = self._exchange.mint(self.name)
+        self._connection.send(encode(m.Placed(request.number, identity, 0, goes_on=False)))
         hop = self._exchange.core.subscribe(identity, wanted, ordered=request.ordered)
         bound_bytes = min(max(request.bound_bytes, BOUND_BYTES_MIN), BOUND_BYTES_MAX)
         subscription = Subscription(
@@ -312,6 +317,10 @@ class ClientSession:
             return
         subscription.pump()
 
+    def _forget_durable(self, request: m.Forget) -> None:
+        if self._is_next(request.number):
+            self._refuse(request.number, "unknown", f"there is no durable subscription {request.durable!r}")
+
     def _flush(self, request: m.Flush) -> None:
         """Everything before it has been handed to the core, by the order in which messages are handled."""
         if self._is_next(request.number):
@@ -322,6 +331,9 @@ class ClientSession:
         if not self._is_next(request.number):
             return
         core = self._exchange.core
+        if request.about == "durable":
+            self._connection.send(encode(m.Explained(request.number, ())))
+            return
         if not request.publisher:
             self._connection.send(encode(m.Explained(request.number, tuple(core.explain_waiting()))))
             return

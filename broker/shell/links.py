@@ -17,7 +17,7 @@ import structlog
 from attrs import define, field
 
 from broker.core import Hop, ProtocolError
-from broker.messages import Fault, Grant, LinkMessage, Ping, Pong, Publication
+from broker.messages import Acknowledge, Fault, Grant, LinkMessage, Ping, Pong, Publication
 from broker.shell.connection import OUTBOX_BYTES, Connection, fault_of
 from broker.shell.credit import Batch, Window
 from broker.shell.exchange import Exchange
@@ -26,7 +26,7 @@ from broker.wire import encode
 
 __all__ = ["LinkSession", "LinkWatcher"]
 
-_OURS: Final = frozenset({Grant, Ping, Pong, Fault})
+_OURS: Final = frozenset({Acknowledge, Grant, Ping, Pong, Fault})
 """Messages of the connection; everything else is the core's."""
 
 CREDIT_MAX: Final = 2**40
@@ -129,7 +129,7 @@ class LinkSession:
                 if self.watcher is not None:
                     self.watcher.refused(code, text)
             case _:
-                pass  # A Pong: that something was received is all that counts.
+                pass  # A Pong or an Acknowledge: that something was received is all that counts.
 
     def put(
         self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None, now_s: float

@@ -20,6 +20,7 @@ Write = Callable[[Any], object]
 CHOICES: Final = {
     "Hello.role": ("client", "broker"),
     "Subscribe.policy": ("disconnect", "drop"),
+    "Explain.about": ("waiting", "way", "durable"),
     "AttachAnswer.verdict": ("granted", "cycle", "duplicate"),
 }
 """Text fields that take one of a few words."""

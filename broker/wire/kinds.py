@@ -13,7 +13,7 @@ from broker import messages as m
 from broker.wire.fields import Field, fields_of
 from broker.wire.header import PUBLICATION
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the wire format. It stands first in `Hello` and `Welcome`, in every version."""
 
 
@@ -66,6 +66,7 @@ ROWS: Final = (
     Row(0x04, m.Grant, _BROKERS),
     Row(0x05, m.Ping, _PEERS),
     Row(0x06, m.Pong, _PEERS),
+    Row(0x07, m.Acknowledge, _LINK),
     Row(PUBLICATION, m.Publication, _PEERS, Size.PUBLICATION),
     # Client to broker.
     Row(0x20, m.Advertise, _CLIENT),
@@ -75,6 +76,7 @@ ROWS: Final = (
     Row(0x24, m.Credit, _CLIENT),
     Row(0x25, m.Flush, _CLIENT),
     Row(0x26, m.Explain, _CLIENT),
+    Row(0x27, m.Forget, _CLIENT),
     # Broker to client.
     Row(0x30, m.Advertised, _SERVER),
     Row(0x31, m.Subscribed, _SERVER),
@@ -84,6 +86,8 @@ ROWS: Final = (
     Row(0x35, m.Ended, _SERVER),
     Row(0x36, m.Flushed, _SERVER),
     Row(0x37, m.Explained, _SERVER, Size.TABLE),
+    Row(0x38, m.Placed, _SERVER),
+    Row(0x39, m.Forgotten, _SERVER),
     # Broker to broker: routes and order.
     Row(0x40, m.AdvertisementAdded, _LINK),
     Row(0x41, m.AdvertisementAcknowledged, _LINK),

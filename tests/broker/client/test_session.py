@@ -14,7 +14,7 @@ from broker.errors import (
     SlowSubscriberError,
     SubscriptionEndedError,
 )
-from broker.wire import DEFAULT_LIMITS, Decoder, Peer, encode, encode_publication
+from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication
 from tests.broker.client.scripted import frame, welcome
 
 LIMITS = Limits()
@@ -77,7 +77,7 @@ def test_hello_says_who_the_client_is_and_nothing_else_is_said_before_the_welcom
     session.advertise("True")
     session.connect()
     hello = Decoder(DEFAULT_LIMITS, Peer.DIALLER).feed(session.take())
-    assert hello == [m.Hello(1, "client", "alice", "i0", "", "secret")]
+    assert hello == [m.Hello(VERSION, "client", "alice", "i0", "", "secret")]
     assert session.take() == b""
 
 

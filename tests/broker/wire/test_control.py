@@ -23,7 +23,7 @@ from broker.messages import (
     SubscriptionAdded,
     Synchronise,
 )
-from broker.wire import DEFAULT_LIMITS, Limits, WireError, encode
+from broker.wire import DEFAULT_LIMITS, VERSION, Limits, WireError, encode
 from broker.wire.control import decode
 from broker.wire.header import HEADER
 from broker.wire.kinds import BY_MESSAGE, ROWS, Row, Stage
@@ -94,18 +94,30 @@ HUGE = "x" * 8193
         (Ping, [2**63], "oversize: Ping.number: expected a number of at most 2**63 - 1"),
         (Ping, [2**64], "malformed: Ping: the body is not plain CBOR"),
         (Ping, ["1"], "malformed: Ping.number: expected a whole number of 0 or more, got text"),
-        (Hello, [2], "version: Hello.version: this end speaks version 1, the other 2"),
-        (Hello, [2, {"another": "layout"}], "version: Hello.version: this end speaks version 1, the other 2"),
-        (Hello, [True, "client", "a", "b", "", ""], "malformed: Hello.version: expected a whole number"),
-        (Hello, [], "malformed: Hello: expected 6 fields, got 0"),
+        (Hello, [1], "version: Hello.version: this end speaks version 2, the other 1"),
+        (Hello, [1, {"another": "layout"}], "version: Hello.version: this end speaks version 2, the other 1"),
         (
             Hello,
-            [1, "admin", "a", "b", "", ""],
+            [True, "client", "a", "b", "", "", "", 0],
+            "malformed: Hello.version: expected a whole number",
+        ),
+        (Hello, [], "malformed: Hello: expected 8 fields, got 0"),
+        (
+            Hello,
+            [VERSION, "admin", "a", "b", "", "", "", 0],
             "malformed: Hello.role: expected 'client' or 'broker', got text",
         ),
-        (Hello, [1, "client", LONG, "b", "", ""], "oversize: Hello.name: at most 1024 bytes of text"),
-        (Hello, [1, "client", "ü" * 513, "b", "", ""], "bytes of text are taken, got 1026"),
-        (Hello, [1, "client", "a", "b", "", HUGE], "oversize: Hello.token: at most 8192 bytes of text"),
+        (
+            Hello,
+            [VERSION, "client", LONG, "b", "", "", "", 0],
+            "oversize: Hello.name: at most 1024 bytes of text",
+        ),
+        (Hello, [VERSION, "client", "ü" * 513, "b", "", "", "", 0], "bytes of text are taken, got 1026"),
+        (
+            Hello,
+            [VERSION, "client", "a", "b", "", HUGE, "", 0],
+            "oversize: Hello.token: at most 8192 bytes of text",
+        ),
         (Advertise, [1, HUGE, ""], "oversize: Advertise.filter: at most 8192 bytes of text are taken, got"),
         (
             AdvertisementAdded,
@@ -132,7 +144,10 @@ def test_what_is_no_message_is_refused_with_a_reason(
 
 
 def test_no_error_repeats_a_token() -> None:
-    for items in ([1, "client", "a", "b", "", "s3cret" * 2000], [1, "s3cret", "a", "b", "", "s3cret"]):
+    for items in (
+        [VERSION, "client", "a", "b", "", "s3cret" * 2000, "", 0],
+        [VERSION, "s3cret", "a", "b", "", "s3cret", "", 0],
+    ):
         with pytest.raises(WireError) as caught:
             decode(_kind(Hello), cbor2.dumps(items), DEFAULT_LIMITS)
         assert "s3cret" not in str(caught.value)

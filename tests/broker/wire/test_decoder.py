@@ -23,6 +23,7 @@ from broker.messages import (
 )
 from broker.wire import (
     DEFAULT_LIMITS,
+    VERSION,
     Decoder,
     DeliveredBatch,
     Limits,
@@ -43,7 +44,7 @@ from tests.broker.wire.strategies import (
 )
 
 PUBLICATION = Published("alice@B1.k3f9/1", 1, 5, {"kind": "trade"}, b"payload", ordered=True).frame
-WELCOME = encode(Welcome(1, "B1", "k3f9", "fifo", 1 << 20, 5000))
+WELCOME = encode(Welcome(VERSION, "B1", "k3f9", "fifo", 1 << 20, 5000))
 LINK_ROWS = [row for row in CONTROL_ROWS if Stage.LINK in row.stages and row.message is not Fault]
 
 link_frames = st.one_of(
@@ -309,7 +310,9 @@ def test_a_partial_frame_costs_its_bytes_once_and_its_time_once() -> None:
 
 
 def test_hello_of_another_version_is_told_apart_from_a_bad_one() -> None:
-    frame = encode(Hello(2, "client", "alice", "k3f9", "", ""))
-    with pytest.raises(WireError, match="this end speaks version 1, the other 2") as caught:
+    frame = encode(Hello(VERSION + 1, "client", "alice", "k3f9", "", ""))
+    with pytest.raises(
+        WireError, match=f"this end speaks version {VERSION}, the other {VERSION + 1}"
+    ) as caught:
         Decoder(DEFAULT_LIMITS, Peer.DIALLER).feed(frame)
     assert caught.value.code == "version"
