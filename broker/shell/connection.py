@@ -7,7 +7,10 @@ Laws:
    takes it, and wakes the writer only for the rest.
 2. The outbox is bounded: sessions put publications there only while it has room, and are asked for more when
    it is empty (`Session.pump`). So what a peer does not read waits where its bound is known.
-3. What one peer does ends one connection. An exception that is not about bytes, frames or the protocol is a
+3. With a journal, the outbox leaves when the inputs before it are on disk. `seal` marks what the next sync
+   will cover, and `flush_sealed` sends that; nothing overtakes anything. `flush` sends all, for moments at
+   which nothing is left to be synced.
+4. What one peer does ends one connection. An exception that is not about bytes, frames or the protocol is a
    defect of ours: it is not caught here and stops the broker.
 """
 
@@ -57,6 +60,11 @@ class Session(Protocol):
 class Flushing(Protocol):
     """Where connections say that their outboxes were filled; empties them soon (`Connection.flush`)."""
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether everything that could be in an outbox may leave now."""
+        ...
+
     def begin_step(self) -> None:
         """A reader begins to handle what it read."""
         ...
@@ -98,6 +106,10 @@ class Connection:
     reason: str | None = field(default=None, init=False)
     _outbox: list[bytes] = field(factory=list, init=False)
     _batches: list[Batch] = field(factory=list, init=False)
+    _sealed_chunks: int = field(default=0, init=False)
+    _sealed_batches: int = field(default=0, init=False)
+    _ready: list[bytes] = field(factory=list, init=False)
+    _batches_of_ready: list[Batch] = field(factory=list, init=False)
     _batches_of_rest: list[Batch] = field(factory=list, init=False)
     _rest: memoryview | None = field(default=None, init=False)
     _rest_waits: trio.Event = field(factory=trio.Event, init=False)
@@ -148,11 +160,37 @@ class Connection:
         self.end(reason, fault_of("replaced", reason))
         self._release()
 
-    def flush(self) -> None:
-        """Hand the outbox to the system; what it does not take is the writer's."""
+    def seal(self) -> None:
+        """Note what is in the outbox now: `flush_sealed` will send so much and no more."""
         self.is_filled = False
-        while self._outbox and self._rest is None:
-            content = self._join_outbox()
+        self._sealed_chunks = len(self._outbox)
+        self._sealed_batches = len(self._batches)
+
+    def flush_sealed(self) -> None:
+        """Send what was there when the outbox was sealed, unless a flush has done so already."""
+        chunks, batches = self._sealed_chunks, self._sealed_batches
+        self._sealed_chunks = self._sealed_batches = 0
+        self._ready += self._outbox[:chunks]
+        self._batches_of_ready += self._batches[:batches]
+        del self._outbox[:chunks], self._batches[:batches]
+        self._send_ready()
+
+    def flush(self) -> None:
+        """Hand the whole outbox to the system; what it does not take is the writer's."""
+        self.is_filled = False
+        self._make_ready()
+        self._send_ready()
+
+    def _make_ready(self) -> None:
+        self._sealed_chunks = self._sealed_batches = 0
+        self._ready += self._outbox
+        self._batches_of_ready += self._batches
+        self._outbox.clear()
+        self._batches.clear()
+
+    def _send_ready(self) -> None:
+        while self._ready and self._rest is None:
+            content = self._join_ready()
             try:
                 sent_bytes = self.transport.send_now(content)
             except OSError as error:
@@ -165,11 +203,13 @@ class Connection:
                 self._rest_waits.set()
             else:
                 self._written()
+        if not self.outbox_bytes:
+            self._emptied.set()
 
-    def _join_outbox(self) -> bytes:
-        outbox, self._outbox = self._outbox, []
-        self._batches_of_rest, self._batches = self._batches, []
-        return outbox[0] if len(outbox) == 1 else b"".join(outbox)
+    def _join_ready(self) -> bytes:
+        ready, self._ready = self._ready, []
+        self._batches_of_rest, self._batches_of_ready = self._batches_of_ready, []
+        return ready[0] if len(ready) == 1 else b"".join(ready)
 
     def _written(self) -> None:
         """What was taken out of the outbox is with the system: make room felt."""
@@ -180,6 +220,8 @@ class Connection:
 
     def _broken(self, error: BaseException) -> None:
         self._outbox.clear()
+        self._ready.clear()
+        self._sealed_chunks = self._sealed_batches = 0
         self._rest = None
         self.outbox_bytes = 0
         self._emptied.set()
@@ -205,14 +247,16 @@ class Connection:
         session, self.session = self.session, None
         if session is not None:
             session.lost(self.reason or "stopped")
-        batches = self._batches_of_rest + self._batches
-        self._batches_of_rest, self._batches = [], []
+        batches = self._batches_of_rest + self._batches_of_ready + self._batches
+        self._batches_of_rest, self._batches_of_ready, self._batches = [], [], []
+        self._sealed_batches = 0
         _release_all(batches)
 
     async def _part(self) -> None:
         """Send what is in the outbox, and let the peer read it."""
         with trio.move_on_after(PARTING_S):
-            self.flush()
+            if self._flushing.is_clear:
+                self.flush()
             if self.outbox_bytes:
                 self._emptied = trio.Event()
                 await self._emptied.wait()
@@ -269,5 +313,7 @@ class Connection:
         self.outbox_bytes -= len(self._rest)
         self._rest = None
         self._written()
-        if self._outbox:
-            self._rest = memoryview(self._join_outbox())
+        if self._flushing.is_clear:
+            self._make_ready()
+        if self._ready:
+            self._rest = memoryview(self._join_ready())

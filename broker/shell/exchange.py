@@ -6,7 +6,8 @@ Laws:
    wait is between a call of the core and the carrying out of its effects.
 2. After `settle` nothing that the core has to say is left over, and every outbox that got something will be
    flushed: at once after a small step, for the sake of latency; after a large one when all other readers that
-   were ready have had their step too, so that one write carries what all of them caused.
+   were ready have had their step too, so that one write carries what all of them caused. With a journal it is
+   flushed when the inputs before it are on disk (`broker.shell.commit`).
 3. What holds up publishers is decided here: a link's queue (`broker.shell.credit`), a subscriber that is
    slower but moves (`broker.shell.pacing`), and publications that the ordering plugin keeps.
 """
@@ -21,6 +22,7 @@ from attrs import Factory, define, field
 
 from broker.core import BrokerCore, Hop
 from broker.messages import LinkMessage, Publication
+from broker.shell.commit import Commit
 from broker.shell.connection import Connection
 from broker.shell.credit import Batch, Share
 from broker.shell.pacing import PATIENCE_S
@@ -140,6 +142,7 @@ class Exchange:
     now: Callable[[], float] = trio.current_time
     share: Share = Factory(Share)
     totals: Totals = Factory(Totals)
+    commit: Commit | None = None
     links: dict[str, Link] = field(factory=dict, init=False)
     link_of: dict[Hop, Link] = field(factory=dict, init=False)
     publishers: dict[str, Publisher] = field(factory=dict, init=False)
@@ -285,17 +288,46 @@ class Exchange:
         else:
             self._flush_wanted.set()
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether no input waits to be synced, so that everything may leave."""
+        return self.commit is None or self.commit.is_clear
+
+    @property
+    def has_room(self) -> bool:
+        """Whether publications of clients may be taken, and credit granted: a full disk takes no more."""
+        return self.commit is None or self.commit.has_room
+
     def _flush(self) -> None:
         # Flushing gives credit back, which fills more outboxes: they are found at the end of the list.
         self._is_stepping = True
-        for connection in self._filled:
-            connection.flush()
-        self._filled.clear()
+        place = 0
+        while place < len(self._filled) and self.is_clear:
+            self._filled[place].flush()
+            place += 1
+        del self._filled[:place]
         self._is_stepping = False
 
     async def flush_filled(self) -> None:
-        """Flush whatever was filled, once per pass of the scheduler, for ever."""
+        """Flush whatever was filled, once per pass of the scheduler, for ever.
+
+        What must wait for the disk is left alone: the commit sends it.
+        """
         while True:
             await self._flush_wanted.wait()
             self._flush_wanted = trio.Event()
             self._flush()
+
+    def seal(self) -> list[Connection]:
+        """Return the connections that have something to send, which is marked as covered by the next sync."""
+        filled, self._filled = self._filled, []
+        for connection in filled:
+            connection.seal()
+        return filled
+
+    def send_sealed(self, sealed: list[Connection]) -> None:
+        """Send what was sealed, and whatever else may leave by now."""
+        self._is_stepping = True
+        for connection in sealed:
+            connection.flush_sealed()
+        self._flush()

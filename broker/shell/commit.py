@@ -1,0 +1,94 @@
+"""Write-ahead: nothing that follows from an input leaves before the journal has that input on disk.
+
+Laws:
+
+1. Inputs are applied at once and appended to the journal in memory; what they cause collects in the outboxes.
+2. One sync at a time, in a thread. Before it begins, the outboxes are sealed: what is in them then follows
+   from inputs that this sync covers, and leaves when it is done. Inputs that come meanwhile are the next
+   batch. So batches are as large as the disk is slow, and nobody has to choose their size.
+3. A sync that fails ends the broker. What the disk has then is unknown, and a second sync would report
+   success for pages that the system has given up: only a restart finds out.
+"""
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Protocol
+
+import trio
+from attrs import define, field
+
+from broker.shell.connection import Connection
+
+__all__ = ["Commit", "Store"]
+
+
+class Store(Protocol):
+    """What the commit needs of a journal (`broker.journal.Journal`)."""
+
+    @property
+    def appended(self) -> int:
+        """The number of the last record."""
+        ...
+
+    @property
+    def synced(self) -> int:
+        """The number of the last record on disk."""
+        ...
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more may be taken."""
+        ...
+
+    def append(self, record: bytes) -> int:
+        """Put it behind the others, in memory; return its number."""
+        ...
+
+    def flush(self) -> None:
+        """Write and sync everything appended; blocks."""
+        ...
+
+
+@define(eq=False)
+class Commit:
+    """Gets the records of one broker to disk. `syncs`, `sync_s` and `records` are sums since the start."""
+
+    store: Store
+    syncs: int = field(default=0, init=False)
+    sync_s: float = field(default=0.0, init=False)
+    records: int = field(default=0, init=False)
+    _wanted: trio.Event = field(factory=trio.Event, init=False)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether every input is on disk."""
+        return self.store.synced >= self.store.appended
+
+    @property
+    def has_room(self) -> bool:
+        """Whether publications may still be taken."""
+        return self.store.has_room
+
+    def record(self, record: bytes) -> int:
+        """Take an input down; it will be on disk soon."""
+        self._wanted.set()
+        return self.store.append(record)
+
+    async def run(
+        self, seal: Callable[[], list[Connection]], send_sealed: Callable[[list[Connection]], None]
+    ) -> None:
+        """Sync whenever there is something new, for ever. Raises `JournalError` when the disk fails."""
+        while True:
+            await self._wanted.wait()
+            self._wanted = trio.Event()
+            while not self.is_clear:
+                sealed = seal()
+                await self._sync()
+                send_sealed(sealed)
+
+    async def _sync(self) -> None:
+        before, started_s = self.store.synced, perf_counter()
+        await trio.to_thread.run_sync(self.store.flush)
+        self.sync_s += perf_counter() - started_s
+        self.syncs += 1
+        self.records += self.store.synced - before
