@@ -14,6 +14,7 @@ from attrs import define, field, frozen
 
 from broker.filters import Filter
 from broker.filters.constraints import Value
+from broker.healing.place import Place
 
 
 @define(eq=False)
@@ -413,6 +414,16 @@ class BrokersChanged:
 
 
 @frozen
+class Whereabouts:
+    """Where brokers are: all the sender knows when the link is new, later what is new to it.
+
+    Whoever hears something new tells it on, so that brokers that are cut off know whom to dial.
+    """
+
+    places: tuple[Place, ...]
+
+
+@frozen
 class WayAsked:
     """Which way did this publication take on your side? The asker waits for one `WayTold`."""
 
@@ -444,6 +455,7 @@ Control = (
     | Flood
     | FloodDone
     | BrokersChanged
+    | Whereabouts
     | WayAsked
     | WayTold
 )

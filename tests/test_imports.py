@@ -27,6 +27,7 @@ MAY_IMPORT: Final = {
 PURE: Final = (
     "broker.core",
     "broker.filters",
+    "broker.healing",
     "broker.matching",
     "broker.messages",
     "broker.wire",

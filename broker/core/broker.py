@@ -12,7 +12,8 @@ A link is *open* once the peers have greeted each other, and *attached* once it 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from broker.core.attachment import Attachments, identity_of
+from broker.core.attachment import Attachments, identity_of, name_of
+from broker.core.directory import Directory
 from broker.core.effects import Effects
 from broker.core.hops import Hop, HopTable
 from broker.core.membership import Membership
@@ -23,6 +24,7 @@ from broker.core.tables import Entry
 from broker.core.view import TableView
 from broker.core.ways import Answer, Questions, Ways, describe_waiting, describe_way
 from broker.filters import Filter
+from broker.healing import Roster
 from broker.messages import (
     AdvertisementAcknowledged,
     AdvertisementAdded,
@@ -43,6 +45,7 @@ from broker.messages import (
     Synchronise,
     WayAsked,
     WayTold,
+    Whereabouts,
 )
 from ordering.interface import (
     Blocked,
@@ -67,6 +70,7 @@ class BrokerCore:
         self._ordering = ordering(Context(name, TableView(self._routing.tables)))
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(self._routing, self._send)
+        self._directory = Directory(Roster(name), self._send_now)
         self._membership = Membership(
             Attachments(identity, brokers=frozenset((identity,))),
             self._routing,
@@ -74,6 +78,7 @@ class BrokerCore:
             self._send_now,
             self._become_child,
             self._link_attached,
+            self._directory.learn,
             self.receive,
         )
         self._subscriptions: dict[str, Hop] = {}
@@ -95,6 +100,7 @@ class BrokerCore:
             AttachAnswer: self._membership.answered,
             AttachDone: self._membership.done,
             BrokersChanged: self._membership.brokers_changed,
+            Whereabouts: self._directory.learn,
             WayAsked: self._way_asked,
             WayTold: self._way_told,
         }
@@ -115,12 +121,15 @@ class BrokerCore:
         link = self._hops.open(name, is_link=True)
         self._ways.hop_opened(link)
         self._membership.open(link, is_uplink=uplink)
+        if not uplink:
+            self._directory.dialled(link)
         return link
 
     def close_link(self, link: Hop) -> None:
         """The link is lost for good. Losing the uplink makes this broker the top of its own tree (R8)."""
         if not self._hops.is_open(link):
             return
+        self._directory.link_lost(link)
         self._membership.link_lost(link)
         if self._routing.is_linked(link):
             self._detach(link)
@@ -142,9 +151,26 @@ class BrokerCore:
         self.uplink = link
         self._routing.tables.set_uplink(link)
         self._carry_out(self._ordering.uplink_changed(link.bit))
+        self._directory.attached(link)
 
     def _link_attached(self, link: Hop) -> None:
         self._carry_out(self._ordering.link_attached(link.bit))
+
+    # --- healing ---
+
+    def reached_at(self, address: str) -> None:
+        """Others can dial this broker there ("" if they cannot); they are told from now on."""
+        self._directory.reached_at(address)
+
+    @property
+    def roster(self) -> Roster:
+        """Where all brokers are, as far as this one has heard."""
+        return self._directory.roster
+
+    @property
+    def below(self) -> frozenset[str]:
+        """The names of all brokers below this one."""
+        return frozenset(map(name_of, self._membership.attachments.brokers)) - {self.name}
 
     # --- local clients ---
 

@@ -33,6 +33,7 @@ from broker.messages import (
     LinkMessage,
     RouteIds,
     Synchronise,
+    Whereabouts,
 )
 
 
@@ -70,6 +71,7 @@ class Membership:
     _send_now: Callable[[Hop, Control], None]
     _become_child: Callable[[Hop], None]
     _link_attached: Callable[[Hop], None]
+    _learn: Callable[[Whereabouts, Hop], None]
     _receive: Callable[[Hop, Sequence[LinkMessage]], None]
     joining: dict[Hop, _Joining] = Factory(dict)
     attached: list[Hop] = Factory(list)
@@ -122,6 +124,8 @@ class Membership:
                 self.answered(message, link)
             case RouteIds() if joining.is_uplink or self.attachments.granted_to(link):
                 joining.announced = message
+            case Whereabouts() if joining.is_uplink:
+                self._learn(message, link)
             case Synchronise() if joining.is_ready:
                 joining.held.append(message)
             case _:

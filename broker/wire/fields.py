@@ -11,6 +11,7 @@ import attrs
 from attrs import frozen
 
 from broker.filters import Filter, FilterError, parse
+from broker.healing.place import Place
 from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
 from broker.wire.limits import MAX_NUMBER, Limits
 
@@ -24,6 +25,8 @@ CHOICES: Final = {
     "AttachAnswer.verdict": ("granted", "cycle", "duplicate"),
 }
 """Text fields that take one of a few words."""
+
+PLACE_FIELDS: Final = len(attrs.fields(Place))
 
 PROSE: Final = frozenset(
     {"Hello.token", "Fault.text", "Advertise.filter", "Subscribe.filter", "Refused.text", "Ended.text"}
@@ -128,6 +131,26 @@ def _read_route(value: object, where: str, limits: Limits) -> tuple[str, Filter]
     return read_id(pair[0], where, limits), read_filter(pair[1], where, limits)
 
 
+def read_places(value: object, where: str, limits: Limits) -> tuple[Place, ...]:
+    """Take where brokers are."""
+    return tuple(
+        _read_place(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
+    )
+
+
+def _read_place(value: object, where: str, limits: Limits) -> Place:
+    items = _array(value, where)
+    if len(items) != PLACE_FIELDS:
+        raise WireError(MALFORMED, f"{where}: expected {PLACE_FIELDS} fields, got {len(items)}")
+    name, version, address, uplink = items
+    return Place(
+        read_id(name, where, limits),
+        read_number(version, where, limits),
+        read_id(address, where, limits),
+        read_id(uplink, where, limits),
+    )
+
+
 def read_numbers(value: object, where: str, limits: Limits) -> tuple[int, ...]:
     """Take the numbers of an ordering message."""
     numbers = _array(value, where)
@@ -162,6 +185,10 @@ def _same(value: object) -> object:
     return value
 
 
+def _write_places(places: tuple[Place, ...]) -> list[list[object]]:
+    return [list(attrs.astuple(place)) for place in places]
+
+
 def _write_routes(routes: tuple[tuple[str, Filter], ...]) -> list[list[str]]:
     return [[id_, str(filter_)] for id_, filter_ in routes]
 
@@ -173,6 +200,7 @@ _CODECS: Final[dict[object, tuple[Write, Read]]] = {
     Filter: (str, read_filter),
     frozenset[str]: (sorted, read_ids),
     tuple[tuple[str, Filter], ...]: (_write_routes, read_routes),
+    tuple[Place, ...]: (_write_places, read_places),
     tuple[int, ...]: (list, read_numbers),
     tuple[str, ...]: (list, read_lines),
 }

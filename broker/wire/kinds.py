@@ -105,6 +105,7 @@ ROWS: Final = (
     Row(0x55, m.Flood, _LINK, Size.TABLE),
     Row(0x56, m.FloodDone, _LINK),
     Row(0x57, m.BrokersChanged, _LINK, Size.TABLE),
+    Row(0x58, m.Whereabouts, _LINK, Size.TABLE),
     # Broker to broker: explanations.
     Row(0x60, m.WayAsked, _LINK),
     Row(0x61, m.WayTold, _LINK, Size.TABLE),

@@ -8,6 +8,7 @@ from attrs import AttrsInstance, frozen
 
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
+from broker.healing import Place
 from broker.messages import Deliver, Fault, Hello, Welcome
 from broker.wire import VERSION, Peer, encode, encode_publication, marked, publication_prefix
 from broker.wire.fields import CHOICES
@@ -24,6 +25,7 @@ _VALUES: Final[dict[object, tuple[object, ...]]] = {
     Filter: (_ALL, _TRADES),
     frozenset[str]: (frozenset(), frozenset({"a", "b"})),
     tuple[tuple[str, Filter], ...]: ((), (("a", _ALL), ("b", _TRADES))),
+    tuple[Place, ...]: ((), (Place("B1", 1, "b1.example:7411", ""), Place("B2", 300, "", "B1"))),
     tuple[int, ...]: ((), (1, 300)),
     tuple[str, ...]: ((), ("{}", '{"a": 1}')),
 }

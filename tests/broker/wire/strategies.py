@@ -10,6 +10,7 @@ from hypothesis.strategies import SearchStrategy
 
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
+from broker.healing import Place
 from broker.messages import Hello, Welcome
 from broker.wire import VERSION, Decoder, Limits, Peer, encode, encode_publication, publication_prefix
 from broker.wire.fields import CHOICES
@@ -37,6 +38,7 @@ _FIELDS: Final[dict[object, SearchStrategy[object]]] = {
     Filter: filters,
     frozenset[str]: st.frozensets(texts, max_size=5),
     tuple[tuple[str, Filter], ...]: st.lists(st.tuples(texts, filters), max_size=5).map(tuple),
+    tuple[Place, ...]: st.lists(st.builds(Place, texts, numbers, texts, texts), max_size=5).map(tuple),
     tuple[int, ...]: st.lists(numbers, max_size=5).map(tuple),
     tuple[str, ...]: st.lists(texts, max_size=5).map(tuple),
 }

@@ -1,0 +1,93 @@
+"""Whoever has heard the same knows the same, and a broker's own word counts."""
+
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.healing import Place, Roster
+from broker.healing.roster import BROKERS_MAX, VERSION_MAX
+
+names = st.sampled_from("ABC")
+places = st.builds(Place, names, st.integers(1, 4), st.sampled_from(("", "a:1", "b:1")), names)
+
+
+def roster_of(name: str, **uplinks: str) -> Roster:
+    roster = Roster(name)
+    roster.learn(Place(each, 1, f"{each}:1", uplink) for each, uplink in uplinks.items())
+    roster.reached_at(f"{name}:1")
+    return roster
+
+
+@given(st.lists(places), st.randoms(use_true_random=False))
+def test_order_and_repetition_of_words_do_not_matter(words: list[Place], random: Random) -> None:
+    one, other = Roster("X"), Roster("X")
+    one.learn(words)
+    again = words + words[: len(words) // 2]
+    random.shuffle(again)
+    for word in again:
+        other.learn([word])
+    assert one.places == other.places
+
+
+@given(st.lists(places), st.lists(places))
+def test_only_what_is_new_is_told_on(first: list[Place], second: list[Place]) -> None:
+    one, other = Roster("X"), Roster("X")
+    other.learn(one.learn(first))
+    other.learn(one.learn(second))
+    assert one.places == other.places
+    assert one.learn(first + second) == ()
+
+
+@given(st.lists(places))
+def test_a_broker_says_the_truth_again_when_it_hears_an_outdated_word_of_its_own(words: list[Place]) -> None:
+    """After an answer, everybody believes the broker and not its earlier run."""
+    roster, other = Roster("A"), Roster("X")
+    roster.reached_at("new:1")
+    other.learn(words)
+    known = other.everything()
+    assert roster.learn(known) == tuple(place for place in known if place.name != "A")
+    other.learn([*roster.contradict(known), *roster.everything()])
+    assert other.places["A"] == roster.own
+    assert other.address_of("A") == "new:1"
+    assert roster.contradict(other.everything()) == ()
+
+
+def test_each_word_of_ours_counts_more_than_the_one_before() -> None:
+    roster = Roster("A")
+    assert roster.attached_to("B") == ()
+    assert roster.reached_at("a:1") == (Place("A", 1, "a:1", ""),)
+    assert roster.attached_to("B") == (Place("A", 2, "a:1", "B"),)
+    assert roster.attached_to("B") == ()
+    assert roster.reached_at("a:2") == (Place("A", 3, "a:2", "B"),)
+
+
+def test_ancestors_are_followed_as_far_as_they_are_known() -> None:
+    roster = roster_of("D", A="", B="A", C="B")
+    roster.attached_to("C")
+    assert roster.ancestors("D") == ["C", "B", "A"]
+    assert roster.ancestors("A") == []
+    assert roster.ancestors("unknown") == []
+
+
+def test_a_ring_of_last_uplinks_has_an_end() -> None:
+    roster = roster_of("C", A="B", B="A")
+    roster.attached_to("A")
+    assert roster.ancestors("C") == ["A", "B"]
+    assert roster.ancestors("A") == ["B"]
+
+
+def test_fellows_are_the_other_children_of_the_last_uplink() -> None:
+    roster = roster_of("D", A="", B="A", C="A", E="C")
+    assert roster.fellows("D") == []
+    roster.attached_to("A")
+    assert roster.fellows("D") == ["B", "C"]
+
+
+def test_there_is_a_bound_and_numbers_that_leave_no_room_are_not_taken() -> None:
+    roster = Roster("A")
+    roster.reached_at("a:1")
+    roster.learn(Place(f"B{number}", 1, "b:1", "") for number in range(2 * BROKERS_MAX))
+    assert len(roster) == BROKERS_MAX
+    assert roster.learn([Place("B1", VERSION_MAX + 1, "c:1", "")]) == ()
+    assert roster.contradict([Place("A", VERSION_MAX, "c:1", "")]) == ()
