@@ -30,6 +30,8 @@ PURE: Final = (
     "broker.healing",
     "broker.matching",
     "broker.messages",
+    "broker.sessions",
+    "broker.station",
     "broker.wire",
     "ordering",
 )

@@ -46,6 +46,9 @@ class Peer(Enum):
     SERVER = "server"
     """A broker that we, a client, dialled."""
 
+    NEIGHBOUR = "neighbour"
+    """A broker that has greeted us long ago: what was written down of a link."""
+
 
 @frozen
 class DeliveredBatch:
@@ -57,6 +60,9 @@ class DeliveredBatch:
 
     number: int
     frames: list[bytes]
+
+
+_FIRST_STAGES: Final = {Peer.DIALLER: Stage.HELLO, Peer.NEIGHBOUR: Stage.LINK}
 
 
 @frozen
@@ -96,7 +102,7 @@ class Decoder:
 
     def __attrs_post_init__(self) -> None:
         self._established = Stage.SERVER if self.peer is Peer.SERVER else Stage.LINK
-        self._enter(Stage.HELLO if self.peer is Peer.DIALLER else Stage.WELCOME)
+        self._enter(_FIRST_STAGES.get(self.peer, Stage.WELCOME))
 
     @property
     def is_within_frame(self) -> bool:

@@ -1,0 +1,268 @@
+"""Everything that changes a station, as records: bytes that can be kept and applied again.
+
+A record is one byte for its kind and then its content. Publications are written as the very bytes they came
+in; everything else is a CBOR array of fields, as on the wire. The highest bit of the first byte says that the
+station's effects were taken between the record before and this one: what leaves together depends on it, and
+so do the numbers of what leaves.
+
+Adding an input is adding a class here, a line to `KINDS`, and a method of the station.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Final, cast
+
+import cbor2
+from attrs import AttrsInstance, frozen
+
+from broker.filters import Filter
+from broker.messages import LinkMessage, Publication
+from broker.station.errors import StationError
+from broker.wire import VERSION, Decoder, Limits, Peer, WireError, encode, marked
+from broker.wire.cbor import load_item
+from broker.wire.fields import Field, fields_of
+
+FORMAT: Final = f"1.{VERSION}"
+"""Of records: ours, and that of the frames in them."""
+
+TAKEN: Final = 0x80
+"""The bit of a record's first byte that says that effects were taken before it."""
+
+LIMITS: Final = Limits(
+    payload_bytes=2**30, attributes_bytes=2**30, control_frame_bytes=2**30, table_frame_bytes=2**30
+)
+"""What was taken once is read again, whatever the operator has set since."""
+
+_HOP: Final = struct.Struct(">I")
+
+
+@frozen
+class Begun:
+    """The first record: whose it is. `format` is compared before anything else is read."""
+
+    format: str
+    name: str
+    incarnation: str
+    ordering: str
+
+
+@frozen
+class LinkOpened:
+    """A neighbour greeted us, and a session was agreed on."""
+
+    name: str
+    session: str
+    is_uplink: bool
+
+
+@frozen
+class LinkClosed:
+    """The link of that hop is declared lost."""
+
+    hop: int
+
+
+@frozen
+class Acknowledged:
+    """The neighbour has so many of our session frames."""
+
+    hop: int
+    count: int
+
+
+@frozen
+class Advertised:
+    """A local publisher announces what it will publish. `minted` counts the ids made so far."""
+
+    publisher: str
+    filter: Filter
+    client: str
+    user: str
+    minted: int
+
+
+@frozen
+class Unadvertised:
+    """A local publisher is gone; if it retires, it may come back."""
+
+    publisher: str
+    retires: bool
+
+
+@frozen
+class Subscribed:
+    """A local client subscribes."""
+
+    subscription: str
+    filter: Filter
+    ordered: bool
+    client: str
+    user: str
+    durable: str
+    bound_bytes: int
+    policy: str
+    age_s: int
+    minted: int
+
+
+@frozen
+class Unsubscribed:
+    """A local subscription ends."""
+
+    subscription: str
+
+
+@frozen
+class Taken:
+    """The user of a subscription has had everything up to this position."""
+
+    subscription: str
+    position: int
+
+
+@frozen
+class Dropped:
+    """The newest deliveries of a subscription are not kept."""
+
+    subscription: str
+    count: int
+
+
+@frozen
+class WayExplained:
+    """A local client asks for a publication's way."""
+
+    question: str
+    publisher: str
+    sequence: int
+    minted: int
+
+
+@frozen
+class Received:
+    """What came over the link of that hop."""
+
+    hop: int
+    messages: Sequence[LinkMessage]
+
+
+@frozen
+class Published:
+    """What one local publisher published."""
+
+    publications: Sequence[Publication]
+
+
+Input = (
+    Begun
+    | LinkOpened
+    | LinkClosed
+    | Acknowledged
+    | Advertised
+    | Unadvertised
+    | Subscribed
+    | Unsubscribed
+    | Taken
+    | Dropped
+    | WayExplained
+    | Received
+    | Published
+)
+
+BEGUN: Final = 0x01
+RECEIVED: Final = 0x02
+PUBLISHED: Final = 0x03
+
+KINDS: Final[dict[int, type[AttrsInstance]]] = {
+    BEGUN: Begun,
+    0x10: LinkOpened,
+    0x11: LinkClosed,
+    0x12: Acknowledged,
+    0x20: Advertised,
+    0x21: Unadvertised,
+    0x22: Subscribed,
+    0x23: Unsubscribed,
+    0x24: Taken,
+    0x25: Dropped,
+    0x26: WayExplained,
+}
+"""Inputs that are written as their fields. A number once used is never used again for something else."""
+
+_KIND_OF: Final = {owner: kind for kind, owner in KINDS.items()}
+_FIELDS: Final[dict[int, tuple[Field, ...]]] = {kind: fields_of(owner) for kind, owner in KINDS.items()}
+
+
+# --- writing ------------------------------------------------------------------------------------------
+
+
+def record_of(content: AttrsInstance, taken: int) -> bytes:
+    """Write an input that is its fields; `taken` is `TAKEN` or 0."""
+    kind = _KIND_OF[type(content)]
+    values = [each.write(getattr(content, each.name)) for each in _FIELDS[kind]]
+    return bytes((kind | taken,)) + cbor2.dumps(values)
+
+
+def record_of_received(hop: int, messages: Iterable[LinkMessage], taken: int) -> bytes:
+    """Write what came over a link: its frames."""
+    return b"".join([bytes((RECEIVED | taken,)), _HOP.pack(hop), *map(frame_of, messages)])
+
+
+def record_of_published(publications: Iterable[Publication], taken: int) -> bytes:
+    """Write what a local publisher published: its frames."""
+    return b"".join([bytes((PUBLISHED | taken,)), *[each.frame for each in publications]])
+
+
+def frame_of(message: LinkMessage) -> bytes:
+    """Return the frame of a message on a link."""
+    if isinstance(message, Publication):
+        return marked(message.frame, message.mark) if message.mark else message.frame
+    return encode(message, LIMITS)
+
+
+# --- reading ------------------------------------------------------------------------------------------
+
+
+def read_record(record: bytes) -> tuple[Input, bool]:
+    """Return an input, and whether effects were taken before it.
+
+    Raises:
+        StationError: this is no record that this version of the product wrote.
+    """
+    try:
+        return _read(record[0] & ~TAKEN, record[1:]), bool(record[0] & TAKEN)
+    except (WireError, struct.error, IndexError, ValueError) as error:
+        raise StationError(
+            f"a record of {len(record)} bytes cannot be read: {error}; it was not written by this version"
+        ) from error
+
+
+def _read(kind: int, content: bytes) -> Input:
+    if kind == RECEIVED:
+        (hop,) = _HOP.unpack_from(content)
+        return Received(hop, cast("list[LinkMessage]", read_frames(content[_HOP.size :])))
+    if kind == PUBLISHED:
+        return Published(cast("list[Publication]", read_frames(content)))
+    if kind not in KINDS:
+        raise ValueError(f"there is no kind {kind:#x} of records")
+    items = load_item(content, KINDS[kind].__name__)
+    if kind == BEGUN and (not items or items[0] != FORMAT):
+        raise StationError(
+            f"records of format {items[0] if items else '?'} cannot be read by this version, which writes "
+            f"{FORMAT}: start the version that wrote them, or begin with an empty journal"
+        )
+    fields = [each.read(item, each.name, LIMITS) for each, item in zip(_FIELDS[kind], items, strict=True)]
+    return cast("Input", KINDS[kind](*fields))
+
+
+def read_frames(frames: bytes) -> list[object]:
+    """Return the messages in whole frames.
+
+    Raises:
+        WireError: a frame is no frame of a link.
+        ValueError: the last one is not whole.
+    """
+    decoder = Decoder(LIMITS, Peer.NEIGHBOUR)
+    messages = decoder.feed(frames)
+    if decoder.is_within_frame:
+        raise ValueError("its last frame is not whole")
+    return messages

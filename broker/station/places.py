@@ -1,0 +1,103 @@
+"""What a station remembers of each neighbour, publisher and subscription, connected or not.
+
+Law: a place holds nothing of a connection. So it is the same after a restart, and whoever connects finds what
+was going on.
+"""
+
+from attrs import define, field
+
+from broker.core import Hop
+from broker.filters import Filter
+from broker.messages import LinkMessage
+from broker.sessions import Batch, Missing, Retained, Session
+
+
+@define(eq=False)
+class LinkPlace:
+    """An open link. `verdict` says why the other tree rejected us, if it did: the link is to be closed."""
+
+    name: str
+    hop: Hop
+    is_uplink: bool
+    _session: Session[LinkMessage]
+    verdict: str = ""
+
+    @property
+    def session(self) -> str:
+        """The id of its session."""
+        return self._session.id
+
+    @property
+    def received(self) -> int:
+        """How many session frames have come."""
+        return self._session.received
+
+    @property
+    def sent(self) -> int:
+        """How many session frames were sent, over whatever connections."""
+        return self._session.outgoing.sent
+
+    @property
+    def acknowledged(self) -> int:
+        """How many of them the neighbour is known to have."""
+        return self._session.outgoing.acknowledged
+
+    @property
+    def is_overfull(self) -> bool:
+        """Whether the neighbour leaves too much unacknowledged: the link is to be closed."""
+        return self._session.outgoing.is_overfull
+
+    def after(self, count: int) -> list[LinkMessage]:
+        """Return the session frames after the first `count`, in their order."""
+        frames: list[LinkMessage] = []
+        for batch in self._session.outgoing.after(count):
+            assert not isinstance(batch, Missing), "nothing is dropped on a link"
+            frames += batch
+        return frames
+
+
+@define(eq=False)
+class PublisherPlace:
+    """A local publisher that is advertised. `taken` is the last sequence number taken of it."""
+
+    id: str
+    filter: Filter
+    client: str
+    user: str
+    taken: int = 0
+    is_open: bool = False
+
+
+@define(eq=False)
+class SubscriptionPlace:
+    """A local subscription and its stream of deliveries. `durable` is its name if it has one.
+
+    Positions count deliveries from 1; what was dropped keeps its numbers.
+    """
+
+    id: str
+    filter: Filter
+    ordered: bool
+    hop: Hop
+    client: str
+    user: str
+    durable: str
+    bound_bytes: int
+    policy: str
+    age_s: int
+    is_open: bool = False
+    _stream: Retained[LinkMessage] = field(factory=Retained)
+
+    @property
+    def emitted(self) -> int:
+        """The position of the newest delivery."""
+        return self._stream.sent
+
+    @property
+    def taken(self) -> int:
+        """Up to which position its user has had everything."""
+        return self._stream.acknowledged
+
+    def after(self, position: int) -> list[Batch[LinkMessage]]:
+        """Return what the stream has after this position."""
+        return self._stream.after(position)

@@ -1,0 +1,76 @@
+"""Applies an input that was written down, exactly as it was applied the first time."""
+
+from contextlib import suppress
+
+from broker.core import ProtocolError
+from broker.sessions import SessionError
+from broker.station import inputs as i
+from broker.station.errors import StationError
+from broker.station.station import Station
+
+
+def replay(station: Station, record: bytes) -> None:
+    """Apply a record to a station that does not write down what it does.
+
+    Raises:
+        StationError: the record makes no sense, here or at all.
+    """
+    assert station.recorder is None, "what is replayed has been written down already"
+    content, is_taken = i.read_record(record)
+    if is_taken:
+        station.take()
+    try:
+        _apply(station, content)
+    except (KeyError, AssertionError, SessionError) as error:
+        raise StationError(
+            f"a {type(content).__name__} does not fit to what came before it ({error!r}): records are missing"
+        ) from error
+
+
+def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 - one case per input
+    match content:
+        case i.Begun():
+            pass
+        case i.LinkOpened():
+            station.open_link(content.name, content.session, uplink=content.is_uplink)
+        case i.LinkClosed():
+            station.close_link(station.link_at(content.hop))
+        case i.Acknowledged():
+            station.acknowledged(station.link_at(content.hop), content.count)
+        case i.Received():
+            # What a neighbour may not say is refused as it was then; that its link was closed comes next.
+            with suppress(ProtocolError):
+                station.receive(station.link_at(content.hop), content.messages)
+        case i.Published():
+            station.publish(content.publications[0].publisher, content.publications)
+        case i.Advertised():
+            station.minted(content.minted)
+            station.advertise(content.publisher, content.filter, client=content.client, user=content.user)
+        case i.Unadvertised():
+            station.unadvertise(content.publisher, retire=content.retires)
+        case i.Subscribed():
+            station.minted(content.minted)
+            _subscribe(station, content)
+        case i.Unsubscribed():
+            station.unsubscribe(content.subscription)
+        case i.Taken():
+            station.taken(content.subscription, content.position)
+        case i.Dropped():
+            station.drop(content.subscription, content.count)
+        case i.WayExplained():
+            station.minted(content.minted)
+            station.explain_way(content.question, content.publisher, content.sequence)
+
+
+def _subscribe(station: Station, content: i.Subscribed) -> None:
+    station.subscribe(
+        content.subscription,
+        content.filter,
+        ordered=content.ordered,
+        client=content.client,
+        user=content.user,
+        durable=content.durable,
+        bound_bytes=content.bound_bytes,
+        policy=content.policy,
+        age_s=content.age_s,
+    )
