@@ -77,8 +77,12 @@ class SlowSubscriberError(SubscriptionEndedError):
 
 
 class GapError(ConcordError):
-    """At this place deliveries are missing. `count` says how many, or is None where nobody knows."""
+    """At this place deliveries are missing. `count` says how many, or is None where nobody knows.
 
-    def __init__(self, message: str, count: int | None) -> None:
-        super().__init__(message, count)
+    `reason` is the word of `Gap` for why.
+    """
+
+    def __init__(self, message: str, count: int | None, reason: str = "") -> None:
+        super().__init__(message, count, reason)
         self.count = count
+        self.reason = reason

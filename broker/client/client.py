@@ -5,6 +5,7 @@ keeps the connection, and nothing that happens in the background is raised anywh
 """
 
 import json
+import math
 import secrets
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -22,7 +23,7 @@ from broker.client.dialling import dialler
 from broker.client.inbox import Inbox
 from broker.client.limits import BOUND_BYTES, Limits
 from broker.client.publisher import Publisher
-from broker.client.session import Question, Session
+from broker.client.session import Asked, Forgetting, Question, Session
 from broker.errors import ClosedError
 from broker.filters import Filter, parse
 
@@ -75,53 +76,89 @@ class Client:
             publisher.close()
 
     @asynccontextmanager
-    async def subscribe(
+    async def subscribe(  # noqa: PLR0913 - every option but the first is named and may be left out
         self,
         filter: str | Filter,  # noqa: A002 - what it is
         *,
         ordered: bool = True,
         bound_bytes: int = BOUND_BYTES,
-        policy: Literal["disconnect", "drop"] = "disconnect",
+        policy: Literal["disconnect", "drop"] | None = None,
+        durable: str = "",
+        age_s: float = 0,
+        after: int | None = None,
     ) -> AsyncIterator[Deliveries]:
         """Subscribe to what the filter matches; entered once every matching publication will come.
 
-        If more than `bound_bytes` wait at the broker because this program is slow, the policy decides: the
-        broker ends the subscription ("disconnect"), or leaves a gap ("drop").
+        If more than `bound_bytes` wait at the broker because this program is slow, or away, the policy
+        decides: the broker ends the subscription ("disconnect", the default), or leaves a gap ("drop", the
+        default with a durable name).
+
+        Args:
+            filter: what to subscribe to.
+            ordered: whether its order is that on which ordered subscriptions agree.
+            bound_bytes: how much may wait at the broker.
+            policy: what happens when more waits.
+            durable: a name under which the subscription outlives the program. It goes on behind what the
+                program had of it: a delivery was had when the next one was asked for.
+            age_s: how long it is kept without a program; 0 leaves that to the broker.
+            after: the `position` behind which it is to go on, for a program that keeps its own place.
 
         Raises:
             FilterError: the filter cannot be read.
             RefusedError: the broker does not let this client subscribe to that.
         """
         self._parsed(filter)
-        if policy not in {"disconnect", "drop"}:
-            raise ValueError(f"policy: expected 'disconnect' or 'drop', got {policy!r}")
-        if bound_bytes < 1:
-            raise ValueError(f"bound_bytes: expected 1 or more, got {bound_bytes}")
+        if policy is None:
+            policy = "drop" if durable else "disconnect"
+        _check_options(policy, bound_bytes, durable, age_s, after)
         limits = self._connection.session.limits
-        inbox = Inbox(str(filter), ordered, bound_bytes, policy, limits)
+        inbox = Inbox(str(filter), ordered, bound_bytes, policy, limits, durable, math.ceil(age_s), after)
         self._connection.session.subscribe(inbox)
         deliveries = Deliveries(inbox, self._connection)
+        is_done = False
         try:
             await self._connection.until(lambda: inbox.is_ready or inbox.ended is not None)
             if inbox.ended is not None:
                 raise inbox.ended
             yield deliveries
+            is_done = True
         finally:
-            await deliveries.aclose()
+            await deliveries.leave(had_last=is_done)
+
+    async def forget(self, durable: str) -> None:
+        """End the durable subscription of that name that belongs to this user and client name.
+
+        Raises:
+            RefusedError: the broker knows none of that name (`code` is "unknown").
+        """
+        forgetting = Forgetting(durable)
+        await self._answered(forgetting)
+        if forgetting.failure is not None:
+            raise forgetting.failure
+
+    async def durable_subscriptions(self) -> list[dict[str, object]]:
+        """Ask the broker what it keeps for this user and client name: one entry per durable subscription."""
+        question = Question("", 0, "durable")
+        await self._answered(question)
+        return [json.loads(line) for line in question.lines or ()]
 
     async def explain(self, publisher: str = "", sequence: int = 0) -> list[dict[str, object]]:
         """Ask the broker what waits there and for whom; or, for a publication, which way it took.
 
         One entry per blocked target, or per broker that the publication came to.
         """
-        self._check()
-        question = Question(publisher, sequence)
-        self._connection.session.explain(question)
-        try:
-            await self._connection.until(lambda: question.lines is not None)
-        finally:
-            self._connection.session.dismiss(question)
+        question = Question(publisher, sequence, "way" if publisher else "waiting")
+        await self._answered(question)
         return [json.loads(line) for line in question.lines or ()]
+
+    async def _answered(self, question: Asked) -> None:
+        self._check()
+        session = self._connection.session
+        session.ask(question)
+        try:
+            await self._connection.until(lambda: question.is_answered)
+        finally:
+            session.dismiss(question)
 
     def _check(self) -> None:
         if self._is_closed:
@@ -174,6 +211,20 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
         yield client
 
 
+def _check_options(policy: str, bound_bytes: int, durable: str, age_s: float, after: int | None) -> None:
+    """Say which option of a subscription cannot be."""
+    if policy not in {"disconnect", "drop"}:
+        raise ValueError(f"policy: expected 'disconnect' or 'drop', got {policy!r}")
+    if bound_bytes < 1:
+        raise ValueError(f"bound_bytes: expected 1 or more, got {bound_bytes}")
+    if age_s < 0:
+        raise ValueError(f"age_s: expected 0 or more, got {age_s}")
+    if not durable and (age_s or after is not None):
+        raise ValueError("age_s and after are for subscriptions with a durable name")
+    if after is not None and after < 0:
+        raise ValueError(f"after: expected a position, 0 or more, got {after}")
+
+
 def _tell_nobody(_: StateChange) -> None:
     """Where no callback is given."""
 
@@ -194,6 +245,7 @@ async def open_client(connection: Connection, *, retry: bool) -> AsyncIterator[C
                 escaped = error
             finally:
                 client._is_closed = True  # noqa: SLF001 - its own module
+                connection.part()
                 nursery.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         # The user's own error comes first; cancellations are those of scopes around, which raise them again.

@@ -20,12 +20,12 @@ from broker.backoff import LONGEST_S, Backoff
 from broker.client.dialling import LOST, Dial, explain
 from broker.client.direct import DirectSocket
 from broker.client.inbox import Inbox
-from broker.client.session import CLOSING, Session
+from broker.client.session import CLOSING, RESTARTING, Session
 from broker.errors import BrokerFaultError, ConcordError, ConnectionFailedError, ConnectionLostError
 
 __all__ = ["Connection", "StateChange"]
 
-PASSING: Final = frozenset({CLOSING, "replaced"})
+PASSING: Final = frozenset({CLOSING, RESTARTING, "busy", "replaced", "silent"})
 """Codes of faults that waiting heals: the broker shuts down and may be back soon, or it took a connection for
 dead that was not."""
 
@@ -79,6 +79,7 @@ class Connection:
     _scope: trio.CancelScope = field(factory=trio.CancelScope)
     _loss: Exception = _CLOSED_BY_BROKER
     _is_heard: bool = False
+    _is_leaving: bool = False
     _since_s: float = 0.0
 
     # --- for the user's calls ---
@@ -113,9 +114,24 @@ class Connection:
             await self.changed.park()
 
     async def drained(self) -> None:
-        """Wait until everything is taken over and written, if there is a connection to do it on."""
+        """Wait until everything is taken over and written, if there is a connection for it; say goodbye."""
         self.session.window.flush()
         self.wake()
+        await self._written()
+        self._is_leaving = True
+        self.session.leave()
+        self.wake()
+        await self._written()
+
+    def part(self) -> None:
+        """Say goodbye without waiting, if that can be done and has not been done: nothing comes after it."""
+        if self.is_idle and self._direct is not None and not self._is_leaving:
+            self._is_leaving = True
+            self.session.leave()
+            self._direct.send(self.session.take())
+
+    async def _written(self) -> None:
+        """Wait until nothing is left to be said, or there is nobody to say it to."""
         while self.failure is None and self.state == CONNECTED:
             if self.is_idle and self.session.window.is_empty:
                 return
@@ -208,6 +224,8 @@ class Connection:
         try:
             while True:
                 await self._serve()
+                if self._is_leaving:
+                    return
                 self._enter(RECONNECTING, explain(self._loss))
                 await self._reconnect()
         except Exception as error:  # noqa: BLE001 - whatever it is, the user's next call raises it
@@ -306,6 +324,7 @@ class Connection:
         while True:
             await trio.sleep(self.session.limits.flush_interval_s)
             self.session.window.flush_if_due()
+            self.session.tell_progress()
             self.wake()
 
     # --- telling ---

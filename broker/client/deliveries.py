@@ -10,6 +10,7 @@ Laws:
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from itertools import count
 from typing import Final
 
 import trio
@@ -51,6 +52,11 @@ class Deliveries:
         """The next delivery, as `async for` would give it."""
         return await anext(aiter(self))
 
+    @property
+    def is_resumed(self) -> bool:
+        """Whether the broker knew this durable subscription, and went on with it."""
+        return self._inbox.is_resumed
+
     def with_gaps(self) -> AsyncIterator[Delivery | Gap]:
         """Hand out deliveries, and each gap as a `Gap` in its place."""
         return _WithGaps(self)
@@ -63,7 +69,7 @@ class Deliveries:
                     yield delivery
                 gap = await self._next_batch()
                 if gap is not None:
-                    raise GapError(f"subscription {self._inbox.filter!r}: {gap}", gap.count)
+                    raise GapError(f"subscription {self._inbox.filter!r}: {gap}", gap.count, gap.reason)
         finally:
             self._steps = None
 
@@ -86,15 +92,23 @@ class Deliveries:
                 self._is_waiting = False
         if isinstance(arrived, Gap):
             return arrived
-        self._batch = map(Delivery, arrived)
+        self._batch = map(Delivery, inbox.read(iter(arrived)), count(inbox.first))
         self._batch_count = len(arrived)
         return None
 
     async def aclose(self) -> None:
-        """Leave: the subscription is withdrawn, and what has not been handed out is dropped."""
+        """Leave: the subscription is withdrawn, and what has not been handed out is dropped.
+
+        A durable one is let go: it stays at the broker, behind the last delivery that was handed out.
+        """
+        await self.leave(had_last=True)
+
+    async def leave(self, *, had_last: bool) -> None:
+        """Leave; `had_last` says whether the program is done with the delivery that it got last."""
         if self._is_closed:
             return
         self._is_closed = True
+        self._inbox.notice_progress(had_last=had_last)
         self._batch = _NOTHING
         self._connection.unsubscribe(self._inbox)
         self._arrived.unpark_all()
@@ -112,4 +126,4 @@ class _WithGaps(AsyncIterator[Delivery | Gap]):
         try:
             return await anext(self._deliveries)
         except GapError as error:
-            return Gap(error.count)
+            return Gap(error.count, error.reason)

@@ -16,7 +16,18 @@ from attrs import define, field, frozen
 from broker.filters.constraints import Value
 from broker.wire.header import HEADER
 
-__all__ = ["Delivery", "Gap"]
+__all__ = ["BOUND", "FORGOTTEN", "LOST", "Delivery", "Gap"]
+
+BOUND: Final = "bound"
+LOST: Final = "lost"
+FORGOTTEN: Final = "forgotten"
+"""Why deliveries are missing; the first two are the broker's words, the third is what the client finds."""
+
+_WHY: Final = {
+    BOUND: "the subscription's queue at the broker was full",
+    LOST: "a broker or a link on their way was lost",
+    FORGOTTEN: "the broker does not know any more what this subscription has had",
+}
 
 _NS_PER_S: Final = 1e-9
 
@@ -28,9 +39,13 @@ _Fields = tuple[str, int, int, Mapping[str, Value], bytes]
 
 @define(eq=False, repr=False)
 class Delivery:
-    """One publication, delivered to one subscription."""
+    """One publication, delivered to one subscription.
+
+    `position` is its place in the subscription, counted from 1 over all connections.
+    """
 
     frame: bytes
+    position: int = 0
     _decoded: _Fields | None = field(default=None, init=False)
 
     def _decode(self) -> _Fields:
@@ -80,17 +95,24 @@ class Delivery:
 
 @frozen
 class Gap:
-    """Here deliveries are missing: so many, or an unknown number (None) after a lost connection."""
+    """Here deliveries are missing: so many, or an unknown number (None), which may be none.
+
+    `reason` is "bound" (the subscription's queue was full), "lost" (a broker or a link was lost for good) or
+    "forgotten" (the broker came back without its memory, or the subscription stayed away for too long).
+    """
 
     count: int | None
+    reason: str = field(default="", eq=False)
 
     def __add__(self, other: "Gap") -> "Gap":
         """Two gaps with nothing between them are one."""
         if self.count is None or other.count is None:
-            return Gap(None)
-        return Gap(self.count + other.count)
+            unknown = self if self.count is None else other
+            return Gap(None, unknown.reason)
+        return Gap(self.count + other.count, self.reason)
 
     def __str__(self) -> str:
+        why = f": {_WHY[self.reason]}" if self.reason in _WHY else ""
         if self.count is None:
-            return "an unknown number of deliveries is missing here: the connection to the broker was lost"
-        return f"{self.count} deliveries are missing here: the subscription's queue at the broker was full"
+            return f"an unknown number of deliveries may be missing here{why}"
+        return f"{self.count} deliveries are missing here{why}"

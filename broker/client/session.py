@@ -6,7 +6,8 @@ Laws:
   number. Numbers count from 1 on every connection, over all kinds of requests.
 * After a reconnection no publication leaves before the broker has said, for every publisher that has some in
   the window, what it has taken of it.
-* A subscription that was open before has a gap of unknown size where the connection was lost.
+* A subscription says on each connection what has arrived of it, and goes on behind that. Only if the broker
+  does not know it any more, it has a gap of unknown size there.
 * What comes for a request that has been withdrawn meanwhile is dropped: its answer was on the way.
 """
 
@@ -15,7 +16,6 @@ from typing import Final
 from attrs import define, field
 
 from broker import messages as m
-from broker.client.delivery import Gap
 from broker.client.inbox import Inbox
 from broker.client.limits import Limits
 from broker.client.stream import Run, Stream
@@ -30,7 +30,7 @@ from broker.errors import (
 )
 from broker.wire import VERSION, WireError, encode
 
-__all__ = ["CLOSING", "Question", "Session"]
+__all__ = ["CLOSING", "RESTARTING", "Asked", "Forgetting", "Question", "Session"]
 
 SLOW: Final = "slow"
 """The code of `Ended` for a subscription whose queue outgrew its bound."""
@@ -38,17 +38,58 @@ SLOW: Final = "slow"
 CLOSING: Final = "closing"
 """The code of a broker that shuts down: of its `Fault`, and of `Refused` just before it."""
 
+RESTARTING: Final = "restarting"
+"""The code of a broker that shuts down and will be back with its memory."""
+
+UNKNOWN: Final = "unknown"
+"""The code of `Refused` for a durable subscription that is not there."""
+
+LEFT: Final = "left"
+"""The code of our own `Fault`: this client leaves for good; only durable subscriptions are to be kept."""
+
 
 @define(eq=False)
 class Question:
-    """Asks the broker what waits, or for the way of one publication; `lines` is the answer, once it came."""
+    """Asks the broker what waits, what it keeps, or for the way of one publication; `lines` is the answer."""
 
     publisher: str
     sequence: int
+    about: str = "waiting"
     lines: tuple[str, ...] | None = None
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether the answer has come."""
+        return self.lines is not None
 
-Request = Source | Inbox | Flush | Question
+    def ask(self, number: int) -> m.Explain:
+        """The message that asks under this number."""
+        return m.Explain(number, self.publisher, self.sequence, self.about)
+
+
+@define(eq=False)
+class Forgetting:
+    """Asks the broker to end a durable subscription; `failure` says why it cannot."""
+
+    durable: str
+    is_answered: bool = False
+    failure: ConcordError | None = None
+    _asked_count: int = 0
+
+    def ask(self, number: int) -> m.Forget:
+        """The message that asks under this number."""
+        self._asked_count += 1
+        return m.Forget(number, self.durable)
+
+    def refused(self, refusal: m.Refused) -> None:
+        """It is not there: an error, unless it was asked before and may have been ended then."""
+        self.is_answered = True
+        if self._asked_count == 1 or refusal.code != UNKNOWN:
+            self.failure = RefusedError(f"cannot forget {self.durable!r}: {refusal.text}", refusal.code)
+
+
+Asked = Question | Forgetting
+Request = Source | Inbox | Flush | Asked
 
 
 @define(eq=False)
@@ -69,7 +110,7 @@ class Session:
     is_changed: bool = False
     _sources: list[Source] = field(factory=list)
     _inboxes: list[Inbox] = field(factory=list)
-    _questions: list[Question] = field(factory=list)
+    _questions: list[Asked] = field(factory=list)
     _requests: dict[int, Request] = field(factory=dict)
     _requested_count: int = 0
     _awaited: set[int] = field(factory=set)
@@ -127,6 +168,11 @@ class Session:
             text = f"the broker sent what it must not send: {error.text}"
             raise BrokerFaultError(text, error.code) from error
 
+    def leave(self) -> None:
+        """Say that this client will not come back, as the last thing that is said."""
+        if self.welcome is not None:
+            self._controls.append(encode(m.Fault(LEFT, "the client has left")))
+
     def ping(self, number: int) -> None:
         """Ask whether the broker is still there."""
         self._controls.append(encode(m.Ping(number)))
@@ -177,29 +223,45 @@ class Session:
             return
         self._inboxes.remove(inbox)
         if self.welcome is not None:
+            self._tell_progress(inbox)
             del self._requests[inbox.number]
             self._controls.append(encode(m.Unsubscribe(inbox.number)))
 
     def credit(self, inbox: Inbox, count: int) -> None:
         """The user has had so many deliveries of a subscription."""
         credit_count = inbox.handed_out(count)
-        if credit_count and self.welcome is not None and inbox.ended is None:
-            self._controls.append(encode(m.Credit(inbox.number, credit_count)))
+        if credit_count and self._reaches(inbox):
+            inbox.untold()
+            self._controls.append(encode(m.Credit(inbox.number, credit_count, inbox.had)))
 
-    def explain(self, question: Question) -> None:
-        """Ask what goes on in the overlay; the question is answered when it has lines."""
+    def tell_progress(self) -> None:
+        """Tell how far users of durable subscriptions have come: that outlives this client."""
+        for inbox in self._inboxes:
+            if inbox.durable:
+                inbox.notice_progress()
+                self._tell_progress(inbox)
+
+    def _tell_progress(self, inbox: Inbox) -> None:
+        if inbox.durable and self._reaches(inbox) and (had := inbox.untold()) is not None:
+            self._controls.append(encode(m.Credit(inbox.number, 0, had)))
+
+    def _reaches(self, inbox: Inbox) -> bool:
+        """Whether the broker can be told something about this subscription."""
+        return self.welcome is not None and inbox.is_placed and inbox.ended is None
+
+    def ask(self, question: Asked) -> None:
+        """Ask something that is answered once."""
         self._questions.append(question)
         if self.welcome is not None:
-            self._ask_question(question)
+            self._ask(question)
 
-    def dismiss(self, question: Question) -> None:
+    def dismiss(self, question: Asked) -> None:
         """Nobody waits for the answer any more."""
         if question in self._questions:
             self._questions.remove(question)
 
-    def _ask_question(self, question: Question) -> None:
-        number = self._number(question)
-        self._controls.append(encode(m.Explain(number, question.publisher, question.sequence)))
+    def _ask(self, question: Asked) -> None:
+        self._controls.append(encode(question.ask(self._number(question))))
 
     def _ask_source(self, source: Source) -> None:
         """Advertise on this connection; who comes back may publish, but nothing leaves before the answer."""
@@ -211,13 +273,19 @@ class Session:
     def _ask_inbox(self, inbox: Inbox) -> None:
         number = self._number(inbox)
         credit_count = inbox.open(number)
-        self._controls.append(
-            encode(
-                m.Subscribe(
-                    number, inbox.filter, inbox.ordered, credit_count, inbox.bound_bytes, inbox.policy
-                )
-            )
+        asked = m.Subscribe(
+            number,
+            inbox.filter,
+            inbox.ordered,
+            credit_count,
+            inbox.bound_bytes,
+            inbox.policy,
+            inbox.durable,
+            inbox.age_s,
+            inbox.id,
+            inbox.place,
         )
+        self._controls.append(encode(asked))
 
     # --- what the broker says ---
 
@@ -236,6 +304,10 @@ class Session:
         target = self._requests.get(deliver.number)
         self._target = target if isinstance(target, Inbox) else None
         self._target_count = deliver.count
+        if self._target is not None and not self._target.is_placed:
+            raise BrokerFaultError(
+                "the broker delivered before it had said from where it counts", "unexpected"
+            )
         if self._target is not None and deliver.count > self._target.outstanding_count:
             raise BrokerFaultError("the broker announced more deliveries than it had credit for", "credit")
 
@@ -255,7 +327,11 @@ class Session:
                 self._on_explained(message)
             case m.Ping():
                 self._controls.append(encode(m.Pong(message.number)))
-            case m.Pong() | m.Placed():
+            case m.Placed():
+                self._on_placed(message)
+            case m.Forgotten():
+                self._on_forgotten(message)
+            case m.Pong():
                 pass  # That anything was received is all that counts.
             case m.Advertised():
                 self._on_advertised(message)
@@ -281,13 +357,20 @@ class Session:
         for source in self._sources:
             self._ask_source(source)
         for question in self._questions:
-            self._ask_question(question)
+            self._ask(question)
 
     def _on_explained(self, answer: m.Explained) -> None:
         question = self._requests.pop(answer.number, None)
         if isinstance(question, Question):
             question.lines = answer.lines
             self.dismiss(question)
+            self.is_changed = True
+
+    def _on_forgotten(self, answer: m.Forgotten) -> None:
+        request = self._requests.pop(answer.number, None)
+        if isinstance(request, Forgetting):
+            request.is_answered = True
+            self.dismiss(request)
             self.is_changed = True
 
     def _on_advertised(self, answer: m.Advertised) -> None:
@@ -324,10 +407,16 @@ class Session:
             inbox.is_ready = True
             self.is_changed = True
 
+    def _on_placed(self, answer: m.Placed) -> None:
+        inbox = self._requests.get(answer.number)
+        if isinstance(inbox, Inbox):
+            inbox.placed(answer.subscription, answer.position, goes_on=answer.goes_on)
+            self.touched.append(inbox)
+
     def _on_gap(self, notice: m.Gap) -> None:
         inbox = self._requests.get(notice.number)
         if isinstance(inbox, Inbox):
-            inbox.gap(Gap(notice.count))
+            inbox.gap(notice.count, notice.reason)
             self.touched.append(inbox)
 
     def _end(self, number: int, notice: m.Refused | m.Ended) -> None:
@@ -335,6 +424,10 @@ class Session:
         if isinstance(notice, m.Refused) and notice.code == CLOSING:
             return
         request = self._requests.pop(number, None)
+        if isinstance(request, Forgetting) and isinstance(notice, m.Refused):
+            request.refused(notice)
+            self.dismiss(request)
+            self.is_changed = True
         if not isinstance(request, Source | Inbox):
             return
         request.ended = _reason(request, notice)

@@ -86,7 +86,16 @@ class Link:
 
     async def allow_subscription(self) -> m.Subscribe:
         asked = await self.next(m.Subscribe)
-        await self.say(m.Subscribed(asked.number))
+        place = asked.after[0] if asked.after else 0
+        await self.say(
+            m.Placed(asked.number, "alice@B1/9", place, bool(asked.resume)), m.Subscribed(asked.number)
+        )
+        return asked
+
+    async def forget_subscription(self) -> m.Subscribe:
+        """Answer as a broker does that does not know the subscription any more."""
+        asked = await self.next(m.Subscribe)
+        await self.say(m.Placed(asked.number, "alice@B1/10", 0, False), m.Subscribed(asked.number))
         return asked
 
     async def answer_flush(self) -> None:

@@ -147,7 +147,7 @@ async def test_credit_flows_back_as_deliveries_are_taken(
         assert await taken(deliveries, 9) == list(range(1, 10))
 
 
-async def test_after_a_reconnection_the_subscriber_sees_a_gap_of_unknown_size(
+async def test_after_a_reconnection_it_goes_on_without_a_gap(
     broker: ScriptedBroker,
     nursery: trio.Nursery,
     autojump_clock: MockClock,  # noqa: ARG001 - asked for is enough
@@ -158,7 +158,27 @@ async def test_after_a_reconnection_the_subscriber_sees_a_gap_of_unknown_size(
         await link.close()
 
     async def second(link: Link) -> None:
+        assert (await link.allow_subscription()).after == (1,)
+        await link.deliver(1, frame(2))
+
+    nursery.start_soon(broker.serve, first, second)
+    async with broker.client() as client, client.subscribe("True") as deliveries:
+        assert await taken(deliveries, 2) == [1, 2]
+    assert [change.state for change in broker.states] == ["connected", "reconnecting", "connected"]
+
+
+async def test_a_broker_that_has_forgotten_leaves_a_gap_of_unknown_size(
+    broker: ScriptedBroker,
+    nursery: trio.Nursery,
+    autojump_clock: MockClock,  # noqa: ARG001 - asked for is enough
+) -> None:
+    async def first(link: Link) -> None:
         await link.allow_subscription()
+        await link.deliver(1, frame(1))
+        await link.close()
+
+    async def second(link: Link) -> None:
+        await link.forget_subscription()
         await link.deliver(1, frame(9))
 
     nursery.start_soon(broker.serve, first, second)

@@ -1,9 +1,11 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.client.delivery import Gap
 from broker.client.inbox import Inbox
 from broker.client.limits import Limits
+from broker.errors import BrokerFaultError
 
 LIMITS = Limits(inbox_bytes=10_000, credit_first=50, credit_min=2, credit_max=100)
 
@@ -11,6 +13,7 @@ LIMITS = Limits(inbox_bytes=10_000, credit_first=50, credit_min=2, credit_max=10
 def inbox() -> Inbox:
     made = Inbox("True", ordered=True, bound_bytes=1, policy="drop", limits=LIMITS)
     made.open(1)
+    made.placed("S", 0, goes_on=False)
     return made
 
 
@@ -57,24 +60,94 @@ def test_credit_is_given_back_in_halves() -> None:
 
 def test_gaps_with_nothing_between_them_are_one() -> None:
     box = inbox()
-    for gap in (Gap(2), Gap(3)):
-        box.gap(gap)
+    for count in (2, 3):
+        box.gap(count, "bound")
     assert box.take() == Gap(5)
-    for gap in (Gap(2), Gap(None), Gap(3)):
-        box.gap(gap)
+    for count in (2, 0, 3):
+        box.gap(count, "lost")
     assert box.take() == Gap(None)
     assert box.take() is None
+    assert box.position == box.had == 5 + 2 + 1 + 3
 
 
-def test_a_subscription_that_was_open_has_a_gap_after_a_reconnection() -> None:
+def test_positions_count_deliveries_and_what_is_missing() -> None:
     box = inbox()
-    box.open(1)
-    assert box.take() is None
-    box.is_ready = True
-    box.put([b"x"], 1)
-    box.open(1)
-    assert box.take() == [b"x"]
+    box.put([b"x", b"y"], 2)
+    box.gap(5, "bound")
+    box.gap(0, "lost")
+    box.put([b"z"], 1)
+    assert box.take() == [b"x", b"y"]
+    assert box.first == 1
+    box.handed_out(2)
     assert box.take() == Gap(None)
+    assert box.take() == [b"z"]
+    assert (box.first, box.position, box.had) == (9, 9, 8)
+
+
+def test_after_a_reconnection_it_goes_on_behind_what_had_arrived() -> None:
+    box = inbox()
+    box.put([b"x", b"y"], 2)
+    box.open(1)
+    assert box.place == (2,)
+    box.placed("S", 2, goes_on=True)
+    box.put([b"z"], 1)
+    assert [box.take(), box.take(), box.take()] == [[b"x", b"y"], [b"z"], None]
+
+
+def test_a_broker_that_goes_on_elsewhere_breaks_the_protocol() -> None:
+    box = inbox()
+    box.put([b"x", b"y"], 2)
+    box.open(1)
+    with pytest.raises(BrokerFaultError, match="behind 3 where 2"):
+        box.placed("S", 3, goes_on=True)
+
+
+def test_a_subscription_that_was_forgotten_has_a_gap_and_is_counted_anew() -> None:
+    box = inbox()
+    box.put([b"x", b"y"], 2)
+    box.open(1)
+    box.placed("T", 0, goes_on=False)
+    box.put([b"z"], 1)
+    assert box.take() == [b"x", b"y"]
+    box.handed_out(2)
+    assert box.had == 0
+    gap = box.take()
+    assert isinstance(gap, Gap)
+    assert (gap.count, gap.reason) == (None, "forgotten")
+    assert box.take() == [b"z"]
+    assert box.first == 1
+
+
+def test_a_new_subscription_has_no_gap() -> None:
+    assert inbox().take() is None
+
+
+@given(st.integers(0, 5), st.booleans())
+def test_what_was_handed_out_was_had_except_the_delivery_in_use(read_count: int, had_last: bool) -> None:  # noqa: FBT001 - hypothesis passes it
+    box = inbox()
+    box.put([b"x"] * 2, 2)
+    box.take()
+    box.handed_out(2)
+    box.put([b"x"] * 5, 5)
+    frames = box.take()
+    assert isinstance(frames, list)
+    reading = box.read(iter(frames))
+    for _ in range(read_count):
+        next(reading)
+    box.notice_progress(had_last=had_last)
+    assert box.had == 2 + (read_count if had_last else max(0, read_count - 1))
+
+
+def test_progress_is_told_once_and_again_on_a_new_connection() -> None:
+    box = inbox()
+    assert (box.untold(), box.untold()) == (0, None)
+    box.put([b"x"], 1)
+    box.take()
+    box.handed_out(1)
+    assert (box.untold(), box.untold()) == (1, None)
+    box.open(1)
+    box.placed("S", 1, goes_on=True)
+    assert box.untold() == 1
 
 
 def test_what_still_waits_is_not_credited_again_on_a_new_connection() -> None:

@@ -4,7 +4,7 @@ from broker import messages as m
 from broker.client.delivery import Gap
 from broker.client.inbox import Inbox
 from broker.client.limits import Limits
-from broker.client.session import Question, Session
+from broker.client.session import Forgetting, Question, Session
 from broker.client.window import Source
 from broker.errors import (
     BrokerFaultError,
@@ -57,7 +57,9 @@ class Talk:
         self.session.subscribe(inbox)
         (asked,) = self.heard()
         assert isinstance(asked, m.Subscribe)
-        self.say(m.Subscribed(asked.number))
+        self.say(
+            m.Placed(asked.number, f"alice@B1/{asked.number}", 0, goes_on=False), m.Subscribed(asked.number)
+        )
         return inbox
 
 
@@ -203,18 +205,96 @@ def test_credit_is_given_when_half_an_allowance_has_been_handed_out(talk: Talk) 
     inbox.take()
     talk.session.credit(inbox, 990)
     (credit,) = talk.heard()
-    assert credit == m.Credit(1, inbox.allowance_count - 4)
+    assert credit == m.Credit(1, inbox.allowance_count - 4, 1020)
 
 
-def test_subscriptions_are_asked_again_after_a_reconnection_with_a_gap_between(talk: Talk) -> None:
+def test_subscriptions_go_on_after_a_reconnection_behind_what_had_arrived(talk: Talk) -> None:
     inbox = talk.subscription()
     talk.say(m.Deliver(1, 2), frame(1))
     talk.session.disconnect()
     talk.connect()
     (asked,) = talk.heard()
     assert isinstance(asked, m.Subscribe)
-    talk.say(m.Deliver(1, 1), frame(2))
+    assert (asked.resume, asked.after) == ("alice@B1/1", (1,))
+    talk.say(m.Placed(1, "alice@B1/1", 1, goes_on=True), m.Deliver(1, 1), frame(2))
+    assert [inbox.take(), inbox.take(), inbox.take()] == [[frame(1)], [frame(2)], None]
+
+
+def test_a_broker_that_has_forgotten_a_subscription_leaves_a_gap(talk: Talk) -> None:
+    inbox = talk.subscription()
+    talk.say(m.Deliver(1, 2), frame(1))
+    talk.session.disconnect()
+    talk.connect()
+    talk.heard()
+    talk.say(m.Placed(1, "alice@B1/5", 0, goes_on=False), m.Deliver(1, 1), frame(2))
     assert [inbox.take(), inbox.take(), inbox.take()] == [[frame(1)], Gap(None), [frame(2)]]
+
+
+def test_nothing_is_delivered_before_it_is_said_from_where_it_counts(talk: Talk) -> None:
+    talk.subscription()
+    talk.session.disconnect()
+    talk.connect()
+    with pytest.raises(BrokerFaultError, match="from where it counts"):
+        talk.say(m.Deliver(1, 1), frame(2))
+
+
+def test_progress_of_durable_subscriptions_is_told_without_waiting_for_credit(talk: Talk) -> None:
+    durable = Inbox("True", ordered=True, bound_bytes=10, policy="drop", limits=LIMITS, durable="audit")
+    for inbox in (durable, Inbox("True", ordered=True, bound_bytes=10, policy="drop", limits=LIMITS)):
+        talk.session.subscribe(inbox)
+    talk.heard()
+    talk.say(*[m.Placed(number, f"S{number}", 0, goes_on=False) for number in (1, 2)])
+    talk.session.tell_progress()
+    assert talk.heard() == [m.Credit(1, 0, 0)]
+    usual = bytes(4000)
+    talk.say(m.Deliver(1, 2), frame(1, usual), frame(2, usual), m.Deliver(2, 1), frame(1))
+    durable.take()
+    talk.session.credit(durable, 2)
+    talk.session.tell_progress()
+    talk.session.tell_progress()
+    assert talk.heard() == [m.Credit(1, 0, 2)]
+    talk.session.unsubscribe(durable)
+    assert talk.heard() == [m.Unsubscribe(1)]
+
+
+def test_a_place_that_the_program_kept_is_asked_for(talk: Talk) -> None:
+    inbox = Inbox(
+        "True", ordered=True, bound_bytes=10, policy="drop", limits=LIMITS, durable="audit", after=7
+    )
+    talk.session.subscribe(inbox)
+    (asked,) = talk.heard()
+    assert isinstance(asked, m.Subscribe)
+    assert (asked.durable, asked.resume, asked.after) == ("audit", "", (7,))
+    talk.say(m.Placed(1, "S", 7, goes_on=True), m.Deliver(1, 1), frame(8))
+    assert inbox.take() == [frame(8)]
+    assert inbox.first == 8
+
+
+def test_a_durable_subscription_is_forgotten_once(talk: Talk) -> None:
+    lost = Forgetting("audit")
+    talk.session.ask(lost)
+    assert talk.heard() == [m.Forget(1, "audit")]
+    talk.session.disconnect()
+    talk.connect()
+    other = Forgetting("other")
+    talk.session.ask(other)
+    assert talk.heard() == [m.Forget(1, "audit"), m.Forget(2, "other")]
+    talk.say(m.Refused(1, "unknown", "none"), m.Refused(2, "unknown", "none"))
+    assert lost.is_answered
+    assert lost.failure is None
+    assert isinstance(other.failure, RefusedError)
+    again = Forgetting("more")
+    talk.session.ask(again)
+    talk.say(m.Forgotten(3))
+    assert again.is_answered
+    assert again.failure is None
+
+
+def test_a_client_that_leaves_says_so(talk: Talk) -> None:
+    talk.session.leave()
+    (fault,) = talk.heard()
+    assert isinstance(fault, m.Fault)
+    assert fault.code == "left"
 
 
 @pytest.mark.parametrize(
@@ -312,8 +392,8 @@ def test_a_broker_that_breaks_the_protocol_is_found_out(talk: Talk, said: list[o
 
 def test_a_question_is_answered_by_its_number(talk: Talk) -> None:
     first, second = Question("", 0), Question("bob@B1/1", 7)
-    talk.session.explain(first)
-    talk.session.explain(second)
+    talk.session.ask(first)
+    talk.session.ask(second)
     asked = talk.heard()
     assert asked == [m.Explain(1, "", 0), m.Explain(2, "bob@B1/1", 7)]
     talk.say(m.Explained(2, ("a", "b")))
@@ -322,8 +402,8 @@ def test_a_question_is_answered_by_its_number(talk: Talk) -> None:
 
 def test_a_question_without_an_answer_is_asked_again_after_a_reconnection(talk: Talk) -> None:
     open_, dismissed = Question("bob@B1/1", 7), Question("bob@B1/1", 8)
-    talk.session.explain(open_)
-    talk.session.explain(dismissed)
+    talk.session.ask(open_)
+    talk.session.ask(dismissed)
     talk.session.dismiss(dismissed)
     talk.session.disconnect()
     talk.connect()
