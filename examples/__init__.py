@@ -1,1 +1,1 @@
-"""Small complete programs to copy from. They use the public names of `broker` and nothing else of ours."""
+"""Small complete programs to copy from, which use the public names of `broker` alone; `pages` shows them."""

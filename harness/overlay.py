@@ -13,7 +13,7 @@ import trio
 
 from harness.processes import START_TIMEOUT_S, ProcessError, Server, start_server
 
-__all__ = ["start_brokers"]
+__all__ = ["attached", "start_brokers"]
 
 _POLL_S: Final = 0.01
 """Between two looks at a log; attaching takes a few milliseconds."""
@@ -29,12 +29,13 @@ async def start_brokers(
         place = ("--name", name, "--listen", "127.0.0.1:0", "--log-format", "json")
         server = await start_server(nursery, f"broker {name}", "broker", ("broker", *place, *dial, *options))
         if uplink is not None:
-            await _attached(server)
+            await attached(server)
         servers[name] = server
     return servers
 
 
-async def _attached(server: Server) -> None:
+async def attached(server: Server) -> None:
+    """Wait until a broker has been attached to its uplink."""
     with trio.move_on_after(START_TIMEOUT_S):
         while not any(map(_tells_attachment, server.program.logged())):
             server.program.check_alive()

@@ -1,6 +1,7 @@
 """Who may import whom, proven from the imports themselves.
 
-`ordering` stands alone, `broker` may use it through its interface, `harness` and `examples` may use both.
+`ordering` stands alone, `broker` may use it through its interface, `harness` may use both, and `examples` all
+three; but the programs among the examples that users copy use what users may use, and nothing else.
 What decides is pure: no clock, no chance, no sockets. What is heavy is imported where it is used.
 """
 
@@ -21,7 +22,7 @@ MAY_IMPORT: Final = {
     "ordering": {"ordering"},
     "broker": {"broker", "ordering"},
     "harness": {"broker", "ordering", "harness"},
-    "examples": {"broker", "ordering", "examples"},
+    "examples": {"broker", "ordering", "harness", "examples"},
 }
 
 PURE: Final = (
@@ -47,6 +48,9 @@ IMPURE: Final = {
     "trio",
     "uuid",
 }
+
+SHOWN: Final = "examples.pages"
+"""What stands around the examples, to show them; everything else there is to be copied."""
 
 _PUBLIC: Final = frozenset(broker.__all__)
 
@@ -154,6 +158,17 @@ def lightness(source: Source) -> list[str]:
     ]
 
 
+def copied_programs(source: Source) -> list[str]:
+    """What users copy runs without what shows it."""
+    if source.path.parts[0] != "examples" or _inside(source.module, SHOWN):
+        return []
+    return [
+        source.at(found.line, f"imports {found.module}, which a user who copies this does not have")
+        for found in imports(source)
+        if found.top in {"ordering", "harness"} or _inside(found.module, SHOWN)
+    ]
+
+
 def public_names(source: Source) -> list[str]:
     """Examples are copied by users, so they use what users may use."""
     if source.path.parts[0] != "examples":
@@ -168,14 +183,14 @@ def public_names(source: Source) -> list[str]:
 
 Rule = Callable[[Source], list[str]]
 
-RULES: Final[tuple[Rule, ...]] = (doors, purity, plugin_door, lightness, public_names)
+RULES: Final[tuple[Rule, ...]] = (doors, purity, plugin_door, lightness, copied_programs, public_names)
 
 BROKEN: Final[dict[Rule, list[Source]]] = {
     doors: [
         example("ordering/x.py", "from broker.core import Hop"),
         example("broker/x.py", "def f():\n    import harness.faults"),
         example("broker/shell/x.py", "from ...examples import game"),
-        example("examples/x.py", "import harness"),
+        example("harness/x.py", "import examples"),
     ],
     purity: [
         example("broker/core/x.py", "import trio.lowlevel"),
@@ -187,6 +202,11 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
     lightness: [
         example("broker/x.py", "import pyarrow.parquet"),
         example("ordering/x.py", "class A:\n    from rich import print"),
+    ],
+    copied_programs: [
+        example("examples/x.py", "import harness"),
+        example("examples/game/x.py", "from examples.pages import overlay"),
+        example("examples/game/x.py", "from ordering.interface import Ordering"),
     ],
     public_names: [
         example("examples/x.py", "from broker.client import connect"),
@@ -200,6 +220,7 @@ SOUND: Final[dict[Rule, Source]] = {
     purity: example("broker/shell/x.py", "import time, trio, os"),
     plugin_door: example("broker/core/x.py", "from ordering.interface import Ordering"),
     lightness: example("broker/x.py", "def f():\n    import pyarrow"),
+    copied_programs: example("examples/pages/x.py", "import harness\nimport examples.game"),
     public_names: example("examples/x.py", "import broker\nimport trio"),
 }
 

@@ -21,6 +21,7 @@ __all__ = ["COMMANDS", "concord", "main"]
 
 COMMANDS: Final = {
     "broker": "broker.commands.broker:command",
+    "demo": "examples.pages.commands:demo",
     "explain": "broker.commands.explain:command",
     "harness": "harness.commands:harness",
     "publish": "broker.commands.publish:command",

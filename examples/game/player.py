@@ -1,0 +1,196 @@
+"""A player: publishes what it does, and computes what is so from what it is delivered. No server does.
+
+When it moves on, it subscribes to the new sight before it leaves the old one, and publishes a mark, which
+both subscriptions deliver: the old one counts up to it, the new one from there. About a region that is new to
+it, it asks with a `watch`. The longest watcher tells what was so at the place of that event, and what
+followed is applied to that.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from secrets import token_hex
+from typing import Any, Final, cast
+
+import trio
+from attrs import asdict, define, field
+
+from broker import Client, Delivery, GapError, Publisher, connect
+from examples.game.world import GEMS, HEIGHT, WIDTH, Event, Region, interest, region_at, sight
+
+ATTEMPTS: Final = 2  # to be told; then nobody knows, and the region begins anew for everybody
+PATIENCE_S: Final = 1.5  # for an answer: several times the way through an overlay
+
+
+@define(eq=False)
+class Question:
+    """About a region: asked with the event `place`, and what has been delivered `since` that event."""
+
+    place: str
+    since: list[tuple[Delivery, Event]] | None = None
+    answered: trio.Event = field(factory=trio.Event)
+
+
+@define(eq=False)
+class Player:
+    """One player. `regions` is what it knows; `x` and `y` are where it has moved to, unless it is out."""
+
+    name: str
+    client: Client
+    publisher: Publisher
+    judged: Callable[[Delivery, Event, bool], None]  # told what is applied, and whether it counted
+    x: int
+    y: int
+    is_out: bool = True
+    attempts: int = ATTEMPTS
+    regions: dict[str, Region] = field(factory=dict)
+    _questions: dict[str, Question] = field(factory=dict)
+    _until: str = ""  # the mark at which the present subscription ends
+    _moved: trio.Event = field(factory=trio.Event)
+
+    async def play(self) -> None:
+        """Follow what is in sight. After a gap anything may be so, and everything is asked anew."""
+        while True:
+            self.regions, self._questions = {}, {}
+            try:
+                async with trio.open_nursery() as nursery:
+                    await self._look_around(nursery)
+            except* GapError:
+                pass
+
+    async def _look_around(self, nursery: trio.Nursery) -> None:
+        old: frozenset[str] = frozenset()
+        over = trio.Event()
+        over.set()
+        while True:
+            self._moved = trio.Event()
+            new = sight(region_at(self.x, self.y))
+            if new != old:
+                over = await nursery.start(self._see, old, new, over)
+                for name in sorted(new - old):
+                    nursery.start_soon(self._learn, name)
+            old = new
+            await self._moved.wait()
+
+    async def _see(
+        self,
+        old: frozenset[str],
+        new: frozenset[str],
+        over: trio.Event,
+        task_status: trio.TaskStatus[trio.Event],
+    ) -> None:
+        """Take what one subscription delivers, from its own mark to that of the next one."""
+        mark, ended, is_on = token_hex(4), trio.Event(), False
+        async with self.client.subscribe(interest(new, self.name)) as deliveries:
+            for name in sorted(old - new):
+                await self._say("leave", region=name)
+            self._until = mark
+            await self._say("mark", to=self.name, place=mark)
+            await over.wait()
+            for name in old - new:
+                self.regions.pop(name, None)
+                self._questions.pop(name, None)
+            task_status.started(ended)
+            async for delivery in deliveries:
+                event = Event(**cast("dict[str, Any]", delivery.attributes))
+                if event.place == mark:
+                    is_on = True
+                elif is_on and event.place == self._until:
+                    break
+                elif is_on:
+                    await self._take(delivery, event, sorted({event.region, event.into} & new))
+        ended.set()
+
+    async def _learn(self, name: str) -> None:
+        """Ask what is so in a region until somebody tells; if nobody does, begin it anew."""
+        for attempt in range(self.attempts):
+            self._questions[name] = question = Question(token_hex(4))
+            await self._say("watch", region=name, place=question.place, attempt=attempt)
+            with trio.move_on_after(PATIENCE_S):
+                await question.answered.wait()
+                return
+        if name in self._questions:
+            await self._say("begin", region=name, place=token_hex(4))
+
+    async def _take(self, delivery: Delivery, event: Event, names: list[str]) -> None:
+        if event.kind == "tell":
+            self._be_told(event, json.loads(delivery.payload))
+        for name in names:
+            question = self._questions.get(name)
+            if event.kind == "begin":
+                self._know(Region(name, event.place, watchers=[event.player]))
+                await self._say("watch", region=name)
+            elif name in self.regions:
+                self._apply(delivery, event, self.regions[name])
+                if event.kind == "watch" and event.attempt >= 0:
+                    await self._tell(event, self.regions[name])
+            elif question and question.place == event.place:
+                question.since = []
+            elif question and question.since is not None:
+                question.since.append((delivery, event))
+
+    def _be_told(self, event: Event, told: dict[str, Any]) -> None:
+        """Take what was so at the place of our question, and apply what has been delivered since."""
+        region = Region(**told)
+        question = self._questions.get(region.name)
+        if question and question.place == event.place:
+            self._know(region)
+            for delivery, later in question.since or ():
+                self._apply(delivery, later, region)
+
+    def _know(self, region: Region) -> None:
+        self.regions[region.name] = region
+        if question := self._questions.pop(region.name, None):
+            question.answered.set()
+
+    def _apply(self, delivery: Delivery, event: Event, region: Region) -> None:
+        counts = region.apply(event)
+        self.is_out |= counts and event.kind == "tag" and event.target == self.name
+        self.judged(delivery, event, counts)
+
+    async def _tell(self, event: Event, region: Region) -> None:
+        if region.watchers[0] == self.name != event.player:
+            await self._say("tell", json.dumps(asdict(region)), to=event.player, place=event.place)
+
+    async def _say(self, kind: str, payload: str = "", **attributes: Any) -> None:
+        event = Event(kind=kind, player=self.name, **attributes)
+        await self.publisher.publish(event.attributes(), payload.encode())
+
+    async def move(self, x: int, y: int) -> bool:
+        """Go to a cell, if it is in a region that we know. Who is out comes back in this way."""
+        old, new = "" if self.is_out else region_at(self.x, self.y), ""
+        if not (0 <= x < WIDTH and 0 <= y < HEIGHT) or (new := region_at(x, y)) not in self.regions:
+            return False
+        self.x, self.y, self.is_out = x, y, False
+        await self._say("move", region=old or new, into="" if old == new else new, x=x, y=y)
+        self._moved.set()
+        return True
+
+    async def grab(self) -> None:
+        """Take the gems that lie here."""
+        region = self.regions.get(region_at(self.x, self.y))
+        for gem in range(GEMS):
+            if region and not self.is_out and region.cell(gem) == (self.x, self.y):
+                await self._say(
+                    "grab", region=region.name, gem=gem, turn=region.taken[gem], x=self.x, y=self.y
+                )
+
+    async def tag(self, target: str) -> None:
+        """Touch another player, who has to be within reach when it is this event's turn."""
+        await self._say("tag", region=region_at(self.x, self.y), target=target, x=self.x, y=self.y)
+
+    async def leave(self) -> None:
+        """Say that we are gone."""
+        for name in sorted(self.regions):
+            await self._say("leave", region=name)
+
+
+@asynccontextmanager
+async def join(
+    broker: str, name: str, x: int, y: int, judged: Callable[[Delivery, Event, bool], None]
+) -> AsyncIterator[Player]:
+    """Connect a player who will come in at a cell; `play` follows, and `move` comes in."""
+    async with connect(broker, name=name) as client, client.advertise(f"player == {name!r}") as publisher:
+        player = Player(name, client, publisher, judged, x, y)
+        yield player
+        await player.leave()

@@ -1,0 +1,112 @@
+"""The page of the game: a match per ordering, all running; a tab shows one, and may play in it."""
+
+from collections.abc import Mapping
+from secrets import token_hex
+from typing import Final
+
+import trio
+from attrs import define, field
+
+from examples.game.world import COLUMNS, HEIGHT, ROWS, SIDE, WIDTH
+from examples.pages.match import Match, Seat
+from examples.pages.serving import Json, now_ms
+
+__all__ = ["GameStage", "GameTab"]
+
+VIEWS: Final = 4
+"""Views side by side: each broker has a player there, and one of them has two."""
+
+DOWN_S: Final = 1.5
+"""How long a killed broker stays away: long enough to see it, too short to wait for it."""
+
+
+@define(eq=False)
+class GameStage:
+    """What all tabs share."""
+
+    matches: Mapping[str, Match]
+    nursery: trio.Nursery
+
+    def open(self) -> "GameTab":
+        """A new tab."""
+        return GameTab(self, next(iter(self.matches)))
+
+    async def restart(self, match: Match, broker: str) -> None:
+        """Kill a broker and start it again."""
+        await match.overlay.kill(broker)
+        await trio.sleep(DOWN_S)
+        await match.overlay.start(broker)
+
+
+@define(eq=False)
+class GameTab:
+    """One tab: which match it shows, through whose eyes, and who it plays."""
+
+    stage: GameStage
+    ordering: str
+    person: str = field(factory=lambda: token_hex(4))
+    names: list[str] = field(factory=list)
+    you: str = ""
+
+    @property
+    def match(self) -> Match:
+        """The match that is shown."""
+        return self.stage.matches[self.ordering]
+
+    @property
+    def seat(self) -> Seat | None:
+        """The seat that the person has, if it still has one."""
+        seat = self.match.seats.get(self.you)
+        return seat if seat and seat.is_held() and seat.held_by == self.person else None
+
+    def frame(self) -> Json:
+        """What to show now."""
+        names = self.names or list(self.match.seats)[:VIEWS]
+        return {
+            "at": now_ms(),
+            "map": {"columns": COLUMNS, "rows": ROWS, "side": SIDE, "width": WIDTH, "height": HEIGHT},
+            "ordering": self.ordering,
+            "counts": {ordering: match.counts() for ordering, match in self.stage.matches.items()},
+            "you": self.you if self.seat else "",
+            **self.match.frame(names),
+        }
+
+    async def do(self, request: Json) -> None:
+        """The person did something; what makes no sense is left undone."""
+        match request:
+            case {"do": "show", "ordering": str(ordering)} if ordering in self.stage.matches:
+                self.close()
+                self.ordering = ordering
+            case {"do": "views", "names": [*names]}:
+                self.names = [name for name in names if name in self.match.seats][:VIEWS]
+            case {"do": "take", "name": str(name)} if name in self.match.seats:
+                self.close()
+                self.you = name if self.match.seats[name].take(self.person) else ""
+            case {"do": "release"}:
+                self.close()
+            case {"do": "step", "dx": int(dx), "dy": int(dy)} if max(abs(dx), abs(dy)) == 1:
+                await self._step(dx, dy)
+            case {"do": "tag"}:
+                await self._tag()
+            case {"do": "kill", "broker": str(broker)} if self.match.overlay.can_be_killed(broker):
+                self.stage.nursery.start_soon(self.stage.restart, self.match, broker)
+            case _:
+                pass
+
+    async def _step(self, dx: int, dy: int) -> None:
+        if (seat := self.seat) and seat.take(self.person) and seat.player and not seat.player.is_out:
+            await seat.player.move(seat.player.x + dx, seat.player.y + dy)
+            await seat.player.grab()
+
+    async def _tag(self) -> None:
+        seat = self.seat
+        if seat and seat.take(self.person) and seat.player and not seat.player.is_out:
+            target = seat.bot.in_reach()
+            if target:
+                await seat.player.tag(target)
+
+    def close(self) -> None:
+        """The person has left its seat."""
+        if seat := self.seat:
+            seat.held_by = ""
+        self.you = ""

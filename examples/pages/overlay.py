@@ -1,0 +1,92 @@
+"""The overlay of a demo: real broker processes in three cities, with the distances between them.
+
+A broker can be killed and started again at its old address, as its clients and neighbours expect it.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+import trio
+from attrs import define, field, frozen
+
+from examples.pages.distance import distant
+from harness.overlay import attached
+from harness.processes import Server, start_server
+
+__all__ = ["CITIES", "TOP", "City", "Overlay", "existing", "started"]
+
+
+@frozen
+class City:
+    """Where a broker stands, and how far it is to the top of the tree, one way."""
+
+    name: str
+    delay_s: float
+
+
+TOP: Final = City("Frankfurt", 0.0)
+CITIES: Final = (TOP, City("New York", 0.040), City("Singapore", 0.080))
+"""The times that packets take between data centres in these cities, rounded."""
+
+
+@define(eq=False)
+class Overlay:
+    """Brokers by their names. `ordering` is nothing if others started them: then none can be killed here."""
+
+    ordering: str
+    addresses: dict[str, str]
+    delays_s: dict[str, float] = field(factory=dict)
+    _servers: dict[str, Server] = field(factory=dict)
+    _arguments: dict[str, tuple[str, ...]] = field(factory=dict)
+    _nursery: trio.Nursery | None = None
+
+    def is_up(self, name: str) -> bool:
+        """Whether the broker's process runs, as far as is known here."""
+        server = self._servers.get(name)
+        return server is None or server.program.process.poll() is None
+
+    def can_be_killed(self, name: str) -> bool:
+        """Whether it is one of ours, and runs."""
+        return name in self._servers and self.is_up(name)
+
+    async def start(self, name: str) -> None:
+        """Start a broker, again if it was there before."""
+        assert self._nursery is not None
+        listen = ("--listen", self.addresses.get(name, "127.0.0.1:0"))
+        arguments = ("broker", "--name", name, *listen, *self._arguments[name], "--log-format", "json")
+        server = await start_server(self._nursery, f"broker {name}", "broker", arguments)
+        self._servers[name], self.addresses[name] = server, server.address
+        if "--uplink" in arguments:
+            await attached(server)
+
+    async def kill(self, name: str) -> None:
+        """End a broker as a power failure does."""
+        process = self._servers[name].program.process
+        process.kill()
+        await process.wait()
+
+
+@asynccontextmanager
+async def started(ordering: str, cities: tuple[City, ...] = CITIES) -> AsyncIterator[Overlay]:
+    """Brokers that order in this way; the first is the top, the others dial it from their distances."""
+    async with trio.open_nursery() as nursery, AsyncExitStack() as stack:
+        overlay = Overlay(ordering, {}, {city.name: city.delay_s for city in cities}, nursery=nursery)
+        uplink: tuple[str, ...] = ()
+        for city in cities:
+            if overlay.addresses:
+                host, _, port = overlay.addresses[cities[0].name].rpartition(":")
+                there = await stack.enter_async_context(distant(host, int(port), city.delay_s))
+                uplink = ("--uplink", there)
+            overlay._arguments[city.name] = ("--ordering", ordering, *uplink)  # noqa: SLF001 - its own module
+            await overlay.start(city.name)
+        try:
+            yield overlay
+        finally:
+            nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def existing(addresses: tuple[str, ...]) -> AsyncIterator[Overlay]:
+    """Brokers that others have started; they are called by their addresses."""
+    yield Overlay("", {address: address for address in addresses})

@@ -1,0 +1,68 @@
+"""From overlays to a page: starts the brokers, lets the program play on each, and serves what it does."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any, Final
+
+import trio
+
+from examples.game.bot import PACE_S
+from examples.pages.game import GameStage
+from examples.pages.match import Match
+from examples.pages.overlay import Overlay, existing, started
+from examples.pages.serving import Stage, served
+
+__all__ = ["overlays", "perform"]
+
+EXISTING: Final = "as started"
+"""What the ordering of an overlay is called that others have started."""
+
+SEED: Final = 7
+
+
+@asynccontextmanager
+async def overlays(
+    orderings: tuple[str, ...], addresses: tuple[str, ...]
+) -> AsyncIterator[dict[str, Overlay]]:
+    """An overlay for each ordering; or the one that runs already."""
+    async with AsyncExitStack() as stack:
+        if addresses:
+            yield {EXISTING: await stack.enter_async_context(existing(addresses))}
+        else:
+            yield {each: await stack.enter_async_context(started(each)) for each in orderings}
+
+
+async def perform(
+    page: str,
+    port: int,
+    orderings: tuple[str, ...],
+    addresses: tuple[str, ...],
+    announce: Callable[[str], None],
+    **options: Any,
+) -> None:
+    """Run a demo until cancelled."""
+    async with overlays(orderings, addresses) as found, trio.open_nursery() as nursery:
+        stage = STAGES[page](found, nursery, **options)
+        address = await nursery.start(partial(served, page, stage, port))
+        announce(address)
+
+
+def _game(
+    found: dict[str, Overlay],
+    nursery: trio.Nursery,
+    players: int = 8,
+    pace_s: float = PACE_S,
+    *,
+    has_bots: bool = True,
+) -> Stage:
+    matches = {
+        ordering: Match.of(overlay, players, SEED, pace_s=pace_s, has_bots=has_bots)
+        for ordering, overlay in found.items()
+    }
+    for match in matches.values():
+        nursery.start_soon(match.play)
+    return GameStage(matches, nursery).open
+
+
+STAGES: Final[dict[str, Callable[..., Stage]]] = {"game": _game}

@@ -1,0 +1,315 @@
+// The game's page: draws what the demo says that players know, and sends what the person does. Decides nothing.
+
+import { Meter, Switch, colours, connect, make, write } from "/static/live.js";
+
+const NAMED = {
+  Ada: "#d0435c", Ben: "#2b6cd4", Cleo: "#12805f", Dan: "#a8690c",
+  Eva: "#7a4fd6", Finn: "#0a7f9c", Gus: "#b8368a", Hana: "#616b7c",
+};
+const colourOf = (name) => NAMED[name] ?? `hsl(${(Number(name.slice(1)) * 47) % 360} 52% 42%)`;
+const by = (id) => document.getElementById(id);
+const GLIDE_MS = 70;
+const STEPS = {
+  ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0],
+  w: [0, -1], s: [0, 1], a: [-1, 0], d: [1, 0],
+};
+
+let frame = null;
+let palette = {};
+const views = [];
+const meter = new Meter();
+
+const choice = new Switch(by("switch"), (ordering) => {
+  views.forEach((view) => view.places.clear());
+  send({ do: "show", ordering });
+}, {
+  what: (n) => `${n.disputed === 1 ? "disagreement" : "disagreements"} in ${n.shared.toLocaleString("en")} shared actions`,
+  more: (n) => `${n.perMinute.toLocaleString("en")} a minute · ${n.twice.toLocaleString("en")} gems held twice`,
+});
+
+const send = connect((news) => {
+  frame = news;
+  meter.news(news.at);
+  render();
+});
+
+// --- views ---
+
+function addView(place) {
+  const select = make("select", { "aria-label": `Player in view ${place + 1}`, onchange: () => chooseViews() });
+  const token = make("span", { class: "token", "aria-hidden": "true" });
+  const city = make("div");
+  const score = make("span");
+  const canvas = make("canvas", { role: "img", tabindex: "0", onclick: (event) => tap(place, event) });
+  const note = make("span");
+  const button = make("button", { type: "button", onclick: () => toggle(place) });
+  const root = make("article", { class: "view panel" },
+    make("header", {}, token, make("div", { class: "who" }, select, city), make("div", { class: "score" }, score, make("small", {}, "points"))),
+    make("div", { class: "board" }, canvas, make("div", { class: "veil" }, "reconnecting …")),
+    make("footer", {}, note, button));
+  by("views").append(root);
+  views.push({ root, select, token, city, score, canvas, note, button, places: new Map(), known: null });
+}
+
+function chooseViews() {
+  send({ do: "views", names: views.map((view) => view.select.value) });
+}
+
+function toggle(place) {
+  const name = frame.views[place].name;
+  send(frame.you === name ? { do: "release" } : { do: "take", name });
+}
+
+function tap(place, event) {
+  const seen = frame.views[place];
+  if (frame.you !== seen.name) return toggle(place);
+  const at = placeOf(seen, seen.name);
+  if (!at) return undefined;
+  const box = views[place].canvas.getBoundingClientRect();
+  const dx = (event.clientX - box.left) / box.width * frame.map.width - at[0] - 0.5;
+  const dy = (event.clientY - box.top) / box.height * frame.map.height - at[1] - 0.5;
+  return send({ do: "step", dx: Math.abs(dx) > 0.5 ? Math.sign(dx) : 0, dy: Math.abs(dy) > 0.5 ? Math.sign(dy) : 0 });
+}
+
+function placeOf(seen, name) {
+  for (const [, players] of Object.values(seen.regions)) {
+    for (const [who, x, y] of players) if (who === name) return [x, y];
+  }
+  return null;
+}
+
+function render() {
+  while (views.length < frame.views.length) addView(views.length);
+  choice.update(frame.counts, frame.ordering);
+  frame.views.forEach((seen, place) => renderView(views[place], seen));
+  renderCalls();
+  renderStandings();
+  renderOverlay();
+  by("pad").classList.toggle("on", frame.you !== "");
+}
+
+function renderView(view, seen) {
+  const names = Object.keys(frame.board);
+  if (view.select.options.length !== names.length) view.select.replaceChildren(...names.map((name) => new Option(name, name)));
+  if (view.select.value !== seen.name && document.activeElement !== view.select) view.select.value = seen.name;
+  const isYou = frame.you === seen.name;
+  view.root.dataset.player = seen.name;
+  view.root.style.setProperty("--colour", colourOf(seen.name));
+  view.root.classList.toggle("you", isYou);
+  view.root.classList.toggle("away", !seen.connected);
+  view.root.classList.toggle("differs", seen.marks.length > 0);
+  write(view.token, seen.name[0]);
+  write(view.city, `${seen.city} · ${seen.latencyMs} ms`);
+  write(view.score, seen.score);
+  write(view.button, isYou ? "Let the bot play" : `Play ${seen.name}`);
+  view.button.disabled = !isYou && seen.person !== "";
+  write(view.note, isYou ? (seen.out ? "You were tagged; a moment …" : "You play") : seen.person ? "Somebody plays" : seen.out ? "Was tagged" : "A bot plays");
+  const seenCount = Object.keys(seen.regions).length;
+  view.canvas.setAttribute("aria-label", `${seen.name} sees ${seenCount} of ${frame.map.columns.length * frame.map.rows.length} regions; ${seen.marks.length} places where players differ`);
+  view.seen = seen;
+}
+
+const dots = (names) => names.map((name) => make("span", { class: "name" }, make("span", { class: "dot", style: `--colour:${colourOf(name)}` }), name));
+const side = (kind, text, names) => (names.length ? [make("span", {}, make("span", { class: kind }, text), ...dots(names))] : []);
+
+let shownCalls = "";
+function renderCalls() {
+  const newest = JSON.stringify(frame.calls);
+  if (newest === shownCalls) return;
+  shownCalls = newest;
+  by("calm").hidden = frame.calls.length > 0;
+  by("calls").replaceChildren(...frame.calls.map((call) => make("li", { class: call.disputed ? "disputed" : "" },
+    make("span", {}, make("b", {}, call.who), call.kind === "grab" ? ` grabbed a gem in ${call.region}` : ` tagged ${call.target} in ${call.region}`),
+    make("span", { class: call.disputed ? "verdict no" : "verdict yes" }, call.disputed ? "they differ" : "all agree"),
+    make("span", { class: "sides" }, ...side("", "counted for", call.yes), ...side("", "too late for", call.no)))));
+}
+
+let shownBoard = "";
+function renderStandings() {
+  const board = JSON.stringify(frame.board);
+  if (board === shownBoard) return;
+  shownBoard = board;
+  const sorted = Object.entries(frame.board).sort((one, other) => other[1] - one[1]).slice(0, 8);
+  const most = Math.max(1, ...sorted.map(([, score]) => score));
+  by("standings").replaceChildren(...sorted.map(([name, score]) => make("li", { "data-player": name, style: `--colour:${colourOf(name)}` },
+    make("span", {}, name), make("span", { class: "bar", style: `width:${(100 * score) / most}%` }), make("span", { class: "figure" }, String(score)))));
+  const twice = frame.counts[frame.ordering].twice;
+  write(by("twice"), twice ? `${twice} gems are counted by two players at once.` : "No gem is counted twice.");
+}
+
+function renderOverlay() {
+  by("brokers").hidden = frame.brokers.length === 0;
+  const list = by("overlay");
+  if (list.children.length !== frame.brokers.length) {
+    list.replaceChildren(...frame.brokers.map((broker) => make("li", { "data-broker": broker.name },
+      make("span", { class: "lamp" }), make("span", {}), make("button", { type: "button", onclick: () => send({ do: "kill", broker: broker.name }) }, "Kill"))));
+  }
+  frame.brokers.forEach((broker, place) => {
+    const [, text, button] = list.children[place].children;
+    list.children[place].classList.toggle("down", !broker.up);
+    write(text, broker.up ? `${broker.name}${broker.delayMs ? ` · ${broker.delayMs} ms from the top` : " · top of the tree"}` : `${broker.name} is down`);
+    button.setAttribute("aria-label", `Kill ${broker.name}; it comes back`);
+    button.disabled = !broker.up;
+  });
+}
+
+// --- drawing ---
+
+function draw(now) {
+  const since = now - (draw.last ?? now);
+  draw.last = now;
+  if (frame) {
+    palette = colours("board", "board-two", "grid", "fog", "fog-line", "gem", "gem-light", "ink", "panel", "differ", "agree", "line");
+    for (const view of views) if (view.seen) drawView(view, since);
+    meter.paint();
+  }
+  requestAnimationFrame(draw);
+}
+
+function drawView(view, since) {
+  const { canvas, seen } = view;
+  const { width, height } = frame.map;
+  const ratio = window.devicePixelRatio || 1;
+  const wide = Math.round(canvas.clientWidth * ratio);
+  const high = Math.round((wide * height) / width);
+  if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
+  const pen = canvas.getContext("2d");
+  pen.setTransform(wide / width, 0, 0, wide / width, 0, 0);
+  drawGround(pen, seen);
+  for (const [gems] of Object.values(seen.regions)) for (const [x, y] of gems) drawGem(pen, x + 0.5, y + 0.5);
+  const still = new Set();
+  for (const [, players] of Object.values(seen.regions)) for (const [name, x, y] of players) {
+    still.add(name);
+    const at = view.places.get(name) ?? { x, y };
+    const far = Math.abs(at.x - x) + Math.abs(at.y - y) > 3;
+    const part = far ? 1 : 1 - Math.exp(-since / GLIDE_MS);
+    at.x += (x - at.x) * part;
+    at.y += (y - at.y) * part;
+    view.places.set(name, at);
+    drawPlayer(pen, name, at.x + 0.5, at.y + 0.5, name === seen.name);
+  }
+  for (const name of view.places.keys()) if (!still.has(name)) view.places.delete(name);
+  for (const mark of seen.marks) drawMark(pen, mark);
+}
+
+function drawGround(pen, seen) {
+  const { columns, rows, side, width, height } = frame.map;
+  pen.fillStyle = palette.fog;
+  pen.fillRect(0, 0, width, height);
+  pen.strokeStyle = palette["fog-line"];
+  pen.lineWidth = 0.08;
+  pen.beginPath();
+  for (let x = -height; x < width; x += 0.7) {
+    pen.moveTo(x, height);
+    pen.lineTo(x + height, 0);
+  }
+  pen.stroke();
+  for (const name of Object.keys(seen.regions)) {
+    const [column, row] = [columns.indexOf(name[0]), rows.indexOf(name[1])];
+    pen.fillStyle = (column + row) % 2 ? palette.board : palette["board-two"];
+    pen.fillRect(column * side, row * side, side, side);
+    pen.fillStyle = palette.grid;
+    for (let x = 0; x < side; x += 1) for (let y = 0; y < side; y += 1) {
+      pen.fillRect(column * side + x + 0.46, row * side + y + 0.46, 0.08, 0.08);
+    }
+  }
+}
+
+function drawGem(pen, x, y) {
+  const outline = (points) => {
+    pen.beginPath();
+    points.forEach(([dx, dy]) => pen.lineTo(x + dx, y + dy));
+    pen.closePath();
+  };
+  pen.fillStyle = palette.gem;
+  outline([[0, -0.36], [0.3, 0], [0, 0.36], [-0.3, 0]]);
+  pen.fill();
+  pen.fillStyle = palette["gem-light"];
+  outline([[0, -0.36], [0.3, 0], [0, 0], [-0.12, 0]]);
+  pen.fill();
+}
+
+function drawPlayer(pen, name, x, y, isOwn) {
+  pen.beginPath();
+  pen.arc(x, y, isOwn ? 0.62 : 0.5, 0, 2 * Math.PI);
+  pen.fillStyle = isOwn ? palette.ink : palette.panel;
+  pen.fill();
+  pen.beginPath();
+  pen.arc(x, y, isOwn ? 0.52 : 0.44, 0, 2 * Math.PI);
+  pen.fillStyle = colourOf(name);
+  pen.fill();
+  pen.fillStyle = "#fff";
+  pen.font = `700 ${name.length > 1 && !NAMED[name] ? 0.42 : 0.6}px "Liberation Sans", Arial, sans-serif`;
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillText(NAMED[name] ? name[0] : name.slice(1), x, y + 0.03);
+}
+
+function drawMark(pen, mark) {
+  const [x, y] = [mark.x + 0.5, mark.y + 0.5];
+  pen.save();
+  pen.strokeStyle = palette.differ;
+  pen.lineWidth = 0.16;
+  pen.setLineDash([0.32, 0.2]);
+  pen.beginPath();
+  pen.arc(x, y, 0.95, 0, 2 * Math.PI);
+  pen.stroke();
+  pen.setLineDash([]);
+  pen.beginPath();
+  pen.arc(x + 0.72, y - 0.72, 0.42, 0, 2 * Math.PI);
+  pen.fillStyle = mark.counts ? palette.agree : palette.differ;
+  pen.fill();
+  pen.strokeStyle = palette.panel;
+  pen.lineWidth = 0.13;
+  pen.lineCap = "round";
+  pen.beginPath();
+  if (mark.counts) {
+    pen.moveTo(x + 0.53, y - 0.72);
+    pen.lineTo(x + 0.67, y - 0.57);
+    pen.lineTo(x + 0.92, y - 0.88);
+  } else {
+    pen.moveTo(x + 0.57, y - 0.87);
+    pen.lineTo(x + 0.87, y - 0.57);
+    pen.moveTo(x + 0.87, y - 0.87);
+    pen.lineTo(x + 0.57, y - 0.57);
+  }
+  pen.stroke();
+  pen.restore();
+}
+
+// --- what the person does ---
+
+let steppedAt = 0;
+function step(dx, dy) {
+  if (performance.now() - steppedAt < 110) return;
+  steppedAt = performance.now();
+  send({ do: "step", dx, dy });
+}
+
+addEventListener("keydown", (event) => {
+  if (!frame || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("select, input") && (STEPS[event.key] || event.key === " ")) return;
+  const onButton = event.target.matches("button");
+  if (/^[1-4]$/.test(event.key) && frame.views[event.key - 1]) send({ do: "take", name: frame.views[event.key - 1].name });
+  else if (event.key === "Escape") send({ do: "release" });
+  else if (frame.you && STEPS[event.key]) step(...STEPS[event.key]);
+  else if (frame.you && event.key === " " && !onButton) send({ do: "tag" });
+  else if (event.key === "Enter" && event.target.matches("canvas")) toggle(views.findIndex((view) => view.canvas === event.target));
+  else return;
+  event.preventDefault();
+});
+
+by("pad").addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (button?.dataset.step) step(...button.dataset.step.split(",").map(Number));
+  else if (button) send({ do: "tag" });
+});
+
+setInterval(() => {
+  write(by("fps"), `${meter.framesPerSecond} frames a second`);
+  write(by("latency"), `painted ${Math.round(meter.latencyMs)} ms after the demo knew`);
+  write(by("lost"), document.body.dataset.live === "no" ? "The demo does not answer; still trying." : "");
+}, 1000);
+
+requestAnimationFrame(draw);
+window.concord = { get frame() { return frame; }, meter };

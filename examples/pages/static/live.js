@@ -1,0 +1,110 @@
+// What both pages share: the connection to the demo, a meter of frames, and small ways to write into the page.
+
+/** Keep a connection to the demo; calls `show` with every frame, and returns what sends a request. */
+export function connect(show) {
+  let socket;
+  const open = () => {
+    socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`);
+    socket.onmessage = (message) => {
+      document.body.dataset.live = "yes";
+      show(JSON.parse(message.data));
+    };
+    socket.onclose = () => {
+      document.body.dataset.live = "no";
+      setTimeout(open, 500);
+    };
+  };
+  open();
+  return (request) => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(request));
+  };
+}
+
+/** Counts painted frames, and how old the newest news was when it was painted. */
+export class Meter {
+  constructor() {
+    this.painted = [];
+    this.ages = [];
+    this.at = 0;
+  }
+
+  news(atMs) {
+    this.at = atMs;
+  }
+
+  paint() {
+    const now = performance.now();
+    this.painted.push(now);
+    while (this.painted[0] < now - 1000) this.painted.shift();
+    if (this.at) {
+      this.ages.push(Date.now() - this.at);
+      if (this.ages.length > 240) this.ages.shift();
+      this.at = 0;
+    }
+  }
+
+  get framesPerSecond() {
+    return this.painted.length;
+  }
+
+  get latencyMs() {
+    const sorted = [...this.ages].sort((a, b) => a - b);
+    return sorted.length ? sorted[Math.floor(sorted.length / 2)] : 0;
+  }
+}
+
+/** An element with attributes and children; texts are texts, never markup. */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "style") element.style.cssText = value;
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/** Write a text where it has changed: screen readers and layout are left alone otherwise. */
+export function write(element, text) {
+  const string = String(text);
+  if (element.textContent !== string) element.textContent = string;
+}
+
+/** The colours of the present scheme, by the names of the style sheet. */
+export function colours(...names) {
+  const style = getComputedStyle(document.documentElement);
+  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+}
+
+/** The switch between orderings: made once for the orderings that run, updated with their counts. */
+export class Switch {
+  constructor(fieldset, choose, texts) {
+    this.fieldset = fieldset;
+    this.choose = choose;
+    this.texts = texts;
+    this.cards = new Map();
+  }
+
+  update(counts, chosen) {
+    for (const [ordering, figures] of Object.entries(counts)) {
+      const card = this.cards.get(ordering) ?? this.add(ordering);
+      card.input.checked = ordering === chosen;
+      card.card.classList.toggle("broken", figures.disputed > 0);
+      write(card.count, figures.disputed.toLocaleString("en"));
+      write(card.what, this.texts.what(figures));
+      write(card.more, this.texts.more(figures));
+    }
+  }
+
+  add(ordering) {
+    const input = make("input", { type: "radio", name: "ordering", value: ordering, onchange: () => this.choose(ordering) });
+    const name = make("span", { class: "name" }, ordering);
+    const [count, what, more] = ["count", "what", "more"].map((kind) => make("span", { class: kind }));
+    const card = make("label", { class: "choice panel", "data-ordering": ordering }, input, name, count, what, more);
+    this.fieldset.append(card);
+    const made = { card, input, count, what, more };
+    this.cards.set(ordering, made);
+    return made;
+  }
+}
