@@ -19,11 +19,10 @@ def history_of(outcome: Outcome) -> History:
     """Return what clients saw in a schedule."""
     record = outcome.world.record
     owed = {name: set[Key]() for name in outcome.world.subscribers}
-    if not outcome.world.is_lossy:
-        for published in record.publications:
-            for name in published.owed:
-                if name in owed:
-                    owed[name].add((published.publisher, published.sequence))
+    for published in record.publications:
+        for name in published.owed:
+            if name in owed:
+                owed[name].add((published.publisher, published.sequence))
     return History(
         [
             Published(p.publisher, p.sequence, p.broker, p.ordered, (p.read,) if p.read else ())

@@ -14,8 +14,9 @@ from attrs import evolve, frozen
 from harness.simulator.plots import PLOTS
 from harness.simulator.world import Action
 
-FAULTS: Final = ("none", "churn", "crash")
-"""Nothing changes after the start; clients come and go; brokers and connections are lost as well."""
+FAULTS: Final = ("none", "churn", "crash", "loss")
+"""Nothing changes after the start; clients come and go; brokers and connections are lost as well, and others
+attach anywhere; brokers are lost for good, several at once, and the rest heals by itself."""
 
 
 @frozen
@@ -48,6 +49,12 @@ class Knobs:
     crashes: int = 0
     cuts: int = 0
     plot: tuple[Action, ...] = ()
+    heal: float = 0.0
+    lose: float = 0.0
+    losses: tuple[str, ...] = ()
+    """Who is lost, one after the other; empty if brokers do not heal by themselves."""
+    preferences: str = "parent"
+    """Which uplinks are configured."""
 
 
 SHAPES: Final = ("random", "random", "chain", "star")
@@ -216,10 +223,50 @@ def _plotted(random: Random, brokers: tuple[int, int]) -> Knobs:
     return evolve(knobs, plot=plot) if brokers[0] <= needed <= brokers[1] else knobs
 
 
+LOSSES: Final = ("one", "root", "root", "middle", "neighbours", "root and a child", "many", "all but two")
+"""Who is lost at once: anybody, the root, one that has children, a broker and its parent, and so on."""
+
+PREFERENCES: Final = ("parent", "parent", "nobody", "parent and others", "anybody")
+"""The configured uplinks of a broker: what it was attached to first, and what else."""
+
+
+def _losing(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Brokers are lost for good, several at once, while clients go on; the rest heals."""
+    low, high = brokers
+    return evolve(
+        _churning(random, (min(max(low, 3), high), high)),
+        kinds=random.choice((1, 1, 2)),
+        width=1,
+        unadvertise=0.01,
+        unsubscribe=0.02,
+        heal=random.choice((0.1, 0.3, 0.5)),
+        lose=random.choice((0.02, 0.05, 0.1)),
+        losses=tuple(random.choice(LOSSES) for _ in range(random.choice((1, 1, 2, 3)))),
+        preferences=random.choice(PREFERENCES),
+        weights=random.choice(WEIGHTS),
+    )
+
+
+def _breaking(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Connections break as well: brokers that are alive search too, old and new ways compete."""
+    return evolve(_losing(random, brokers), cut=random.choice((0.05, 0.1)), cuts=6)
+
+
+def _returning(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Brokers that were lost come back without their memory, where others may have taken their place."""
+    return evolve(_breaking(random, brokers), restart=random.choice((0.05, 0.15)))
+
+
+def _gathering(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Everybody begins alone, and brokers are lost before all have heard of each other."""
+    return evolve(_returning(random, brokers), starts_joined=False, settles_first=False, heal=0.5)
+
+
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
     "churn": (_churning, _crowded),
     "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _plotted, _plotted),
+    "loss": (_losing, _losing, _breaking, _returning, _gathering),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""

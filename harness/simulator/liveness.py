@@ -7,6 +7,7 @@ A route that is wrong shows here at once, long before it costs somebody a public
 from typing import Final
 
 from broker.core import Hop
+from harness.simulator.healing import heal_all
 from harness.simulator.network import Site
 from harness.simulator.world import RestlessError, World
 
@@ -18,10 +19,23 @@ def rest(world: World) -> list[tuple[str, str]]:
     """Bring the world to rest; return what is wrong then, as kinds and words."""
     try:
         world.do(("drain",))
-        wrong = _join_all(world)
+        heals = all(site.search is not None for site in world.sites.values())
+        wrong = heal_all(world) if heals and world.sites else _join_all(world)
     except RestlessError as error:
         return [("stuck", str(error))]
     return wrong or [*_left_over(world), *_wrong_tables(world)]
+
+
+def go_on(world: World) -> list[tuple[str, str]]:
+    """After all that: everybody publishes once more of every kind, and all of it arrives."""
+    try:
+        for publisher in list(world.publishers.values()):
+            for kind in publisher.kinds:
+                world.do(("publish", publisher.name, kind))
+        world.do(("drain",))
+    except RestlessError as error:
+        return [("stuck", str(error))]
+    return []
 
 
 def _join_all(world: World) -> list[tuple[str, str]]:
@@ -61,9 +75,9 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
     for site in world.sites.values():
         tables = site.core._routing.tables  # noqa: SLF001 - the tables are what is judged here
         for hop in site.core.neighbours.values():
-            beyond = _beyond(site, hop)
+            beyond, this_side = _beyond(site, hop), _this_side(site, hop)
             advertised = {p.name for p in world.publishers.values() if p.site in beyond}
-            here = [p for p in world.publishers.values() if p.site not in beyond]
+            here = [p for p in world.publishers.values() if p.site in this_side]
             wanted = {
                 s.name
                 for s in world.subscribers.values()
@@ -77,6 +91,12 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
                     text = f"{site.name} knows the {what} {sorted(known)} through {hop.name}"
                     wrong.append(("tables", f"{text}, not {sorted(expected)}"))
     return wrong
+
+
+def _this_side(site: Site, hop: Hop) -> set[Site]:
+    """The broker and all brokers behind its other links; who has no other tree to be in is in none."""
+    others = [other for other in site.core.neighbours.values() if other is not hop]
+    return {site}.union(*(_beyond(site, other) for other in others))
 
 
 def _beyond(site: Site, hop: Hop) -> set[Site]:

@@ -13,6 +13,7 @@ from typing import Final
 from attrs import Factory, define
 
 from broker.core import BrokerCore, Hop
+from broker.healing import Candidate, Search
 from broker.messages import LinkMessage
 
 
@@ -26,12 +27,17 @@ END: Final = End()
 
 @define(eq=False)
 class Site:
-    """One run of a broker. `outgoing` are its connections; `dialling` asks to attach it."""
+    """One run of a broker. `outgoing` are its connections; `dialling` asks to attach it.
+
+    If it heals by itself, `search` says whom to dial, and `candidate` is who was dialled last.
+    """
 
     name: str
     core: BrokerCore
     outgoing: dict[Hop, "Port"] = Factory(dict)
     dialling: "Port | None" = None
+    search: Search | None = None
+    candidate: Candidate | None = None
 
     @property
     def asked(self) -> Hop | None:

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from attrs import frozen
 
-from harness.simulator.liveness import rest
+from harness.simulator.liveness import go_on, rest
 from harness.simulator.schedule import driver, repeat
 from harness.simulator.verdict import Fault, faults_in, missing_in
 from harness.simulator.world import Action, Watch, World
@@ -68,10 +68,8 @@ def _judged(world: World, happen: Callable[[], None]) -> Outcome:
     try:
         happen()
         count = len(world.actions)
-        left = rest(world)
+        left = [*rest(world), *go_on(world)]
     except Exception as error:  # noqa: BLE001 - whatever a core raises is what we look for
         left = [("error", f"{type(error).__name__}: {error}")]
-    faults = [*left, *faults_in(world.record)]
-    if not world.is_lossy:
-        faults += missing_in(world.record, list(world.subscribers))
+    faults = [*left, *faults_in(world.record), *missing_in(world.record, list(world.subscribers))]
     return Outcome(world, tuple(world.actions[:count]), tuple(faults))

@@ -10,7 +10,7 @@ from broker.messages import Publication
 
 @define(eq=False)
 class Published:
-    """One publication. `past` is what came before it causally, `owed` who must deliver it.
+    """One publication. `past` is what came before it causally, `owed` who must deliver it, after all losses.
 
     `read` says how much of which subscription its publisher had read.
     """

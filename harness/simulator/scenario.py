@@ -77,8 +77,10 @@ def _seen(world: World) -> Iterator[str]:
 
 
 def _rested(world: World) -> list[str]:
-    faults = [*rest(world), *faults_in(world.record)]
-    if not world.is_lossy:
-        faults += missing_in(world.record, list(world.subscribers))
+    faults = [
+        *rest(world),
+        *faults_in(world.record),
+        *missing_in(world.record, list(world.subscribers)),
+    ]
     told_once = dict.fromkeys(f"{kind}: {text}" for kind, text in faults)
     return [*_seen(world), *(told_once or ["every promise was kept"])]

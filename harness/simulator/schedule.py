@@ -16,6 +16,7 @@ from attrs import define, field
 
 from harness.simulator.interests import KINDS
 from harness.simulator.knobs import Knobs, draw
+from harness.simulator.losses import chosen, configured
 from harness.simulator.network import Port, Site
 from harness.simulator.world import Action, World
 from ordering.interface import OrderingFactory
@@ -44,6 +45,7 @@ class Driver:
     _crashes: int = 0
     _cuts: int = 0
     _dead: list[str] = field(factory=list)
+    _uplinks: dict[str, tuple[str, ...]] = field(factory=dict)
 
     def run(self) -> None:
         """Set up, then let things happen until everything has been published, or the plot has been told."""
@@ -61,6 +63,8 @@ class Driver:
             knobs.cut,
             knobs.attach,
             knobs.restart,
+            knobs.heal,
+            knobs.lose,
         )
         events = (
             self._subscribe,
@@ -71,6 +75,8 @@ class Driver:
             self._cut,
             self._attach,
             self._restart,
+            self._heal,
+            self._lose,
             self._publish,
         )
         limits = list(accumulate(chances))
@@ -99,11 +105,16 @@ class Driver:
     def _set_up(self) -> None:
         knobs, world = self.knobs, self.world
         names = [f"B{number}" for number in range(1, knobs.brokers + 1)]
+        if knobs.losses:
+            self.random.shuffle(names)
         for number, name in enumerate(names):
             world.do(("start", name))
+            parent = names[self._parent_of(number)] if number else ""
+            if knobs.losses:
+                self._uplinks[name] = configured(knobs.preferences, name, parent, names, self.random)
+                world.do(("reach", name, *self._uplinks[name]))
             if number and knobs.starts_joined:
-                above = {"chain": number - 1, "star": 0}.get(knobs.shape, self._below(number))
-                world.do(("dial", name, names[above]))
+                world.do(("dial", name, parent))
                 world.do(("drain",))
         for _ in range(knobs.subscriptions):
             self._subscribe()
@@ -111,6 +122,9 @@ class Driver:
             self._advertise()
         if knobs.settles_first:
             world.do(("drain",))
+
+    def _parent_of(self, number: int) -> int:
+        return {"chain": number - 1, "star": 0}.get(self.knobs.shape, self._below(number))
 
     # --- chance ---
 
@@ -190,6 +204,9 @@ class Driver:
         site = self._site()
         assert site is not None
         self._crashes += 1
+        return self._kill(site)
+
+    def _kill(self, site: Site) -> bool:
         self._dead.append(site.name)
         kept: list[str | int] = []
         for port in site.outgoing.values():
@@ -228,7 +245,22 @@ class Driver:
         if not self._dead:
             return False
         name = self._dead.pop(self._below(len(self._dead)))
-        return self.world.do(("start", name))
+        self.world.do(("start", name))
+        return name not in self._uplinks or self.world.do(("reach", name, *self._uplinks[name]))
+
+    def _heal(self) -> bool:
+        tops = [s for s in self.world.sites.values() if s.core.uplink is None and s.dialling is None]
+        return bool(tops) and self.world.do(("heal", tops[self._below(len(tops))].name))
+
+    def _lose(self) -> bool:
+        """Lose brokers for good, at once: nothing arrives in between."""
+        if self._crashes >= len(self.knobs.losses):
+            return False
+        self._crashes += 1
+        victims = chosen(self.knobs.losses[self._crashes - 1], self.world, self.random)
+        for site in victims:
+            self._kill(site)
+        return bool(victims)
 
 
 def driver(seed: int, faults: str, brokers: tuple[int, int], ordering: OrderingFactory) -> Driver:

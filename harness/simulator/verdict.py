@@ -19,7 +19,7 @@ def faults_in(record: Record) -> list[Fault]:
 
 
 def missing_in(record: Record, subscribers: list[str]) -> list[Fault]:
-    """What these subscriptions should have delivered and did not; for schedules in which nobody is lost."""
+    """What these subscriptions should have delivered and did not (`owing` says what that is)."""
     return [
         ("missing", f"{name} never got {published}")
         for name in subscribers

@@ -8,6 +8,8 @@ other; `B2>B1.2` belongs to the second connection of the two.
 
     start B1                          a broker starts, or starts again after a crash
     dial B2 B1                        B2 wants to become a child of B1
+    reach B2 [B1 B3]                  others can dial B2 from now on; its uplinks, in order of preference
+    heal B2                           B2, if it has no uplink, takes the next step to get one
     advertise P1 B1 ab                a client of B1 will publish events of the kinds a and b
     subscribe S1 B2 a [unordered]     a client of B2 wants events of kind a
     unadvertise P1, unsubscribe S1    and leaves again
@@ -21,12 +23,14 @@ other; `B2>B1.2` belongs to the second connection of the two.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from attrs import Factory, define
+from attrs import Factory, define, field
 
 from broker.core import BrokerCore, Effects
+from broker.healing import Search
 from broker.messages import LinkMessage, Publication
 from harness.simulator.interests import attributes_of, filter_of
 from harness.simulator.network import Network, Port, Site
+from harness.simulator.owing import Owing
 from harness.simulator.record import Record, Stream
 from harness.simulator.telling import told
 from ordering.interface import OrderingFactory
@@ -68,7 +72,7 @@ class Subscriber:
 class World:
     """Everything that exists at one moment, and the record of what clients saw.
 
-    It is whole while all brokers are one tree at work, and lossy once a fault may have lost publications.
+    `owing` knows which deliveries must come; `acquainted` are those that were all in one tree at rest.
     """
 
     ordering: OrderingFactory
@@ -81,9 +85,12 @@ class World:
     actions: list[Action] = Factory(list)
     watch: Watch | None = None
     announce: Callable[[Action], None] | None = None
-    is_whole: bool = False
-    is_lossy: bool = False
+    owing: Owing = field(init=False)
+    acquainted: frozenset[Site] = frozenset()
     _starts: dict[str, int] = Factory(dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.owing = Owing(self.record)
 
     def do(self, action: Action) -> bool:
         """Carry out an action and remember it; say whether it made sense."""
@@ -123,10 +130,34 @@ class World:
             if listener.outgoing[old].site is dialler and old in (listener.core.uplink, listener.asked):
                 return False
             self._lose(listener.outgoing[old].back)
-        self.is_whole = False
         dialler.dialling = self.network.connect(dialler, listener, (self.weigh(), self.weigh()))
         self._collect(listener)
         self._collect(dialler)
+        return True
+
+    def reach(self, name: str, *uplinks: str) -> bool:
+        """Others can dial the broker, and it heals by itself: the address of a broker is its name."""
+        site = self.sites.get(name)
+        if site is None or site.search is not None:
+            return False
+        site.search = Search(name, uplinks)
+        site.core.reached_at(name)
+        self._collect(site)
+        return True
+
+    def heal(self, name: str) -> bool:
+        """A broker without an uplink dials its next candidate, or begins another round."""
+        site = self.sites.get(name)
+        if site is None or site.search is None or site.core.uplink is not None or site.dialling is not None:
+            return False
+        candidate = site.search.next(site.core.roster, site.core.below)
+        if candidate is None:
+            site.search.begin_round()
+            return True
+        if self.watch is not None:
+            self.watch(name, f"tries {candidate.address}: {candidate.why}")
+        site.candidate = candidate
+        self.dial(name, candidate.address)
         return True
 
     def crash(self, name: str, *kept: str | int) -> bool:
@@ -134,9 +165,9 @@ class World:
         site = self.sites.pop(name, None)
         if site is None:
             return False
-        self.is_whole, self.is_lossy = False, True
         prefixes = dict(zip(kept[::2], kept[1::2], strict=True))
         for port in site.outgoing.values():
+            self.owing.link_lost(site, port.site)
             self.network.abandon(port.back)
             self.network.seal(port, int(prefixes.get(port.label, 0)))
         self.publishers = {p.name: p for p in self.publishers.values() if p.site is not site}
@@ -148,7 +179,7 @@ class World:
         port = self.network.port(label)
         if port is None or port.is_sealed or port.back.is_sealed:
             return False
-        self.is_whole, self.is_lossy = False, True
+        self.owing.link_lost(port.site, port.back.site)
         self.network.seal(port, kept)
         self.network.seal(port.back, kept_back)
         return True
@@ -158,10 +189,13 @@ class World:
         site = port.site
         if site.outgoing.pop(port.hop, None) is None:
             return
+        self.owing.link_lost(site, port.back.site)
         self.network.abandon(port)
         self.network.seal(port.back, len(port.back.queue))
         if site.dialling is port:
             site.dialling = None
+        if site.search is not None and site.core.uplink is port.hop:
+            site.search.lost()
         site.core.close_link(port.hop)
         self._collect(site)
 
@@ -213,8 +247,8 @@ class World:
             return False
         ordered = "unordered" not in rest
         readers = [each for each in rest if each in self.record.streams]
-        waiting = self.subscribers.values() if self.is_whole else ()
-        owed = tuple(s.name for s in waiting if s.is_open and kind in s.kinds)
+        wanted_by = [(s.name, s.site) for s in self.subscribers.values() if s.is_open and kind in s.kinds]
+        owed = self.owing.published_at(publisher.site, wanted_by)
         flags = (ordered, readers[0] if readers else None)
         sequence = self.record.publish(name, publisher.site.name, kind, flags, owed)
         publication = Publication(name, sequence, attributes_of(kind), ordered, b"")
@@ -253,10 +287,15 @@ class World:
         ready = self.network.ready.ports
         for _ in range(DRAIN_LIMIT):
             if not ready:
-                self.is_whole = sum(site.core.uplink is None for site in self.sites.values()) == 1
+                self._come_to_rest()
                 return True
             self.arrive(ready[0], len(ready[0].queue))
         raise RestlessError("brokers go on sending to each other for ever")
+
+    def _come_to_rest(self) -> None:
+        self.owing.at_rest(self.sites.values())
+        if sum(site.core.uplink is None for site in self.sites.values()) == 1:
+            self.acquainted = frozenset(self.sites.values())
 
     def _collect(self, site: Site) -> None:
         """Carry out what a core wants done."""
@@ -284,6 +323,8 @@ class World:
         for hop in effects.attached:
             if site.asked is hop:
                 site.dialling = None
+                if site.search is not None and site.candidate is not None:
+                    site.search.attached(site.candidate)
 
     def _take_deliveries(self, subscription: str, messages: list[LinkMessage]) -> None:
         for publication in messages:
@@ -294,6 +335,8 @@ class World:
 VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "start": World.start,
     "dial": World.dial,
+    "reach": World.reach,
+    "heal": World.heal,
     "crash": World.crash,
     "cut": World.cut,
     "advertise": World.advertise,

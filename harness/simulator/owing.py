@@ -1,0 +1,88 @@
+"""Which deliveries are owed, in a world in which brokers and links may be lost.
+
+Laws.
+
+1. A publication is owed to a subscription that is open, if the way between their two brokers was at rest once
+   (everything had arrived), and nothing of that way has been lost since. Whether the rest of the overlay is
+   whole does not matter.
+2. It is owed no more when something of the way is lost before it was delivered: a broker or a link of it. It
+   may have been on that link, or kept by that broker.
+3. A loss excuses nothing that was published before the last moment of rest: by then it had to be delivered.
+
+So after a loss everything is owed again that is published within what is left in one piece; and within the
+whole tree once that has healed and come to rest, when all gates and barriers are open.
+"""
+
+from collections.abc import Iterable
+
+from attrs import Factory, define, field
+
+from harness.simulator.network import Site
+from harness.simulator.record import Record
+
+
+@define(eq=False)
+class Owing:
+    """The links that were at rest and are not lost, as pairs of sites, and what is on its way."""
+
+    _record: Record
+    _links: dict[Site, dict[Site, None]] = Factory(dict)
+    _reached: dict[Site, frozenset[Site]] = Factory(dict)
+    _first_in_flight: int = field(default=0, init=False)
+    _origins: list[Site] = Factory(list)
+    _destinations: dict[str, Site] = Factory(dict)
+
+    def at_rest(self, sites: Iterable[Site]) -> None:
+        """Everything has arrived (law 3)."""
+        self._links = {site: _neighbours(site) for site in sites}
+        self._reached.clear()
+        self._first_in_flight = len(self._record.publications)
+        self._origins.clear()
+
+    def published_at(self, site: Site, wanted_by: Iterable[tuple[str, Site]]) -> tuple[str, ...]:
+        """Return the subscriptions to which what is published here now is owed (law 1)."""
+        self._origins.append(site)
+        reached = self._reached_from(site)
+        owed = [(name, at) for name, at in wanted_by if at in reached]
+        self._destinations.update(owed)
+        return tuple(name for name, _ in owed)
+
+    def link_lost(self, one: Site, other: Site) -> None:
+        """Whatever had a way over this link and has not been delivered is owed no more (law 2)."""
+        if other not in self._links.get(one, ()):
+            return
+        del self._links[one][other], self._links[other][one]
+        self._reached.clear()
+        for number, origin in enumerate(self._origins, self._first_in_flight):
+            published = self._record.publications[number]
+            published.owed = tuple(name for name in published.owed if self._is_owed(number, origin, name))
+
+    def _is_owed(self, number: int, origin: Site, name: str) -> bool:
+        is_delivered = bool(self._record.streams[name].seen >> number & 1)
+        return is_delivered or self._destinations[name] in self._reached_from(origin)
+
+    def _reached_from(self, site: Site) -> frozenset[Site]:
+        """All sites to which a way is at rest."""
+        found = self._reached.get(site)
+        if found is None:
+            found = self._reached[site] = frozenset(self._walk(site))
+        return found
+
+    def _walk(self, site: Site) -> dict[Site, None]:
+        found, todo = {site: None}, [site]
+        while todo:
+            for other in self._links.get(todo.pop(), ()):
+                if other not in found:
+                    found[other] = None
+                    todo.append(other)
+        return found
+
+
+def _neighbours(site: Site) -> dict[Site, None]:
+    """Whom the site is linked to, both ends being attached."""
+    found: dict[Site, None] = {}
+    for hop in site.core.neighbours.values():
+        port = site.outgoing[hop]
+        if port.site.core.attached(port.hop):
+            found[port.site] = None
+    return found
