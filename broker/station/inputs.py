@@ -47,6 +47,13 @@ class Begun:
 
 
 @frozen
+class ReachedAt:
+    """Others can dial this broker there."""
+
+    address: str
+
+
+@frozen
 class LinkOpened:
     """A neighbour greeted us, and a session was agreed on."""
 
@@ -155,6 +162,7 @@ class Published:
 
 Input = (
     Begun
+    | ReachedAt
     | LinkOpened
     | LinkClosed
     | Acknowledged
@@ -175,6 +183,7 @@ PUBLISHED: Final = 0x03
 
 KINDS: Final[dict[int, type[AttrsInstance]]] = {
     BEGUN: Begun,
+    0x08: ReachedAt,
     0x10: LinkOpened,
     0x11: LinkClosed,
     0x12: Acknowledged,

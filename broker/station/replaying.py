@@ -31,6 +31,8 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 -
     match content:
         case i.Begun():
             pass
+        case i.ReachedAt():
+            station.reached_at(content.address)
         case i.LinkOpened():
             station.open_link(content.name, content.session, uplink=content.is_uplink)
         case i.LinkClosed():

@@ -138,6 +138,13 @@ class Station:
 
     # --- links ---
 
+    def reached_at(self, address: str) -> None:
+        """Others can dial this broker there ("" if they cannot); what is known already changes nothing."""
+        own = self.core.roster.own
+        if own is None or own.address != address:
+            self._record(i.ReachedAt(address))
+            self.core.reached_at(address)
+
     def open_link(self, name: str, session: str, *, uplink: bool) -> Hop:
         """A neighbour greeted us, and a new session was agreed on; there is no open link of that name."""
         assert name not in self._links

@@ -68,7 +68,9 @@ def _judged(world: World, happen: Callable[[], None]) -> Outcome:
     try:
         happen()
         count = len(world.actions)
-        left = [*rest(world), *go_on(world)]
+        left = rest(world)
+        if world.has_losses:
+            left += go_on(world)
     except Exception as error:  # noqa: BLE001 - whatever a core raises is what we look for
         left = [("error", f"{type(error).__name__}: {error}")]
     faults = [*left, *faults_in(world.record), *missing_in(world.record, list(world.subscribers))]

@@ -1,10 +1,12 @@
 """Scenario files: a schedule written down, by hand or by the explorer, and what comes out between its lines.
 
-A line is an action (see `world`), a comment (`# ...`), `show` or `rest`. After `show` stands what there is to
-see at that moment, after `rest` what the liveness phase and the verdict say; these lines begin with `= `.
+A line is an action (see `world`), a comment (`# ...`), `show`, `rest` or `go on`. After `show` stands what
+there is to see at that moment, after the others what the liveness phase and the verdict say; these lines
+begin with `= `.
 
     show    what each subscription has delivered; what brokers keep, and why; who still waits to begin
     rest    let everything arrive, join what is apart, and judge
+    go on   let everybody publish once more, which must arrive everywhere, and judge
 
 A file is performed, and gives itself with these lines written anew: unchanged if all is as expected.
 """
@@ -12,11 +14,13 @@ A file is performed, and gives itself with these lines written anew: unchanged i
 from collections.abc import Iterator
 from typing import Final
 
-from harness.simulator.liveness import rest
+from harness.simulator.liveness import go_on, rest
 from harness.simulator.telling import told
-from harness.simulator.verdict import faults_in, missing_in
+from harness.simulator.verdict import Fault, faults_in, missing_in
 from harness.simulator.world import Action, World
 from ordering.interface import OrderingFactory
+
+PHASES: Final = {"rest": rest, "go on": go_on}
 
 OUTPUT: Final = "= "
 """How a line of output begins."""
@@ -42,8 +46,8 @@ def perform(text: str, ordering: OrderingFactory) -> str:
 def _carry_out(world: World, line: str, number: int) -> list[str]:
     if line == "show":
         return list(_seen(world))
-    if line == "rest":
-        return _rested(world)
+    if line in PHASES:
+        return _judged(world, PHASES[line](world))
     try:
         made_sense = world.do(action_of(line))
     except (KeyError, TypeError) as error:
@@ -76,9 +80,9 @@ def _seen(world: World) -> Iterator[str]:
             yield f"{subscriber.name} has closed gates"
 
 
-def _rested(world: World) -> list[str]:
+def _judged(world: World, left: list[Fault]) -> list[str]:
     faults = [
-        *rest(world),
+        *left,
         *faults_in(world.record),
         *missing_in(world.record, list(world.subscribers)),
     ]

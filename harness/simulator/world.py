@@ -86,6 +86,7 @@ class World:
     watch: Watch | None = None
     announce: Callable[[Action], None] | None = None
     owing: Owing = field(init=False)
+    has_losses: bool = False
     acquainted: frozenset[Site] = frozenset()
     _starts: dict[str, int] = Factory(dict)
 
@@ -165,6 +166,7 @@ class World:
         site = self.sites.pop(name, None)
         if site is None:
             return False
+        self.has_losses = True
         prefixes = dict(zip(kept[::2], kept[1::2], strict=True))
         for port in site.outgoing.values():
             self.owing.link_lost(site, port.site)
@@ -179,6 +181,7 @@ class World:
         port = self.network.port(label)
         if port is None or port.is_sealed or port.back.is_sealed:
             return False
+        self.has_losses = True
         self.owing.link_lost(port.site, port.back.site)
         self.network.seal(port, kept)
         self.network.seal(port.back, kept_back)
