@@ -1,0 +1,42 @@
+"""What a journal raises, and what the system's errors mean for it."""
+
+import errno
+from pathlib import Path
+from typing import Final
+
+from broker.errors import ConcordError
+
+__all__ = ["ROOM_ERRORS", "JournalError", "explained"]
+
+ROOM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""The disk, the quota or the limit on a file's size is used up: it may have room again later."""
+
+_WHAT_TO_DO: Final = {
+    errno.EACCES: "give the user that runs the broker the right to write there, or choose another directory",
+    errno.EPERM: "give the user that runs the broker the right to write there, or choose another directory",
+    errno.EROFS: "the file system is mounted read-only: mount it for writing, or choose another directory",
+    errno.ENOTDIR: "a journal is a directory: give the path of one, or of one that can be made",
+    errno.EEXIST: "a journal is a directory: give the path of one, or of one that can be made",
+    errno.EISDIR: "a directory is where a file of the journal should be: move it away",
+    errno.ENOENT: "the directory above it is not there: make it first",
+    errno.EIO: (
+        "the disk does not work as it should: look at the system's log; what was acknowledged is on it if it "
+        "can still be read"
+    ),
+    errno.EMFILE: "too many files are open: raise the limit (ulimit -n)",
+    **dict.fromkeys(ROOM_ERRORS, "there is no room for it: free some space"),
+}
+
+
+class JournalError(ConcordError):
+    """A journal cannot be opened or written. `path` is the file or directory that it is about."""
+
+    def __init__(self, message: str, path: str) -> None:
+        super().__init__(message, path)
+        self.path = path
+
+
+def explained(error: OSError, path: Path, doing: str) -> JournalError:
+    """Say what the system's error means for the journal, and what to do about it."""
+    advice = _WHAT_TO_DO.get(error.errno or 0, "see what the system says about it")
+    return JournalError(f"{path}: {doing}: {error.strerror or error}; {advice}", str(path))

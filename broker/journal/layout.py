@@ -1,0 +1,242 @@
+"""The bytes of a journal's files.
+
+    N.segment     page 0: magic, version, first record number, size, salt, digest
+                  then batches, each from the beginning of a page:
+                      head: magic, content's length, records, first record's number, content's CRC, digest
+                      content: for each record its length and its bytes
+                  then zeros to the end: room for what comes
+    N.snapshot    head: magic, version, last record covered, content's length, digests; then the content
+    synced        magic, number of a record that is known to be on disk, digest
+
+Laws:
+
+1. Every digest is keyed with the journal's id, and that of a batch with its segment's salt and its place:
+   bytes of another journal, another segment, or another place are never taken for a batch here, also if
+   somebody publishes them.
+2. Batches begin at pages, so a page that has been synced is never written again.
+"""
+
+import hashlib
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Final
+from zlib import crc32
+
+from attrs import frozen
+
+__all__ = [
+    "FORMAT",
+    "MARK_BYTES",
+    "PAGE_BYTES",
+    "SNAPSHOT_HEAD_BYTES",
+    "Batch",
+    "SegmentHead",
+    "SnapshotHead",
+    "batch_parts",
+    "batch_size_bytes",
+    "mark",
+    "padded",
+    "read_batch_head",
+    "read_mark",
+    "read_segment_head",
+    "read_snapshot_head",
+    "records_in",
+    "segment_head",
+    "snapshot_head",
+]
+
+FORMAT: Final = 1
+"""A journal of another version is not read."""
+
+PAGE_BYTES: Final = 4096
+"""What systems and disks write at least."""
+
+_DIGEST_BYTES: Final = 8
+_CONTENT_DIGEST_BYTES: Final = 16
+
+_LENGTH: Final = struct.Struct(">I")
+_BATCH: Final = struct.Struct(">4sIIQI")
+_SEGMENT: Final = struct.Struct(">8sIQQ16s")
+_SNAPSHOT: Final = struct.Struct(">8sIQQ16s")
+_MARK: Final = struct.Struct(">8sQ")
+
+_BATCH_MAGIC: Final = b"BTCH"
+_SEGMENT_MAGIC: Final = b"CONCSEGM"
+_SNAPSHOT_MAGIC: Final = b"CONCSNAP"
+_MARK_MAGIC: Final = b"CONCSYNC"
+
+_BATCH_HEAD_BYTES: Final = _BATCH.size + _DIGEST_BYTES
+_SEGMENT_HEAD_BYTES: Final = _SEGMENT.size + _DIGEST_BYTES
+SNAPSHOT_HEAD_BYTES: Final = _SNAPSHOT.size + _DIGEST_BYTES
+MARK_BYTES: Final = _MARK.size + _DIGEST_BYTES
+
+
+def _digest(content: bytes, key: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST_BYTES, key=key).digest()
+
+
+def _sealed(content: bytes, key: bytes) -> bytes:
+    return content + _digest(content, key)
+
+
+def _unsealed(content: bytes, layout: struct.Struct, key: bytes) -> tuple[object, ...] | None:
+    """The fields of what `_sealed` has written, or None if it is anything else."""
+    fields, digest = content[: layout.size], content[layout.size : layout.size + _DIGEST_BYTES]
+    if len(digest) < _DIGEST_BYTES or digest != _digest(fields, key):
+        return None
+    return layout.unpack(fields)
+
+
+def padded(size_bytes: int) -> int:
+    """Return the size in whole pages."""
+    return -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
+
+
+# --- segments ---
+
+
+@frozen
+class SegmentHead:
+    """What a segment says of itself. `first` is the number of its first record."""
+
+    version: int
+    first: int
+    size_bytes: int
+    salt: bytes
+
+
+def segment_head(journal_id: bytes, head: SegmentHead) -> bytes:
+    """Return the beginning of a segment's first page."""
+    fields = _SEGMENT.pack(_SEGMENT_MAGIC, head.version, head.first, head.size_bytes, head.salt)
+    return _sealed(fields, journal_id)
+
+
+def read_segment_head(journal_id: bytes, page: bytes) -> SegmentHead | None:
+    """Return what the page says, or None if it is no segment's of this journal."""
+    match _unsealed(page[:_SEGMENT_HEAD_BYTES], _SEGMENT, journal_id):
+        case (bytes(magic), int(version), int(first), int(size_bytes), bytes(salt)) if (
+            magic == _SEGMENT_MAGIC
+        ):
+            return SegmentHead(version, first, size_bytes, salt)
+    return None
+
+
+# --- batches ---
+
+
+@frozen
+class Batch:
+    """The head of a batch: its records are `first` to `first + count - 1`."""
+
+    content_bytes: int
+    count: int
+    first: int
+    checksum: int
+
+    @property
+    def size_bytes(self) -> int:
+        """What it takes of the segment, in whole pages."""
+        return padded(_BATCH_HEAD_BYTES + self.content_bytes)
+
+    def content(self, segment: bytes, start: int) -> memoryview | None:
+        """Return the content of the batch that begins there, or None if it is damaged."""
+        begin = start + _BATCH_HEAD_BYTES
+        content = memoryview(segment)[begin : begin + self.content_bytes]
+        return content if len(content) == self.content_bytes and crc32(content) == self.checksum else None
+
+
+def _place_key(salt: bytes, start: int) -> bytes:
+    return salt + start.to_bytes(8, "big")
+
+
+def batch_size_bytes(records: Sequence[bytes]) -> int:
+    """Return what a batch of these records takes of the segment."""
+    return padded(_BATCH_HEAD_BYTES + _LENGTH.size * len(records) + sum(map(len, records)))
+
+
+def batch_parts(salt: bytes, start: int, first: int, records: Sequence[bytes]) -> list[bytes]:
+    """Return a batch that begins at `start`, in parts to be written one behind the other."""
+    parts = [b"", *(part for record in records for part in (_LENGTH.pack(len(record)), record))]
+    content = b"".join(parts)
+    fields = _BATCH.pack(_BATCH_MAGIC, len(content), len(records), first, crc32(content))
+    used_bytes = _BATCH_HEAD_BYTES + len(content)
+    return [_sealed(fields, _place_key(salt, start)), content, bytes(padded(used_bytes) - used_bytes)]
+
+
+def read_batch_head(salt: bytes, segment: bytes, start: int) -> Batch | None:
+    """Return the head of the batch that begins there, or None if none does."""
+    # Most pages that are looked at are no heads: the magic spares them a digest.
+    if segment[start : start + len(_BATCH_MAGIC)] != _BATCH_MAGIC:
+        return None
+    head = segment[start : start + _BATCH_HEAD_BYTES]
+    match _unsealed(head, _BATCH, _place_key(salt, start)):
+        case (_, int(content_bytes), int(count), int(first), int(checksum)):
+            return Batch(content_bytes, count, first, checksum)
+    return None
+
+
+def records_in(content: memoryview) -> Iterator[bytes]:
+    """Yield the records of a batch."""
+    place = 0
+    while place < len(content):
+        (size_bytes,) = _LENGTH.unpack_from(content, place)
+        place += _LENGTH.size
+        yield bytes(content[place : place + size_bytes])
+        place += size_bytes
+
+
+# --- snapshots ---
+
+
+@frozen
+class SnapshotHead:
+    """What a snapshot says of itself: it covers the records up to `upto`."""
+
+    version: int
+    upto: int
+    content_bytes: int
+    digest: bytes
+
+    @classmethod
+    def of(cls, content: bytes, upto: int) -> "SnapshotHead":
+        """Return the head of a snapshot with that content."""
+        return cls(FORMAT, upto, len(content), _content_digest(content))
+
+    def fits(self, content: bytes) -> bool:
+        """Whether it is the content that was written."""
+        return len(content) == self.content_bytes and _content_digest(content) == self.digest
+
+
+def _content_digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_CONTENT_DIGEST_BYTES).digest()
+
+
+def snapshot_head(journal_id: bytes, head: SnapshotHead) -> bytes:
+    """Return the beginning of a snapshot's file."""
+    fields = _SNAPSHOT.pack(_SNAPSHOT_MAGIC, head.version, head.upto, head.content_bytes, head.digest)
+    return _sealed(fields, journal_id)
+
+
+def read_snapshot_head(journal_id: bytes, content: bytes) -> SnapshotHead | None:
+    """Return what a snapshot's file says, or None if it is none of this journal."""
+    match _unsealed(content[:SNAPSHOT_HEAD_BYTES], _SNAPSHOT, journal_id):
+        case (bytes(magic), int(version), int(upto), int(size_bytes), bytes(digest)):
+            if magic == _SNAPSHOT_MAGIC:
+                return SnapshotHead(version, upto, size_bytes, digest)
+    return None
+
+
+# --- the mark ---
+
+
+def mark(journal_id: bytes, number: int) -> bytes:
+    """Return what says that the records up to this one are on disk."""
+    return _sealed(_MARK.pack(_MARK_MAGIC, number), journal_id)
+
+
+def read_mark(journal_id: bytes, content: bytes) -> int | None:
+    """Return the number, or None if it is no mark of this journal."""
+    match _unsealed(content, _MARK, journal_id):
+        case (bytes(magic), int(number)) if magic == _MARK_MAGIC:
+            return number
+    return None

@@ -1,0 +1,1 @@
+"""Journals under crashes and damage: a simulated disk, and a campaign of corruptions of real files."""

@@ -1,0 +1,225 @@
+"""A disk in memory that can stop at any operation, and forgets what was not synced: in part, in any order.
+
+Laws:
+
+1. What was not synced survives sector by sector, each or not, whatever came before or after it.
+2. Changes of names that were not synced survive each or not.
+3. A kill of the process forgets nothing that was done, but may stop a write in its middle.
+"""
+
+import errno
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from attrs import define, field
+
+from broker.journal.files import OpenFile
+
+__all__ = ["CrashError", "SimulatedDisk"]
+
+SECTOR_BYTES: Final = 512
+"""What a disk writes whole or not at all."""
+
+
+class CrashError(Exception):
+    """The machine or the process stops here."""
+
+
+@define(eq=False)
+class _Content:
+    """A file's bytes as the system shows them, and as they are on the disk."""
+
+    now: bytearray = field(factory=bytearray)
+    synced: bytearray = field(factory=bytearray)
+    writes: list[tuple[int, bytes]] = field(factory=list)
+
+    def write(self, start: int, content: bytes) -> None:
+        _put(self.now, start, content)
+        self.writes.append((start, content))
+
+    def sync(self) -> None:
+        self.synced = bytearray(self.now)
+        self.writes.clear()
+
+    def survived(self, random: Random) -> "_Content":
+        """What is there after the machine has stopped."""
+        left = bytearray(self.synced)
+        pieces = [piece for start, content in self.writes for piece in _sectors(start, content)]
+        chance = random.choice([0.0, 0.1, 0.5, 0.9, 1.0])
+        for start, content in pieces:
+            if random.random() < chance:
+                _put(left, start, content)
+        return _Content(bytearray(left), left)
+
+
+def _put(content: bytearray, start: int, part: bytes) -> None:
+    if len(content) < start:
+        content.extend(bytes(start - len(content)))
+    content[start : start + len(part)] = part
+
+
+def _sectors(start: int, content: bytes) -> Iterator[tuple[int, bytes]]:
+    place = 0
+    while place < len(content):
+        stop = place + SECTOR_BYTES - (start + place) % SECTOR_BYTES
+        yield start + place, content[place:stop]
+        place = stop
+
+
+@define(eq=False)
+class _SimulatedFile:
+    _content: _Content
+    _disk: "SimulatedDisk"
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self._content.now)
+
+    def read(self, start: int, size_bytes: int) -> bytes:
+        return bytes(self._content.now[start : start + size_bytes])
+
+    def write(self, start: int, parts: Sequence[bytes | memoryview]) -> None:
+        content = b"".join(parts)
+        self._disk.need(max(0, start + len(content) - self.size_bytes))
+        self._disk.step("write", lambda part: self._content.write(start, content[: int(part * len(content))]))
+
+    def sync(self) -> None:
+        self._disk.step("sync", lambda part: self._content.sync() if part == 1 else None)
+
+    def close(self) -> None:
+        pass
+
+
+Names = dict[str, _Content]
+
+
+@define(eq=False)
+class SimulatedDisk:
+    """A directory on such a disk. `stop_after` operations it stops; `errors` hit the next of a kind."""
+
+    path: Path = Path("simulated")
+    room_bytes: int | None = None
+    stop_after: int | None = None
+    errors: dict[str, int] = field(factory=dict)
+    random: Random = field(factory=lambda: Random(0))  # noqa: S311 - chance that can be repeated
+    steps: int = field(default=0, init=False)
+    _now: Names = field(factory=dict)
+    _synced: Names = field(factory=dict)
+    _changes: list[Callable[[Names], None]] = field(factory=list)
+
+    # --- stopping ---
+
+    def step(self, kind: str, act: Callable[[float], None]) -> None:
+        """Do an operation, or a part of it and stop."""
+        if kind in self.errors:
+            number = self.errors.pop(kind)
+            raise OSError(number, errno.errorcode[number])
+        if self.stop_after is not None and self.steps >= self.stop_after:
+            act(self.random.random())
+            raise CrashError
+        self.steps += 1
+        act(1)
+
+    def need(self, size_bytes: int) -> None:
+        """Make sure that there is room for so many bytes more."""
+        if self.room_bytes is not None and self.used_bytes() + size_bytes > self.room_bytes:
+            raise OSError(errno.ENOSPC, "no room")
+
+    def after_power_loss(self, random: Random) -> "SimulatedDisk":
+        """What another start of the machine finds."""
+        names = dict(self._synced)
+        for change in self._changes:
+            if random.random() < random.choice([0.1, 0.5, 1.0]):
+                change(names)
+        survived = {id(each): each.survived(random) for each in names.values()}
+        left = {name: survived[id(content)] for name, content in names.items()}
+        return SimulatedDisk(self.path, self.room_bytes, random=random, now=left, synced=dict(left))
+
+    def after_kill(self) -> "SimulatedDisk":
+        """What another process finds: everything that was done."""
+        return SimulatedDisk(
+            self.path,
+            self.room_bytes,
+            random=self.random,
+            now=dict(self._now),
+            synced=dict(self._synced),
+            changes=list(self._changes),
+        )
+
+    # --- files ---
+
+    def content(self, name: str) -> bytearray:
+        """The bytes of a file, to be looked at or spoilt."""
+        return self._now[name].now
+
+    def _change(self, kind: str, change: Callable[[Names], None]) -> None:
+        def act(part: float) -> None:
+            if part == 1:
+                change(self._now)
+                self._changes.append(change)
+
+        self.step(kind, act)
+
+    def names(self) -> list[str]:
+        """What is in it, sorted."""
+        return sorted(self._now)
+
+    def open(self, name: str) -> OpenFile:
+        """Open a file that is there."""
+        if name not in self._now:
+            raise FileNotFoundError(errno.ENOENT, "no such file", name)
+        return _SimulatedFile(self._now[name], self)
+
+    def create(self, name: str) -> OpenFile:
+        """Make an empty file, in the place of any other of that name."""
+        content = _Content()
+        self._change("create", lambda names: names.__setitem__(name, content))
+        return _SimulatedFile(content, self)
+
+    def reserve(self, name: str, size_bytes: int) -> OpenFile:
+        """Make a file of that many zeros, synced."""
+        if "reserve" in self.errors:
+            number = self.errors.pop("reserve")
+            raise OSError(number, errno.errorcode[number])
+        self.need(size_bytes)
+        file = self.create(name)
+        file.write(0, [bytes(size_bytes)])
+        file.sync()
+        return file
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a file another name, in the place of any other of that name."""
+        content = self._now[old]
+
+        def change(names: Names) -> None:
+            if names.get(old) is content:
+                del names[old]
+            names[new] = content
+
+        self._change("rename", change)
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        content = self._now[name]
+
+        def change(names: Names) -> None:
+            if names.get(name) is content:
+                del names[name]
+
+        self._change("remove", change)
+
+    def sync(self) -> None:
+        """Return when all changes of names are on the disk."""
+
+        def act(part: float) -> None:
+            if part == 1:
+                self._synced = dict(self._now)
+                self._changes.clear()
+
+        self.step("sync directory", act)
+
+    def used_bytes(self) -> int:
+        """What all files together take."""
+        return sum(len(each.now) for each in self._now.values())
