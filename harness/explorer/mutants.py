@@ -13,12 +13,14 @@ from attrs import frozen
 from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
+from broker.core.directory import Directory
 from broker.core.gates import Gates
 from broker.core.membership import Membership
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
-from harness.explorer import broken
+from broker.healing import Search
+from harness.explorer import broken, broken_healing
 from ordering.pairwise import Pairwise
 
 Change = tuple[type, str, Callable[..., object]]
@@ -91,6 +93,22 @@ MUTANTS: Final = {
             (Membership, "_known_advertisements", broken.knows_nothing),
         ),
     ),
+    "lost-uplink-drops": _one("R8", "loss", Pairwise, "uplink_changed", broken_healing.drops_what_waits),
+    "dials-the-smallest": _one("healing", "loss", Search, "next", broken_healing.dials_the_smallest),
+    "nobody-twice": _one("healing", "loss", Search, "begin_round", broken_healing.tries_nobody_twice),
+    "only-up": _one("healing", "loss", Search, "_beyond_configured", broken_healing.goes_up_only),
+    "only-fellows": _one(
+        "healing", "loss", Search, "_beyond_configured", broken_healing.knows_its_fellows_only
+    ),
+    "no-far-rounds": _one(
+        "healing", "loss", Search, "_beyond_configured", broken_healing.waits_for_larger_names
+    ),
+    "stale-above": _one("healing", "loss", Search, "candidates", broken_healing.believes_itself_below),
+    "news-not-told-on": _one("healing", "loss", Directory, "learn", broken_healing.tells_nothing_on),
+    "silent-attachment": _one(
+        "healing", "loss", Directory, "attached", broken_healing.says_nothing_when_attached
+    ),
+    "news-forgotten": _one("healing", "loss", Directory, "link_lost", broken_healing.forgets_with_the_link),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
     "asks-while-granting": _one("R9", "crash", Attachments, "_ask", broken.asks_while_granting),
 }

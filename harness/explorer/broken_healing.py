@@ -1,0 +1,74 @@
+"""One law of healing broken per function: each leaves survivors apart, or loses what must come."""
+
+from collections.abc import Iterator, Sequence
+
+from broker.core.directory import Directory
+from broker.core.hops import Hop
+from broker.healing import Candidate, Roster, Search
+from broker.messages import Whereabouts
+from ordering.interface import Emission, Hops
+from ordering.pairwise import Pairwise
+
+_uplink_changed = Pairwise.uplink_changed
+
+
+def dials_the_smallest(self: Search, roster: Roster, below: frozenset[str]) -> Candidate | None:
+    """Dial the smallest name that is known, be it dead, below us, or ourselves."""
+    del self, below
+    name = min(roster.places)
+    return Candidate(roster.address_of(name), name, "smallest name")
+
+
+def tries_nobody_twice(self: Search) -> None:
+    """Begin a round without those who were tried in an earlier one."""
+    self.round += 1
+
+
+def goes_up_only(self: Search, roster: Roster) -> Iterator[tuple[str, str]]:
+    """Try the brokers above the lost uplink and nobody else: the children of a lost root stay apart."""
+    yield from ((name, "above the lost uplink") for name in roster.ancestors(self.name))
+
+
+def knows_its_fellows_only(self: Search, roster: Roster) -> Iterator[tuple[str, str]]:
+    """Try those above and the other children of the lost uplink: those of several lost ones stay apart."""
+    yield from ((name, "above the lost uplink") for name in roster.ancestors(self.name))
+    yield from ((name, "child of the same uplink") for name in self._smaller(roster.fellows(self.name)))
+
+
+def waits_for_larger_names(self: Search, roster: Roster) -> Iterator[tuple[str, str]]:
+    """Never try a larger name, even if its owner does not know of us."""
+    yield from ((name, "above the lost uplink") for name in roster.ancestors(self.name))
+    yield from ((name, "smaller name") for name in self._smaller(sorted(roster.places)))
+
+
+def believes_itself_below(self: Search, roster: Roster, below: frozenset[str]) -> list[Candidate]:
+    """Take whoever was above us for one that is below us, and leave it out."""
+    above = roster.ancestors(self.name)
+    return [each for each in self._all(roster) if each.name not in {*below, *above, self.name}]
+
+
+def tells_nothing_on(self: Directory, message: Whereabouts, link: Hop) -> None:
+    """Keep what a neighbour tells."""
+    del link
+    self.roster.learn(message.places)
+
+
+def says_nothing_when_attached(self: Directory, uplink: Hop) -> None:
+    """Attach without saying where we and those below us are."""
+    self._tell(self.roster.attached_to(uplink.name))
+    self._told[uplink] = None
+
+
+def forgets_with_the_link(self: Directory, link: Hop) -> None:
+    """Forget everybody when a link is lost."""
+    self._told.pop(link, None)
+    own = self.roster.own
+    self.roster.places = {} if own is None else {own.name: own}
+
+
+def drops_what_waits(self: Pairwise, uplink: Hops) -> Sequence[Emission]:
+    """Drop what waits for a lost uplink instead of emitting it (R8)."""
+    if not uplink:
+        self._pending.clear()
+        self._awaiting.clear()
+    return _uplink_changed(self, uplink)
