@@ -4,8 +4,9 @@ Only the top of a tree attaches. Its request climbs to the top of the tree it as
 
 Laws.
 
-1. A top that granted a request asks nothing itself until the grant is done with: the attachment happened, or
-   was given up, or the link the request came by is lost.
+1. A top that granted a request asks nothing itself until the grant is done with: the attachment
+   happened, or was given up, or the link the request came by is lost. So when it asks, it names all who
+   are to be below it, and law 4 finds their duplicates.
 2. A top that is asking itself lets a request with a larger name wait, and gives up its own for one with a
    smaller name. So in any ring of requests somebody gives way, and two tops never both go through.
 3. A broker that loses its uplink becomes the top and inherits the grants that went down through it.
@@ -14,8 +15,10 @@ Laws.
 5. When the tree changes above it, a request may come back from below, where its old way led. The broker that
    the asker asked knows it already and takes no notice; it is done with only where it came from.
 
-So when a top attaches, no grant of its own is open, and whoever it granted before is in its tree already: a
-request of its own into that tree climbs back to itself and is refused.
+No cycle forms by law 2 alone: a top grants only while it does not ask, so whatever it asks, it asks
+later than whom it granted, and so does every later top of that tree, for a new top by loss does not ask
+and a new top by attachment granted in its turn. If a broker were attached below itself, it would have
+asked later than itself.
 """
 
 from attrs import Factory, define, evolve, frozen

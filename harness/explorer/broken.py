@@ -241,13 +241,3 @@ def grants_everybody(self: Attachments, request: AttachRequest, came_by: Hop) ->
     """Grant a request while asking to attach itself."""
     self._grants[request.asker, request.number] = came_by
     return [(came_by, AttachAnswer(request.asker, request.number, "granted"))]
-
-
-def asks_while_granting(self: Attachments) -> list[Send]:
-    """Ask to be attached while somebody has a grant of ours."""
-    if self.wish is None or self._asked:
-        return []
-    self._asked = True
-    self._number += 1
-    self.announced = self.brokers
-    return [(self.wish, AttachRequest(self.identity, self._number, self.brokers))]

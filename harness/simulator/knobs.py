@@ -11,6 +11,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from harness.simulator.directed import DIRECTED
 from harness.simulator.plots import PLOTS
 from harness.simulator.world import Action
 
@@ -21,7 +22,10 @@ attach anywhere; brokers are lost for good, several at once, and the rest heals 
 
 @frozen
 class Knobs:
-    """One schedule's character. Chances are per event that is not a delivery; the rest of them publish."""
+    """One schedule's character. Chances are per event that is not a delivery; the rest of them publish.
+
+    `slips` is the chance that a step of the plot is left out.
+    """
 
     brokers: int
     shape: str
@@ -55,6 +59,7 @@ class Knobs:
     """Who is lost, one after the other; empty if brokers do not heal by themselves."""
     preferences: str = "parent"
     """Which uplinks are configured."""
+    slips: float = 0.0
 
 
 SHAPES: Final = ("random", "random", "chain", "star")
@@ -212,13 +217,34 @@ def _flapping(random: Random, brokers: tuple[int, int]) -> Knobs:
 
 
 def _plotted(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """A plot: what happens is told, what arrives when is not. Without the brokers for it, just moving."""
+    """A plot: what happens is told, what arrives when is not."""
     knobs = evolve(
         _moving(random, brokers),
         eagerness=random.choice((0.6, 0.8, 0.9, 0.95)),
         weights=random.choice(((1.0,), (1.0, 0.1), (1.0, 1.0, 0.1, 0.02), (1.0, 0.03))),
     )
-    plot = random.choice(PLOTS)
+    return _telling(knobs, random.choice(PLOTS), brokers)
+
+
+def _directed_churn(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """A directed schedule in which clients come and go."""
+    return _telling(_strict(_crowded(random, brokers), random), random.choice(DIRECTED["churn"]), brokers)
+
+
+def _directed_crash(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """A directed schedule in which brokers move."""
+    return _telling(_strict(_moving(random, brokers), random), random.choice(DIRECTED["crash"]), brokers)
+
+
+def _strict(knobs: Knobs, random: Random) -> Knobs:
+    """What arrives when is told as well, and little else happens."""
+    return evolve(
+        knobs, eagerness=random.choice((0.0, 0.0, 0.02, 0.1)), slips=random.choice((0.0, 0.0, 0.03))
+    )
+
+
+def _telling(knobs: Knobs, plot: tuple[Action, ...], brokers: tuple[int, int]) -> Knobs:
+    """Tell this plot, unless there are not the brokers for it."""
     needed = sum(action[0] == "start" for action in plot)
     return evolve(knobs, plot=plot) if brokers[0] <= needed <= brokers[1] else knobs
 
@@ -265,8 +291,8 @@ def _gathering(random: Random, brokers: tuple[int, int]) -> Knobs:
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
-    "churn": (_churning, _crowded),
-    "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _plotted, _plotted),
+    "churn": (*(_churning, _crowded) * 4, _directed_churn),
+    "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _plotted, _plotted, _directed_crash),
     "loss": (_losing, _losing, _breaking, _returning, _gathering),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""

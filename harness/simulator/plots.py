@@ -56,10 +56,11 @@ publish P1 a / dial B3 B2 / dial B1 B4 / publish P2 a
 """Several tops ask each other, in circles, and the trees change under their requests."""
 
 
-def _read(text: str) -> tuple[Action, ...]:
+def read(text: str) -> tuple[Action, ...]:
+    """Read the actions of a plot from its text."""
     words = (each.split() for line in text.splitlines() for each in line.split("/"))
     return tuple(tuple(int(w) if w.isdigit() else w for w in action) for action in words if action)
 
 
-PLOTS: Final = tuple(map(_read, (MOVED_PUBLISHER, TWO_MOVE, WITHDRAWN_WHILE_ATTACHING, ATTACHED_TWICE, RING)))
+PLOTS: Final = tuple(map(read, (MOVED_PUBLISHER, TWO_MOVE, WITHDRAWN_WHILE_ATTACHING, ATTACHED_TWICE, RING)))
 """All plots, as actions."""

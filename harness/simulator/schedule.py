@@ -96,6 +96,8 @@ class Driver:
         for action in plot[beginning + 1 :]:
             while self.random.random() < self.knobs.eagerness and self._deliver():
                 pass
+            if self.knobs.slips and self.random.random() < self.knobs.slips:
+                continue
             if action[0] == "cut":
                 kept = (self._below(int(most) + 1) for most in action[2:])
                 self.world.do((*action[:2], *kept))

@@ -17,6 +17,8 @@ other; `B2>B1.2` belongs to the second connection of the two.
     deliver B2>B1 [3]                 the next three messages arrive there (1 if none is given)
     crash B2 [B2>B1 1]...             B2 dies; of what it had sent, only the first message arrives at B1
     cut B2>B1 3 0                     the connection is lost; three messages and none still arrive
+    settle B1 B2...                   what is on its way between these arrives, and what follows from it among
+                                      them; not what was sent over connections that are lost
     drain                             everything on its way arrives
 """
 
@@ -285,6 +287,17 @@ class World:
         if is_lost:
             self._lose(port)
 
+    def settle(self, *names: str) -> bool:
+        """Let everything arrive that is on its way between some brokers, over connections that live."""
+        sites = [self.sites[name] for name in names if name in self.sites]
+        for _ in range(DRAIN_LIMIT):
+            ports = [port for site in sites for port in site.outgoing.values() if port.site in sites]
+            port = next((port for port in ports if port.queue and not port.is_sealed), None)
+            if port is None:
+                return True
+            self.arrive(port, len(port.queue))
+        raise RestlessError(f"{', '.join(names)} go on sending to each other for ever")
+
     def drain(self) -> bool:
         """Let everything arrive that is on its way, and what follows from it."""
         ready = self.network.ready.ports
@@ -348,5 +361,6 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "unsubscribe": World.unsubscribe,
     "publish": World.publish,
     "deliver": World.deliver,
+    "settle": World.settle,
     "drain": World.drain,
 }

@@ -120,6 +120,18 @@ def test_nothing_about_routes_is_taken_from_a_link_that_is_not_attached(
         core.receive(link, [message])
 
 
+def test_a_top_asks_when_whom_it_granted_has_come_and_then_names_it() -> None:
+    core = BrokerCore("A", Fifo)
+    child = core.open_link("B", uplink=False)
+    core.receive(child, [AttachRequest("B.", 1, frozenset(("B.",)))])
+    uplink = core.open_link("C", uplink=True)
+    assert not any(hop is uplink for hop, _ in core.take().outgoing)
+    core.receive(child, [RouteIds(frozenset(), frozenset())])
+    core.receive(child, [Synchronise(())])
+    sent = dict(core.take().outgoing)
+    assert sent[uplink] == [AttachRequest("A.", 1, frozenset(("A.", "B.")))]
+
+
 def test_a_neighbour_that_was_granted_nothing_does_not_attach() -> None:
     core = BrokerCore("A", Fifo)
     link = core.open_link("B", uplink=False)

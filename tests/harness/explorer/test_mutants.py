@@ -3,21 +3,40 @@
 import pytest
 
 from harness.explorer.campaign import Settings, run
-from harness.explorer.mutants import MASKED, MUTANTS, applied
-from harness.simulator.outcome import of_seed
+from harness.explorer.mutants import MUTANTS, applied
+from harness.simulator import directed
+from harness.simulator.outcome import of_actions, of_seed
+from harness.simulator.plots import read
 from ordering.pairwise import Pairwise
 
 SOON = 3000
 """Schedules that take less than ten seconds."""
 
-LATER = frozenset({"control-overtakes", "withdrawn-for-all", "asks-while-granting"})
+LATER = frozenset({"control-overtakes", "withdrawn-for-all"})
 """Mutants that need longer; `concord harness explore --mutant` finds them within a minute."""
 
 
-@pytest.mark.parametrize("name", sorted(set(MUTANTS) - LATER - set(MASKED)))
+@pytest.mark.parametrize("name", sorted(set(MUTANTS) - LATER))
 def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
     settings = Settings(SOON, 0, MUTANTS[name].faults, "pairwise", name)
     assert run(settings, until_found=True).violations
+
+
+@pytest.mark.parametrize(
+    ("name", "plot"),
+    [
+        ("any-answer-opens", directed.EARLY_ANSWER),
+        ("crosses-early", directed.FLOOD_BEHIND),
+        ("old-flood-opens", directed.OLD_FLOODS),
+        ("no-deferral", directed.KNOWN_TWO_WAYS),
+        ("no-second-look", directed.STALE_SINCE),
+    ],
+)
+def test_a_directed_schedule_needs_the_rule_it_is_made_for(name: str, plot: str) -> None:
+    actions = tuple(action for action in read(plot) if action != ("begin",))
+    assert of_actions(actions, Pairwise).faults == ()
+    with applied(name):
+        assert of_actions(actions, Pairwise).faults
 
 
 def test_mutants_say_what_they_break() -> None:

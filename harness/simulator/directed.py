@@ -1,0 +1,77 @@
+"""Directed schedules: what chance does not build in a hundred thousand tries, told step by step.
+
+They are plots whose deliveries are told too. A schedule follows one of them, now and then with something else
+arriving in between, or with a step left out. Each is the smallest that is known to need one rule of R7 or R9:
+with that rule broken a promise is broken, although every other rule holds.
+"""
+
+from typing import Final
+
+from harness.simulator.plots import read
+from harness.simulator.world import Action
+
+EARLY_ANSWER: Final = """
+start B1 / start B2 / start B3 / start B4 / dial B2 B1 / drain / dial B3 B2 / drain / dial B4 B3 / drain
+advertise P1 B2 a / drain / begin
+subscribe S1 B1 a / unadvertise P1 / advertise P2 B3 a / settle B3 B4 / deliver B3>B2 9
+deliver B1<B2 1 / settle B2 B3 / deliver B2>B1 9
+advertise P3 B4 a / deliver B4>B3 9 / deliver B1<B2 9 / deliver B2<B3 9
+publish P2 a
+"""
+"""R7. B1 has taken S1 back and asked for it anew when the answer to its first request comes. If that
+counted, P2 might publish while B3 still asks B4 anew, and B2 would not know yet that S1 is to have it."""
+
+FLOOD_BEHIND: Final = """
+start B1 / start B2 / start B3 / dial B2 B1 / drain
+advertise P1 B2 a / advertise P2 B3 a / subscribe S1 B1 a / drain / begin
+dial B3 B2 / settle B2 B3 / settle B1 B2 / settle B2 B3 / publish P2 a / settle B2 B3
+cut B3>B2 9 9 / deliver B2<B3 99
+dial B3 B1 / settle B1 B3 / publish P2 a / settle B1 B3
+"""
+"""R9, the flood is waited for. S1 rides to B2 on P1's route. B3 is attached to B2, then to B1, before the
+flood of its first attachment has come to B1. If B2 let S1 cross at once, P2's first event would be on
+its way behind that flood, and B1, to whom nothing is stale, would take the second one first."""
+
+OLD_FLOODS: Final = """
+start B1 / start B2 / start B3 / start B4 / dial B2 B1 / drain / dial B4 B1 / drain
+advertise P1 B2 a / advertise P2 B3 a / subscribe S1 B1 a / drain / begin
+dial B3 B2 / settle B2 B3 / settle B1 B2 / settle B2 B3 / deliver B2>B1 9 / deliver B1<B4 9
+cut B3>B2 9 9 / deliver B3>B2 99 / deliver B2<B3 99 / deliver B2>B1 9
+dial B3 B1 / settle B1 B3 / settle B1 B2 / deliver B1<B4 9
+cut B3>B1 9 9 / deliver B3>B1 99 / deliver B1<B3 99 / deliver B1<B2 9
+dial B3 B2 / settle B2 B3 / settle B1 B2 / settle B2 B3
+deliver B4>B1 1 / deliver B1<B2 9 / settle B2 B3 / publish P2 a / settle B2 B3
+cut B3>B2.2 9 9 / deliver B2<B3.2 99
+dial B3 B1 / settle B1 B3 / deliver B4>B1 1 / settle B1 B3 / publish P2 a / settle B1 B3
+"""
+"""R9, a flood belongs to one attachment. B3 attaches to B2, to B1, and again to each, while B4 answers
+late: its two answers are to the floods of the first two attachments. If they opened the later two,
+these would be as in FLOOD_BEHIND."""
+
+KNOWN_TWO_WAYS: Final = """
+start B1 / start B2 / start B3 / start B4 / dial B2 B1 / drain / dial B3 B1 / drain / dial B4 B1 / drain
+advertise P1 B3 a / subscribe S1 B4 a / drain / begin
+publish P1 a / cut B3>B1 9 0 / deliver B1<B3 9 / cut B4>B1 9 0 / deliver B1<B4 9
+dial B3 B4 / settle B3 B4 / publish P1 a / settle B3 B4
+dial B4 B2 / settle B1 B2 B3 B4 / deliver B3>B1 1
+"""
+"""R9, deferral. B3 and B4 have left B1, which has noticed neither and has an event of P1 on its way. They
+join, and attach to B2. B1 has asked B3 for S1 already, on B4's behalf, so it would answer B2 at once,
+and the event would follow by the new way, after later ones."""
+
+STALE_SINCE: Final = """
+start B1 / start B2 / start B3 / start B4 / dial B3 B1 / drain / dial B4 B1 / drain
+advertise P1 B3 a / subscribe S1 B4 a / drain / begin
+publish P1 a / cut B3>B1 9 0 / deliver B1<B3 9 / cut B4>B1 9 0 / deliver B1<B4 9
+dial B3 B4 / settle B3 B4 / publish P1 a / settle B3 B4
+dial B4 B2 / dial B1 B2 / deliver B4>B2 9 / deliver B2<B4 9 / deliver B4>B2 9 / deliver B2<B4 9
+settle B1 B2 / settle B1 B2 B3 B4 / deliver B3>B1 1
+"""
+"""R9, the second look. As in KNOWN_TWO_WAYS, but B2 learns from B1 what is stale after it has let B4
+attach."""
+
+DIRECTED: Final[dict[str, tuple[tuple[Action, ...], ...]]] = {
+    "churn": (read(EARLY_ANSWER),),
+    "crash": tuple(map(read, (FLOOD_BEHIND, OLD_FLOODS, KNOWN_TWO_WAYS, STALE_SINCE))),
+}
+"""All of them, by the faults that they belong to."""
