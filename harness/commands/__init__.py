@@ -12,6 +12,7 @@ from broker.commands.lazy import lazy_group as _lazy_group
 __all__ = ["COMMANDS", "harness"]
 
 COMMANDS: Final = {
+    "analyze": "harness.commands.analyze:command",
     "explore": "harness.commands.explore:command",
     "replay": "harness.commands.replay:command",
 }

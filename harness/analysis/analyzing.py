@@ -1,0 +1,174 @@
+"""The whole analysis of one run: from its datasets to the answer, step by step.
+
+    with session() as spark:
+        analysis = analyze(spark, Path("runs/quick/pairwise"))
+    analysis["verdicts"]["pairwise"]["outcome"]   # True, False, or None for unknown
+
+Nothing but answers comes to the driver: sums, histograms, and the few witnesses.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, PythonException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from harness.analysis import comparing, counters, latencies, pairs, reading, subscribers, witnesses
+from harness.analysis import faults as injected
+from harness.analysis.answers import Answers, Totals, answer
+from harness.analysis.datasets import Run, open_run
+from harness.analysis.errors import UnknownVerdictError
+from harness.analysis.numbering import Numbering, number
+from harness.analysis.trees import distances
+
+__all__ = ["analyze"]
+
+Progress = Callable[[str], None]
+
+_TIME_BINS: Final = 240
+"""Of a timeline: as many as a picture has room for."""
+
+_BIN_LEAST_NS: Final = 10_000_000
+
+_REASON_MAX: Final = 500
+"""Of what Spark says, for one line."""
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def analyze(
+    spark: SparkSession, path: Path, *, progress: Progress = _silent, long: int = comparing.LONG
+) -> dict[str, object]:
+    """Analyse a run and return what goes into `analysis.json`.
+
+    Streams longer than `long` are compared in parts.
+
+    Raises:
+        AnalysisError: there is no such directory.
+        UnknownVerdictError: the datasets do not allow a verdict; says which one, and why.
+    """
+    try:
+        return _analyze(spark, path, progress, long)
+    except (PySparkException, Py4JError) as error:
+        raise UnknownVerdictError(f"{path} cannot be analysed: {_first_line(error)}") from error
+    finally:
+        spark.catalog.clearCache()
+
+
+def _analyze(spark: SparkSession, path: Path, progress: Progress, long: int) -> dict[str, object]:
+    run = open_run(spark, path)
+    progress("numbering publications")
+    numbering = number(run)
+    clock = _clock(numbering)
+    found = injected.faults(run)
+    progress(f"reading what was delivered of {numbering.count:,} publications")
+    pieces = reading.pieces(run, numbering, distances(run.uplinks), clock).persist()
+    put_together = subscribers.put_together(pieces, numbering.bases, injected.windows(found), keep_all=False)
+    # Whatever is asked of streams afterwards is small beside making them.
+    streams = comparing.coded(put_together.persist(), _unordered(run)).persist()
+    totals = _totals(run, numbering, streams)
+    progress(
+        f"comparing the streams of {totals.subscribers:,} subscriptions, {totals.deliveries:,} deliveries"
+    )
+    summed = _compared(spark, streams, numbering, long)
+    if summed.clashes:
+        progress("looking up witnesses")
+    late = witnesses.late(streams)
+    answers = Answers(
+        about=run.about,
+        totals=totals,
+        pairs=summed,
+        witnesses=(
+            *witnesses.pairwise(run, numbering, streams, summed.clashes),
+            *witnesses.publisher(run, numbering, late),
+        ),
+        latencies=latencies.latencies(pieces),
+        timeline=latencies.timeline(pieces, clock),
+        counters=counters.grown(run.read("brokers")) if run.has("brokers") else {},
+        faults=injected.pauses(streams, found, numbering.first_ns),
+    )
+    return answer(answers)
+
+
+def _clock(numbering: Numbering) -> reading.Clock:
+    span = numbering.last_ns - numbering.first_ns
+    return reading.Clock(numbering.first_ns, max(span // _TIME_BINS, _BIN_LEAST_NS))
+
+
+def _totals(run: Run, numbering: Numbering, streams: DataFrame) -> Totals:
+    """Sums over subscriptions. Raises `UnknownVerdictError` for what allows no verdict."""
+    names = ("deliveries", "duplicates", "unpublished", "late", "owed", "missing", "unmatched")
+    row = streams.agg(
+        F.count_if(F.col("deliveries") > 0).alias("subscribers"),
+        *(F.sum(name).alias(name) for name in names),
+        F.max(F.struct("repeated_positions", "subscriber")).alias("repeated"),
+    ).collect()[0]
+    if not row["deliveries"]:
+        raise UnknownVerdictError("deliveries/ is empty: nothing was delivered to anybody")
+    if row["repeated"]["repeated_positions"]:
+        raise UnknownVerdictError(
+            f"deliveries/ has a position of {row['repeated']['subscriber']} twice: "
+            "what was delivered first cannot be told"
+        )
+    _refuse_silent(run, streams)
+    sums: dict[str, int] = {name: row[name] for name in names}
+    if sums["unpublished"]:
+        repeats = reading.unpublished_repeats(run, numbering)
+        sums["unpublished"] -= repeats
+        sums["duplicates"] += repeats
+    if run.has("matches"):
+        sums["missing"] += reading.unpublished_matches(run, numbering)
+    return Totals(
+        publications=numbering.count,
+        subscribers=row["subscribers"],
+        has_matches=run.has("matches"),
+        **sums,
+    )
+
+
+def _refuse_silent(run: Run, streams: DataFrame) -> None:
+    """A subscription without deliveries agrees with everybody, and says nothing."""
+    silent = streams.filter("deliveries = 0 and owed > 0").select("subscriber")
+    if run.has("subscriptions"):
+        heard = streams.filter("deliveries > 0").select("subscriber")
+        silent = run.read("subscriptions").select("subscriber").join(heard, "subscriber", "left_anti")
+        if run.has("matches"):
+            owed = streams.filter("owed > 0").select("subscriber")
+            silent = silent.join(owed, "subscriber", "left_semi")
+    names = [row["subscriber"] for row in silent.orderBy("subscriber").limit(2).collect()]
+    if names:
+        more = " and others" if len(names) > 1 else ""
+        raise UnknownVerdictError(
+            f"{names[0]}{more} delivered nothing: without its deliveries no order can be judged"
+        )
+
+
+def _unordered(run: Run) -> DataFrame | None:
+    """The subscriptions that asked for no order, if the run says which."""
+    if not run.has("subscriptions"):
+        return None
+    return run.read("subscriptions").filter("not ordered").select("subscriber")
+
+
+def _compared(spark: SparkSession, streams: DataFrame, numbering: Numbering, long: int) -> pairs.Pairs:
+    sizes = [
+        row["size"] for row in streams.filter("code is not null").select("size").orderBy("code").collect()
+    ]
+    sharing = comparing.share(sizes, spark.sparkContext.defaultParallelism, long)
+    compared = comparing.compare(spark, streams, sharing, numbering.count).persist()
+    return pairs.sum_up(compared, streams.filter("code is not null").select("code", "broker"))
+
+
+def _first_line(error: BaseException) -> str:
+    """What went wrong, out of a stack of Java and Python in one text."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by:")]
+    if causes:
+        return causes[-1].removeprefix("Caused by: ")[:_REASON_MAX]
+    # Of a worker's Python it is the last line that says it; of Spark's own complaints the first.
+    return lines[-1 if isinstance(error, PythonException) else 0][:_REASON_MAX]

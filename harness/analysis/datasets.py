@@ -1,0 +1,152 @@
+"""What a run's directory holds, and whether it is what it should be.
+
+Laws.
+
+1. Every file is looked at before anything is computed: its end, which names the columns, is read. What is
+   missing, cut off or has another type is named, with the file.
+2. Files whose names start with a dot or an underscore are still being written, and left alone.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from harness.analysis.errors import AnalysisError, UnknownVerdictError
+
+__all__ = ["REQUIRED", "Run", "open_run"]
+
+COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
+    "publications": {
+        "publisher": "string",
+        "sequence": "bigint",
+        "broker": "string",
+        "ordered": "boolean",
+        "published_ns": "bigint",
+    },
+    "deliveries": {
+        "subscriber": "string",
+        "broker": "string",
+        "position": "bigint",
+        "publisher": "string",
+        "sequence": "bigint",
+        "delivered_ns": "bigint",
+    },
+    "matches": {"subscriber": "string", "publisher": "string", "sequence": "bigint"},
+    "brokers": {"broker": "string", "at_ns": "bigint", "counter": "string", "value": "double"},
+    "faults": {"at_ns": "bigint", "kind": "string", "target": "string", "detail": "string"},
+    "subscriptions": {"subscriber": "string", "broker": "string", "ordered": "boolean"},
+    "seen": {"publisher": "string", "sequence": "bigint", "subscriber": "string", "count": "bigint"},
+}
+"""Every dataset with its columns, as Spark calls their types."""
+
+REQUIRED: Final = ("publications", "deliveries")
+"""Without these there is nothing to judge."""
+
+
+@attrs.frozen(eq=False)
+class Run:
+    """A run's directory, looked through. `files` has the datasets that are there; `about` is `run.json`."""
+
+    path: Path
+    about: Mapping[str, object]
+    files: Mapping[str, tuple[Path, ...]]
+    spark: SparkSession = attrs.field(repr=False)
+
+    def has(self, name: str) -> bool:
+        """Whether there is anything of a dataset."""
+        return name in self.files
+
+    def read(self, name: str) -> DataFrame:
+        """One dataset, with its columns alone, in their types."""
+        # A name is a name: no stars and brackets in it are patterns, and nothing is escaped.
+        reader = self.spark.read.option("__globPaths__", "false")
+        frame = reader.parquet(*(f"file://{each}" for each in self.files[name]))
+        return frame.select(*(F.col(column).cast(kind) for column, kind in COLUMNS[name].items()))
+
+    @property
+    def uplinks(self) -> dict[str, str]:
+        """The broker above each broker, "" for a top; empty if the run does not say."""
+        found = self.about.get("uplinks")
+        if not isinstance(found, dict):
+            return {}
+        return {str(broker): str(uplink or "") for broker, uplink in found.items()}
+
+
+def open_run(spark: SparkSession, path: Path) -> Run:
+    """Look through a run's directory.
+
+    Raises:
+        AnalysisError: it is no directory.
+        UnknownVerdictError: a dataset is missing, empty or not what it should be.
+    """
+    if not path.is_dir():
+        raise AnalysisError(f"{path} is no directory: give the one that harness run wrote")
+    absolute = path.resolve()
+    files = {name: tuple(_files(absolute / name)) for name in COLUMNS}
+    for name in REQUIRED:
+        if not files[name]:
+            state = "holds no Parquet file" if (absolute / name).is_dir() else "is missing"
+            raise UnknownVerdictError(f"{path}/{name} {state}: was this directory written by harness run?")
+    for name, found in files.items():
+        for each in found:
+            _check(each, COLUMNS[name], str(each.relative_to(absolute)))
+    return Run(
+        absolute, _about(absolute / "run.json"), {name: each for name, each in files.items() if each}, spark
+    )
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.rglob("*.parquet")):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and not any(part.startswith((".", "_")) for part in parts):
+            yield path
+
+
+def _check(path: Path, columns: Mapping[str, str], name: str) -> None:
+    try:
+        schema = pq.read_schema(path)
+    except (pa.ArrowException, OSError) as error:
+        raise UnknownVerdictError(f"{name} cannot be read as Parquet: {_line(error)}") from error
+    for column, kind in columns.items():
+        if column not in schema.names:
+            raise UnknownVerdictError(f"{name} has no column {column}; it has {', '.join(schema.names)}")
+        found = schema.field(column).type
+        if not _fits(found, kind):
+            raise UnknownVerdictError(f"{name}: column {column} is {found} and should be {kind}")
+
+
+def _fits(found: pa.DataType, kind: str) -> bool:
+    if pa.types.is_dictionary(found):
+        found = found.value_type
+    checks = {
+        "string": (pa.types.is_string, pa.types.is_large_string),
+        "bigint": (pa.types.is_integer,),
+        "boolean": (pa.types.is_boolean,),
+        "double": (pa.types.is_floating, pa.types.is_integer),
+    }
+    return any(check(found) for check in checks[kind])
+
+
+def _about(path: Path) -> Mapping[str, object]:
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UnknownVerdictError(f"run.json is not JSON: {_line(error)}") from error
+    if not isinstance(found, dict):
+        raise UnknownVerdictError("run.json should be one object")
+    return found
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())

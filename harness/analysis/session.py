@@ -1,0 +1,132 @@
+"""A Spark session that keeps to this machine, to a bounded memory, and to itself.
+
+Spark and Java print much on standard error before anything can be configured. Whoever runs an analysis reads
+one line of progress and one line of error, so all of that goes to a file, of which the end is shown if Java
+does not start.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from harness.analysis.errors import AnalysisError
+
+__all__ = ["PARALLEL_LEAST", "package", "session"]
+
+DRIVER_MEMORY: Final = "3g"
+"""Ten million deliveries need one; Python's workers, which hold the arrays, are not in it."""
+
+PARALLEL_LEAST: Final = 8
+"""Partitions of a shuffle at least: small tasks share two cores evenly and cost 10 ms each."""
+
+BATCH_ROWS: Final = 1 << 17
+"""Rows that a worker is given at once: enough for numpy to be at its speed, a few megabytes."""
+
+_CONFIGURATION: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": DRIVER_MEMORY,
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+    # One subscriber's stream may have more than the two gigabytes that short offsets reach.
+    "spark.sql.execution.arrow.useLargeVarTypes": "true",
+    # Tasks are few and heavy in Python, and small as Java counts them: put together they would run alone.
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # A file that is cut off is an error that says so, not fewer deliveries.
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.maxPartitionBytes": "32m",
+}
+
+_LOCAL: Final = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+
+_NO_JAVA: Final = (
+    "Spark needs Java 17 or newer, and there is no java: install a headless one, "
+    "such as openjdk-17-jre-headless"
+)
+
+
+@contextmanager
+def session(master: str = "local[*]") -> Iterator[SparkSession]:
+    """Start Spark, and stop it in the end. `master` as Spark takes it.
+
+    Raises:
+        AnalysisError: Spark does not start; says why.
+    """
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise AnalysisError(_NO_JAVA)
+    with tempfile.TemporaryDirectory(prefix="concord-analysis-") as scratch:
+        spark = _started(master, Path(scratch))
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def package(target: Path) -> Path:
+    """Write what workers need as an archive, for `--py-files` of spark-submit."""
+    here = Path(__file__).resolve().parent
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(here.parent / "__init__.py", "harness/__init__.py")
+        for path in sorted(here.rglob("*.py")):
+            archive.write(path, str(Path("harness/analysis") / path.relative_to(here)))
+    return target
+
+
+def _started(master: str, scratch: Path) -> SparkSession:
+    is_remote = not master.startswith("local") or master.startswith("local-cluster")
+    is_here = master.startswith("local")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if is_here:
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = SparkSession.builder.master(master).appName("concord analyze")
+    for key, value in (_CONFIGURATION | (_LOCAL if is_here else {})).items():
+        builder = builder.config(key, value)
+    builder = builder.config("spark.local.dir", str(scratch))
+    builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+    with (scratch / "java.log").open("w+") as log:
+        try:
+            with _errors_to(log):
+                spark = builder.getOrCreate()
+        except (PySparkException, OSError, RuntimeError) as error:
+            raise AnalysisError(
+                f"Spark does not start with --master {master}: {_last(log, error)}"
+            ) from error
+    spark.sparkContext.setLogLevel("OFF")
+    parallel = max(PARALLEL_LEAST, 2 * spark.sparkContext.defaultParallelism)
+    spark.conf.set("spark.sql.shuffle.partitions", str(parallel))
+    if is_remote:
+        spark.sparkContext.addPyFile(str(package(scratch / "concord-analysis.zip")))
+    return spark
+
+
+@contextmanager
+def _errors_to(log: IO[str]) -> Iterator[None]:
+    """While Java starts, standard error is a file: it inherits that, and we get ours back."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _last(log: IO[str], error: BaseException) -> str:
+    """The most telling line: the last that Java said, or what Python says."""
+    log.seek(0)
+    said = [line.strip() for line in log if line.strip() and not line.startswith(("\tat ", "WARNING"))]
+    return said[-1] if said else str(error).partition("\n")[0]

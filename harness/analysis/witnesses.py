@@ -1,0 +1,162 @@
+"""The witnesses of a violation: who saw what, with the times and places that a diagram needs.
+
+Publications and subscriptions are numbers by now; here the few that are told about get their names back, by
+one look at the datasets.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from harness.analysis.datasets import Run
+from harness.analysis.numbering import Numbering
+from harness.analysis.pairs import Clash
+
+__all__ = ["Late", "late", "pairwise", "publisher"]
+
+LATE_MAX: Final = 5
+
+Witness = dict[str, object]
+
+
+@attrs.frozen
+class Late:
+    """A subscription that delivers `number` after the later `after` of the same publisher."""
+
+    subscriber: str
+    number: int
+    after: int
+
+
+@attrs.frozen
+class _Publication:
+    publisher: str
+    sequence: int
+    broker: str
+    published_ns: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.publisher}/{self.sequence}"
+
+    def as_json(self) -> dict[str, object]:
+        return attrs.asdict(self)
+
+
+@attrs.frozen
+class _Delivery:
+    broker: str
+    position: int
+    delivered_ns: int
+
+
+@attrs.frozen(eq=False)
+class _Named:
+    """What is known of the publications and deliveries that are told about."""
+
+    publications: dict[int, _Publication]
+    deliveries: dict[tuple[str, str, int], _Delivery]
+
+    def view(self, subscriber: str, numbers: Sequence[int]) -> dict[str, object]:
+        """What one subscription saw of some publications, in words and numbers."""
+        seen = [(self.publications[number], self._at(subscriber, number)) for number in numbers]
+        first, second = sorted(seen, key=lambda each: each[1].position)
+        where = f"{subscriber} at {first[1].broker}" if first[1].broker else subscriber
+        return {
+            "subscriber": subscriber,
+            "broker": first[1].broker,
+            "text": (
+                f"{where} delivers {first[0].name} before {second[0].name} "
+                f"(deliveries {first[1].position} and {second[1].position})"
+            ),
+            "deliveries": [
+                {"publication": publication.name, "position": at.position, "delivered_ns": at.delivered_ns}
+                for publication, at in (first, second)
+            ],
+        }
+
+    def _at(self, subscriber: str, number: int) -> _Delivery:
+        publication = self.publications[number]
+        return self.deliveries[subscriber, publication.publisher, publication.sequence]
+
+
+def pairwise(run: Run, numbering: Numbering, streams: DataFrame, clashes: Sequence[Clash]) -> list[Witness]:
+    """Tell who delivers which two publications in opposite orders."""
+    if not clashes:
+        return []
+    codes = {code for clash in clashes for code in (clash.one, clash.other)}
+    rows = streams.filter(F.col("code").isin(*codes)).select("code", "subscriber").collect()
+    names: dict[int, str] = {row["code"]: row["subscriber"] for row in rows}
+    numbers = {number for clash in clashes for number in (clash.early, clash.late)}
+    named = _named(run, numbering, sorted(names.values()), sorted(numbers))
+    found: list[Witness] = []
+    for clash in clashes:
+        both = (clash.early, clash.late)
+        views = [named.view(names[code], both) for code in (clash.one, clash.other)]
+        found.append(
+            {
+                "kind": "pairwise",
+                "text": "; ".join(str(view["text"]) for view in views),
+                "publications": [named.publications[number].as_json() for number in both],
+                "views": views,
+            }
+        )
+    return found
+
+
+def late(streams: DataFrame) -> list[Late]:
+    """The subscriptions with the smallest violations of per-publisher order."""
+    rows = (
+        streams.filter("late > 0")
+        .orderBy(F.col("late_after") - F.col("late_number"), "subscriber")
+        .limit(LATE_MAX)
+        .select("subscriber", "late_number", "late_after")
+        .collect()
+    )
+    return [Late(row["subscriber"], row["late_number"], row["late_after"]) for row in rows]
+
+
+def publisher(run: Run, numbering: Numbering, violations: Sequence[Late]) -> list[Witness]:
+    """Tell who delivers a publication after a later one of its publisher."""
+    if not violations:
+        return []
+    numbers = {number for each in violations for number in (each.number, each.after)}
+    named = _named(run, numbering, [each.subscriber for each in violations], sorted(numbers))
+    found: list[Witness] = []
+    for each in violations:
+        both = (each.number, each.after)
+        view = named.view(each.subscriber, both)
+        who = named.publications[each.number].publisher
+        found.append(
+            {
+                "kind": "publisher",
+                "text": f"{view['text']}, against the order in which {who} published them",
+                "publications": [named.publications[number].as_json() for number in both],
+                "views": [view],
+            }
+        )
+    return found
+
+
+def _named(run: Run, numbering: Numbering, subscribers: Sequence[str], numbers: Sequence[int]) -> _Named:
+    some = numbering.frame.filter(F.col("number").isin(*numbers))
+    publications = {
+        row["number"]: _Publication(row["publisher"], row["sequence"], row["origin"], row["published_ns"])
+        for row in some.collect()
+    }
+    deliveries = (
+        run.read("deliveries")
+        .filter(F.col("subscriber").isin(*subscribers))
+        .join(F.broadcast(some.select("publisher", "sequence")), ["publisher", "sequence"])
+        .orderBy("position")
+        .collect()
+    )
+    found: dict[tuple[str, str, int], _Delivery] = {}
+    for row in deliveries:
+        # What counts is the first delivery; a second one is a duplicate, which is told elsewhere.
+        key = (row["subscriber"], row["publisher"], row["sequence"])
+        found.setdefault(key, _Delivery(row["broker"], row["position"], row["delivered_ns"]))
+    return _Named(publications, found)

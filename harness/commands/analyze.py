@@ -1,0 +1,141 @@
+"""`concord harness analyze`: what a run's datasets say, as `analysis.json` and a short table."""
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from harness.analysis.errors import UnknownVerdictError
+from harness.analysis.promises import PROMISES, unknown
+
+__all__ = ["command"]
+
+VIOLATED: Final = 1
+UNKNOWN: Final = 2
+
+
+class _Progress:
+    """Says on standard error which step it is at, and when that began."""
+
+    def __init__(self) -> None:
+        self._begun_s = time.monotonic()
+
+    def __call__(self, step: str) -> None:
+        click.echo(f"{time.monotonic() - self._begun_s:6.1f} s  {step}", err=True)
+
+
+class _Promises(click.ParamType[tuple[str, ...]]):
+    """One promise, or several with commas between."""
+
+    name = "PROMISE[,PROMISE]"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        names = tuple(name.strip() for name in str(value).split(","))
+        for name in names:
+            if name not in PROMISES:
+                self.fail(f"{name!r} is no promise; there are {', '.join(PROMISES)}", param, ctx)
+        return names
+
+
+@click.command("analyze", epilog="Example: concord harness analyze runs/quick/pairwise --require pairwise")
+@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--master", default="local[*]", show_default=True, help="Where Spark runs, as Spark writes it.")
+@click.option(
+    "--require",
+    type=_Promises(),
+    default=(),
+    help=f"End with status 1 if this was broken, 2 if it is unknown: {', '.join(PROMISES)}.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print analysis.json instead of a table.")
+@click.option("--quiet", is_flag=True, help="Do not say which step it is at.")
+def command(*, directory: Path, master: str, require: tuple[str, ...], as_json: bool, quiet: bool) -> None:
+    """Judge the run in DIR and write DIR/analysis.json and DIR/tables.
+
+    All pairs of subscribers are compared. The exit status is 0 if there is an answer, 1 if what --require
+    names was broken, and 2 if the datasets allow no verdict; then the reason is told.
+    """
+    # Spark is loaded by whoever analyses, and not by whoever asks for help.
+    from harness.analysis.analyzing import analyze  # noqa: PLC0415 - see above
+    from harness.analysis.session import session  # noqa: PLC0415 - see above
+    from harness.analysis.writing import write  # noqa: PLC0415 - see above
+
+    progress = _Progress()
+    say = (lambda _: None) if quiet else progress
+    say("starting Spark")
+    with session(master) as spark:
+        try:
+            analysis = analyze(spark, directory, progress=say)
+        except UnknownVerdictError as error:
+            analysis = unknown(str(error))
+    write(directory, analysis)
+    if as_json:
+        click.echo(json.dumps(analysis, ensure_ascii=False))
+    else:
+        for line in _lines(analysis):
+            click.echo(line)
+    sys.exit(_status(analysis, require))
+
+
+def _verdicts(analysis: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
+    found = analysis["verdicts"]
+    assert isinstance(found, Mapping)
+    return found
+
+
+def _status(analysis: Mapping[str, object], require: Sequence[str]) -> int:
+    if "reason" in analysis:
+        click.echo(f"concord: the verdict is unknown: {analysis['reason']}", err=True)
+        return UNKNOWN
+    verdicts = [(name, _verdicts(analysis)[name]) for name in require]
+    if any(verdict["outcome"] is False for _, verdict in verdicts):
+        return VIOLATED
+    for name, verdict in verdicts:
+        if verdict["outcome"] is None:
+            click.echo(f"concord: {name} is unknown: {verdict['reason']}", err=True)
+            return UNKNOWN
+    return 0
+
+
+def _lines(analysis: Mapping[str, object]) -> list[str]:
+    lines = [f"{name:<14}{verdict['word']}" for name, verdict in _verdicts(analysis).items()]
+    if "reason" in analysis:
+        return lines
+    lines += [
+        f"{name.replace('_', ' '):<24}{_number(analysis[name])}"
+        for name in (
+            "publications",
+            "deliveries",
+            "subscribers",
+            "pairs",
+            "pairs_out_of_order",
+            "inversions",
+            "ordering_degree",
+            "publications_per_conflict",
+            "publisher_violations",
+            "duplicates",
+            "missing",
+        )
+    ]
+    for name, title in (("latency_ms", "latency"), ("latency_same_broker_ms", "latency, same broker")):
+        latency = analysis[name]
+        if isinstance(latency, Mapping):
+            shown = ", ".join(f"{each} {latency[each]:.2f}" for each in ("p50", "p99", "max"))
+            lines.append(f"{title:<24}{shown} ms")
+    witnesses = analysis["witnesses"]
+    assert isinstance(witnesses, Sequence)
+    lines += [f"{each['kind']}: {each['text']}" for each in witnesses[:1]]
+    return lines
+
+
+def _number(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
