@@ -27,8 +27,7 @@ whether it was placed, and placing it twice would be worse than losing it.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from itertools import count
+from collections.abc import Sequence
 from typing import Final
 from zlib import crc32
 
@@ -113,7 +112,7 @@ class Sequencer:
     _queue: deque[_Key] = Factory(deque)
     _under_way_count: int = 0
     _control_count: int = 0
-    _control_numbers: Iterator[int] = field(factory=count, init=False)
+    _control_number: int = 0
 
     def __attrs_post_init__(self) -> None:
         context = self._context
@@ -204,7 +203,8 @@ class Sequencer:
         """Behind whatever is pending for that link (law 4)."""
         if not self._way or not any(pending.targets & target for pending in self._pending.values()):
             return (Emission(item, target, 0),)
-        self._pending["", next(self._control_numbers)] = _Pending(item, target, is_control=True)
+        self._control_number += 1
+        self._pending["", self._control_number] = _Pending(item, target, is_control=True)
         self._control_count += 1
         return ()
 

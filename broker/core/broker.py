@@ -20,7 +20,7 @@ from broker.core.membership import Membership
 from broker.core.protocol import ProtocolError
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
-from broker.core.tables import Entry
+from broker.core.tables import Entry, RoutingTables
 from broker.core.view import TableView
 from broker.core.ways import Answer, Questions, Ways, describe_waiting, describe_way
 from broker.filters import Filter
@@ -67,7 +67,7 @@ class BrokerCore:
         self.uplink: Hop | None = None
         self._hops = HopTable()
         self._routing = Routing(self._send)
-        self._ordering = ordering(Context(name, TableView(self._routing.tables)))
+        self.ordering = ordering(Context(name, TableView(self._routing.tables)))
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(self._routing, self._send)
         self._directory = Directory(Roster(name), self._send_now)
@@ -82,7 +82,7 @@ class BrokerCore:
             self.receive,
         )
         self._subscriptions: dict[str, Hop] = {}
-        self._ways = Ways()
+        self.ways = Ways()
         self._questions = Questions()
         self._explained: list[WayTold] = []
         self._handlers: Mapping[type, Callable[..., None]] = {
@@ -119,7 +119,7 @@ class BrokerCore:
     def open_link(self, name: str, *, uplink: bool) -> Hop:
         """A neighbour greeted us. If it is to be our uplink, ask to be attached there (R9)."""
         link = self._hops.open(name, is_link=True)
-        self._ways.hop_opened(link)
+        self.ways.hop_opened(link)
         self._membership.open(link, is_uplink=uplink)
         if not uplink:
             self._directory.dialled(link)
@@ -138,11 +138,11 @@ class BrokerCore:
         self._membership.go_on()
 
     def _detach(self, link: Hop) -> None:
-        self._carry_out(self._ordering.hop_lost(link.bit))
+        self._carry_out(self.ordering.hop_lost(link.bit))
         if link is self.uplink:
             self.uplink = None
             self._routing.tables.set_uplink(None)
-            self._carry_out(self._ordering.uplink_changed(0))
+            self._carry_out(self.ordering.uplink_changed(0))
         self._synchronisation.link_lost(link)
         self._tell(self._questions.link_lost(link))
         self._routing.remove_link(link)
@@ -150,11 +150,11 @@ class BrokerCore:
     def _become_child(self, link: Hop) -> None:
         self.uplink = link
         self._routing.tables.set_uplink(link)
-        self._carry_out(self._ordering.uplink_changed(link.bit))
+        self._carry_out(self.ordering.uplink_changed(link.bit))
         self._directory.attached(link)
 
     def _link_attached(self, link: Hop) -> None:
-        self._carry_out(self._ordering.link_attached(link.bit))
+        self._carry_out(self.ordering.link_attached(link.bit))
 
     # --- healing ---
 
@@ -186,7 +186,7 @@ class BrokerCore:
     def subscribe(self, subscription: str, content: Filter, *, ordered: bool) -> Hop:
         """A local client subscribes; `Effects.subscribed` names it when all gates are open."""
         hop = self._subscriptions[subscription] = self._hops.open(subscription, is_link=False)
-        self._ways.hop_opened(hop)
+        self.ways.hop_opened(hop)
         self._routing.subscribe(Entry(subscription, content, ordered, hop))
         return hop
 
@@ -194,7 +194,7 @@ class BrokerCore:
         """A local subscription ends; nothing more is delivered to it."""
         hop = self._subscriptions.pop(subscription)
         self._routing.withdraw_subscription(subscription, hop)
-        self._carry_out(self._ordering.hop_lost(hop.bit))
+        self._carry_out(self.ordering.hop_lost(hop.bit))
         self._hops.close(hop)
         self._membership.go_on()
 
@@ -218,9 +218,9 @@ class BrokerCore:
     def _route(self, publication: Publication, origin: Hops) -> None:
         route = self._routing.tables.route(publication.attributes, origin)
         mark = publication.mark
-        self._ways.remember((publication.publisher, publication.sequence, origin, route.targets))
+        self.ways.remember((publication.publisher, publication.sequence, origin, route.targets))
         plain = publication.with_mark(0) if mark else publication
-        self._carry_out(self._ordering.publication(plain, origin, mark, route))
+        self._carry_out(self.ordering.publication(plain, origin, mark, route))
 
     def _control(self, link: Hop, message: LinkMessage) -> None:
         if link in self._membership.joining:
@@ -234,7 +234,7 @@ class BrokerCore:
 
     def _note(self, message: OrderingMessage, link: Hop) -> None:
         try:
-            emissions = self._ordering.note(link.bit, message.content)
+            emissions = self.ordering.note(link.bit, message.content)
         except ForeignNoteError as error:
             raise ProtocolError(f"{link.name}: {error}") from error
         self._carry_out(emissions)
@@ -258,7 +258,7 @@ class BrokerCore:
             last = hop.outbox[-1] if hop.outbox else None
             combined = None
             if isinstance(last, OrderingMessage):
-                combined = self._ordering.combine(last.content, note.content)
+                combined = self.ordering.combine(last.content, note.content)
             if combined is None:
                 hop.outbox.append(OrderingMessage(note.content))
             else:
@@ -266,7 +266,7 @@ class BrokerCore:
 
     def _send(self, link: Hop, message: Control) -> None:
         """In its place behind what is pending for that link (R5)."""
-        self._carry_out(self._ordering.control(message, link.bit))
+        self._carry_out(self.ordering.control(message, link.bit))
 
     def _send_now(self, link: Hop, message: Control) -> None:
         self._hops.fan_out(link.bit)[0].outbox.append(message)
@@ -278,7 +278,7 @@ class BrokerCore:
         self._way_asked(WayAsked(question, publisher, sequence), None)
 
     def _way_asked(self, message: WayAsked, link: Hop | None) -> None:
-        seen = self._ways.find(message.publisher, message.sequence)
+        seen = self.ways.find(message.publisher, message.sequence)
         touched = (seen.origin | seen.targets) & ~seen.reused if seen is not None else 0
         beyond = [hop for hop in self.neighbours.values() if hop.bit & touched and hop is not link]
         step = describe_way(self.name, seen, self._hops, self.blocked(), message)
@@ -299,6 +299,31 @@ class BrokerCore:
     def explain_waiting(self) -> list[str]:
         """Return, for every hop that something waits for, the head, what it needs, and from whom."""
         return describe_waiting(self.name, self.uplink, self._hops, self.blocked())
+
+    # --- pictures ---
+
+    @property
+    def tables(self) -> RoutingTables:
+        """The routing tables."""
+        return self._routing.tables
+
+    def parts(self) -> tuple[object, ...]:
+        """Return what the constructor made for good, the hops first: a picture is of their fields."""
+        return (
+            self._hops,
+            self,
+            self._routing,
+            self._routing.tables,
+            self._routing.gates,
+            self._routing.barrier,
+            self._synchronisation,
+            self._membership,
+            self._membership.attachments,
+            self._directory,
+            self._directory.roster,
+            self._questions,
+            self.ordering,
+        )
 
     # --- what is due, and what is going on ---
 
@@ -324,16 +349,16 @@ class BrokerCore:
     @property
     def waiting_count(self) -> int:
         """How many publications and messages the ordering plugin keeps."""
-        return self._ordering.waiting_count
+        return self.ordering.waiting_count
 
     @property
     def measures(self) -> Measures:
         """What ordering has cost so far."""
-        return self._ordering.measures
+        return self.ordering.measures
 
     def blocked(self) -> Sequence[Blocked]:
         """What the ordering plugin keeps, oldest first."""
-        return self._ordering.blocked()
+        return self.ordering.blocked()
 
     def counts(self) -> dict[str, int]:
         """How much of everything there is."""

@@ -45,6 +45,10 @@ class Interest:
     routes: dict[Hops, Route] = field(factory=dict, repr=False)
 
 
+def _place_of(item: tuple[tuple[int, str], Entry]) -> tuple[int, str]:
+    return item[0]
+
+
 @define(eq=False)
 class Advertisements:
     """What has been advertised through one link, or by local publishers."""
@@ -172,18 +176,23 @@ class RoutingTables:
         self.remove_entry(entry.hop, entry.id)
         self._entries.setdefault(entry.hop, {})[entry.id] = entry
         self.version += 1
-        self._named[entry.id] = (*self.named(entry.id), entry)
         interest = self._interests.get(entry.filter)
         if interest is None:
-            interest = self._interests[entry.filter] = self._new_interest(entry.filter)
-        interest.entries[entry.hop.number, entry.id] = entry
-        interest.routes.clear()
+            above = self._advertised.get(self._uplink) if self._uplink is not None else None
+            interest = self._new_interest(
+                entry.filter, above.count_overlapping(entry.filter) if above is not None else 0
+            )
+        self._enter(entry, interest)
 
-    def _new_interest(self, content: Filter) -> Interest:
-        above = self._advertised.get(self._uplink) if self._uplink is not None else None
-        interest = Interest(content, above.count_overlapping(content) if above is not None else 0)
+    def _new_interest(self, content: Filter, exposures: int) -> Interest:
+        interest = self._interests[content] = Interest(content, exposures)
         self._index.add(interest, content)
         return interest
+
+    def _enter(self, entry: Entry, interest: Interest) -> None:
+        self._named[entry.id] = (*self.named(entry.id), entry)
+        interest.entries[entry.hop.number, entry.id] = entry
+        interest.routes.clear()
 
     def remove_entry(self, hop: Hop, subscription: str) -> Entry | None:
         """Forget a subscription; return what was known of it."""
@@ -252,10 +261,11 @@ class RoutingTables:
 
     def matching(self, attributes: Mapping[str, Value], origin: Hops) -> Iterator[Entry]:
         """Every entry that a publication from this hop is routed by."""
-        for interest in self._index.match(attributes):
-            for entry in interest.entries.values():
-                if entry.hop.bit != origin and not entry.closed & origin:
-                    yield entry
+        # By hop and id: how the index came to be must not show.
+        found = [each for interest in self._index.match(attributes) for each in interest.entries.items()]
+        for _, entry in sorted(found, key=_place_of):
+            if entry.hop.bit != origin and not entry.closed & origin:
+                yield entry
 
     def _work_out(self, interest: Interest, origin: Hops) -> Route:
         targets = exposed = 0
@@ -267,6 +277,22 @@ class RoutingTables:
                 exposed |= entry.hop.bit
         route = interest.routes[origin] = Route(targets, exposed)
         return route
+
+    # --- pictures ---
+
+    def exposures(self) -> dict[Filter, int]:
+        """How exposed each filter is that is exposed at all; counting again would take long."""
+        return {
+            content: interest.exposures for content, interest in self._interests.items() if interest.exposures
+        }
+
+    def rebuild(self, exposures: Mapping[Filter, int]) -> None:
+        """Make again what follows from the entries and is in no picture."""
+        for entry in self.entries():
+            interest = self._interests.get(entry.filter)
+            if interest is None:
+                interest = self._new_interest(entry.filter, exposures.get(entry.filter, 0))
+            self._enter(entry, interest)
 
     def counts(self) -> dict[str, int]:
         """How large the tables are."""

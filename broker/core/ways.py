@@ -51,6 +51,15 @@ class Ways:
         """From here on the bit means this hop."""
         self._passed.append(("", 0, hop.bit, 0))
 
+    def passed(self) -> list[_Passed]:
+        """Return what is remembered, oldest first."""
+        return list(self._passed)
+
+    def restore(self, passed: Iterable[_Passed]) -> None:
+        """Remember this, and nothing else."""
+        self._passed.clear()
+        self._passed.extend(passed)
+
     def find(self, publisher: str, sequence: int) -> Seen | None:
         """Return the passage of a publication, if it is remembered."""
         reused: Hops = 0

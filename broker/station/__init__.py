@@ -1,9 +1,19 @@
 """The station: the deterministic whole of one broker; its state follows from inputs that can be kept."""
 
 from broker.station.errors import StationError
+from broker.station.picture import picture_of
 from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace
 from broker.station.recovery import recover
 from broker.station.replaying import replay
 from broker.station.station import Station
 
-__all__ = ["LinkPlace", "PublisherPlace", "Station", "StationError", "SubscriptionPlace", "recover", "replay"]
+__all__ = [
+    "LinkPlace",
+    "PublisherPlace",
+    "Station",
+    "StationError",
+    "SubscriptionPlace",
+    "picture_of",
+    "recover",
+    "replay",
+]

@@ -136,6 +136,27 @@ class Station:
         self._taken = 0
         self._is_recovered = True
 
+    # --- pictures ---
+
+    def state(self) -> tuple[object, ...]:
+        """What there is beside the core, for `restore`."""
+        return self._minted, self._links, self._publishers, self._retired, self._subscriptions
+
+    def restore(
+        self,
+        minted: int,
+        links: Mapping[str, LinkPlace],
+        publishers: dict[str, PublisherPlace],
+        retired: OrderedDict[str, Retired],
+        subscriptions: Mapping[str, SubscriptionPlace],
+    ) -> None:
+        """Go on from there; the core has been restored."""
+        self._minted, self._publishers, self._retired = minted, publishers, retired
+        for link in links.values():
+            self._add_link(link)
+        for subscription in subscriptions.values():
+            self._add_subscription(subscription)
+
     # --- links ---
 
     def reached_at(self, address: str) -> None:

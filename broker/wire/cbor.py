@@ -32,7 +32,7 @@ _BYTES_OF_32_BIT_COUNT: Final = 0x5A
 _LENIENT_DEPTH: Final = 8
 """More than any message has, so that the field that holds a container can be named; still next to nothing."""
 
-_KNOWN_TAGS: Final = (
+KNOWN_TAGS: Final = (
     *range(64),
     *(100, 256, 258, 260, 261, 1004, 43000, 55799),
 )
@@ -43,7 +43,7 @@ def _refuse_tag(*_: object) -> object:
     raise ValueError("tags are not used in frames")
 
 
-_NO_TAGS: Final = dict.fromkeys(_KNOWN_TAGS, _refuse_tag)
+_NO_TAGS: Final = dict.fromkeys(KNOWN_TAGS, _refuse_tag)
 
 
 def load_items(bodies: Sequence[bytes], depth: int) -> list[Any] | None:

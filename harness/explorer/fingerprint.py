@@ -13,7 +13,7 @@ from broker.filters import Filter
 from broker.matching import MatchingIndex
 from broker.messages import Publication
 
-LEFT_OUT: Final = frozenset({"_handlers", "_ways", "_questions", "_fan_outs", "measures", "_context"})
+LEFT_OUT: Final = frozenset({"_handlers", "ways", "_questions", "_fan_outs", "measures", "_context"})
 """What a core remembers for those who ask, counts, or could work out again from the rest."""
 
 _VALUES: Final = (str, int, float, bytes, frozenset, Filter, type(None))

@@ -92,13 +92,16 @@ class Published:
         "published breaks the order it is meant to keep; it is here for comparison, never for production"
     )
 
+    DERIVED: ClassVar[frozenset[str]] = frozenset({"_form", "_lookup"})
+    """Made by the constructor, of the options and the tables: no part of a snapshot."""
+
     _context: Context = field(default=ALONE, repr=False)
     measures: Measures = field(factory=Measures, init=False)
     _form: Form = field(init=False)
     _lookup: Lookup = field(init=False)
-    _queues: Queues = field(init=False)
+    _queues: Queues = Factory(Queues)
     _links: dict[Hops, _Link] = Factory(dict)
-    _flights: dict[int, Flight] = Factory(dict)
+    _flights: dict[Flight, None] = Factory(dict)
 
     def __attrs_post_init__(self) -> None:
         self._context.allow("form")
@@ -107,7 +110,6 @@ class Published:
             raise OptionError(f"option form: expected one of {', '.join(FORMS)}, got {name!r}")
         self._form = FORMS[name]
         self._lookup = Lookup(self._context.tables)
-        self._queues = Queues(self._form.due)
 
     @property
     def waiting_count(self) -> int:
@@ -208,7 +210,7 @@ class Published:
             emissions.append(Emission(flight.event, plain, 0))
         self.measures.deferred += delayed != 0
         if flight.acks:
-            self._flights[id(flight)] = flight
+            self._flights[flight] = None
 
     def _send_flagged(
         self, flight: Flight, flags: _Flags, hop: Hops, mark: int, emissions: list[Emission]
@@ -249,9 +251,11 @@ class Published:
             elif hop in self._links:
                 self._acknowledge(RELEASED, hop, flight.numbers[hop], emissions)
             else:
-                emissions += [Emission(each.event, hop, 0) for each in self._queues.deliver(hop)]
+                emissions += [
+                    Emission(each.event, hop, 0) for each in self._queues.deliver(hop, self._form.due)
+                ]
         if not flight.acks:
-            self._flights.pop(id(flight), None)
+            self._flights.pop(flight, None)
         return emissions
 
     def _acknowledge(self, kind: int, link: Hops, number: int, emissions: list[Emission]) -> None:
@@ -278,10 +282,10 @@ class Published:
         """Whoever waits for its acknowledgement waits for ever (reading 10)."""
         self._links.pop(hop, None)
         self._queues.forget(hop)
-        for key, flight in list(self._flights.items()):
+        for flight in list(self._flights):
             flight.forget(hop)
             if not flight.acks:
-                del self._flights[key]
+                del self._flights[flight]
         return ()
 
     def combine(self, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -76,7 +76,6 @@ def the_free_prefix(hop: Hops, queue: Sequence[Flight]) -> int:
 class Queues:
     """The delayed publications of every local subscription; one without is not delayed."""
 
-    _due: Due
     by_hop: dict[Hops, list[Flight]] = Factory(dict)
     waiting_count: int = 0
 
@@ -88,10 +87,10 @@ class Queues:
         self.waiting_count += 1
         return True
 
-    def deliver(self, hop: Hops) -> list[Flight]:
+    def deliver(self, hop: Hops, is_due: Due) -> list[Flight]:
         """Take out what is due, sorted by message id."""
         queue = self.by_hop.get(hop, [])
-        due = self._due(hop, queue)
+        due = is_due(hop, queue)
         delivered = sorted(queue[:due], key=_message_id)
         del queue[:due]
         self.waiting_count -= due

@@ -24,7 +24,7 @@ def names(flights: list[Flight]) -> list[str]:
 
 
 def test_nothing_waits_where_nothing_is_awaited() -> None:
-    queues = Queues(the_free_prefix)
+    queues = Queues()
     assert not queues.take(HERE, flight("p1"))
     assert queues.take(HERE, flight("p2", LINK))
     assert queues.take(HERE, flight("p3"))
@@ -33,20 +33,20 @@ def test_nothing_waits_where_nothing_is_awaited() -> None:
 
 
 def test_progressive_delivers_the_acknowledged_part_before_the_first_that_is_not_sorted_by_id() -> None:
-    queues = Queues(the_free_prefix)
+    queues = Queues()
     waiting = [flight("q1", LINK), flight("p1"), flight("p2", LINK), flight("a1")]
     for each in waiting:
         queues.take(HERE, each)
-    assert queues.deliver(HERE) == []
+    assert queues.deliver(HERE, the_free_prefix) == []
     assert waiting[0].acknowledged(LINK) == [HERE]
-    assert names(queues.deliver(HERE)) == ["p1", "q1"]
+    assert names(queues.deliver(HERE, the_free_prefix)) == ["p1", "q1"]
     waiting[2].acknowledged(LINK)
-    assert names(queues.deliver(HERE)) == ["a1", "p2"]
+    assert names(queues.deliver(HERE, the_free_prefix)) == ["a1", "p2"]
     assert queues.waiting_count == 0
 
 
 def test_basic_delivers_everything_or_nothing_so_a_steady_stream_starves_it() -> None:
-    progressive, basic = Queues(the_free_prefix), Queues(when_all_are_free)
+    progressive, basic = Queues(), Queues()
     delivered = {the_free_prefix: 0, when_all_are_free: 0}
     before = flight("p1", LINK)
     for queues in (progressive, basic):
@@ -56,13 +56,13 @@ def test_basic_delivers_everything_or_nothing_so_a_steady_stream_starves_it() ->
         for queues in (progressive, basic):
             queues.take(HERE, after)
         before.acknowledged(LINK)
-        delivered[the_free_prefix] += len(progressive.deliver(HERE))
-        delivered[when_all_are_free] += len(basic.deliver(HERE))
+        delivered[the_free_prefix] += len(progressive.deliver(HERE, the_free_prefix))
+        delivered[when_all_are_free] += len(basic.deliver(HERE, when_all_are_free))
         before = after
     assert delivered == {the_free_prefix: 48, when_all_are_free: 0}
     assert basic.waiting_count == 49
     before.acknowledged(LINK)
-    assert len(basic.deliver(HERE)) == 49
+    assert len(basic.deliver(HERE, when_all_are_free)) == 49
 
 
 def test_a_hop_is_free_when_the_last_acknowledgement_is_in() -> None:
@@ -73,12 +73,12 @@ def test_a_hop_is_free_when_the_last_acknowledgement_is_in() -> None:
 
 
 def test_theorem_10_what_a_lost_link_owes_is_awaited_for_ever() -> None:
-    queues = Queues(the_free_prefix)
+    queues = Queues()
     waiting = flight("p1", LINK, OTHER)
     queues.take(HERE, waiting)
     waiting.forget(LINK)
     assert waiting.acknowledged(OTHER) == []
-    assert queues.deliver(HERE) == []
+    assert queues.deliver(HERE, the_free_prefix) == []
     assert not waiting.is_free(HERE)
     queues.forget(HERE)
     assert queues.waiting_count == 0

@@ -1,0 +1,174 @@
+"""A picture of a whole station, taken between two steps, and a station made of it again.
+
+What is written is the state of each *part* of the core and of the ordering plugin, and the places. What can
+be worked out again is left out and made anew: compiled filters, the matching index, routes, fans of hops.
+What the constructors of the core wire together (parts, functions between them) is made by them and not
+written. So a new field of any part is in the picture without a line here, unless it holds what cannot be
+written; that is an error at the first picture.
+
+Law: a station that is made of a picture does from then on what the other would have done.
+"""
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import attrs
+import cbor2
+
+from broker.core import BrokerCore
+from broker.core.hops import HopTable
+from broker.core.tables import RoutingTables
+from broker.station.errors import StationError
+from broker.station.inputs import FORMAT as RECORD_FORMAT
+from broker.station.inputs import Begun
+from broker.station.station import Station
+from broker.station.values import Reader, Writer
+from broker.wire.cbor import KNOWN_TAGS
+from ordering.interface import Context, OrderingFactory
+
+FORMAT: Final = f"1.{RECORD_FORMAT}"
+"""Of pictures: ours, and that of the frames in them."""
+
+DERIVED: Final[Mapping[type, frozenset[str]]] = {
+    BrokerCore: frozenset({"_handlers", "ways"}),
+    HopTable: frozenset({"_fan_outs"}),
+    RoutingTables: frozenset({"_interests", "_index", "_named"}),
+}
+"""Fields of parts that are made again, not written. The ways are written on their own."""
+
+PACKAGES: Final = (
+    "broker.core",
+    "broker.healing",
+    "broker.messages",
+    "broker.sessions",
+    "broker.station",
+    "ordering.interface",
+)
+"""Where the classes are that may be in a picture; those of the plugin's own package may be, too."""
+
+_BIGNUM_TAGS: Final = frozenset({2, 3})
+"""Sets of hops are whole numbers of any length."""
+
+
+def _refuse_tag(*_: object) -> object:
+    raise ValueError("it has a tag that no snapshot has")
+
+
+_TAGS: Final = {tag: _refuse_tag for tag in KNOWN_TAGS if tag not in _BIGNUM_TAGS}
+
+
+def picture_of(station: Station) -> bytes:
+    """Write down a station whose effects have just been taken.
+
+    Raises:
+        PictureError: the state of its ordering plugin cannot be written.
+    """
+    core = station.core
+    parts = core.parts()
+    writer = Writer(parts)
+    state = [
+        [list(_state_of(part, parts, writer)) for part in parts],
+        writer.write(core.ways.passed()),
+        writer.write(core.tables.exposures()),
+        [writer.write(each) for each in station.state()],
+    ]
+    owner = [FORMAT, station.name, station.incarnation, station.ordering_name]
+    return cbor2.dumps([*owner, writer.tables(), state])
+
+
+def station_from(picture: bytes, name: str, ordering: OrderingFactory, ordering_name: str) -> Station:
+    """Make the station of a picture.
+
+    Raises:
+        StationError: it is no picture of this broker with this plugin by this version.
+    """
+    try:
+        begun, tables, state = _load(picture)
+        check_owner(begun, name, ordering_name)
+        station = Station(name, ordering, begun.incarnation, ordering_name=ordering_name)
+        with _no_collection():
+            _fill(station, tables, state)
+    except (ValueError, TypeError, LookupError, AttributeError, cbor2.CBORError) as error:
+        raise StationError(
+            f"a snapshot of {len(picture)} bytes cannot be read ({error!r}): "
+            "it is damaged, or was written by another version"
+        ) from error
+    return station
+
+
+def _load(picture: bytes) -> tuple[Begun, list[Any], list[Any]]:
+    written = cbor2.loads(picture, semantic_decoders=_TAGS, tag_hook=_refuse_tag)
+    if written[0] != FORMAT:
+        raise StationError(
+            f"a snapshot of format {written[0]} cannot be read by this version, which writes {FORMAT}: "
+            "start the version that wrote it, or begin with an empty journal"
+        )
+    _, name, incarnation, ordering, tables, state = written
+    return Begun(RECORD_FORMAT, name, incarnation, ordering), tables, state
+
+
+def check_owner(begun: Begun, name: str, ordering_name: str) -> None:
+    """Refuse what another broker wrote, or this one with another ordering plugin.
+
+    Raises:
+        StationError: so it is.
+    """
+    if begun.name != name:
+        raise StationError(
+            f"this was written by the broker {begun.name}, and this is {name}: "
+            "every broker needs a journal of its own"
+        )
+    if begun.ordering != ordering_name:
+        raise StationError(
+            f"this was written with the ordering {begun.ordering!r}, and this broker has {ordering_name!r}: "
+            "start it with that ordering, or begin with an empty journal"
+        )
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Nothing that is read is garbage: looking for some would take as long as the reading."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _fill(station: Station, tables: list[Any], state: list[Any]) -> None:
+    core = station.core
+    parts = core.parts()
+    plugin_package = type(core.ordering).__module__.partition(".")[0]
+    reader = Reader(tables, parts, (*PACKAGES, plugin_package))
+    part_states, ways, exposures, station_state = state
+    for part, fields in zip(parts, part_states, strict=True):
+        allowed = set(_fields_of(part))
+        for field, value in fields:
+            if field not in allowed:
+                raise StationError(
+                    f"a snapshot has {field} of a {type(part).__name__}: it is of another version"
+                )
+            object.__setattr__(part, field, reader.read(value))
+    core.ways.restore(reader.read(ways))
+    core.tables.rebuild(reader.read(exposures))
+    station.restore(*[reader.read(value) for value in station_state])
+
+
+def _state_of(part: object, parts: Sequence[object], writer: Writer) -> Iterator[list[object]]:
+    """The fields of a part that hold state, and their values."""
+    for field in _fields_of(part):
+        value = getattr(part, field)
+        is_wired = callable(value) or isinstance(value, Context) or any(value is each for each in parts)
+        if not is_wired:
+            yield [field, writer.write(value)]
+
+
+def _fields_of(part: object) -> list[str]:
+    owner = type(part)
+    named = [each.name for each in attrs.fields(owner)] if attrs.has(owner) else list(vars(part))
+    derived = DERIVED.get(owner, frozenset()) | getattr(owner, "DERIVED", frozenset())
+    return [field for field in named if field not in derived]

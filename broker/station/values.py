@@ -1,0 +1,242 @@
+"""A graph of objects as plain values, and back: what a snapshot is made of.
+
+Why not pickles. A pickle calls what the file names; a restricted unpickler still calls the classes that it
+lets pass, with arguments of the file's choice, and sets attributes of whatever it has read, classes included.
+Here nothing is ever called for a file: an object is made empty, of a class that the reader was given, and its
+own fields are filled. It takes about as long, because what there is most of (filters, hops, publications)
+has a short form of its own, and what can be worked out again is left out.
+
+Numbers, texts, bytes, truth values and None stand for themselves. Everything else is a list: a code, and what
+belongs to it. An object is written where it is met first, later it is a reference; so what was one object is
+one object again. Hops, filters and publications stand in tables, which come first. A *part* is an object that
+reader and writer have already, by its place among the parts.
+
+Laws.
+
+1. Written by `Writer`, read by `Reader`: the same graph, containers in the same order. Sets have none.
+2. What cannot be written (a function, a file, a class) is an error when the picture is taken, never when it
+   is needed.
+3. A class is read only if it is known: it is in a package that was allowed, has been imported there, and has
+   the fields that were written.
+"""
+
+import sys
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from broker.core import Hop
+from broker.filters import Filter
+from broker.messages import Publication
+from broker.station.errors import StationError
+from broker.station.filter_values import filter_from, values_of
+from broker.station.inputs import frame_of, read_frames
+
+PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes})
+
+TUPLE, LIST, DICT, SET, FROZENSET, DEQUE, COUNTER, ORDERED_DICT = range(8)
+KNOWN, OBJECT, HOP, FILTER, PUBLICATION, PART = range(8, 14)
+
+_SEQUENCES: Final[Mapping[type, int]] = {tuple: TUPLE, list: LIST}
+_SETS: Final[Mapping[type, int]] = {set: SET, frozenset: FROZENSET}
+_MAPPINGS: Final[Mapping[type, int]] = {dict: DICT, Counter: COUNTER, OrderedDict: ORDERED_DICT}
+
+
+class PictureError(StationError):
+    """Something in the state of a broker, or of its ordering plugin, cannot be written down."""
+
+
+@attrs.frozen
+class Layout:
+    """A class by name, and the fields of its objects in the order in which they are written."""
+
+    name: str
+    fields: tuple[str, ...]
+
+
+def layout_of(owner: type) -> Layout:
+    """Say how objects of this class are written.
+
+    Raises:
+        PictureError: they cannot be.
+    """
+    name = f"{owner.__module__}:{owner.__qualname__}"
+    if issubclass(owner, tuple) and hasattr(owner, "_fields"):
+        return Layout(name, tuple(owner._fields))
+    if attrs.has(owner):
+        return Layout(name, tuple(each.name for each in attrs.fields(owner)))
+    raise PictureError(
+        f"{name} cannot be part of a snapshot: only plain values, containers of them, named tuples, and "
+        "objects of attrs classes can"
+    )
+
+
+# --- writing ------------------------------------------------------------------------------------------
+
+
+class Writer:
+    """Writes one graph; `tables` holds what is referred to by number."""
+
+    def __init__(self, parts: Iterable[object]) -> None:
+        self._parts = {id(part): number for number, part in enumerate(parts)}
+        self._objects: dict[int, int] = {}
+        self._hops: dict[Hop, int] = {}
+        self._filters: dict[tuple[Filter, str | None], int] = {}
+        self._publications: dict[int, int] = {}
+        self._frames: list[bytes] = []
+        self._layouts: dict[type, tuple[int, Layout]] = {}
+        self._kept: list[object] = []
+        self._special: Mapping[type, Callable[[Any], list[object]]] = {
+            Hop: self._hop,
+            Filter: self._filter,
+            Publication: self._publication,
+        }
+
+    def write(self, thing: object) -> object:
+        """Return the values for something."""
+        kind = type(thing)
+        if kind in PLAIN:
+            return thing
+        write = self.write
+        if kind in _SEQUENCES:
+            return [_SEQUENCES[kind], *[each if type(each) in PLAIN else write(each) for each in thing]]  # type: ignore[attr-defined]  # a sequence
+        if (special := self._special.get(kind)) is not None:
+            return special(thing)
+        if id(thing) in self._parts:
+            return [PART, self._parts[id(thing)]]
+        return self._container(kind, thing) or self._object(kind, thing)
+
+    def tables(self) -> list[object]:
+        """Return what was referred to by number so far."""
+        return [
+            [[hop.number, hop.name, hop.is_link] for hop in self._hops],
+            [values_of(content) for content, _ in self._filters],
+            b"".join(self._frames),
+            [[layout.name, *layout.fields] for _, layout in self._layouts.values()],
+        ]
+
+    def _container(self, kind: type, thing: Any) -> list[object] | None:
+        write = self.write
+        if kind in _MAPPINGS:
+            values: list[object] = [_MAPPINGS[kind]]
+            for key, value in thing.items():
+                values += (write(key), write(value))
+            return values
+        if kind in _SETS:
+            items = list(map(write, thing))
+            # Objects keep the order in which they were met: they are numbered by it, here and by the reader.
+            if all(type(each) in PLAIN for each in items):
+                items.sort(key=repr)
+            return [_SETS[kind], *items]
+        if kind is deque:
+            return [DEQUE, thing.maxlen, *map(write, thing)]
+        return None
+
+    def _object(self, kind: type, thing: object) -> list[object]:
+        known = self._objects.get(id(thing))
+        if known is not None:
+            return [KNOWN, known]
+        self._objects[id(thing)] = len(self._objects)
+        self._kept.append(thing)  # So that no other object gets its identity while this one is written.
+        if kind not in self._layouts:
+            self._layouts[kind] = len(self._layouts), layout_of(kind)
+        number, layout = self._layouts[kind]
+        return [OBJECT, number, *[self.write(getattr(thing, name)) for name in layout.fields]]
+
+    def _hop(self, hop: Hop) -> list[object]:
+        assert not hop.outbox, f"{hop.name} still has something to send: take the effects first"
+        return [HOP, self._hops.setdefault(hop, len(self._hops))]
+
+    def _filter(self, content: Filter) -> list[object]:
+        return [FILTER, self._filters.setdefault((content, content.source), len(self._filters))]
+
+    def _publication(self, publication: Publication) -> list[object]:
+        number = self._publications.get(id(publication))
+        if number is None:
+            if not publication.frame:
+                raise PictureError(f"{publication} has no frame, so it cannot be written down")
+            number = self._publications[id(publication)] = len(self._frames)
+            self._frames.append(frame_of(publication))
+            self._kept.append(publication)
+        return [PUBLICATION, number]
+
+
+# --- reading ------------------------------------------------------------------------------------------
+
+
+class Reader:
+    """Reads one graph. Classes are those of `packages`, names of packages or modules."""
+
+    def __init__(self, tables: Sequence[Any], parts: Sequence[object], packages: Sequence[str]) -> None:
+        hops, filters, frames, layouts = tables
+        self._parts = parts
+        self._objects: list[object] = []
+        self._hops = [Hop(number, name, is_link, 1 << number) for number, name, is_link in hops]
+        self._filters = list(map(filter_from, filters))
+        self._publications = read_frames(frames)
+        self._layouts = [_known_layout(name, fields, packages) for name, *fields in layouts]
+        self._builders: Mapping[int, Callable[[list[Any]], object]] = {
+            TUPLE: lambda values: tuple(self._items(values)),
+            LIST: self._items,
+            DICT: lambda values: dict(self._pairs(values)),
+            SET: lambda values: set(self._items(values)),
+            FROZENSET: lambda values: frozenset(self._items(values)),
+            DEQUE: lambda values: deque(self._items(values, 2), values[1]),
+            COUNTER: lambda values: Counter(dict(self._pairs(values))),
+            ORDERED_DICT: lambda values: OrderedDict(self._pairs(values)),
+            KNOWN: lambda values: self._objects[values[1]],
+            OBJECT: self._object,
+            HOP: lambda values: self._hops[values[1]],
+            FILTER: lambda values: self._filters[values[1]],
+            PUBLICATION: lambda values: self._publications[values[1]],
+            PART: lambda values: self._parts[values[1]],
+        }
+
+    def read(self, value: Any) -> Any:
+        """Return what these values stand for."""
+        return self._builders[value[0]](value) if type(value) is list else value
+
+    def _items(self, values: list[Any], start: int = 1) -> list[object]:
+        builders = self._builders
+        return [builders[each[0]](each) if type(each) is list else each for each in values[start:]]
+
+    def _pairs(self, values: list[Any]) -> Iterable[tuple[object, object]]:
+        items = iter(self._items(values))
+        return zip(items, items, strict=True)
+
+    def _object(self, values: list[Any]) -> object:
+        owner, names = self._layouts[values[1]]
+        if issubclass(owner, tuple):
+            self._objects.append(None)
+            place = len(self._objects) - 1
+            made: object = tuple.__new__(owner, self._items(values, 2))
+            self._objects[place] = made
+            return made
+        made = object.__new__(owner)
+        self._objects.append(made)
+        put = object.__setattr__
+        for name, value in zip(names, self._items(values, 2), strict=True):
+            put(made, name, value)
+        return made
+
+
+def _known_layout(name: str, fields: Sequence[str], packages: Sequence[str]) -> tuple[type, tuple[str, ...]]:
+    """Find a class that may be read (law 3)."""
+    module_name, _, class_name = name.partition(":")
+    module = sys.modules.get(module_name) if _is_inside(module_name, packages) else None
+    owner = vars(module).get(class_name) if module is not None else None
+    if not isinstance(owner, type) or owner.__module__ != module_name:
+        raise StationError(f"a snapshot has objects of {name}, which is no class that may be in one")
+    layout = layout_of(owner)
+    if layout.fields != tuple(fields):
+        raise StationError(
+            f"a snapshot has objects of {name} with the fields {', '.join(fields)}; here they have "
+            f"{', '.join(layout.fields)}: it was written by another version"
+        )
+    return owner, layout.fields
+
+
+def _is_inside(module: str, packages: Sequence[str]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
