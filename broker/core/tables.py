@@ -282,9 +282,8 @@ class RoutingTables:
 
     def exposures(self) -> dict[Filter, int]:
         """How exposed each filter is that is exposed at all; counting again would take long."""
-        return {
-            content: interest.exposures for content, interest in self._interests.items() if interest.exposures
-        }
+        exposed = {entry.filter: self._interests[entry.filter].exposures for entry in self.entries()}
+        return {content: exposures for content, exposures in exposed.items() if exposures}
 
     def rebuild(self, exposures: Mapping[Filter, int]) -> None:
         """Make again what follows from the entries and is in no picture."""

@@ -127,7 +127,7 @@ class Writer:
         if kind in _SETS:
             items = list(map(write, thing))
             # Objects keep the order in which they were met: they are numbered by it, here and by the reader.
-            if all(type(each) in PLAIN for each in items):
+            if all(type(each) in PLAIN or (type(each) is list and each[0] == HOP) for each in items):
                 items.sort(key=repr)
             return [_SETS[kind], *items]
         if kind is deque:

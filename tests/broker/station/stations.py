@@ -1,0 +1,202 @@
+"""Stations joined by links in memory, driven by chance; every input meets a station and its double."""
+
+from collections import deque
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from attrs import Factory, define
+
+from broker.core import Effects, Hop
+from broker.filters import parse
+from broker.messages import LinkMessage, Publication
+from broker.station import Station, picture_of, recover
+from broker.station.inputs import frame_of
+from broker.wire import encode_publication, publication_prefix
+from ordering import plugins
+
+KINDS: Final = "ab"
+TREE: Final = (("B2", "B1"), ("B3", "B1"))
+
+VERBS: Final = (
+    "subscribe",
+    "advertise",
+    "publish",
+    "publish",
+    "publish",
+    "acknowledge",
+    "take",
+    "leave",
+    "ask",
+)
+
+End = tuple[str, str]
+Change = Callable[[Station], object]
+
+
+def publication(publisher: str, sequence: int, kind: str, *, ordered: bool = True) -> Publication:
+    """One event with a whole frame."""
+    frame = encode_publication(publication_prefix(publisher), sequence, 1, {"kind": kind}, b"x", ordered)
+    return Publication(publisher, sequence, {"kind": kind}, ordered, frame)
+
+
+def seen(effects: Effects) -> list[object]:
+    """What a station wants done, in a form that compares between stations."""
+    return [
+        [(hop.name, list(map(frame_of, messages))) for hop, messages in effects.outgoing],
+        effects.advertised,
+        effects.subscribed,
+        [hop.name for hop in effects.attached],
+        [(hop.name, why) for hop, why in effects.rejected],
+        effects.explained,
+    ]
+
+
+@define(eq=False)
+class Recorded:
+    """A station, its records so far, and the last picture of it with the number of records before that."""
+
+    station: Station
+    records: list[bytes] = Factory(list)
+    picture: bytes | None = None
+    pictured: int = 0
+
+
+@define(eq=False)
+class Stations:
+    """Everything that exists."""
+
+    ordering: str
+    random: Random
+    brokers: dict[str, Recorded] = Factory(dict)
+    hops: dict[End, Hop] = Factory(dict)
+    wires: dict[End, deque[LinkMessage]] = Factory(dict)
+
+    def start(self) -> None:
+        for name in ("B1", "B2", "B3"):
+            station = Station(name, plugins.load(self.ordering), f"{name}i", ordering_name=self.ordering)
+            self.brokers[name] = Recorded(station)
+            station.begin(self.brokers[name].records.append)
+        for child, parent in TREE:
+            self.wires[child, parent] = deque()
+            self.wires[parent, child] = deque()
+            self._open(parent, child, uplink=False)
+            self._open(child, parent, uplink=True)
+
+    def _open(self, here: str, there: str, *, uplink: bool) -> None:
+        session = f"{here}{there}{self.random.random()}"
+        self.do(here, lambda station: station.open_link(there, session, uplink=uplink))
+        self.hops[here, there] = self.brokers[here].station.links[there].hop
+
+    def do(self, name: str, change: Change) -> None:
+        """Change a station and its double, and compare what they want done and what they are then."""
+        recorded = self.brokers[name]
+        station = recorded.station
+        double = recover(name, plugins.load(self.ordering), self.ordering, picture_of(station), ())
+        assert double is not None
+        change(station)
+        change(double)
+        effects = station.take()
+        assert seen(effects) == seen(double.take())
+        assert picture_of(station) == picture_of(double)
+        if self.random.random() < 0.1:
+            recorded.picture, recorded.pictured = picture_of(station), len(recorded.records)
+        for hop, messages in effects.outgoing:
+            if hop.is_link:
+                self.wires[name, hop.name].extend(messages)
+
+    def step(self) -> None:
+        """Something happens somewhere."""
+        name = self.random.choice(list(self.brokers))
+        if self.random.random() < 0.5:
+            self._arrive()
+            return
+        if self.random.random() < 0.02:
+            self._lose()
+            return
+        verb = self.random.choice(VERBS)
+        getattr(self, f"_{verb}")(name)
+
+    def _arrive(self) -> None:
+        ends = [end for end, wire in self.wires.items() if wire]
+        if not ends:
+            return
+        sender, receiver = self.random.choice(ends)
+        wire = self.wires[sender, receiver]
+        messages = [wire.popleft() for _ in range(min(len(wire), self.random.randint(1, 3)))]
+        self.do(receiver, lambda station: station.receive(station.links[sender].hop, messages))
+
+    def _subscribe(self, name: str) -> None:
+        identity = self.brokers[name].station.mint("s")
+        wanted = parse(f"kind == '{self.random.choice(KINDS)}'")
+        durable = self.random.choice(("", identity))
+        self.do(name, lambda station: station.subscribe(identity, wanted, ordered=True, durable=durable))
+
+    def _advertise(self, name: str) -> None:
+        identity = self.brokers[name].station.mint("p")
+        self.do(name, lambda station: station.advertise(identity, parse("kind in ('a', 'b')"), client="p"))
+
+    def _publish(self, name: str) -> None:
+        ready = [place for place in self.brokers[name].station.publishers.values() if place.is_open]
+        if ready:
+            place = self.random.choice(ready)
+            run = [
+                publication(place.id, place.taken + more, self.random.choice(KINDS))
+                for more in range(1, self.random.randint(2, 3))
+            ]
+            self.do(name, lambda station: station.publish(place.id, run))
+
+    def _acknowledge(self, name: str) -> None:
+        for neighbour, place in self.brokers[name].station.links.items():
+            count = self.random.randint(place.acknowledged, place.sent)
+            self.do(name, _acknowledging(neighbour, count))
+
+    def _take(self, name: str) -> None:
+        for identity, place in self.brokers[name].station.subscriptions.items():
+            position = self.random.randint(place.taken, place.emitted)
+            self.do(name, _taking(identity, position))
+            if self.random.random() < 0.2 and place.emitted > place.taken:
+                self.do(name, _dropping(identity))
+
+    def _leave(self, name: str) -> None:
+        station = self.brokers[name].station
+        if station.subscriptions and self.random.random() < 0.5:
+            identity = self.random.choice(list(station.subscriptions))
+            self.do(name, lambda station: station.unsubscribe(identity))
+        elif station.publishers:
+            identity = self.random.choice(list(station.publishers))
+            retire = self.random.random() < 0.5
+            self.do(name, lambda station: station.unadvertise(identity, retire=retire))
+
+    def _ask(self, name: str) -> None:
+        station = self.brokers[name].station
+        if station.publishers:
+            place = self.random.choice(list(station.publishers.values()))
+            question = station.mint("?")
+            self.do(name, lambda station: station.explain_way(question, place.id, place.taken))
+
+    def _lose(self) -> None:
+        """A link is lost for good, and dialled again."""
+        child, parent = self.random.choice(TREE)
+        for here, there in ((child, parent), (parent, child)):
+            self.wires[here, there].clear()
+            self.do(here, _closing(there))
+            self.wires[here, there].clear()
+        self._open(parent, child, uplink=False)
+        self._open(child, parent, uplink=True)
+
+
+def _closing(neighbour: str) -> Change:
+    return lambda station: station.close_link(station.links[neighbour].hop)
+
+
+def _acknowledging(neighbour: str, count: int) -> Change:
+    return lambda station: station.acknowledged(station.links[neighbour].hop, count)
+
+
+def _taking(subscription: str, position: int) -> Change:
+    return lambda station: station.taken(subscription, position)
+
+
+def _dropping(subscription: str) -> Change:
+    return lambda station: station.drop(subscription, 1)

@@ -1,0 +1,105 @@
+"""A station made of its picture, or of its records, does what the one that never stopped does."""
+
+from contextlib import suppress
+from random import Random
+
+import attrs
+import cbor2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker.filters import parse
+from broker.station import Station, StationError, picture_of, recover
+from ordering import plugins
+from ordering.fifo import Fifo
+from tests.broker.station.stations import Stations, publication
+
+STEPS = 50
+
+
+@pytest.mark.parametrize("ordering", ["fifo", "pairwise", "sequencer", "published"])
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_a_double_made_before_every_step_does_the_same_and_so_does_a_replay(ordering: str, seed: int) -> None:
+    stations = Stations(ordering, Random(seed))
+    stations.start()
+    for _ in range(STEPS):
+        stations.step()
+    for name, recorded in stations.brokers.items():
+        expected = picture_of(recorded.station)
+        for picture, records in (
+            (None, recorded.records),
+            (recorded.picture, recorded.records[recorded.pictured :]),
+        ):
+            if picture is not None or len(records) == len(recorded.records):
+                again = recover(name, plugins.load(ordering), ordering, picture, records)
+                assert again is not None
+                assert picture_of(again) == expected
+
+
+def station(name: str = "B1", ordering: str = "pairwise") -> Station:
+    made = Station(name, plugins.load(ordering), "i", ordering_name=ordering)
+    made.subscribe("s", parse("kind == 'a' and 1 < price <= 2.5 or text.startswith('x')"), ordered=True)
+    made.advertise("p", parse("True"))
+    made.publish("p", [publication("p", 1, "a"), publication("p", 2, "a")])
+    made.take()
+    return made
+
+
+def test_positions_and_deliveries_are_in_the_picture() -> None:
+    again = recover("B1", plugins.load("pairwise"), "pairwise", picture_of(station()), ())
+    assert again is not None
+    (batch,) = again.subscriptions["s"].after(0)
+    assert len(batch) == 2
+    assert again.subscriptions["s"].emitted == 2
+    assert again.publishers["p"].taken == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "ordering", "says"),
+    [("B2", "pairwise", "by the broker B1, and this is B2"), ("B1", "fifo", "ordering 'pairwise'")],
+)
+def test_a_picture_of_another_broker_or_plugin_is_refused(name: str, ordering: str, says: str) -> None:
+    with pytest.raises(StationError, match=says):
+        recover(name, plugins.load(ordering), ordering, picture_of(station()), ())
+
+
+def test_another_format_is_refused_with_what_to_do() -> None:
+    written = cbor2.loads(picture_of(station()))
+    with pytest.raises(StationError, match=r"format 0\.9 .* start the version that wrote it"):
+        recover("B1", plugins.load("pairwise"), "pairwise", cbor2.dumps(["0.9", *written[1:]]), ())
+
+
+@given(st.data())
+def test_a_damaged_picture_is_refused_or_read_and_runs_nothing(data: st.DataObject) -> None:
+    picture = bytearray(picture_of(station()))
+    for _ in range(data.draw(st.integers(1, 3))):
+        picture[data.draw(st.integers(0, len(picture) - 1))] = data.draw(st.integers(0, 255))
+    with suppress(StationError):
+        again = recover("B1", plugins.load("pairwise"), "pairwise", bytes(picture), ())
+        assert isinstance(again, Station)
+
+
+@pytest.mark.parametrize(
+    "name", ["os:system", "subprocess:Popen", "broker.core.broker:BrokerCore", "ordering:x"]
+)
+def test_a_class_that_may_not_be_in_a_picture_is_never_made(name: str) -> None:
+    written = cbor2.loads(picture_of(station()))
+    written[4][3].append([name, "args"])
+    with pytest.raises(StationError, match="snapshot"):
+        recover("B1", plugins.load("pairwise"), "pairwise", cbor2.dumps(written), ())
+
+
+@attrs.define(eq=False)
+class Opaque(Fifo):
+    """A plugin that keeps what nobody can write down."""
+
+    kept: object = attrs.field(factory=lambda: {"open": object()})
+
+
+def test_a_plugin_that_keeps_what_cannot_be_written_is_told_so_at_once() -> None:
+    made = Station("B1", lambda context: Opaque(context), ordering_name="opaque")  # noqa: PLW0108 - typed
+    with pytest.raises(StationError, match="cannot be part of a snapshot"):
+        picture_of(made)
+    assert isinstance(made.core.ordering, Opaque)
