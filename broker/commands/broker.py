@@ -107,6 +107,12 @@ def _read_token(path: Path | None, token: str | None) -> str:
     help="Option of the ordering plugin; may be repeated.",
 )
 @click.option(
+    "--journal",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Directory that keeps what the broker has taken, over crashes and restarts.",
+)
+@click.option(
     "--link-timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=DEFAULT_LINK_TIMEOUT_S,
@@ -140,6 +146,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     uplink: tuple[Address, ...],
     ordering: str,
     ordering_option: dict[str, str],
+    journal: Path | None,
     link_timeout: float,
     metrics: Address | None,
     tls_cert: Path | None,
@@ -161,6 +168,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         uplinks=tuple(each for each in uplink),
         ordering=ordering,
         ordering_options=ordering_option,
+        journal=journal,
         link_timeout_s=link_timeout,
         metrics=None if metrics is None else metrics,
         tls=Tls(tls_cert, tls_key, tls_ca),

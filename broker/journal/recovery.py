@@ -62,6 +62,10 @@ class Recovered:
         """How many records there are after the snapshot."""
         return self.last - self.upto
 
+    def forget(self) -> None:
+        """Let go of the snapshot's content: the state is in memory by now."""
+        self.snapshot = None
+
     def records(self) -> Iterator[bytes]:
         """Yield the records after the snapshot, in order, one segment in memory at a time."""
         for part in self._parts:

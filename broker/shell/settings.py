@@ -60,6 +60,7 @@ class Settings:
     uplinks: tuple[Address, ...] = ()
     ordering: str = DEFAULT_ORDERING
     ordering_options: Mapping[str, str] = field(factory=dict)
+    journal: Path | None = None
     link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
     metrics: Address | None = None
     tls: Tls = field(factory=Tls)

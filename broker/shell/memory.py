@@ -1,0 +1,83 @@
+"""How a broker starts: with what its journal remembers, or with nothing.
+
+Law: everything that stands in the way, from the directory to a record that makes no sense, is found before a
+socket is opened, and said in one sentence.
+"""
+
+import secrets
+from time import perf_counter
+
+import structlog
+from attrs import frozen
+
+from broker.journal import Journal, open_journal
+from broker.shell.settings import Settings, SettingsError
+from broker.station import Station, recover
+from ordering.interface import OptionError, OrderingFactory
+from ordering.plugins import UnknownOrderingError, caution, load
+
+__all__ = ["Memory", "remember"]
+
+_INCARNATION_BYTES = 4
+"""Enough that two runs of one broker are never taken for each other."""
+
+_log = structlog.get_logger()
+
+
+@frozen
+class Memory:
+    """The station, and the journal that it is written down in, if there is one."""
+
+    station: Station
+    journal: Journal | None
+
+
+def remember(settings: Settings) -> Memory:
+    """Make the station, or make it again. Raises `ConcordError`."""
+    ordering = _load_ordering(settings)
+    if settings.journal is None:
+        incarnation = secrets.token_hex(_INCARNATION_BYTES)
+        return Memory(_fresh(settings, ordering, incarnation), None)
+    journal = open_journal(settings.journal, settings.name)
+    try:
+        return Memory(_recovered(settings, ordering, journal), journal)
+    except BaseException:
+        journal.close()
+        raise
+
+
+def _fresh(settings: Settings, ordering: OrderingFactory, incarnation: str) -> Station:
+    return Station(settings.name, ordering, incarnation, ordering_name=settings.ordering)
+
+
+def _recovered(settings: Settings, ordering: OrderingFactory, journal: Journal) -> Station:
+    """Replay what the journal has; it gets nothing before `Station.begin`."""
+    recovered = journal.recovered
+    for note in recovered.notes:
+        _log.warning("journal repaired", journal=str(journal.path), what=note)
+    started_s = perf_counter()
+    snapshot_bytes = len(recovered.snapshot or b"")
+    station = recover(settings.name, ordering, settings.ordering, recovered.snapshot, recovered.records())
+    recovered.forget()
+    if station is None:
+        _log.info("journal begun", journal=str(journal.path))
+        return _fresh(settings, ordering, journal.incarnation)
+    _log.info(
+        "journal replayed",
+        journal=str(journal.path),
+        records=recovered.count,
+        snapshot_bytes=snapshot_bytes,
+        seconds=round(perf_counter() - started_s, 3),
+    )
+    return station
+
+
+def _load_ordering(settings: Settings) -> OrderingFactory:
+    """Return the ordering plugin that was asked for; say what there is to know about it."""
+    try:
+        factory = load(settings.ordering, settings.ordering_options)
+    except (UnknownOrderingError, OptionError) as error:
+        raise SettingsError(f"--ordering {settings.ordering}: {error}") from error
+    if text := caution(settings.ordering):
+        _log.warning(text, ordering=settings.ordering)
+    return factory

@@ -1,0 +1,168 @@
+"""Pictures of the station for the journal, and room for what comes.
+
+Laws:
+
+1. A picture is taken between two steps, and written in a thread.
+2. It is taken when replaying what came since the last one would take `REPLAY_S` (as long as applying it did),
+   or when `GROWTH_BYTES` have been written, or after `AGE_S` if anything was: so a start is quick and the
+   directory bounded. A large state is pictured more rarely: it takes at most `PART_MAX` of the time.
+3. Without room nothing more is taken from clients (`Exchange.has_room`); it is asked for until there is some.
+"""
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final, Protocol
+
+import structlog
+import trio
+from attrs import define, field
+
+__all__ = ["Album", "Blocking", "Pictures"]
+
+REPLAY_S: Final = 0.7
+"""A third of the two seconds in which a broker is to be back; the rest is for Python and for reading."""
+
+GROWTH_BYTES: Final = 256 * 1024 * 1024
+"""The directory holds at most about twice this, two pictures, and two segments."""
+
+AGE_S: Final = 600.0
+"""A quiet broker's picture is not older, so that it does not replay the same few inputs for weeks."""
+
+PART_MAX: Final = 0.05
+"""The part of the time that pictures may take of the broker's own."""
+
+LOOK_S: Final = 0.1
+"""How often it looks whether anything is due: much shorter than half a segment lasts."""
+
+ROOM_LOOK_S: Final = 1.0
+"""How often it asks for room when there was none."""
+
+_log = structlog.get_logger()
+
+
+class Album(Protocol):
+    """What this needs of a journal (`broker.journal.Journal`)."""
+
+    @property
+    def appended(self) -> int:
+        """The number of the last record."""
+        ...
+
+    @property
+    def written_bytes(self) -> int:
+        """What was written since it was opened."""
+        ...
+
+    @property
+    def wants_room(self) -> bool:
+        """Whether `make_room` has something to do."""
+        ...
+
+    @property
+    def has_room(self) -> bool:
+        """Whether publications may be taken."""
+        ...
+
+    def make_room(self) -> bool:
+        """Reserve what comes next; blocks."""
+        ...
+
+    def snapshot(self, content: bytes, upto: int) -> bool:
+        """Keep a picture; blocks. Return whether there was room."""
+        ...
+
+
+class Blocking(Protocol):
+    """Makes a call that blocks, where it holds up nobody else."""
+
+    async def __call__(self, call: Callable[..., bool], *arguments: object) -> bool:
+        """Return what the call returns."""
+        ...
+
+
+async def _in_thread(call: Callable[..., bool], *arguments: object) -> bool:
+    return await trio.to_thread.run_sync(call, *arguments)
+
+
+@define(eq=False)
+class Pictures:
+    """Looks after one journal. `applied_s` says how long all inputs together took to apply.
+
+    `room_changed` is called when there is room no more, and when there is again.
+    """
+
+    album: Album
+    _picture: Callable[[], bytes]
+    _applied_s: Callable[[], float]
+    _room_changed: Callable[[], None]
+    _clock: Callable[[], float] = trio.current_time
+    _blocking: Blocking = _in_thread
+    taken_at_s: float = field(default=0.0, init=False)
+    last_bytes: int = field(default=0, init=False)
+    last_stall_s: float = field(default=0.0, init=False)
+    _upto: int = field(default=0, init=False)
+    _applied_before_s: float = field(default=0.0, init=False)
+    _written_before: int = field(default=0, init=False)
+    _had_room: bool = field(default=True, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._noted()
+
+    async def run(self) -> None:
+        """Look for ever. Raises `JournalError` when the disk fails."""
+        while True:
+            has_room = await self._look_for_room()
+            if self.is_due or not self.album.has_room:
+                await self.take()
+            await trio.sleep(LOOK_S if has_room else ROOM_LOOK_S)
+
+    async def _look_for_room(self) -> bool:
+        """Reserve the next segment if there is none; return whether it is there."""
+        has_spare = not self.album.wants_room or await self._blocking(self.album.make_room)
+        if self.album.has_room != self._had_room:
+            self._had_room = not self._had_room
+            if self._had_room:
+                _log.info("journal has room again: publications are taken")
+            else:
+                _log.error("journal has no room left: publications are refused until there is some")
+            self._room_changed()
+        return has_spare
+
+    @property
+    def age_s(self) -> float:
+        """How long ago the last picture was taken, or the broker was started."""
+        return self._clock() - self.taken_at_s
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for a picture."""
+        if self.album.appended == self._upto or self.age_s * PART_MAX < self.last_stall_s:
+            return False
+        return (
+            self._applied_s() - self._applied_before_s >= REPLAY_S
+            or self.album.written_bytes - self._written_before >= GROWTH_BYTES
+            or self.age_s >= AGE_S
+        )
+
+    async def take(self) -> None:
+        """Take a picture and write it. Raises `JournalError`."""
+        if self.album.appended == self._upto:
+            return
+        started_s = perf_counter()
+        content = self._picture()
+        self.last_stall_s = perf_counter() - started_s
+        self._noted()
+        is_kept = await self._blocking(self.album.snapshot, content, self._upto)
+        self.last_bytes = len(content)
+        if is_kept:
+            _log.debug(
+                "picture taken", records=self._upto, size_bytes=len(content), stall_s=self.last_stall_s
+            )
+        else:
+            _log.warning("journal has no room for a snapshot", size_bytes=len(content))
+
+    def _noted(self) -> None:
+        self.taken_at_s = self._clock()
+        self._upto = self.album.appended
+        self._applied_before_s = self._applied_s()
+        self._written_before = self.album.written_bytes

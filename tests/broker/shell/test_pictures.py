@@ -1,0 +1,113 @@
+"""When pictures are taken, and how room is asked for."""
+
+from collections.abc import Callable
+
+import structlog
+import trio
+import trio.testing
+from attrs import define, field
+
+from broker.shell.pictures import AGE_S, GROWTH_BYTES, LOOK_S, REPLAY_S, ROOM_LOOK_S, Pictures
+
+
+@define(eq=False)
+class Shelf:
+    """A journal that remembers what it was asked."""
+
+    appended: int = 0
+    written_bytes: int = 0
+    wants_room: bool = False
+    has_room: bool = True
+    is_full: bool = False
+    asked: int = 0
+    kept: list[tuple[bytes, int]] = field(factory=list)
+
+    def make_room(self) -> bool:
+        self.asked += 1
+        self.wants_room = self.is_full
+        self.has_room = not self.is_full
+        return not self.is_full
+
+    def snapshot(self, content: bytes, upto: int) -> bool:
+        if not self.is_full:
+            self.kept.append((content, upto))
+        return not self.is_full
+
+
+async def at_once(call: Callable[..., bool], *arguments: object) -> bool:
+    """No thread: the mock clock would not wait for it."""
+    return call(*arguments)
+
+
+@define(eq=False)
+class Case:
+    shelf: Shelf = field(factory=Shelf)
+    applied_s: float = 0
+    changes: list[bool] = field(factory=list)
+    pictures: Pictures = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.pictures = Pictures(
+            self.shelf,
+            lambda: b"state",
+            lambda: self.applied_s,
+            lambda: self.changes.append(self.shelf.has_room),
+            blocking=at_once,
+        )
+
+
+async def test_a_picture_is_due_by_time_to_replay_by_size_and_by_age(
+    autojump_clock: trio.testing.MockClock,  # noqa: ARG001 - its being there is what counts
+) -> None:
+    case = Case()
+    case.applied_s, case.shelf.written_bytes = REPLAY_S, GROWTH_BYTES
+    due = [case.pictures.is_due]
+    case.shelf.appended = 1
+    due.append(case.pictures.is_due)
+    assert due == [False, True]
+    await case.pictures.take()
+    assert case.shelf.kept == [(b"state", 1)]
+    case.shelf.appended = 2
+    case.pictures.last_stall_s = 0
+    due = [case.pictures.is_due]
+    case.applied_s += REPLAY_S
+    due.append(case.pictures.is_due)
+    case.applied_s -= REPLAY_S
+    case.shelf.written_bytes += GROWTH_BYTES
+    due.append(case.pictures.is_due)
+    case.shelf.written_bytes -= GROWTH_BYTES
+    await trio.sleep(AGE_S)
+    due.append(case.pictures.is_due)
+    case.pictures.last_stall_s = AGE_S
+    due.append(case.pictures.is_due)
+    assert due == [False, True, True, True, False]
+
+
+async def test_nothing_new_needs_no_picture() -> None:
+    case = Case()
+    await case.pictures.take()
+    assert case.shelf.kept == []
+
+
+async def test_without_room_it_asks_until_there_is_some_and_tells_both_times(
+    autojump_clock: trio.testing.MockClock,  # noqa: ARG001 - its being there is what counts
+) -> None:
+    case = Case()
+    shelf = case.shelf
+    shelf.wants_room = shelf.is_full = True
+    shelf.appended = 1
+    with structlog.testing.capture_logs() as logs:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(case.pictures.run)
+            await trio.sleep(ROOM_LOOK_S * 3.5)
+            assert case.changes == [False]
+            assert shelf.asked == 4
+            shelf.is_full = False
+            await trio.sleep(ROOM_LOOK_S + LOOK_S)
+            assert case.changes == [False, True]
+            nursery.cancel_scope.cancel()
+    assert [log["event"] for log in logs if "room left" in log["event"] or "room again" in log["event"]] == [
+        "journal has no room left: publications are refused until there is some",
+        "journal has room again: publications are taken",
+    ]
+    assert [log["log_level"] for log in logs if "room for a snapshot" in log["event"]][:1] == ["warning"]
