@@ -48,6 +48,7 @@ class Program:
     _complaints: IO[bytes] = attrs.field(repr=False)
     _last_words: list[str] = attrs.field(factory=list, repr=False)
     _received: bytearray = attrs.field(factory=bytearray, repr=False)
+    _writing: trio.Lock = attrs.field(factory=trio.Lock, repr=False)
 
     async def read_line(self) -> str:
         """The next line it prints; a `ProcessError` if it ends before."""
@@ -64,10 +65,11 @@ class Program:
         return line
 
     async def write_line(self, line: str) -> None:
-        """Tell it something."""
+        """Tell it something; several tasks may do so at the same time."""
         assert self.process.stdin is not None
         try:
-            await self.process.stdin.send_all(line.encode() + b"\n")
+            async with self._writing:
+                await self.process.stdin.send_all(line.encode() + b"\n")
         except trio.BrokenResourceError as error:
             raise ProcessError(f"{self.name} ended too early: {self.complaints()}") from error
 

@@ -54,7 +54,7 @@ SHOWN: Final = "examples.pages"
 
 _PUBLIC: Final = frozenset(broker.__all__)
 
-PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins"}
+PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins", "ordering.watched"}
 
 HEAVY: Final = {
     "hypercorn",

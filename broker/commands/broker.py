@@ -121,6 +121,12 @@ def _read_token(path: Path | None, token: str | None) -> str:
     help="Seconds of silence after which a connection is dead.",
 )
 @click.option("--metrics", type=ADDRESS, help="Where to answer Prometheus.")
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write what the broker counts to DIR/brokers every second, as Parquet.",
+)
 @click.option("--tls-cert", type=_PATH, help="Certificate of this broker (PEM); speaks TLS to everybody.")
 @click.option("--tls-key", type=_PATH, help="Its private key (PEM).")
 @click.option(
@@ -149,6 +155,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     journal: Path | None,
     link_timeout: float,
     metrics: Address | None,
+    trace: Path | None,
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_ca: Path | None,
@@ -171,6 +178,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         journal=journal,
         link_timeout_s=link_timeout,
         metrics=None if metrics is None else metrics,
+        trace=trace,
         tls=Tls(tls_cert, tls_key, tls_ca),
         auth=auth,
         token=_read_token(token_file, os.environ.get("CONCORD_TOKEN")),

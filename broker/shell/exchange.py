@@ -133,6 +133,14 @@ class Subscriber(Sink, Protocol):
         ...
 
 
+Tally = Callable[[Sequence[tuple[Hop, Sequence[LinkMessage]]]], None]
+"""Counts what leaves a broker, for those who want to know it by kind."""
+
+
+def _tell_nobody(_: Sequence[tuple[Hop, Sequence[LinkMessage]]]) -> None:
+    """Where nobody counts."""
+
+
 @define(eq=False)
 class Exchange:
     """The state that all connections of one broker share."""
@@ -150,6 +158,7 @@ class Exchange:
     sinks: dict[Hop, Sink] = field(factory=dict, init=False)
     is_closing: bool = field(default=False, init=False)
     is_withholding: bool = field(default=False, init=False)
+    tally: Tally = field(default=_tell_nobody, init=False)
     _lower: dict[Granting, None] = field(factory=dict, init=False)
     _minted: int = field(default=0, init=False)
     _filled: list[Connection] = field(factory=list, init=False)
@@ -195,6 +204,7 @@ class Exchange:
         if effects.outgoing:
             runs = RunCache()
             now_s = self.now()
+            self.tally(effects.outgoing)
             for hop, messages in effects.outgoing:
                 self.sinks[hop].put(messages, runs.run(messages), batch, now_s)
         # A client may have withdrawn in the same step what it asked for.

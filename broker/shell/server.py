@@ -17,7 +17,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from functools import partial
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 import trio
@@ -37,6 +37,9 @@ from broker.shell.uplinks import DIAL_TIMEOUT_S, Attempt, keep_attached
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer, encode
 from ordering.interface import OptionError
 from ordering.plugins import UnknownOrderingError, caution, load
+
+if TYPE_CHECKING:
+    from broker.trace.counters import Tracer
 
 __all__ = ["Server", "serve"]
 
@@ -74,6 +77,7 @@ class Server:
     _serving: ssl.SSLContext | None
     _dialling: ssl.SSLContext | None
     _random: Random
+    tracer: "Tracer | None" = None
     _connections: dict[Connection, None] = field(factory=dict, init=False)
     _settled: trio.Event = field(factory=trio.Event, init=False)
     _stopping: trio.Event = field(factory=trio.Event, init=False)
@@ -83,7 +87,8 @@ class Server:
         """Check everything that can be checked before a socket is opened. Raises `ConcordError`."""
         access = load_access(settings.auth)
         incarnation = secrets.token_hex(4)
-        exchange = Exchange(_make_core(settings, incarnation), incarnation)
+        tracer = _tracer(settings, incarnation)
+        exchange = Exchange(_make_core(settings, incarnation, tracer), incarnation)
         heartbeat_ms = max(1, round(settings.link_timeout_s * 1000 / 2))
         return cls(
             settings,
@@ -92,6 +97,7 @@ class Server:
             serving_context(settings.tls, knows_users=access.users is not None),
             dialling_context(settings.tls),
             random or Random(),  # noqa: S311 - spreads attempts in time, hides nothing
+            tracer,
         )
 
     def stop(self) -> None:
@@ -134,6 +140,11 @@ class Server:
                 connections.cancel_scope.deadline = trio.current_time() + GOODBYE_S
             watch.cancel_scope.cancel()
 
+    def sent_bytes(self) -> int:
+        """How much has been sent on all connections, those that have ended included."""
+        sent_bytes = sum(connection.sent_bytes for connection in self._connections)
+        return self.exchange.totals.closed_sent_bytes + sent_bytes
+
     # --- connections ---
 
     async def _accept(self, stream: trio.SocketStream) -> None:
@@ -166,6 +177,7 @@ class Server:
         try:
             await connection.run()
         finally:
+            self.exchange.totals.closed_sent_bytes += connection.sent_bytes
             del self._connections[connection]
 
     async def _dial(self, nursery: trio.Nursery, endpoint: Address, attempt: Attempt) -> None:
@@ -253,10 +265,20 @@ class Server:
             connection.end(text, fault_of("closing", text))
 
 
-def _make_core(settings: Settings, incarnation: str) -> BrokerCore:
+def _tracer(settings: Settings, incarnation: str) -> "Tracer | None":
+    """Return what writes down what the broker counts, if that is wanted."""
+    if settings.trace is None:
+        return None
+    from broker.trace.counters import Tracer  # noqa: PLC0415 - only who asks pays for the import
+
+    return Tracer.into(settings.trace, settings.name, incarnation)
+
+
+def _make_core(settings: Settings, incarnation: str, tracer: "Tracer | None") -> BrokerCore:
     """Return the core with the ordering plugin that was asked for; say what there is to know about that."""
     try:
-        core = BrokerCore(settings.name, load(settings.ordering, settings.ordering_options), incarnation)
+        factory = load(settings.ordering, settings.ordering_options)
+        core = BrokerCore(settings.name, factory if tracer is None else tracer.over(factory), incarnation)
     except (UnknownOrderingError, OptionError) as error:
         raise SettingsError(f"--ordering {settings.ordering}: {error}") from error
     if text := caution(settings.ordering):
@@ -278,6 +300,8 @@ async def serve(
             from broker.shell.metrics import serve_metrics  # noqa: PLC0415 - only who asks pays for the import
 
             await nursery.start(serve_metrics, settings.metrics, server.exchange)
+        if server.tracer is not None:
+            nursery.start_soon(server.tracer.run, server.exchange, server.sent_bytes)
         accepting = trio.Event()
         nursery.start_soon(_tell_when_settled, server, accepting, started)
         await server.run(accepting.set)

@@ -63,6 +63,7 @@ class Settings:
     journal: Path | None = None
     link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
     metrics: Address | None = None
+    trace: Path | None = None
     tls: Tls = field(factory=Tls)
     auth: Path | None = None
     token: str = field(default="", repr=False)

@@ -19,3 +19,4 @@ class Totals:
     core_s: float = 0.0
     matched: int = 0
     matching_s: float = 0.0
+    closed_sent_bytes: int = 0

@@ -14,6 +14,7 @@ __all__ = ["COMMANDS", "harness"]
 COMMANDS: Final = {
     "analyze": "harness.commands.analyze:command",
     "explore": "harness.commands.explore:command",
+    "run": "harness.commands.run:command",
     "replay": "harness.commands.replay:command",
 }
 """Where each command lives, as `module:attribute`."""

@@ -1,0 +1,98 @@
+"""Rows of one dataset, written as they come, so that a crash loses at most the last second.
+
+A Parquet file can be read only when its end has been written. So each second's rows become a file of their
+own: `STEM-000001.parquet`, `STEM-000002.parquet` and so on. A file gets its name when it is whole; until
+then it has one that readers of datasets pass over.
+
+Parquet is loaded when the first file is written, never by importing this.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from attrs import define, field
+
+__all__ = [
+    "FLOAT",
+    "FLUSH_EVERY_S",
+    "ROWS_MAX",
+    "TEXT",
+    "TRUTH",
+    "WHOLE",
+    "Columns",
+    "Pending",
+    "RowFiles",
+]
+
+FLUSH_EVERY_S: Final = 1.0
+"""What a crash may lose."""
+
+ROWS_MAX: Final = 200_000
+"""Kept at most before a file is written early: some tens of megabytes, and a file of a good size."""
+
+TEXT: Final = "string"
+WHOLE: Final = "int64"
+FLOAT: Final = "float64"
+TRUTH: Final = "bool_"
+
+Columns = Mapping[str, str]
+"""The columns of a dataset in their order, each with its type."""
+
+Value = str | int | float | bool
+
+
+@define(eq=False)
+class RowFiles:
+    """Writes the rows of one writer. `stem` names it among all that write to the same dataset."""
+
+    folder: Path
+    stem: str
+    columns: Columns
+    count: int = field(default=0, init=False)
+    _rows: list[tuple[Value, ...]] = field(factory=list, init=False, repr=False)
+    _files: int = field(default=0, init=False)
+
+    def append(self, *row: Value) -> None:
+        """Keep a row for the next file."""
+        self._rows.append(row)
+        if len(self._rows) >= ROWS_MAX:
+            self.flush()
+
+    def take(self) -> "Pending | None":
+        """Return what has come since the last time, to be written where that does not hold up anybody."""
+        if not self._rows:
+            return None
+        rows, self._rows = self._rows, []
+        self._files += 1
+        self.count += len(rows)
+        return Pending(self.folder, f"{self.stem}-{self._files:06}.parquet", self.columns, rows)
+
+    def flush(self) -> None:
+        """Write what has come since the last time, here and now."""
+        if (pending := self.take()) is not None:
+            pending.write()
+
+
+@define(eq=False)
+class Pending:
+    """Rows on their way into a file."""
+
+    folder: Path
+    name: str
+    columns: Columns
+    rows: list[tuple[Value, ...]] = field(repr=False)
+
+    def write(self) -> None:
+        """Write the file; from another thread, if that is better."""
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and only who writes pays for it
+        import pyarrow.parquet as pq  # noqa: PLC0415 - likewise
+
+        fields = [pa.field(name, getattr(pa, kind)(), nullable=False) for name, kind in self.columns.items()]
+        schema = pa.schema(fields)
+        columns = zip(zip(*self.rows, strict=True), schema, strict=True)
+        arrays = [pa.array(values, column.type) for values, column in columns]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self.folder / f".{self.name}"
+        pq.write_table(pa.Table.from_arrays(arrays, schema=schema), unfinished, compression="zstd")
+        unfinished.rename(self.folder / self.name)

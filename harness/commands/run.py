@@ -1,0 +1,51 @@
+"""`concord harness run`: perform a scenario, and write down what happened."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import attrs
+import click
+
+from harness.commands.running import asked, perform, scenario_options
+from harness.commands.schedules import check_ordering
+
+__all__ = ["command"]
+
+
+@click.command(
+    "run",
+    epilog='Example: concord harness run quick --out runs/quick --fault "restart core-1 at 2s after 1s"',
+)
+@scenario_options
+@click.option("--ordering", help="Another ordering plugin than the scenario's.")
+@click.option("--json", "as_json", is_flag=True, help="Print what became of each run as JSON.")
+def command(  # noqa: PLR0913 - one parameter per option
+    *,
+    scenario: str,
+    out: Path,
+    ordering: str | None,
+    faults: tuple[str, ...],
+    seed: int | None,
+    overrides: Mapping[str, object],
+    replace: bool,
+    is_quiet: bool,
+    as_json: bool,
+) -> None:
+    """Perform SCENARIO, the name of one that is shipped or a TOML file, with real brokers and clients.
+
+    Writes Parquet datasets and run.json to DIR, which `concord harness analyze` reads.
+    """
+    changes = dict(overrides) if ordering is None else {**overrides, "ordering": ordering}
+    study = asked(scenario, faults, seed, changes)
+    for name in {point.scenario.ordering for point in study.points}:
+        check_ordering(name, {})
+    endings = perform(study, out, (), replace=replace, is_quiet=is_quiet)
+    if as_json:
+        click.echo(json.dumps([{**attrs.asdict(each), "folder": str(each.folder)} for each in endings]))
+        return
+    for each in endings:
+        click.echo(
+            f"{each.folder}: {each.ordering}, {each.published:,} published, {each.delivered:,} delivered, "
+            f"{each.faults} faults, {each.seconds:.1f} s"
+        )

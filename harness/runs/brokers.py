@@ -1,0 +1,206 @@
+"""The brokers of a run: started behind their uplinks, known by name, and watched.
+
+Laws:
+
+1. A broker is started when the broker above it is attached; those at the same height start together.
+2. A broker that ends without having been told to is the end of the run, with what it said last.
+3. A broker keeps its name, its port and its folders over restarts.
+"""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import trio
+from attrs import define, field
+
+from harness.processes import START_TIMEOUT_S, ProcessError, Program, start
+
+__all__ = ["Broker", "Fleet", "open_fleet"]
+
+_POLL_S: Final = 0.01
+"""Between two looks at a log; attaching takes a few milliseconds."""
+
+STOP_S: Final = 8.0
+"""What brokers have to end in order: draining, saying goodbye, and a busy machine."""
+
+_TAIL_LINES: Final = 3
+_LOG_READ_BYTES: Final = 1024 * 1024
+_LISTENING: Final = "listening on "
+
+
+@define(eq=False)
+class Broker:
+    """One broker process, over all its restarts."""
+
+    name: str
+    arguments: Sequence[str]
+    uplink: "Broker | None"
+    log: Path
+    pid: int | None = None
+    starts: int = 0
+    is_paused: bool = False
+    is_expected_to_end: bool = False
+    listening: trio.Event = field(factory=trio.Event)
+    attached: trio.Event = field(factory=trio.Event)
+    ended: trio.Event = field(factory=trio.Event)
+    _read_bytes: int = 0
+
+    def signal(self, number: int) -> bool:
+        """Send a signal; False if it is not running."""
+        if self.pid is None:
+            return False
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+            return True
+        return False
+
+    def began(self, pid: int) -> None:
+        """The process is there."""
+        self.pid = pid
+        self.starts += 1
+        self.is_paused = self.is_expected_to_end = False
+        self.listening, self.attached, self.ended = trio.Event(), trio.Event(), trio.Event()
+
+    def has_logged_attachment(self) -> bool:
+        """Whether the log, since it was last looked at, says that the uplink is attached."""
+        with self.log.open("rb") as log:
+            log.seek(self._read_bytes)
+            text = log.read(_LOG_READ_BYTES)
+        whole = text.rpartition(b"\n")[0]
+        self._read_bytes += len(whole)
+        return any(map(_tells_attachment, whole.splitlines()))
+
+    def last_words(self) -> str:
+        """The end of its log, as one line."""
+        try:
+            lines = self.log.read_text(errors="replace").splitlines()
+        except OSError:
+            lines = []
+        return " / ".join(lines[-_TAIL_LINES:]) or "it said nothing"
+
+
+def _tells_attachment(line: bytes) -> bool:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(entry, dict) and entry.get("event") == "link attached" and bool(entry.get("uplink"))
+
+
+@define(eq=False)
+class Fleet:
+    """All brokers of a run, and the process that starts them."""
+
+    _starter: Program
+    brokers: dict[str, Broker] = field(factory=dict)
+    _ending: bool = False
+
+    def add(self, name: str, arguments: Sequence[str], uplink: str | None, log: Path) -> None:
+        """Make a broker known, behind its uplink."""
+        self.brokers[name] = Broker(name, arguments, None if uplink is None else self.brokers[uplink], log)
+
+    async def listen(self) -> None:
+        """Follow what the starter tells, for ever."""
+        while True:
+            told = json.loads(await self._starter.read_line())
+            self._heed(self.brokers[told["name"]], told)
+
+    def _heed(self, broker: Broker, told: dict[str, object]) -> None:
+        if "ended" in told:
+            if broker.pid == told["pid"]:
+                broker.pid = None
+                broker.ended.set()
+            if not broker.is_expected_to_end and not self._ending:
+                raise ProcessError(
+                    f"broker {broker.name} ended with status {told['ended']}: {broker.last_words()}"
+                )
+        elif "pid" in told:
+            assert isinstance(told["pid"], int)
+            broker.began(told["pid"])
+        elif str(told["line"]).startswith(_LISTENING):
+            broker.listening.set()
+
+    async def start_all(self, progress: Callable[[int], None]) -> None:
+        """Start every broker; return when all of them are attached."""
+        done = 0
+
+        async def begin(broker: Broker) -> None:
+            nonlocal done
+            if broker.uplink is not None:
+                while broker.uplink.starts == 0:  # noqa: ASYNC110 - its events are made anew by each start
+                    await trio.sleep(_POLL_S)
+                await broker.uplink.attached.wait()
+            await self.start(broker.name)
+            done += 1
+            progress(done)
+
+        async with trio.open_nursery() as nursery:
+            for broker in self.brokers.values():
+                nursery.start_soon(begin, broker)
+
+    async def start(self, name: str) -> None:
+        """Start a broker; return when it is attached, or serves as the top."""
+        broker = self.brokers[name]
+        starts = broker.starts
+        order = {"start": name, "arguments": list(broker.arguments), "log": str(broker.log)}
+        await self._starter.write_line(json.dumps(order))
+        with trio.move_on_after(START_TIMEOUT_S):
+            while broker.starts == starts:  # noqa: ASYNC110 - its events are made anew by each start
+                await trio.sleep(_POLL_S)
+            await broker.listening.wait()
+            while broker.uplink is not None and not broker.has_logged_attachment():
+                if broker.is_expected_to_end:
+                    return
+                await trio.sleep(_POLL_S)
+            broker.attached.set()
+            return
+        raise ProcessError(
+            f"broker {name} is not attached after {START_TIMEOUT_S:.0f} s: {broker.last_words()}"
+        )
+
+    def kill(self, name: str) -> bool:
+        """Kill a broker as a crash would; False if it is not running."""
+        broker = self.brokers[name]
+        broker.is_expected_to_end = True
+        return broker.signal(signal.SIGKILL)
+
+    def pause(self, name: str) -> bool:
+        """Stop a broker where it is."""
+        broker = self.brokers[name]
+        broker.is_paused = broker.signal(signal.SIGSTOP)
+        return broker.is_paused
+
+    def resume(self, name: str) -> bool:
+        """Let a paused broker go on."""
+        broker = self.brokers[name]
+        broker.is_paused = False
+        return broker.signal(signal.SIGCONT)
+
+    async def stop_all(self) -> None:
+        """Let all brokers end in order, and kill those that do not."""
+        self._ending = True
+        for broker in self.brokers.values():
+            self.resume(broker.name)
+            broker.signal(signal.SIGTERM)
+        with trio.move_on_after(STOP_S):
+            for broker in self.brokers.values():
+                if broker.pid is not None:
+                    await broker.ended.wait()
+        for broker in self.brokers.values():
+            broker.signal(signal.SIGKILL)
+
+
+async def open_fleet(nursery: trio.Nursery) -> Fleet:
+    """Start the starter; whatever it started ends with the nursery."""
+    starter = await start(nursery, "the starter of brokers", "harness.runs.starter", ())
+    with trio.move_on_after(START_TIMEOUT_S):
+        await starter.read_line()
+        fleet = Fleet(starter)
+        nursery.start_soon(fleet.listen)
+        return fleet
+    raise ProcessError(f"the starter of brokers is not ready after {START_TIMEOUT_S:.0f} s")

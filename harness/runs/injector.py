@@ -1,0 +1,123 @@
+"""Does to a run what its faults say, when they say it, and notes it in the trace."""
+
+from collections.abc import Callable
+from random import Random
+from time import time_ns
+from typing import Final
+
+import trio
+from attrs import define
+
+from broker.trace import RowFiles
+from harness.faults import Link, kind_of
+from harness.runs.brokers import Fleet
+from harness.runs.crews import Crews
+from harness.runs.targets import Targeted
+from harness.runs.wiring import Wiring
+
+__all__ = ["Injector"]
+
+FOR_EVER_S: Final = 1e9
+"""Beyond the end of any run."""
+
+
+@define(eq=False)
+class Injector:
+    """What faults may do, done to real processes. `tell` shows each to whoever watches."""
+
+    fleet: Fleet
+    wiring: Wiring
+    crews: Crews
+    rows: RowFiles
+    random: Random
+    tell: Callable[[str], None]
+    count: int = 0
+
+    async def follow(self, targeted: Targeted) -> None:
+        """Let one fault happen at its time, or again and again at its times."""
+        fault = targeted.fault
+        if fault.at_s is not None:
+            await trio.sleep(fault.at_s)
+            await self._inject(targeted)
+            return
+        assert fault.every_s is not None
+        begun_s = trio.current_time()
+        due_s = fault.from_s or fault.every_s
+        async with trio.open_nursery() as nursery:
+            while fault.until_s is None or due_s <= fault.until_s:
+                await trio.sleep_until(begun_s + due_s)
+                nursery.start_soon(self._inject, targeted)
+                due_s += fault.every_s
+
+    async def _inject(self, targeted: Targeted) -> None:
+        target = targeted.draw(self.random)
+        await kind_of(targeted.fault).inject(self, targeted.fault, target)
+
+    def note(self, kind: str, target: str, detail: str) -> None:
+        """Write down what was done just now."""
+        self.count += 1
+        self.rows.append(time_ns(), kind, target, detail)
+        self.rows.flush()
+        self.tell(f"{kind} {target}: {detail}" if detail else f"{kind} {target}")
+
+    async def relent(self) -> None:
+        """Let everything work again: what is on its way has to arrive before a run can be judged."""
+        for name, broker in self.fleet.brokers.items():
+            if broker.is_paused:
+                await self.resume(name)
+        for link in self.wiring.cut_links():
+            await self.mend(link, "cut link", link.name)
+
+    # --- what faults may do ---
+
+    async def sleep(self, seconds: float | None) -> None:
+        """Wait so long; for None, for ever."""
+        await trio.sleep(FOR_EVER_S if seconds is None else seconds)
+
+    async def kill(self, broker: str, kind: str, detail: str) -> bool:
+        """End a broker as a crash does; False if it is not running."""
+        if not self.fleet.kill(broker):
+            return False
+        self.note(kind, broker, detail)
+        await self.fleet.brokers[broker].ended.wait()
+        return True
+
+    async def start(self, broker: str, kind: str) -> None:
+        """Start a broker again, unless another fault has done so."""
+        if self.fleet.brokers[broker].pid is None:
+            self.note(kind, broker, "started again")
+            await self.fleet.start(broker)
+
+    async def pause(self, broker: str) -> None:
+        """Stop a broker where it is."""
+        if self.fleet.pause(broker):
+            self.note("pause", broker, "SIGSTOP")
+
+    async def resume(self, broker: str) -> None:
+        """Let a stopped broker go on."""
+        if self.fleet.resume(broker):
+            self.note("resume", broker, "SIGCONT")
+
+    async def cut(self, link: Link, kind: str, target: str) -> None:
+        """Reset the connections of a link, now and until it is mended."""
+        await self.wiring.cut(link)
+        self.note(kind, target, "cut")
+
+    async def mend(self, link: Link, kind: str, target: str) -> None:
+        """Let a cut link work again."""
+        await self.wiring.mend(link)
+        self.note(kind, target, "mended")
+
+    async def shape(self, link: Link, delay_s: float | None, mbit: float | None) -> None:
+        """Change a link's delay and bandwidth, or make it again what the scenario says."""
+        await self.wiring.shape(link, delay_s, mbit)
+        is_back = delay_s is None and mbit is None
+        words = [f"{1000 * delay_s:g} ms" if delay_s is not None else "", f"{mbit:g} mbit" if mbit else ""]
+        self.note("slow link", link.name, "as before" if is_back else " ".join(filter(None, words)))
+
+    async def slow(self, subscription: str, per_second: float, for_s: float | None) -> None:
+        """Let a subscriber read so slowly."""
+        order = [subscription, per_second, FOR_EVER_S if for_s is None else for_s]
+        await self.crews.tell("subscriber", slow=order)
+        lasts = "" if for_s is None else f" for {for_s:g} s"
+        self.note("slow subscriber", subscription, f"{per_second:g} deliveries a second{lasts}")

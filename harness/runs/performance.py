@@ -1,0 +1,211 @@
+"""One run, from the first broker's start to its last row on disk.
+
+What happens, in order: brokers start behind their uplinks; clients connect, advertise and subscribe;
+publishing begins, and with it the time that faults count; when it is over, what is on its way is waited
+for; subscribers write down what is left, then publishers, who also work out what should have been
+delivered; brokers end; small files become few.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from time import time_ns
+from typing import Final
+
+import attrs
+import trio
+
+from harness.runs import directory
+from harness.runs.brokers import Fleet, open_fleet
+from harness.runs.crew import is_ordered
+from harness.runs.crews import Crews, open_crews
+from harness.runs.injector import Injector
+from harness.runs.plan import Plan, plan_of
+from harness.runs.progress import Progress
+from harness.runs.targets import Targeted, read_faults
+from harness.runs.wiring import Wiring, open_wiring
+from harness.scenarios import Point, Scenario
+from harness.traces import BROKERS, DELIVERIES, FAULTS, MATCHES, PUBLICATIONS, SUBSCRIPTIONS, merge
+
+__all__ = ["Ending", "Performance"]
+
+QUIET_S: Final = 1.0
+"""When nothing has been delivered for so long, nothing is on its way: far more than any round trip."""
+
+LOOK_S: Final = 0.1
+"""Between two looks at how far everybody is."""
+
+GO_S: Final = 0.3
+"""From the word to the beginning, so that all processes have heard it."""
+
+MATCHES_MAX: Final = 5_000_000
+"""With `matches = "auto"`, what is worked out at most: half a minute of one processor."""
+
+
+@attrs.frozen
+class Ending:
+    """What became of a run, in numbers."""
+
+    folder: Path
+    ordering: str
+    published: int
+    delivered: int
+    faults: int
+    ended: Mapping[str, str]
+    seconds: float
+
+
+@attrs.define(eq=False)
+class Performance:
+    """One run under way."""
+
+    point: Point
+    study: str
+    ordering: str
+    folder: Path
+    progress: Progress
+    plan: Plan = attrs.field(init=False)
+    faults: tuple[Targeted, ...] = attrs.field(init=False)
+    _fleet: Fleet = attrs.field(init=False)
+    _wiring: Wiring = attrs.field(init=False)
+    _crews: Crews = attrs.field(init=False)
+    _injector: Injector = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.plan = plan_of(self.scenario)
+        self.faults = read_faults(self.scenario.faults, self.plan)
+
+    @property
+    def scenario(self) -> Scenario:
+        """What is performed."""
+        return self.point.scenario
+
+    async def perform(self) -> Ending:
+        """Do everything."""
+        begun_s = trio.current_time()
+        await trio.to_thread.run_sync(self._prepare)
+        about = directory.describe(self.folder, self.plan, self._ordering(), self.study, self.point.content)
+        async with trio.open_nursery() as nursery:
+            await self._set_up(nursery)
+            about["publishing_from_ns"] = await self._publish(nursery)
+            published, delivered = await self._wind_up()
+            nursery.cancel_scope.cancel()
+        rows = await trio.to_thread.run_sync(self._tidy)
+        seconds = trio.current_time() - begun_s
+        about |= {"ended_ns": time_ns(), "published": published, "delivered": delivered, "rows": rows}
+        about |= {"ended_subscriptions": self._crews.ended(), "gaps": self._crews.total("gaps")}
+        directory.write(self.folder, about)
+        count = self._injector.count
+        return Ending(self.folder, self.ordering, published, delivered, count, self._crews.ended(), seconds)
+
+    # --- before ---
+
+    def _ordering(self) -> dict[str, object]:
+        return {"ordering": self.ordering, "ordering_options": self._options()}
+
+    def _options(self) -> dict[str, str]:
+        """The plugin's options; a sequencer is the top, if nobody says which broker it is."""
+        options = dict(self.scenario.ordering_options) if self.ordering == self.scenario.ordering else {}
+        return {"sequencer": self.plan.top, **options} if self.ordering == "sequencer" else options
+
+    def _prepare(self) -> None:
+        """Make folders, and write down who subscribes."""
+        (self.folder / "logs").mkdir(parents=True, exist_ok=True)
+        rows = SUBSCRIPTIONS.writer(self.folder, "part")
+        percent, seed = self.scenario.subscribers.ordered_percent, self.scenario.seed
+        for job in self.plan.jobs:
+            for seat in job.seats if job.role == "subscriber" else ():
+                for name in seat.roles:
+                    rows.append(name, seat.broker, is_ordered(seed, name, percent))
+        rows.flush()
+
+    def _arguments(self, broker: str) -> Sequence[str]:
+        """What one broker is started with."""
+        plan, above = self.plan, self.plan.uplinks[broker]
+        words = ["broker", "--name", broker, "--listen", plan.address(broker), "--log-format", "json"]
+        words += ["--ordering", self.ordering, "--trace", str(self.folder)]
+        words += ["--link-timeout", str(self.scenario.overlay.link_timeout_s)]
+        for key, value in self._options().items():
+            words += ["--ordering-option", f"{key}={value}"]
+        if self.scenario.journal:
+            words += ["--journal", str(self.folder / "journals" / broker)]
+        for uplink in () if above is None else (above, *plan.fallbacks(broker)):
+            words += ["--uplink", self._wiring.address(broker, uplink)]
+        return words
+
+    async def _set_up(self, nursery: trio.Nursery) -> None:
+        """Start brokers and clients; return when all clients have what they asked for."""
+        total = len(self.plan.uplinks)
+        self.progress.stage("starting brokers", total)
+        self._wiring = await open_wiring(nursery, self.plan, self.faults)
+        self._fleet = await open_fleet(nursery)
+        for broker, above in self.plan.uplinks.items():
+            log = self.folder / "logs" / f"{broker}.log"
+            self._fleet.add(broker, self._arguments(broker), above, log)
+        await self._fleet.start_all(self.progress.advance)
+        self.progress.stage("connecting clients", len(self.plan.jobs))
+        self._crews = await open_crews(nursery, self.plan, self.point.content, self._wiring, self.folder)
+        await self._crews.connected(self.progress.advance)
+        rows = FAULTS.writer(self.folder, "part")
+        random = Random(f"{self.scenario.seed}/faults")  # noqa: S311 - chance here is repeatable, not secret
+        self._injector = Injector(self._fleet, self._wiring, self._crews, rows, random, self.progress.event)
+
+    # --- meanwhile ---
+
+    async def _publish(self, nursery: trio.Nursery) -> int:
+        """Let publishers publish and faults happen, until everything has arrived; return when it began."""
+        scenario, crews = self.scenario, self._crews
+        for role in ("subscriber", "publisher"):
+            await crews.tell(role, go=GO_S)
+        await trio.sleep(GO_S)
+        begun_ns, begun_s = time_ns(), trio.current_time()
+        self.progress.stage("publishing", scenario.duration_s)
+        async with trio.open_nursery() as injecting:
+            for fault in self.faults:
+                injecting.start_soon(self._injector.follow, fault)
+            while (passed_s := trio.current_time() - begun_s) < scenario.duration_s:
+                self.progress.advance(passed_s, crews.total("published"), crews.total("delivered"))
+                await trio.sleep(LOOK_S)
+            injecting.cancel_scope.cancel()
+        nursery.start_soon(self._injector.relent)
+        await self._drain()
+        return begun_ns
+
+    async def _drain(self) -> None:
+        """Wait until publishers are done and nothing has been delivered for a while."""
+        crews, scenario = self._crews, self.scenario
+        self.progress.stage("waiting for what is on its way", scenario.drain_s)
+        begun_s = last_s = trio.current_time()
+        last = -1
+        while (now_s := trio.current_time()) < begun_s + scenario.drain_s:
+            delivered = crews.total("delivered")
+            if delivered != last:
+                last, last_s = delivered, now_s
+            if now_s - last_s > QUIET_S and not crews.total("publishing"):
+                break
+            self.progress.advance(now_s - begun_s, crews.total("published"), delivered)
+            await trio.sleep(LOOK_S)
+
+    # --- after ---
+
+    async def _wind_up(self) -> tuple[int, int]:
+        """Let everybody write down what is left, and end."""
+        self.progress.stage("writing down what is left", 1)
+        crews = self._crews
+        await crews.finish("subscriber", None)
+        await crews.finish("publisher", crews.restarts() if self._wants_matches() else None)
+        await self._fleet.stop_all()
+        return crews.total("published"), crews.total("delivered")
+
+    def _wants_matches(self) -> bool:
+        if self.scenario.matches == "auto":
+            return self._crews.total("published") * self.scenario.subscribers.count <= MATCHES_MAX
+        return self.scenario.matches == "yes"
+
+    def _tidy(self) -> dict[str, int]:
+        """Make few files of many; return the rows of each dataset."""
+        self.progress.stage("merging files", 1)
+        wanted = [PUBLICATIONS, DELIVERIES, BROKERS, FAULTS, SUBSCRIPTIONS]
+        if MATCHES.folder(self.folder).is_dir():
+            wanted.append(MATCHES)
+        return {dataset.name: merge(dataset, self.folder) for dataset in wanted}

@@ -1,0 +1,1 @@
+"""Ready scenarios, one file each: `concord harness run NAME` finds them here."""
