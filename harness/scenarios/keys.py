@@ -15,8 +15,22 @@ import attrs
 
 from broker.errors import ConcordError
 
-__all__ = ["Key", "ScenarioError", "choice", "flag", "key_of", "keys_of", "number", "numbers_by_name", "read"]
-__all__ += ["table", "text", "texts", "texts_by_name", "whole"]
+__all__ = [
+    "Key",
+    "ScenarioError",
+    "choice",
+    "flag",
+    "key_of",
+    "keys_of",
+    "number",
+    "numbers_by_name",
+    "read",
+    "table",
+    "text",
+    "texts",
+    "texts_by_name",
+    "whole",
+]
 
 Kind = TypeVar("Kind")
 
