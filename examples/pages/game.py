@@ -16,9 +16,6 @@ __all__ = ["GameStage", "GameTab"]
 VIEWS: Final = 4
 """Views side by side: each broker has a player there, and one of them has two."""
 
-DOWN_S: Final = 1.5
-"""How long a killed broker stays away: long enough to see it, too short to wait for it."""
-
 
 @define(eq=False)
 class GameStage:
@@ -30,12 +27,6 @@ class GameStage:
     def open(self) -> "GameTab":
         """A new tab."""
         return GameTab(self, next(iter(self.matches)))
-
-    async def restart(self, match: Match, broker: str) -> None:
-        """Kill a broker and start it again."""
-        await match.overlay.kill(broker)
-        await trio.sleep(DOWN_S)
-        await match.overlay.start(broker)
 
 
 @define(eq=False)
@@ -89,7 +80,7 @@ class GameTab:
             case {"do": "tag"}:
                 await self._tag()
             case {"do": "kill", "broker": str(broker)} if self.match.overlay.can_be_killed(broker):
-                self.stage.nursery.start_soon(self.stage.restart, self.match, broker)
+                self.stage.nursery.start_soon(self.match.overlay.restart, broker)
             case _:
                 pass
 

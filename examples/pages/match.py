@@ -170,10 +170,7 @@ class Match:
             "views": [self._view(seat) for seat in seats],
             "board": {seat.name: seat.score for seat in self.seats.values()},
             "calls": [_call(call) for call in reversed(calls)],
-            "brokers": [
-                {"name": name, "up": self.overlay.is_up(name), "delayMs": round(delay_s * 1000)}
-                for name, delay_s in self.overlay.delays_s.items()
-            ],
+            "brokers": self.overlay.shown(),
         }
 
     def _view(self, seat: Seat) -> Json:

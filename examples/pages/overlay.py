@@ -30,6 +30,10 @@ CITIES: Final = (TOP, City("New York", 0.040), City("Singapore", 0.080))
 """The times that packets take between data centres in these cities, rounded."""
 
 
+DOWN_S: Final = 1.5
+"""How long a broker that is restarted stays away: long enough to be seen, too short to wait for."""
+
+
 @define(eq=False)
 class Overlay:
     """Brokers by their names. `ordering` is nothing if others started them: then none can be killed here."""
@@ -65,6 +69,19 @@ class Overlay:
         process = self._servers[name].program.process
         process.kill()
         await process.wait()
+
+    async def restart(self, name: str) -> None:
+        """Kill a broker, and start it again after a while."""
+        await self.kill(name)
+        await trio.sleep(DOWN_S)
+        await self.start(name)
+
+    def shown(self) -> list[dict[str, object]]:
+        """The brokers of which something is known, for pages."""
+        return [
+            {"name": name, "up": self.is_up(name), "delayMs": round(delay_s * 1000)}
+            for name, delay_s in self.delays_s.items()
+        ]
 
 
 @asynccontextmanager

@@ -3,15 +3,19 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import trio
 
 from examples.game.bot import PACE_S
+from examples.pages.floor import Floor
 from examples.pages.game import GameStage
 from examples.pages.match import Match
 from examples.pages.overlay import Overlay, existing, started
 from examples.pages.serving import Stage, served
+from examples.pages.ticker import TickerStage
+from examples.ticker.day import read
 
 __all__ = ["overlays", "perform"]
 
@@ -65,4 +69,14 @@ def _game(
     return GameStage(matches, nursery).open
 
 
-STAGES: Final[dict[str, Callable[..., Stage]]] = {"game": _game}
+def _ticker(
+    found: dict[str, Overlay], nursery: trio.Nursery, csv: str | None = None, day_s: float = 60.0
+) -> Stage:
+    day = read(Path(csv)) if csv else ()
+    floors = {ordering: Floor(overlay, day, day_s, SEED) for ordering, overlay in found.items()}
+    for floor in floors.values():
+        nursery.start_soon(floor.trade)
+    return TickerStage(floors, nursery).open
+
+
+STAGES: Final[dict[str, Callable[..., Stage]]] = {"game": _game, "ticker": _ticker}

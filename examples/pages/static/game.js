@@ -1,6 +1,6 @@
 // The game's page: draws what the demo says that players know, and sends what the person does. Decides nothing.
 
-import { Meter, Switch, colours, connect, make, write } from "/static/live.js";
+import { Meter, Switch, colours, connect, make, renderOverlay, showMeter, write } from "/static/live.js";
 
 const NAMED = {
   Ada: "#d0435c", Ben: "#2b6cd4", Cleo: "#12805f", Dan: "#a8690c",
@@ -84,7 +84,7 @@ function render() {
   frame.views.forEach((seen, place) => renderView(views[place], seen));
   renderCalls();
   renderStandings();
-  renderOverlay();
+  renderOverlay(by("brokers"), by("overlay"), frame.brokers, send);
   by("pad").classList.toggle("on", frame.you !== "");
 }
 
@@ -135,22 +135,6 @@ function renderStandings() {
     make("span", {}, name), make("span", { class: "bar", style: `width:${(100 * score) / most}%` }), make("span", { class: "figure" }, String(score)))));
   const twice = frame.counts[frame.ordering].twice;
   write(by("twice"), twice ? `${twice} gems are counted by two players at once.` : "No gem is counted twice.");
-}
-
-function renderOverlay() {
-  by("brokers").hidden = frame.brokers.length === 0;
-  const list = by("overlay");
-  if (list.children.length !== frame.brokers.length) {
-    list.replaceChildren(...frame.brokers.map((broker) => make("li", { "data-broker": broker.name },
-      make("span", { class: "lamp" }), make("span", {}), make("button", { type: "button", onclick: () => send({ do: "kill", broker: broker.name }) }, "Kill"))));
-  }
-  frame.brokers.forEach((broker, place) => {
-    const [, text, button] = list.children[place].children;
-    list.children[place].classList.toggle("down", !broker.up);
-    write(text, broker.up ? `${broker.name}${broker.delayMs ? ` · ${broker.delayMs} ms from the top` : " · top of the tree"}` : `${broker.name} is down`);
-    button.setAttribute("aria-label", `Kill ${broker.name}; it comes back`);
-    button.disabled = !broker.up;
-  });
 }
 
 // --- drawing ---
@@ -305,11 +289,6 @@ by("pad").addEventListener("click", (event) => {
   else if (button) send({ do: "tag" });
 });
 
-setInterval(() => {
-  write(by("fps"), `${meter.framesPerSecond} frames a second`);
-  write(by("latency"), `painted ${Math.round(meter.latencyMs)} ms after the demo knew`);
-  write(by("lost"), document.body.dataset.live === "no" ? "The demo does not answer; still trying." : "");
-}, 1000);
-
+setInterval(() => showMeter(meter), 1000);
 requestAnimationFrame(draw);
 window.concord = { get frame() { return frame; }, meter };

@@ -108,3 +108,28 @@ export class Switch {
     return made;
   }
 }
+
+/** The brokers of the overlay, with what kills them. */
+export function renderOverlay(panel, list, brokers, send) {
+  panel.hidden = brokers.length === 0;
+  if (list.children.length !== brokers.length) {
+    list.replaceChildren(...brokers.map((broker) => make("li", { "data-broker": broker.name },
+      make("span", { class: "lamp" }), make("span", {}),
+      make("button", { type: "button", onclick: () => send({ do: "kill", broker: broker.name }) }, "Kill"))));
+  }
+  brokers.forEach((broker, place) => {
+    const [, text, button] = list.children[place].children;
+    list.children[place].classList.toggle("down", !broker.up);
+    const distance = broker.delayMs ? `${broker.delayMs} ms from the top` : "top of the tree";
+    write(text, broker.up ? `${broker.name} · ${distance}` : `${broker.name} is down`);
+    button.setAttribute("aria-label", `Kill ${broker.name}; it comes back`);
+    button.disabled = !broker.up;
+  });
+}
+
+/** How fast the page is, and whether it is still told anything. */
+export function showMeter(meter) {
+  write(document.getElementById("fps"), `${meter.framesPerSecond} frames a second`);
+  write(document.getElementById("latency"), `painted ${Math.round(meter.latencyMs)} ms after the demo knew`);
+  write(document.getElementById("lost"), document.body.dataset.live === "no" ? "The demo does not answer; still trying." : "");
+}
