@@ -34,6 +34,19 @@ class Address:
         except ValueError:
             return False
 
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether it means all addresses of a machine: one can listen there, and not dial it."""
+        try:
+            return ipaddress.ip_address(self.host).is_unspecified
+        except ValueError:
+            return False
+
+    @property
+    def is_dialable(self) -> bool:
+        """Whether it makes sense to dial it."""
+        return self.port != 0 and not self.is_wildcard
+
 
 def parse_address(text: str) -> Address:
     """Read `HOST:PORT` or `[IPv6]:PORT`; a `ValueError` says what was wrong with the text."""

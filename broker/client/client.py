@@ -151,6 +151,14 @@ class Client:
         await self._answered(question)
         return [json.loads(line) for line in question.lines or ()]
 
+    async def explain_uplinks(self) -> dict[str, object]:
+        """Ask the broker for its uplink, how often it moved, and whom it would dial without."""
+        question = Question("", 0, "uplinks")
+        await self._answered(question)
+        (line,) = question.lines or ("{}",)
+        answer: dict[str, object] = json.loads(line)
+        return answer
+
     async def _answered(self, question: Asked) -> None:
         self._check()
         session = self._connection.session

@@ -91,7 +91,12 @@ def _read_token(path: Path | None, token: str | None) -> str:
 @click.option("--name", required=True, help="Name of this broker, unique in the overlay.")
 @click.option("--listen", required=True, type=ADDRESS, help="Where to listen; port 0 takes a free one.")
 @click.option(
-    "--uplink", type=ADDRESS, multiple=True, help="Broker to attach to; several are tried in order."
+    "--advertise-address",
+    type=ADDRESS,
+    help="Where other brokers can dial this one, if that is not what it listens on.",
+)
+@click.option(
+    "--uplink", type=ADDRESS, multiple=True, help="Broker to attach to; several in order of preference."
 )
 @click.option(
     "--ordering",
@@ -149,6 +154,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     *,
     name: str,
     listen: Address,
+    advertise_address: Address | None,
     uplink: tuple[Address, ...],
     ordering: str,
     ordering_option: dict[str, str],
@@ -172,6 +178,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     settings = Settings(
         name=name,
         listen=listen,
+        advertise_address=advertise_address,
         uplinks=tuple(each for each in uplink),
         ordering=ordering,
         ordering_options=ordering_option,

@@ -19,10 +19,13 @@ Told = dict[str, object]
     epilog="Example: concord explain --broker 127.0.0.1:7411 alice@B1.5f0c21aa/3 17",
 )
 @connecting_options
+@click.option("--uplinks", is_flag=True, help="Show the uplink, and whom the broker would dial without it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @click.argument("publisher", required=False)
 @click.argument("sequence", required=False, type=click.IntRange(min=1))
-def command(connecting: Connecting, publisher: str | None, sequence: int | None, *, as_json: bool) -> None:
+def command(
+    connecting: Connecting, publisher: str | None, sequence: int | None, *, uplinks: bool, as_json: bool
+) -> None:
     """Show what waits at the broker; or, for PUBLISHER and SEQUENCE, which way that publication took.
 
     A publication is named as subscribers see it. Brokers remember the last few thousand.
@@ -30,12 +33,20 @@ def command(connecting: Connecting, publisher: str | None, sequence: int | None,
     if publisher is not None and sequence is None:
         raise click.UsageError("PUBLISHER needs a SEQUENCE: together they name one publication")
 
+    if publisher is not None and uplinks:
+        raise click.UsageError("--uplinks is about the broker, PUBLISHER about a publication: ask for one")
+
     async def run() -> None:
         async with connecting.open() as client:
             broker = client.broker
-            told = await client.explain(publisher or "", sequence or 0)
+            if uplinks:
+                told = [await client.explain_uplinks()]
+            else:
+                told = await client.explain(publisher or "", sequence or 0)
         if as_json:
             lines = [json.dumps(each) for each in told]
+        elif uplinks:
+            lines = _uplinks(told[0])
         elif publisher is None:
             lines = _waiting(broker, told)
         else:
@@ -53,6 +64,19 @@ def _waiting(broker: str, told: Sequence[Told]) -> list[str]:
         f"{each['target']}: waits for {_item(each['head'])}{_since(each)}, which needs {each['needs']}"
         f"{_owed_by(each)}; {each['behind']} behind it"
         for each in told
+    ]
+
+
+def _uplinks(told: Told) -> list[str]:
+    """Return where the broker is in the overlay, and a line per broker that it would dial."""
+    uplink = told["uplink"]
+    above = f"below {uplink} at {told['uplink_address']}" if uplink is not None else "the top of its tree"
+    candidates = told["candidates"]
+    assert isinstance(candidates, list)
+    return [
+        f"{told['broker']} at {told['address'] or 'no address'} is {above}",
+        f"  was attached {told['moves']} times, knows {told['known']} brokers",
+        *(f"  would dial {each['address']} {each['name']} ({each['why']})" for each in candidates),
     ]
 
 

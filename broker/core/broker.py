@@ -158,6 +158,11 @@ class BrokerCore:
 
     # --- healing ---
 
+    @property
+    def asked(self) -> Hop | None:
+        """The uplink, or the link through which this broker asks to be attached."""
+        return self.uplink or self._membership.attachments.wish
+
     def reached_at(self, address: str) -> None:
         """Others can dial this broker there ("" if they cannot); they are told from now on."""
         self._directory.reached_at(address)

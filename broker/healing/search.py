@@ -97,17 +97,21 @@ class Search:
         return [each for each in self.candidates(roster, below) if each.address not in self._tried]
 
     def _all(self, roster: Roster) -> Iterator[Candidate]:
-        names = {place.address: place.name for place in roster.everything() if place.address}
         known: set[str] = set()
         for address in self.configured:
             if address not in known:
                 known.add(address)
-                yield Candidate(address, names.get(address, ""), "configured uplink")
+                yield Candidate(address, self._name_at(address, roster), "configured uplink")
         for name, why in self._beyond_configured(roster):
             address = roster.address_of(name)
             if address and address not in known:
                 known.add(address)
                 yield Candidate(address, name, why)
+
+    def _name_at(self, address: str, roster: Roster) -> str:
+        """Who is dialled there, if that is sure: elsewhere an address may lead to somebody else."""
+        names = [place.name for place in roster.everything() if place.address == address]
+        return names[0] if len(names) == 1 and names[0] != self.name else ""
 
     def _beyond_configured(self, roster: Roster) -> Iterator[tuple[str, str]]:
         is_far = self.round % FAR_EVERY == 0

@@ -18,6 +18,7 @@ from attrs import define, field
 
 from broker import messages as m
 from broker.filters import Filter, FilterError, parse
+from broker.healing import describe_search
 from broker.shell.auth import User
 from broker.shell.connection import Connection, fault_of
 from broker.shell.credit import Batch, Window
@@ -333,6 +334,11 @@ class ClientSession:
         core = self._exchange.core
         if request.about == "durable":
             self._connection.send(encode(m.Explained(request.number, ())))
+            return
+        if request.about == "uplinks":
+            uplink = core.uplink.name if core.uplink is not None else None
+            line = describe_search(self._exchange.search, core.roster, uplink, core.below)
+            self._connection.send(encode(m.Explained(request.number, (line,))))
             return
         if not request.publisher:
             self._connection.send(encode(m.Explained(request.number, tuple(core.explain_waiting()))))

@@ -21,6 +21,7 @@ import trio
 from attrs import Factory, define, field
 
 from broker.core import BrokerCore, Hop
+from broker.healing import Search
 from broker.messages import LinkMessage, Publication
 from broker.shell.commit import Commit
 from broker.shell.connection import Connection
@@ -147,6 +148,7 @@ class Exchange:
 
     core: BrokerCore
     incarnation: str
+    search: Search = Factory(lambda self: Search(self.core.name), takes_self=True)
     now: Callable[[], float] = trio.current_time
     share: Share = Factory(Share)
     totals: Totals = Factory(Totals)

@@ -42,6 +42,7 @@ class BrokerCollector(Collector):
         )
         yield from self._ordering()
         yield from self._links()
+        yield from self._uplink()
         yield from self._subscriptions()
         table = GaugeMetricFamily(
             "concord_table_size", "Entries of each table of the core.", labels=["table"]
@@ -96,6 +97,26 @@ class BrokerCollector(Collector):
             queued.add_metric([name], link.queue.queued_bytes)
             credit.add_metric([name], link.queue.credit_bytes)
         yield from (received, sent, queued, credit)
+
+    def _uplink(self) -> Iterator[Metric]:
+        exchange = self._exchange
+        present = GaugeMetricFamily("concord_uplink", "The broker above this one.", labels=["hop"])
+        if exchange.core.uplink is not None:
+            present.add_metric([exchange.core.uplink.name], 1)
+        yield present
+        yield CounterMetricFamily(
+            "concord_uplink_moves",
+            "Times this broker was attached to an uplink.",
+            value=exchange.search.moves,
+        )
+        yield GaugeMetricFamily(
+            "concord_uplink_candidates",
+            "Brokers that would be dialled if the uplink were lost now.",
+            value=len(exchange.search.candidates(exchange.core.roster, exchange.core.below)),
+        )
+        yield GaugeMetricFamily(
+            "concord_known_brokers", "Brokers this one has heard of.", value=len(exchange.core.roster)
+        )
 
     def _subscriptions(self) -> Iterator[Metric]:
         """All together: one label per subscription would be more than a Prometheus server likes."""

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 import trio
-from attrs import define, field
+from attrs import Factory, define, field
 
 from broker.addresses import Address
 from broker.core import BrokerCore
+from broker.healing import Search
 from broker.messages import Ping
 from broker.shell.auth import load_access
 from broker.shell.connection import Connection, fault_of
@@ -33,7 +34,7 @@ from broker.shell.greeting import Callee, Dialled, House
 from broker.shell.settings import Settings, SettingsError
 from broker.shell.tls import certificate_names, dialling_context, serving_context
 from broker.shell.transport import PlainTransport, TlsTransport, Transport
-from broker.shell.uplinks import DIAL_TIMEOUT_S, Attempt, keep_attached
+from broker.shell.uplinks import DIAL_TIMEOUT_S, Attempt, Uplinks
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer, encode
 from ordering.interface import OptionError
 from ordering.plugins import UnknownOrderingError, caution, load
@@ -79,7 +80,10 @@ class Server:
     _random: Random
     tracer: "Tracer | None" = None
     _connections: dict[Connection, None] = field(factory=dict, init=False)
-    _settled: trio.Event = field(factory=trio.Event, init=False)
+    _uplinks: Uplinks = field(
+        default=Factory(lambda self: Uplinks(self.exchange.core, self.exchange.search), takes_self=True),
+        init=False,
+    )
     _stopping: trio.Event = field(factory=trio.Event, init=False)
 
     @classmethod
@@ -88,7 +92,8 @@ class Server:
         access = load_access(settings.auth)
         incarnation = secrets.token_hex(4)
         tracer = _tracer(settings, incarnation)
-        exchange = Exchange(_make_core(settings, incarnation, tracer), incarnation)
+        search = Search(settings.name, tuple(map(str, settings.uplinks)))
+        exchange = Exchange(_make_core(settings, incarnation, tracer), incarnation, search=search)
         heartbeat_ms = max(1, round(settings.link_timeout_s * 1000 / 2))
         return cls(
             settings,
@@ -107,12 +112,13 @@ class Server:
     async def settled(self) -> None:
         """Return when the broker is part of its overlay, or when its starter has waited long enough."""
         with trio.move_on_after(SETTLE_S):
-            await self._settled.wait()
+            await self._uplinks.settled.wait()
 
     async def run(self, started: Callable[[], None]) -> None:
         """Serve until `stop`; `started` is called when connections are accepted."""
         listeners = await _listen(self.settings.listen)
         self.port = listeners[0].socket.getsockname()[1]
+        self._say_where_we_are()
         async with trio.open_nursery() as watch:
             watch.start_soon(self.exchange.flush_filled)
             watch.start_soon(self.exchange.judge_paced)
@@ -122,16 +128,9 @@ class Server:
                     newcomers.start_soon(
                         partial(trio.serve_listeners, self._accept, listeners, handler_nursery=connections)
                     )
-                    if self.settings.uplinks:
-                        newcomers.start_soon(
-                            keep_attached,
-                            self.settings.uplinks,
-                            partial(self._dial, connections),
-                            self._random,
-                            self._settled,
-                        )
-                    else:
-                        self._settled.set()
+                    newcomers.start_soon(
+                        self._uplinks.keep_attached, partial(self._dial, connections), self._random
+                    )
                     started()
                     await self._stopping.wait()
                     newcomers.cancel_scope.cancel()
@@ -144,6 +143,16 @@ class Server:
         """How much has been sent on all connections, those that have ended included."""
         sent_bytes = sum(connection.sent_bytes for connection in self._connections)
         return self.exchange.totals.closed_sent_bytes + sent_bytes
+
+    def _say_where_we_are(self) -> None:
+        address = self.settings.reached_at(self.port)
+        if address is None:
+            _log.warning(
+                "others cannot dial this broker when the overlay heals: give --advertise-address HOST:PORT",
+                listen=str(self.settings.listen),
+            )
+        self.exchange.core.reached_at("" if address is None else str(address))
+        self.exchange.settle()
 
     # --- connections ---
 

@@ -57,6 +57,7 @@ class Settings:
 
     name: str
     listen: Address
+    advertise_address: Address | None = None
     uplinks: tuple[Address, ...] = ()
     ordering: str = DEFAULT_ORDERING
     ordering_options: Mapping[str, str] = field(factory=dict)
@@ -78,7 +79,17 @@ class Settings:
             raise SettingsError(f"--link-timeout {self.link_timeout_s}: must be more than 0 seconds")
         if (self.tls.certificate is None) != (self.tls.key is None):
             raise SettingsError("--tls-cert and --tls-key belong together: give both or neither")
+        if self.advertise_address is not None and not self.advertise_address.is_dialable:
+            raise SettingsError(
+                f"--advertise-address {self.advertise_address}: nobody can dial that; give a host and a port"
+            )
         self._check_reach()
+
+    def reached_at(self, port: int) -> Address | None:
+        """Where other brokers can dial this one, which listens on that port; None if nobody has said so."""
+        if self.advertise_address is not None:
+            return self.advertise_address
+        return None if self.listen.is_wildcard else Address(self.listen.host, port)
 
     def _check_reach(self) -> None:
         if self.is_insecure:

@@ -21,7 +21,7 @@ Write = Callable[[Any], object]
 CHOICES: Final = {
     "Hello.role": ("client", "broker"),
     "Subscribe.policy": ("disconnect", "drop"),
-    "Explain.about": ("waiting", "way", "durable"),
+    "Explain.about": ("waiting", "way", "durable", "uplinks"),
     "AttachAnswer.verdict": ("granted", "cycle", "duplicate"),
 }
 """Text fields that take one of a few words."""

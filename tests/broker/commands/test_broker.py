@@ -202,7 +202,7 @@ def test_options_may_stand_in_a_file_and_the_command_line_wins(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("nme = 'B1'", "unknown key 'nme'; there are auth, insecure, journal, link-timeout, listen"),
+        ("nme = 'B1'", "unknown key 'nme'; there are advertise-address, auth, insecure"),
         ("config = 'other.toml'", "unknown key 'config'"),
         ("insecure = 'yes'", "insecure: expected true or false"),
         ("name = true", "name: expected text or a number"),

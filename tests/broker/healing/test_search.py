@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.healing import Candidate, Roster, Search
+from broker.healing import Candidate, Place, Roster, Search
 from broker.healing.search import FAR_EVERY
 from tests.broker.healing.test_roster import roster_of
 
@@ -70,8 +70,14 @@ def test_who_never_had_an_uplink_waits_for_others() -> None:
 
 
 def test_nobody_dials_itself_or_who_is_below_it() -> None:
-    search, roster = lost("C", ("A:1", "C:1"), R="", A="C", B="R")
+    search, roster = lost("C", ("A:1",), R="", A="C", B="R")
     assert dialled(search, roster, frozenset("A")) == ["R:1", "B:1"]
+
+
+def test_a_configured_address_that_may_be_somebody_else_is_dialled() -> None:
+    search, roster = lost("C", ("A:1", "C:1"), R="", A="C")
+    roster.learn([Place("B", 1, "A:1", "R")])
+    assert dialled(search, roster, frozenset("A")) == ["A:1", "C:1", "R:1"]
 
 
 def test_who_cannot_be_dialled_is_no_candidate() -> None:

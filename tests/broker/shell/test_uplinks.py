@@ -4,10 +4,15 @@ from random import Random
 import pytest
 import trio
 from attrs import define, field
+from trio.testing import MockClock
 
 from broker.addresses import Address
+from broker.core import BrokerCore
 from broker.errors import BrokerFaultError
-from broker.shell.uplinks import Attempt, keep_attached
+from broker.healing import Place, Search
+from broker.shell.uplinks import STEADY_S, Attempt, Uplinks
+from ordering.fifo import Fifo
+from tests.broker.healing.test_roster import roster_of
 
 FIRST, SECOND = Address("first.example", 1), Address("second.example", 2)
 ENOUGH = 6
@@ -36,18 +41,24 @@ class World:
     behaviour: dict[Address, Callable[[Attempt], None]]
     dialled: list[Address] = field(factory=list)
     waited_s: list[float] = field(factory=list)
-    settled: trio.Event = field(factory=trio.Event)
     settled_at: int | None = None
+    lasts_s: float = 0
+    core: BrokerCore = field(factory=lambda: BrokerCore("B5", Fifo))
+    uplinks: Uplinks = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.uplinks = Uplinks(self.core, Search("B5", tuple(map(str, self.behaviour))))
 
     async def dial(self, endpoint: Address, attempt: Attempt) -> None:
         await trio.lowlevel.checkpoint()
         self._look()
         self.dialled.append(endpoint)
-        self.behaviour[endpoint](attempt)
+        self.behaviour.get(endpoint, unreachable)(attempt)
         self._look()
+        await trio.sleep(self.lasts_s)
 
     def _look(self) -> None:
-        if self.settled.is_set() and self.settled_at is None:
+        if self.uplinks.settled.is_set() and self.settled_at is None:
             self.settled_at = len(self.dialled)
 
     async def sleep(self, wait_s: float) -> None:
@@ -57,7 +68,7 @@ class World:
             raise EnoughError
 
     async def run(self) -> None:
-        await keep_attached(tuple(self.behaviour), self.dial, Random(1), self.settled, self.sleep)
+        await self.uplinks.keep_attached(self.dial, Random(1), self.sleep)
 
 
 async def test_uplinks_are_tried_in_order_with_growing_waits_between_rounds() -> None:
@@ -87,12 +98,54 @@ async def test_after_a_loss_it_begins_with_the_first_again() -> None:
     with pytest.raises(EnoughError):
         await world.run()
     assert world.dialled == [FIRST] * ENOUGH
+    assert world.uplinks.search.moves == ENOUGH
+
+
+async def test_an_uplink_that_does_not_last_is_asked_ever_less_often() -> None:
+    world = World({FIRST: attaches})
+    with pytest.raises(EnoughError):
+        await world.run()
+    assert world.waited_s[-1] > 4 * world.waited_s[0]
+
+
+async def test_an_uplink_that_lasted_is_dialled_soon_again(autojump_clock: MockClock) -> None:
+    del autojump_clock
+    world = World({FIRST: attaches}, lasts_s=STEADY_S)
+    with pytest.raises(EnoughError):
+        await world.run()
     assert max(world.waited_s) <= 2 * min(world.waited_s)
 
 
-@pytest.mark.parametrize(
-    "code", ["auth", "cycle", "duplicate", "duplicate-name", "ordering", "second-path", "version"]
-)
+async def test_when_no_uplink_is_left_others_that_were_heard_of_are_tried() -> None:
+    world = World({FIRST: unreachable})
+    world.core.reached_at("B5:1")
+    world.core.roster.attached_to("B1")
+    world.core.roster.learn(roster_of("B1", B2="B1", B3="B1", B9="B1").everything())
+    with pytest.raises(EnoughError):
+        await world.run()
+    assert world.dialled[:4] == [FIRST, Address("B1", 1), Address("B2", 1), Address("B3", 1)]
+    assert world.settled_at == 4
+
+
+async def test_an_address_that_makes_no_sense_is_passed_over() -> None:
+    world = World({FIRST: unreachable})
+    world.core.reached_at("B5:1")
+    world.core.roster.attached_to("B1")
+    world.core.roster.learn([Place("B1", 1, "nonsense", "")])
+    with pytest.raises(EnoughError):
+        await world.run()
+    assert world.dialled == [FIRST] * ENOUGH
+
+
+@pytest.mark.parametrize("code", ["cycle", "second-path"])
+async def test_a_broker_whose_uplinks_are_below_it_stays_the_top(code: str) -> None:
+    world = World({FIRST: refuses(code)})
+    with pytest.raises(EnoughError):
+        await world.run()
+    assert world.settled_at == 1
+
+
+@pytest.mark.parametrize("code", ["auth", "duplicate", "duplicate-name", "ordering", "version"])
 async def test_a_broker_that_every_uplink_refuses_for_good_gives_up(code: str) -> None:
     world = World({FIRST: refuses(code), SECOND: refuses(code)})
     with pytest.raises(BrokerFaultError, match=f"--uplink second.example:2 refused .* because of {code}"):
