@@ -121,8 +121,8 @@ def _feed(core: BrokerCore, links: dict[str, Hop], given: Input) -> None:
             core.advertise(name, filter_of(kinds))
         case ("unadvertise", str(name)):
             core.unadvertise(name)
-        case ("subscribe", str(name), str(kinds)):
-            core.subscribe(name, filter_of(kinds), ordered=True)
+        case ("subscribe", str(name), str(kinds), *unordered):
+            core.subscribe(name, filter_of(kinds), ordered=not unordered)
         case ("unsubscribe", str(name)):
             core.unsubscribe(name)
         case ("publish", str(name), int(sequence), str(kind)):
@@ -145,12 +145,17 @@ class World:
     publishers: tuple[tuple[str, str, str], ...]
     subscriptions: tuple[tuple[str, str], ...]
     change: tuple[str, Input] | None = None
+    unordered: frozenset[str] = frozenset()
+    """Subscriptions that take no part in pairwise order."""
+    is_read: bool = False
+    """Whether publishers read all that is delivered at their broker before they publish."""
 
     def __str__(self) -> str:
         tree = ", ".join(f"{name} under {up}" if up else name for name, up in self.uplinks)
         published = ", ".join(f"P{n} at {b} ({a}): {k}" for n, (b, a, k) in enumerate(self.publishers, 1))
         wanted = ", ".join(f"S{n} at {b}: {k}" for n, (b, k) in enumerate(self.subscriptions, 1))
-        return f"{tree}; {published}; {wanted}; change: {self.change}"
+        flags = f"; unordered: {sorted(self.unordered)}; read: {self.is_read}" if self.is_read else ""
+        return f"{tree}; {published}; {wanted}; change: {self.change}{flags}"
 
 
 UNCHANGED: Final = 0
@@ -169,6 +174,8 @@ class _State:
     published: tuple[int, ...]
     ready: frozenset[str]
     phase: int
+    pasts: tuple[tuple[tuple[str, int], frozenset[tuple[str, int]]], ...] = ()
+    """What came before each publication, where publishers read."""
 
 
 @frozen
@@ -202,7 +209,7 @@ class Exploration:
             for _, following in steps:
                 if following in self._states:
                     continue
-                wrong = _disagreement(following)
+                wrong = _disagreement(following, self.world.unordered)
                 if wrong:
                     return Finding(len(self._states), wrong)
                 self._states.add(following)
@@ -221,7 +228,8 @@ class Exploration:
                 state = self._fed(state, uplink, ("open", name, False))
                 state = self._drained(self._fed(state, name, ("open", uplink, True)))
         for number, (broker, kinds) in enumerate(self.world.subscriptions, 1):
-            state = self._fed(state, broker, ("subscribe", f"S{number}", kinds))
+            flag = ("unordered",) if f"S{number}" in self.world.unordered else ()
+            state = self._fed(state, broker, ("subscribe", f"S{number}", kinds, *flag))
         for number, (broker, kinds, _) in enumerate(self.world.publishers, 1):
             state = self._fed(state, broker, ("advertise", f"P{number}", kinds))
         return self._drained(state)
@@ -249,7 +257,8 @@ class Exploration:
             if name in state.ready and broker in alive and done < len(kinds):
                 following = self._fed(state, broker, ("publish", name, done + 1, kinds[done]))
                 published = (*state.published[:number], done + 1, *state.published[number + 1 :])
-                yield False, evolve(following, published=published)
+                pasts = self._pasts(state, (name, done + 1), broker)
+                yield False, evolve(following, published=published, pasts=pasts)
         for link, messages in state.links:
             yield False, self._arrived(state, link, messages)
         if self.world.change is None:
@@ -260,6 +269,19 @@ class Exploration:
                 yield True, following
         elif state.phase == MOVING and not any(ends[1] == broker for ends, _ in state.links):
             yield False, self._dialled(state, broker, str(given[1]))
+
+    def _pasts(
+        self, state: _State, key: tuple[str, int], broker: str
+    ) -> tuple[tuple[tuple[str, int], frozenset[tuple[str, int]]], ...]:
+        """The pasts, with that of one more publication: what was delivered at its broker, and their pasts."""
+        if not self.world.is_read:
+            return ()
+        known, delivered = dict(state.pasts), dict(state.delivered)
+        here = [f"S{n}" for n, (at, _) in enumerate(self.world.subscriptions, 1) if at == broker]
+        causes = {cause for name in here for cause in delivered.get(name, ())}
+        causes |= {earlier for earlier in known if earlier[0] == key[0]}
+        past = causes.union(*(known[cause] for cause in causes))
+        return (*state.pasts, (key, frozenset(past)))
 
     def _changed(self, state: _State, broker: str, given: Input) -> Iterator[_State]:
         match given:
@@ -321,6 +343,7 @@ class Exploration:
             state.published,
             state.ready.union(reaction.advertised),
             state.phase,
+            state.pasts,
         )
 
     # --- the end ---
@@ -374,8 +397,9 @@ def _by_ends(item: tuple[tuple[str, str], tuple[Message, ...]]) -> tuple[str, st
     return item[0]
 
 
-def _disagreement(state: _State) -> str:
+def _disagreement(state: _State, unordered: frozenset[str]) -> str:
     """How two subscriptions disagree, or what one delivers wrongly; an empty text if nothing is wrong."""
+    pasts = dict(state.pasts)
     for place, (name, keys) in enumerate(state.delivered):
         if len(set(keys)) < len(keys):
             return f"{name} delivers twice: {keys}"
@@ -383,7 +407,12 @@ def _disagreement(state: _State) -> str:
             own = [sequence for p, sequence in keys if p == publisher]
             if own != sorted(own):
                 return f"{name} breaks the order of {publisher}: {keys}"
+        for number, key in enumerate(keys):
+            if pasts and not pasts[key].isdisjoint(keys[number + 1 :]):
+                return f"{name} delivers {key} before what came before it: {keys}"
         for other, others in state.delivered[:place]:
+            if name in unordered or other in unordered:
+                continue
             if [key for key in keys if key in others] != [key for key in others if key in keys]:
                 return f"{name} delivers {keys}, {other} {others}"
     return ""

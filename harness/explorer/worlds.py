@@ -5,7 +5,8 @@
 Static worlds are those of the protocol's model: two and three brokers, two publishers with two publications
 each, two and three subscriptions of a few filters anywhere. Changing worlds add one advertisement,
 subscription, withdrawal or crash at any point; in moving worlds a top attaches elsewhere at any point, or a
-broker loses its uplink and dials another.
+broker loses its uplink and dials another; in reading worlds publishers read, and some subscriptions are not
+ordered.
 """
 
 import sys
@@ -87,6 +88,19 @@ def moving_worlds() -> Iterator[World]:
                 yield World(tree, publishers, tuple((broker, "a") for broker in where), change)
 
 
+def reading_worlds() -> Iterator[World]:
+    """Every world in which publishers read and each subscription is ordered or not; a broker may move."""
+    for tree, change in (*((tree, None) for tree in TREES), *MOVES[4:]):
+        names = [name for name, _ in tree]
+        for places in product(names, repeat=2):
+            publishers = tuple((broker, "a", "aa"[: 2 if change is None else 1]) for broker in places)
+            for where in combinations_with_replacement(names, 3):
+                subscriptions = tuple((broker, "a") for broker in where)
+                for flags in product((False, True), repeat=3):
+                    unordered = frozenset(f"S{n}" for n, flag in enumerate(flags, 1) if flag)
+                    yield World(tree, publishers, subscriptions, change, unordered, is_read=True)
+
+
 def _changes(
     names: list[str],
     publishers: tuple[tuple[str, str, str], ...],
@@ -100,7 +114,12 @@ def _changes(
     yield subscriptions[0][0], ("unsubscribe", "S1")
 
 
-KINDS_OF_WORLDS: Final = {"static": static_worlds, "changing": changing_worlds, "moving": moving_worlds}
+KINDS_OF_WORLDS: Final = {
+    "static": static_worlds,
+    "changing": changing_worlds,
+    "moving": moving_worlds,
+    "reading": reading_worlds,
+}
 
 
 def explore(worlds: list[World]) -> list[tuple[World, Finding]]:

@@ -49,7 +49,7 @@ def _causal(record: Record) -> Iterator[Fault]:
         before = 0
         for number in stream.delivered:
             published = record.publications[number]
-            late = published.past & stream.seen & ~before if stream.ordered else 0
+            late = published.past & stream.seen & ~before
             if late:
                 cause = record.publications[late.bit_length() - 1]
                 yield "causal", f"{name} got {published} before {cause}, which came before it"

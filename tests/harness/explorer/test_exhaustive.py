@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 import pytest
+from attrs import evolve
 
-from harness.explorer.exhaustive import Cores, Exploration, World
+from harness.explorer.exhaustive import Cores, Exploration, World, _disagreement, _State
 from harness.explorer.mutants import applied
-from harness.explorer.worlds import TREES, changing_worlds, moving_worlds, static_worlds
+from harness.explorer.worlds import TREES, changing_worlds, moving_worlds, reading_worlds, static_worlds
 from ordering.pairwise import Pairwise
 
 TWO = TREES[0]
@@ -16,7 +17,8 @@ WANT = (("B1", "a"), ("B2", "a"))
 
 
 @pytest.mark.parametrize(
-    ("worlds", "every"), [(static_worlds, 199), (changing_worlds, 151), (moving_worlds, 41)]
+    ("worlds", "every"),
+    [(static_worlds, 199), (changing_worlds, 151), (moving_worlds, 41), (reading_worlds, 371)],
 )
 def test_nothing_goes_wrong_in_any_state(worlds: Callable[[], Iterator[World]], every: int) -> None:
     cores = Cores(Pairwise)
@@ -51,3 +53,21 @@ def test_a_missing_barrier_is_found() -> None:
     assert not Exploration(world, Cores(Pairwise)).run().wrong
     with applied("no-barrier"):
         assert Exploration(world, Cores(Pairwise)).run().wrong
+
+
+def test_an_unordered_subscription_may_disagree_and_still_keeps_causal_order() -> None:
+    clients = ((("B1", "a", "a"), ("B2", "a", "a")), (("B1", "a"), ("B2", "a"), ("B1", "a")))
+    everybody = frozenset(("S1", "S2", "S3"))
+    world = World(TWO, *clients, None, everybody, is_read=True)
+    with applied("no-detection"):
+        assert not Exploration(world, Cores(Pairwise)).run().wrong
+        assert Exploration(evolve(world, unordered=frozenset()), Cores(Pairwise)).run().wrong
+
+
+def test_what_comes_before_its_cause_is_found() -> None:
+    first, second = ("P1", 1), ("P2", 1)
+    pasts = ((first, frozenset[tuple[str, int]]()), (second, frozenset((first,))))
+    state = _State((), (), (("S1", (second, first)),), (1, 1), frozenset(), 0, pasts)
+    assert _disagreement(state, frozenset(("S1",))).startswith(
+        "S1 delivers ('P2', 1) before what came before it"
+    )
