@@ -25,6 +25,7 @@ from broker.station.inputs import FORMAT as RECORD_FORMAT
 from broker.station.inputs import Begun
 from broker.station.station import Station
 from broker.station.values import Reader, Writer
+from broker.wire import WireError
 from broker.wire.cbor import KNOWN_TAGS
 from ordering.interface import Context, OrderingFactory
 
@@ -59,6 +60,20 @@ def _refuse_tag(*_: object) -> object:
 _TAGS: Final = {tag: _refuse_tag for tag in KNOWN_TAGS if tag not in _BIGNUM_TAGS}
 
 
+_DAMAGES: Final = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    RecursionError,
+    WireError,
+    cbor2.CBORError,
+)
+"""What reading a damaged picture may raise. Its file has a checksum, so this is not how damage is found."""
+
+
 def picture_of(station: Station) -> bytes:
     """Write down a station whose effects have just been taken.
 
@@ -90,7 +105,7 @@ def station_from(picture: bytes, name: str, ordering: OrderingFactory, ordering_
         station = Station(name, ordering, begun.incarnation, ordering_name=ordering_name)
         with _no_collection():
             _fill(station, tables, state)
-    except (ValueError, TypeError, LookupError, AttributeError, cbor2.CBORError) as error:
+    except _DAMAGES as error:
         raise StationError(
             f"a snapshot of {len(picture)} bytes cannot be read ({error!r}): "
             "it is damaged, or was written by another version"

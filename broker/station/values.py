@@ -44,6 +44,10 @@ _SETS: Final[Mapping[type, int]] = {set: SET, frozenset: FROZENSET}
 _MAPPINGS: Final[Mapping[type, int]] = {dict: DICT, Counter: COUNTER, OrderedDict: ORDERED_DICT}
 
 
+HOP_NUMBER_MAX: Final = 10_000_000
+"""More hops than a broker can have: a set of them alone would take a megabyte."""
+
+
 class PictureError(StationError):
     """Something in the state of a broker, or of its ordering plugin, cannot be written down."""
 
@@ -173,6 +177,8 @@ class Reader:
         hops, filters, frames, layouts = tables
         self._parts = parts
         self._objects: list[object] = []
+        if any(not 0 <= number <= HOP_NUMBER_MAX for number, _, _ in hops):
+            raise StationError("a snapshot has a hop with a number that no hop has: it is damaged")
         self._hops = [Hop(number, name, is_link, 1 << number) for number, name, is_link in hops]
         self._filters = list(map(filter_from, filters))
         self._publications = read_frames(frames)
