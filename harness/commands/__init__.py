@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "explore": "harness.commands.explore:command",
     "run": "harness.commands.run:command",
     "replay": "harness.commands.replay:command",
+    "report": "harness.commands.report:command",
 }
 """Where each command lives, as `module:attribute`."""
 

@@ -1,0 +1,76 @@
+"""What a figure is, and what several figures need: colours of orderings, lines over a sweep."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from harness.report.charts import Line
+from harness.report.results import ORDER, Result
+
+__all__ = ["Figure", "of_ordering", "same_scenario", "style", "swept"]
+
+_STYLES: Final[Mapping[str, str]] = {name: f"c{index}" for index, name in enumerate(ORDER)}
+_OTHER: Final = "c4"
+
+
+@attrs.frozen(eq=False)
+class Figure:
+    """A picture with its words and its data. `paper` says what the paper reports of the same."""
+
+    name: str
+    title: str
+    text: str
+    svg: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    paper: str = ""
+
+
+def style(result: Result) -> str:
+    """The colour that an ordering has in every figure."""
+    return _STYLES.get(result.ordering, _OTHER)
+
+
+def of_ordering(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Runs by ordering, in the order they come."""
+    found: dict[str, list[Result]] = {}
+    for each in results:
+        found.setdefault(each.ordering, []).append(each)
+    return found
+
+
+def same_scenario(results: Sequence[Result]) -> list[Result]:
+    """One run of each ordering, all of the same point of a sweep: the largest that most orderings have."""
+    points: dict[tuple[object, ...], dict[str, Result]] = {}
+    for each in results:
+        sizes = tuple(each.parameter(name) for name in ("subscriptions", "publishers", "brokers"))
+        points.setdefault((_base(each.scenario), *sizes), {}).setdefault(each.ordering, each)
+    if not points:
+        return []
+    most = max(len(runs) for runs in points.values())
+    return list([runs for runs in points.values() if len(runs) == most][-1].values())
+
+
+def _base(scenario: str) -> str:
+    """Points of a sweep may number their scenarios."""
+    return re.sub(r"[-_]?\d+$", "", scenario)
+
+
+def swept(
+    results: Sequence[Result], parameter: str, value: Callable[[Result], float | None]
+) -> tuple[list[Line], list[tuple[object, ...]]]:
+    """A line per ordering over a parameter that differs between runs; empty if it does not."""
+    lines: list[Line] = []
+    rows: list[tuple[object, ...]] = []
+    for ordering, runs in of_ordering(results).items():
+        points: dict[float, float] = {}
+        for each in runs:
+            across, up = each.parameter(parameter), value(each)
+            if across is not None and up is not None:
+                points[across] = max(up, points.get(across, up))
+                rows.append((ordering, each.name, across, up))
+        if len(points) > 1:
+            lines.append(Line(ordering, sorted(points.items()), style(runs[0])))
+    return (lines, rows) if lines else ([], [])

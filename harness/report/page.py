@@ -1,0 +1,174 @@
+"""The page itself: one file of HTML with its style and pictures inside, the data of its figures beside it."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from harness.report import tables, witness
+from harness.report.figures.figure import Figure, of_ordering
+from harness.report.gallery import FIGURES
+from harness.report.results import Result, find
+
+__all__ = ["write"]
+
+WITNESSES_MAX: Final = 2
+"""One picture shows what went wrong; a second that it was not the only one."""
+
+UNFOLDED_MAX: Final = 8
+"""Two runs of each ordering; what has more is a sweep, and the figures show it."""
+
+
+def write(directory: Path) -> Path:
+    """Write the report of all analysed runs in a directory; return the page's path.
+
+    Raises:
+        ReportError: there is no analysed run.
+    """
+    results = find(directory)
+    drawn = [(name, make([each for each in results if each.is_known])) for name, make in FIGURES]
+    folder = directory / "report"
+    folder.mkdir(exist_ok=True)
+    for _, figure in drawn:
+        if figure is not None:
+            (folder / f"{figure.name}.csv").write_text(_csv(figure), encoding="utf-8")
+    page = folder / "index.html"
+    page.write_text("".join(_page(results, drawn)), encoding="utf-8")
+    return page
+
+
+def _csv(figure: Figure) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(figure.head)
+    writer.writerows(figure.rows)
+    return text.getvalue()
+
+
+def _page(results: Sequence[Result], drawn: Sequence[tuple[str, Figure | None]]) -> Iterator[str]:
+    scenarios = " and ".join(dict.fromkeys(each.scenario for each in results))
+    style = files("harness.report").joinpath("style.css").read_text(encoding="utf-8")
+    yield (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+        f"<title>Concord: {escape(scenarios)}</title><style>{style}</style></head><body><main>"
+    )
+    yield f'<header><p class="over">Concord, what order came to</p><h1>{escape(scenarios)}</h1>'
+    yield f"{_abstract(results)}</header>"
+    yield f'<section id="verdicts"><h2>Verdicts</h2>{tables.verdicts(results)}{_reasons(results)}'
+    yield f"{_numbers(results)}</section>"
+    yield from _figures(drawn)
+    yield from _faults(results)
+    yield from _witnesses(results)
+    yield from _making(results)
+    yield "</main></body></html>\n"
+
+
+def _abstract(results: Sequence[Result]) -> str:
+    """The whole report in a few sentences."""
+    sentences = []
+    for ordering, runs in of_ordering(results).items():
+        known = [each for each in runs if each.is_known]
+        if len(known) < len(runs):
+            sentences.append(f"<b>{escape(ordering)}</b>: {len(runs) - len(known)} without a verdict.")
+        if known:
+            wrong = sum(each.number("pairs_out_of_order") or 0 for each in known)
+            pairs = sum(each.number("pairs") or 0 for each in known)
+            state = f"{wrong:,.0f}" if wrong else "none"
+            sentences.append(
+                f"<b>{escape(ordering)}</b>: {state} of {pairs:,.0f} pairs of subscribers out of order."
+            )
+    deliveries = sum(each.number("deliveries") or 0 for each in results)
+    count = "One run" if len(results) == 1 else f"{len(results)} runs"
+    return f'<p class="abstract">{count}, {deliveries:,.0f} deliveries. {" ".join(sentences)}</p>'
+
+
+def _numbers(results: Sequence[Result]) -> str:
+    """The table of numbers; that of a long sweep is folded away."""
+    table = tables.figures_of(results)
+    if len(results) <= UNFOLDED_MAX:
+        return table
+    return f"<details><summary>Numbers of all {len(results)} runs</summary>{table}</details>"
+
+
+def _reasons(results: Sequence[Result]) -> str:
+    """Why something is unknown, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for each in results:
+        for promise, title in tables.PROMISES:
+            reason = str(each.part("verdicts", promise, "reason") or "")
+            if reason and title not in reasons.setdefault(reason, []):
+                reasons[reason].append(title)
+    notes = (
+        f"<li>{escape(', '.join(titles))}: unknown, {escape(reason)}.</li>"
+        for reason, titles in reasons.items()
+    )
+    return f'<ul class="notes">{"".join(notes)}</ul>' if reasons else ""
+
+
+def _figures(drawn: Sequence[tuple[str, Figure | None]]) -> Iterator[str]:
+    yield '<section id="figures"><h2>Figures</h2><div class="figures">'
+    number = 0
+    for _, figure in drawn:
+        if figure is not None:
+            number += 1
+            paper = f'<p class="paper"><b>The paper:</b> {escape(figure.paper)}</p>' if figure.paper else ""
+            yield (
+                f'<figure id="{figure.name}"><h3><span>{number}</span> '
+                f"{escape(figure.title)}</h3>{figure.svg}"
+                f"<figcaption><p>{escape(figure.text)}</p>{paper}"
+                f'<a href="{figure.name}.csv" download>data</a></figcaption></figure>'
+            )
+    absent = [name for name, figure in drawn if figure is None]
+    yield "</div>"
+    if absent:
+        names = escape(", ".join(absent).lower())
+        yield f'<p class="absent">Without data in these runs, and left out: {names}.</p>'
+    yield "</section>"
+
+
+def _faults(results: Sequence[Result]) -> Iterator[str]:
+    runs = [each for each in results if each.rows("faults")]
+    if runs:
+        yield '<section id="faults"><h2>Faults</h2>'
+        for each in runs:
+            yield f"<h3>{escape(each.name)}</h3>{tables.faults(each)}"
+        yield "</section>"
+
+
+def _witnesses(results: Sequence[Result]) -> Iterator[str]:
+    told = [(each, found) for each in results for found in each.objects("witnesses")[:1]][:WITNESSES_MAX]
+    if not told:
+        return
+    yield '<section id="witnesses"><h2>Who saw what</h2><div class="figures">'
+    for result, found in told:
+        picture = witness.diagram(found)
+        kind = "Pairwise order" if found.get("kind") == "pairwise" else "Publisher order"
+        yield (
+            f"<figure><h3>{kind} broken under {escape(result.ordering)}</h3>{picture}"
+            f"<figcaption><p>{escape(str(found.get('text', '')))}. Time runs "
+            f"downwards.</p></figcaption></figure>"
+        )
+    yield "</div></section>"
+
+
+def _making(results: Sequence[Result]) -> Iterator[str]:
+    yield '<section id="making"><h2>How this was made</h2><dl>'
+    for name, key in (("command", "command"), ("seed", "seed"), ("started", "started")):
+        values = dict.fromkeys(str(each.about[key]) for each in results if each.about.get(key) is not None)
+        if values:
+            shown = "<br>".join(f"<code>{escape(value)}</code>" for value in values)
+            yield f"<dt>{name}</dt><dd>{shown}</dd>"
+    versions = next(
+        (each.about["versions"] for each in results if isinstance(each.about.get("versions"), Mapping)), {}
+    )
+    if isinstance(versions, Mapping) and versions:
+        listed = ", ".join(f"{escape(str(name))} {escape(str(value))}" for name, value in versions.items())
+        yield f"<dt>versions</dt><dd>{listed}</dd>"
+    yield "</dl><p>Latencies are right to 0.1 %, the longest exactly. "
+    yield "All pairs of subscribers are compared.</p>"
+    yield "</section>"

@@ -1,0 +1,112 @@
+"""The runs that a report is about: every analysed run below a directory."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from broker.errors import ConcordError
+
+__all__ = ["ORDER", "ReportError", "Result", "find"]
+
+ORDER: Final = ("pairwise", "fifo", "sequencer", "published")
+"""The product's default first, then what it is compared with; others follow by name."""
+
+DEPTH_MAX: Final = 4
+"""Folders between a report's directory and a run's."""
+
+
+class ReportError(ConcordError):
+    """There is nothing to report on."""
+
+
+@attrs.frozen(eq=False)
+class Result:
+    """One run: what `run.json` says about it and what `analysis.json` found."""
+
+    name: str
+    about: Mapping[str, object]
+    analysis: Mapping[str, object]
+
+    @property
+    def ordering(self) -> str:
+        """The plugin that ran."""
+        return str(self.about.get("ordering", "unknown"))
+
+    @property
+    def scenario(self) -> str:
+        """The scenario's name."""
+        return str(self.about.get("scenario", "unnamed"))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the analysis has an answer."""
+        return "reason" not in self.analysis
+
+    def parameter(self, name: str) -> float | None:
+        """One of a run's numbers, such as how many subscriptions there were."""
+        found = self.about.get(name)
+        return float(found) if isinstance(found, int | float) else None
+
+    def part(self, *path: str) -> object:
+        """Something inside the analysis; None if it is not there."""
+        found: object = self.analysis
+        for name in path:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        return found
+
+    def number(self, *path: str) -> float | None:
+        """A number inside the analysis."""
+        found = self.part(*path)
+        return float(found) if isinstance(found, int | float) else None
+
+    def rows(self, *path: str) -> Sequence[Sequence[object]]:
+        """A list inside the analysis; empty if it is not there."""
+        found = self.part(*path)
+        return found if isinstance(found, list) else []
+
+    def objects(self, *path: str) -> list[Mapping[str, object]]:
+        """A list of objects inside the analysis."""
+        return [each for each in self.rows(*path) if isinstance(each, Mapping)]
+
+
+def find(directory: Path) -> list[Result]:
+    """Every analysed run in a directory and below, in the order in which readers want them.
+
+    Raises:
+        ReportError: there is none, or one cannot be read.
+    """
+    found = [_read(path.parent, directory) for path in _analyses(directory)]
+    if not found:
+        raise ReportError(f"{directory} holds no analysed run: concord harness analyze makes one of a run")
+    return sorted(found, key=_place)
+
+
+def _analyses(directory: Path) -> list[Path]:
+    patterns = ("/".join(["*"] * depth + ["analysis.json"]) for depth in range(DEPTH_MAX + 1))
+    return [path for pattern in patterns for path in sorted(directory.glob(pattern))]
+
+
+def _read(folder: Path, directory: Path) -> Result:
+    try:
+        analysis = json.loads((folder / "analysis.json").read_text(encoding="utf-8"))
+        about_file = folder / "run.json"
+        about = json.loads(about_file.read_text(encoding="utf-8")) if about_file.is_file() else {}
+    except ValueError as error:
+        raise ReportError(f"{folder}: {error}; analyse this run again") from error
+    relative = folder.relative_to(directory)
+    return Result(relative.as_posix() if relative.parts else folder.resolve().name, about, analysis)
+
+
+def _place(result: Result) -> tuple[object, ...]:
+    known = result.ordering in ORDER
+    sizes = (result.parameter(name) or 0.0 for name in ("subscriptions", "publishers", "brokers"))
+    return (
+        result.scenario,
+        *sizes,
+        ORDER.index(result.ordering) if known else len(ORDER),
+        result.ordering,
+        result.name,
+    )
