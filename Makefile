@@ -56,6 +56,7 @@ clean: ## remove caches, builds and results; .venv stays
 # The stamp is written last, so an interrupted set-up starts over.
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "$(OLD_PYTHON)" >&2; exit 1; }
+	@.ci/tools
 	@$(PYTHON) -m venv $(VENV) >/dev/null || { echo "$(NO_VENV)" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
