@@ -75,7 +75,7 @@ def _uplinks(told: Told) -> list[str]:
     assert isinstance(candidates, list)
     return [
         f"{told['broker']} at {told['address'] or 'no address'} is {above}",
-        f"  was attached {told['moves']} times, knows {told['known']} brokers",
+        f"  attachments so far: {told['moves']}, brokers it has heard of: {told['known']}",
         *(f"  would dial {each['address']} {each['name']} ({each['why']})" for each in candidates),
     ]
 

@@ -32,3 +32,11 @@ def test_a_port_of_many_digits_is_refused_shortly() -> None:
     with pytest.raises(ValueError, match=r"port 111111111111, but ports end") as caught:
         parse_address("localhost:" + "1" * 5000)
     assert "port 1111" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_dialable"),
+    [("0.0.0.0:7411", False), ("[::]:7411", False), ("b1.example:0", False), ("b1.example:7411", True)],
+)
+def test_who_listens_everywhere_cannot_be_dialled_there(text: str, is_dialable: bool) -> None:  # noqa: FBT001 - a parameter
+    assert parse_address(text).is_dialable is is_dialable

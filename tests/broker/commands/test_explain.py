@@ -8,7 +8,7 @@ import trio
 from broker import connect
 from broker.commands.explain import _waiting, _way
 from tests.broker.commands.test_publish_and_subscribe import run
-from tests.broker.shell.overlay import WAIT_S, Running, running, settings, until
+from tests.broker.shell.overlay import WAIT_S, Running, chain, running, settings, until
 
 
 async def explain(broker: Running, *arguments: str) -> subprocess.CompletedProcess[bytes]:
@@ -89,3 +89,19 @@ def test_a_way_names_who_still_waits_and_what_is_gone() -> None:
         "p 7:",
         "  B2: from a link that is gone, to B1, waits for bob, and 1 that are gone",
     ]
+
+
+async def test_it_shows_the_uplink_and_whom_the_broker_would_dial_without_it() -> None:
+    async with chain("B1", "B2", "B3") as (top, middle, leaf):
+        await until(lambda: len(leaf.server.exchange.core.roster) == 3)
+        told = (await explain(leaf, "--uplinks")).stdout.decode().splitlines()
+        at_top = (await explain(top, "--uplinks")).stdout.decode()
+        both = await explain(leaf, "--uplinks", "alice@B1.k/1", "1")
+    assert told == [
+        f"B3 at {leaf.address} is below B2 at {middle.address}",
+        "  attachments so far: 1, brokers it has heard of: 3",
+        f"  would dial {middle.address} B2 (configured uplink)",
+        f"  would dial {top.address} B1 (above the lost uplink)",
+    ]
+    assert "is the top of its tree" in at_top
+    assert both.returncode == 2

@@ -68,6 +68,19 @@ async def test_prometheus_sees_what_went_where(monkeypatch: pytest.MonkeyPatch) 
         nursery.cancel_scope.cancel()
 
 
+async def test_prometheus_sees_the_uplink_and_who_would_be_dialled_without_it() -> None:
+    async with chain("B1", "B2", "B3") as (_, _, leaf), trio.open_nursery() as nursery:
+        await until(lambda: len(leaf.server.exchange.core.roster) == 3)
+        (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), leaf.server.exchange)
+        port = listener.socket.getsockname()[1]
+        _, body = await ask(port, b"GET /metrics HTTP/1.1\r\n\r\n")
+        assert value(body, "concord_uplink", '{hop="B2"}') == 1
+        assert value(body, "concord_uplink_moves_total") == 1
+        assert value(body, "concord_uplink_candidates") == 2
+        assert value(body, "concord_known_brokers") == 3
+        nursery.cancel_scope.cancel()
+
+
 async def test_other_requests_are_answered_with_what_is_wrong() -> None:
     async with chain("B1") as (one,), trio.open_nursery() as nursery:
         (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), one.server.exchange)

@@ -64,3 +64,13 @@ def test_an_address_is_printed_as_it_is_read() -> None:
 
 def test_a_token_is_not_printed() -> None:
     assert "secret" not in repr(Settings(name="B", listen=LOCAL, token="secret"))
+
+
+def test_others_are_told_where_it_listens_or_what_was_said() -> None:
+    there = Address("b1.example", 443)
+    assert Settings(name="B", listen=Address("127.0.0.1", 0)).reached_at(7) == Address("127.0.0.1", 7)
+    assert Settings(name="B", listen=EVERYWHERE, is_insecure=True).reached_at(7) is None
+    wide = Settings(name="B", listen=EVERYWHERE, is_insecure=True, advertise_address=there)
+    assert wide.reached_at(7) == there
+    with pytest.raises(SettingsError, match="--advertise-address 0.0.0.0:7411: nobody can dial that"):
+        Settings(name="B", listen=LOCAL, advertise_address=EVERYWHERE)
