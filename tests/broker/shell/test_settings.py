@@ -72,5 +72,5 @@ def test_others_are_told_where_it_listens_or_what_was_said() -> None:
     assert Settings(name="B", listen=EVERYWHERE, is_insecure=True).reached_at(7) is None
     wide = Settings(name="B", listen=EVERYWHERE, is_insecure=True, advertise_address=there)
     assert wide.reached_at(7) == there
-    with pytest.raises(SettingsError, match="--advertise-address 0.0.0.0:7411: nobody can dial that"):
+    with pytest.raises(SettingsError, match="nobody can dial that"):
         Settings(name="B", listen=LOCAL, advertise_address=EVERYWHERE)
