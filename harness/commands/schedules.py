@@ -47,8 +47,8 @@ def schedule_options(command: Decorated) -> Decorated:
         click.option(
             "--faults",
             type=click.Choice(FAULTS),
-            help="What happens beside publishing: nothing, clients that come and go, crashes as well, or losses "
-            "for good after which brokers heal by themselves. "
+            help="What happens beside publishing: nothing, clients that come and go, crashes as well, or "
+            "losses for good, after which brokers heal by themselves. "
             "Default: none; with --mutant, what finds it soonest.",
         ),
         click.option("--ordering", default="pairwise", show_default=True, help="The ordering plugin."),

@@ -4,7 +4,8 @@ A line is an action (see `world`), a comment (`# ...`), `show`, `rest` or `go on
 there is to see at that moment, after the others what the liveness phase and the verdict say; these lines
 begin with `= `.
 
-    show    what each subscription has delivered; what brokers keep, and why; who still waits to begin
+    show    what each subscription has delivered; what brokers keep, and why; who still waits to begin; where
+            brokers that heal by themselves are in the tree
     rest    let everything arrive, join what is apart, and judge
     go on   let everybody publish once more, which must arrive everywhere, and judge
 
@@ -72,6 +73,9 @@ def _seen(world: World) -> Iterator[str]:
         for blocked in site.core.blocked():
             what = told(blocked.item)  # type: ignore[arg-type]  # a plugin keeps what it was given
             yield f"{site.name} keeps {what}: it waits for {blocked.reason}"
+        if site.search is not None:
+            uplink = site.core.uplink
+            yield f"{site.name} is {'a top' if uplink is None else f'below {uplink.name}'}"
     for publisher in world.publishers.values():
         if not publisher.is_ready:
             yield f"{publisher.name} may not publish yet"
