@@ -12,11 +12,8 @@ from ordering.pairwise import Pairwise
 SOON = 3000
 """Schedules that take less than ten seconds."""
 
-LATER = frozenset({"control-overtakes", "withdrawn-for-all"})
-"""Mutants that need longer; `concord harness explore --mutant` finds them within a minute."""
 
-
-@pytest.mark.parametrize("name", sorted(set(MUTANTS) - LATER))
+@pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
     settings = Settings(SOON, 0, MUTANTS[name].faults, "pairwise", name)
     assert run(settings, until_found=True).violations
