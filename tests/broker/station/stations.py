@@ -28,6 +28,7 @@ VERBS: Final = (
     "take",
     "leave",
     "ask",
+    "reach",
 )
 
 End = tuple[str, str]
@@ -77,6 +78,7 @@ class Stations:
             station = Station(name, plugins.load(self.ordering), f"{name}i", ordering_name=self.ordering)
             self.brokers[name] = Recorded(station)
             station.begin(self.brokers[name].records.append)
+            self._reach(name)
         for child, parent in TREE:
             self.wires[child, parent] = deque()
             self.wires[parent, child] = deque()
@@ -125,6 +127,10 @@ class Stations:
         wire = self.wires[sender, receiver]
         messages = [wire.popleft() for _ in range(min(len(wire), self.random.randint(1, 3)))]
         self.do(receiver, lambda station: station.receive(station.links[sender].hop, messages))
+
+    def _reach(self, name: str) -> None:
+        address = f"{name}:{self.random.randint(1, 3)}"
+        self.do(name, lambda station: station.reached_at(address))
 
     def _subscribe(self, name: str) -> None:
         identity = self.brokers[name].station.mint("s")
