@@ -7,6 +7,7 @@ matches is missed.
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import trio
@@ -20,14 +21,24 @@ _POLL_S: Final = 0.01
 
 
 async def start_brokers(
-    nursery: trio.Nursery, uplinks: Mapping[str, str | None], options: Sequence[str] = ()
+    nursery: trio.Nursery,
+    uplinks: Mapping[str, str | None],
+    options: Sequence[str] = (),
+    *,
+    journals: Path | None = None,
 ) -> dict[str, Server]:
-    """Start a broker per name and attach it to the one it is given as uplink, which must come earlier."""
+    """Start a broker per name and attach it to the one it is given as uplink, which must come earlier.
+
+    With `journals`, each keeps its journal in a directory of its name there.
+    """
     servers: dict[str, Server] = {}
     for name, uplink in uplinks.items():
         dial = () if uplink is None else ("--uplink", servers[uplink].address)
         place = ("--name", name, "--listen", "127.0.0.1:0", "--log-format", "json")
-        server = await start_server(nursery, f"broker {name}", "broker", ("broker", *place, *dial, *options))
+        keep = () if journals is None else ("--journal", str(journals / name))
+        server = await start_server(
+            nursery, f"broker {name}", "broker", ("broker", *place, *dial, *keep, *options)
+        )
         if uplink is not None:
             await attached(server)
         servers[name] = server

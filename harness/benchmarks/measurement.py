@@ -43,6 +43,8 @@ class Target:
     kind: str
     """`concord` or `relay`."""
     ordering: str = "pairwise"
+    journals: Path | None = None
+    """Where the brokers keep their journals, if they keep any."""
     reads: bool = True
     """Whether subscribers look at what they are delivered. Reading costs: the client decodes on demand."""
 
@@ -128,7 +130,8 @@ def _board_file(scenario: Scenario) -> Iterator[tuple[Path, Board]]:
 
 async def _start_servers(nursery: trio.Nursery, target: Target, scenario: Scenario) -> list[Server]:
     if target.kind == "concord":
-        brokers = await start_brokers(nursery, scenario.uplinks(), ("--ordering", target.ordering))
+        options = ("--ordering", target.ordering)
+        brokers = await start_brokers(nursery, scenario.uplinks(), options, journals=target.journals)
         return list(brokers.values())
     assert not scenario.is_spread, "relays pass frames one way"
     relays: list[Server] = []

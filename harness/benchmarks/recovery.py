@@ -1,0 +1,101 @@
+"""How long it takes to make a broker's state again out of its journal.
+
+A station takes runs of publications as a broker under load does, with a subscription that takes all of them
+at once, and writes them down; then it is made again, from the records alone and from a picture.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Final, cast
+
+import attrs
+
+from broker.addresses import Address
+from broker.filters import parse
+from broker.journal import Journal
+from broker.messages import Publication
+from broker.shell.memory import remember
+from broker.shell.settings import Settings
+from broker.station import Station, picture_of
+from broker.station.inputs import read_frames
+from broker.wire import encode_publication, publication_prefix
+from harness.benchmarks.frames import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
+
+__all__ = ["QUICK_COUNTS", "THOROUGH_COUNTS", "Start", "starts"]
+
+QUICK_COUNTS: Final = (10_000, 50_000)
+THOROUGH_COUNTS: Final = (10_000, 50_000, 200_000, 800_000)
+
+_RUN: Final = 400
+"""Publications that a busy broker reads at once."""
+
+_PUBLISHER: Final = "p@B1/1"
+_SUBSCRIPTION: Final = "s@B1/2"
+_PREFIX: Final = publication_prefix(_PUBLISHER)
+_PAYLOAD: Final = bytes(PAYLOAD_BYTES)
+
+
+@attrs.frozen
+class Start:
+    """One journal, and how long it took to start from it."""
+
+    publications: int
+    journal_bytes: int
+    replayed_s: float
+    pictured_s: float
+
+
+def _run(first: int) -> list[Publication]:
+    frames = [
+        encode_publication(_PREFIX, number, 0, EVENTS[number % len(EVENTS)], _PAYLOAD, ordered=True)
+        for number in range(first, first + _RUN)
+    ]
+    return cast("list[Publication]", read_frames(b"".join(frames)))
+
+
+def _live(station: Station, journal: Journal, count: int) -> None:
+    station.begin(journal.append)
+    station.advertise(_PUBLISHER, parse(ADVERTISED), client="p", user="")
+    station.subscribe(_SUBSCRIPTION, parse(SUBSCRIBED), ordered=True)
+    station.take()
+    for first in range(1, count + 1, _RUN):
+        station.publish(_PUBLISHER, _run(first))
+        station.take()
+        station.taken(_SUBSCRIPTION, first + _RUN - 1)
+        station.take()
+        journal.flush()
+
+
+def _start(settings: Settings) -> tuple[float, Station, Journal]:
+    started_s = perf_counter()
+    memory = remember(settings)
+    took_s = perf_counter() - started_s
+    assert memory.journal is not None
+    return took_s, memory.station, memory.journal
+
+
+def _measure(count: int, directory: Path) -> Start:
+    settings = Settings(name="B1", listen=Address("127.0.0.1", 0), journal=directory / str(count))
+    _, station, journal = _start(settings)
+    _live(station, journal, count)
+    written_bytes = journal.written_bytes
+    journal.close()
+    replayed_s, station, journal = _start(settings)
+    station.begin(journal.append)
+    journal.snapshot(picture_of(station), journal.appended)
+    journal.close()
+    pictured_s, _, journal = _start(settings)
+    journal.close()
+    return Start(count, written_bytes, replayed_s, pictured_s)
+
+
+def starts(counts: Sequence[int], directory: Path) -> list[Start]:
+    """Measure a start for each number of publications."""
+    place = Path(tempfile.mkdtemp(prefix="concord-journals-", dir=directory))
+    try:
+        return [_measure(count, place) for count in counts]
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
