@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import Final
 
 from attrs import define, field
@@ -75,6 +76,7 @@ class Journal:
     synced: int
     written_bytes: int = field(default=0, init=False)
     snapshots: int = field(default=0, init=False)
+    _pictured_at_s: float = field(factory=monotonic, init=False)
     _pending: deque[bytes] = field(factory=deque, init=False)
     _appended_bytes: int = field(default=0, init=False)
     _taken_bytes: int = field(default=0, init=False)
@@ -202,7 +204,13 @@ class Journal:
                     return False
                 raise self._failed(error, name_of(upto, SNAPSHOT), "cannot be written") from error
             self.snapshots += 1
+            self._pictured_at_s = monotonic()
             return True
+
+    @property
+    def snapshot_age_s(self) -> float:
+        """How long ago the last snapshot was written, or the journal opened if none was since."""
+        return monotonic() - self._pictured_at_s
 
     @property
     def size_bytes(self) -> int:

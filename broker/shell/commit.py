@@ -40,6 +40,31 @@ class Store(Protocol):
         """Whether more may be taken."""
         ...
 
+    @property
+    def written_bytes(self) -> int:
+        """What was written since the start."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """What all its files take."""
+        ...
+
+    @property
+    def room_bytes(self) -> int:
+        """What is reserved for more."""
+        ...
+
+    @property
+    def snapshots(self) -> int:
+        """How many snapshots were written since the start."""
+        ...
+
+    @property
+    def snapshot_age_s(self) -> float:
+        """How old the last one is."""
+        ...
+
     def append(self, record: bytes) -> int:
         """Put it behind the others, in memory; return its number."""
         ...

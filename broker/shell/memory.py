@@ -26,10 +26,14 @@ _log = structlog.get_logger()
 
 @frozen
 class Memory:
-    """The station, and the journal that it is written down in, if there is one."""
+    """The station, and the journal that it is written down in, if there is one.
+
+    `replayed_s` is how long replaying took: the next start would take as long, but for a picture.
+    """
 
     station: Station
     journal: Journal | None
+    replayed_s: float = 0.0
 
 
 def remember(settings: Settings) -> Memory:
@@ -40,7 +44,11 @@ def remember(settings: Settings) -> Memory:
         return Memory(_fresh(settings, ordering, incarnation), None)
     journal = open_journal(settings.journal, settings.name)
     try:
-        return Memory(_recovered(settings, ordering, journal), journal)
+        started_s = perf_counter()
+        station = _recovered(settings, ordering, journal)
+        # Without records all of it was the picture, and another picture would change nothing.
+        replayed_s = perf_counter() - started_s if journal.recovered.count else 0.0
+        return Memory(station, journal, replayed_s)
     except BaseException:
         journal.close()
         raise

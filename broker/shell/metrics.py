@@ -13,6 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from broker.addresses import Address
+from broker.shell.commit import Commit
 from broker.shell.exchange import Exchange
 from broker.shell.settings import SettingsError
 
@@ -44,6 +45,8 @@ class BrokerCollector(Collector):
         yield from self._links()
         yield from self._uplink()
         yield from self._subscriptions()
+        if self._exchange.commit is not None:
+            yield from _journal(self._exchange.commit)
         table = GaugeMetricFamily(
             "concord_table_size", "Entries of each table of the core.", labels=["table"]
         )
@@ -136,6 +139,29 @@ class BrokerCollector(Collector):
             ),
         ):
             yield GaugeMetricFamily(f"concord_{name}", text, value=value)
+
+
+def _journal(commit: Commit) -> Iterator[Metric]:
+    store = commit.store
+    yield SummaryMetricFamily(
+        "concord_journal_sync_seconds",
+        "What writing and syncing one batch takes.",
+        count_value=commit.syncs,
+        sum_value=commit.sync_s,
+    )
+    for name, text, count in (
+        ("records", "Inputs on disk; divide by the syncs for a batch.", commit.records),
+        ("written_bytes", "Bytes written to segments.", store.written_bytes),
+        ("snapshots", "Snapshots written.", store.snapshots),
+    ):
+        yield CounterMetricFamily(f"concord_journal_{name}", text, value=count)
+    for name, text, value in (
+        ("size_bytes", "What the journal's directory holds.", store.size_bytes),
+        ("room_bytes", "What is reserved for more.", store.room_bytes),
+        ("has_room", "1 while publications are taken, 0 while the disk is full.", store.has_room),
+        ("snapshot_age_seconds", "How old the last snapshot is.", store.snapshot_age_s),
+    ):
+        yield GaugeMetricFamily(f"concord_journal_{name}", text, value=value)
 
 
 async def serve_metrics(

@@ -3,8 +3,8 @@
 Laws:
 
 1. A picture is taken between two steps, and written in a thread.
-2. It is taken when replaying what came since the last one would take `REPLAY_S` (as long as applying it did),
-   or when `GROWTH_BYTES` have been written, or after `AGE_S` if anything was: so a start is quick and the
+2. It is taken when replaying what came since the last one would take `REPLAY_S` (told from how long it took to
+   apply), or when `GROWTH_BYTES` have been written, or after `AGE_S` if anything was: so a start is quick and the
    directory bounded. A large state is pictured more rarely: it takes at most `PART_MAX` of the time.
 3. Without room nothing more is taken from clients (`Exchange.has_room`); it is asked for until there is some.
 """
@@ -21,6 +21,9 @@ __all__ = ["Album", "Blocking", "Pictures"]
 
 REPLAY_S: Final = 0.7
 """A third of the two seconds in which a broker is to be back; the rest is for Python and for reading."""
+
+REPLAY_FACTOR: Final = 3.0
+"""Replaying takes so many times as long as applying did: frames are decoded again, which was not timed."""
 
 GROWTH_BYTES: Final = 256 * 1024 * 1024
 """The directory holds at most about twice this, two pictures, and two segments."""
@@ -88,13 +91,15 @@ async def _in_thread(call: Callable[..., bool], *arguments: object) -> bool:
 class Pictures:
     """Looks after one journal. `applied_s` says how long all inputs together took to apply.
 
-    `room_changed` is called when there is room no more, and when there is again.
+    `replay_s` is what the journal took to replay at the start. `room_changed` is called when there is no room
+    any more, and when there is some again.
     """
 
     album: Album
     _picture: Callable[[], bytes]
     _applied_s: Callable[[], float]
     _room_changed: Callable[[], None]
+    _replay_s: float = 0.0
     _clock: Callable[[], float] = trio.current_time
     _blocking: Blocking = _in_thread
     taken_at_s: float = field(default=0.0, init=False)
@@ -106,7 +111,11 @@ class Pictures:
     _had_room: bool = field(default=True, init=False)
 
     def __attrs_post_init__(self) -> None:
+        replay_s = self._replay_s
         self._noted()
+        if replay_s:
+            # What was replayed at this start would be replayed again at the next.
+            self._replay_s, self._upto = replay_s, -1
 
     async def run(self) -> None:
         """Look for ever. Raises `JournalError` when the disk fails."""
@@ -139,7 +148,7 @@ class Pictures:
         if self.album.appended == self._upto or self.age_s * PART_MAX < self.last_stall_s:
             return False
         return (
-            self._applied_s() - self._applied_before_s >= REPLAY_S
+            self._replay_s + (self._applied_s() - self._applied_before_s) * REPLAY_FACTOR >= REPLAY_S
             or self.album.written_bytes - self._written_before >= GROWTH_BYTES
             or self.age_s >= AGE_S
         )
@@ -164,5 +173,6 @@ class Pictures:
     def _noted(self) -> None:
         self.taken_at_s = self._clock()
         self._upto = self.album.appended
+        self._replay_s = 0.0
         self._applied_before_s = self._applied_s()
         self._written_before = self.album.written_bytes

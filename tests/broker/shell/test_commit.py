@@ -27,6 +27,11 @@ class Disk:
     synced: int = 0
     has_room: bool = True
     is_broken: bool = False
+    written_bytes: int = 0
+    size_bytes: int = 0
+    room_bytes: int = 0
+    snapshots: int = 0
+    snapshot_age_s: float = 0
 
     def append(self, record: bytes) -> int:
         assert record

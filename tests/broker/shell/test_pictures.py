@@ -43,6 +43,7 @@ async def at_once(call: Callable[..., bool], *arguments: object) -> bool:
 class Case:
     shelf: Shelf = field(factory=Shelf)
     applied_s: float = 0
+    replay_s: float = 0
     changes: list[bool] = field(factory=list)
     pictures: Pictures = field(init=False)
 
@@ -52,6 +53,7 @@ class Case:
             lambda: b"state",
             lambda: self.applied_s,
             lambda: self.changes.append(self.shelf.has_room),
+            self.replay_s,
             blocking=at_once,
         )
 
@@ -81,6 +83,16 @@ async def test_a_picture_is_due_by_time_to_replay_by_size_and_by_age(
     case.pictures.last_stall_s = AGE_S
     due.append(case.pictures.is_due)
     assert due == [False, True, True, True, False]
+
+
+async def test_what_took_long_to_replay_is_not_replayed_twice() -> None:
+    assert not Case(Shelf(appended=7), replay_s=REPLAY_S / 2).pictures.is_due
+    case = Case(Shelf(appended=7), replay_s=REPLAY_S)
+    due = [case.pictures.is_due]
+    await case.pictures.take()
+    due.append(case.pictures.is_due)
+    assert due == [True, False]
+    assert case.shelf.kept == [(b"state", 7)]
 
 
 async def test_nothing_new_needs_no_picture() -> None:
