@@ -3,9 +3,9 @@
 Laws:
 
 1. A picture is taken between two steps, and written in a thread.
-2. It is taken when replaying what came since the last one would take `REPLAY_S` (told from how long it took to
-   apply), or when `GROWTH_BYTES` have been written, or after `AGE_S` if anything was: so a start is quick and the
-   directory bounded. A large state is pictured more rarely: it takes at most `PART_MAX` of the time.
+2. It is taken when replaying what came since the last one would take `REPLAY_S` (told from how long it took
+   to apply), or when `GROWTH_BYTES` have been written, or after `AGE_S` if anything was: so a start is quick
+   and the directory bounded. A large state is pictured more rarely: at most `PART_MAX` of the time.
 3. Without room nothing more is taken from clients (`Exchange.has_room`); it is asked for until there is some.
 """
 
