@@ -5,7 +5,10 @@ Laws:
 1. Everything that arrived together is handled in one step, in its order: runs of publications of one
    publisher go to the core in one call, and the core's effects are carried out once, at the end.
 2. Credit is accounted for every publication that was read, taken or not.
-3. A client that goes away withdraws everything of its own.
+3. A client that says that it leaves withdraws everything of its own; one that breaks the protocol does so
+   too. When a connection just ends, everything waits for the client to come back on another one.
+4. Who comes back names what it had, one publisher and one subscription after the other, each with the place
+   where it is to go on. A durable subscription has a name of its own for that.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,13 +22,14 @@ from attrs import define, field
 from broker import messages as m
 from broker.filters import Filter, FilterError, parse
 from broker.healing import describe_search
+from broker.sessions import SessionError
 from broker.shell.auth import User
 from broker.shell.connection import Connection, fault_of
 from broker.shell.credit import Batch, Window
 from broker.shell.exchange import Exchange
-from broker.shell.pacing import Pace
-from broker.shell.publishers import LocalPublisher, Retired, RetiredPublishers
+from broker.shell.publishers import LocalPublisher
 from broker.shell.queues import SubscriptionQueue
+from broker.shell.starts import Start, bound_within_limits, patience_of, start_of
 from broker.shell.subscriptions import Subscription
 from broker.wire import encode
 
@@ -34,10 +38,11 @@ __all__ = ["ClientSession"]
 REQUESTS_MAX: Final = 10_000
 """Publishers and subscriptions of one connection together; each costs a few kilobytes here and everywhere."""
 
-BOUND_BYTES_MIN: Final = 64 * 1024
-BOUND_BYTES_MAX: Final = 256 * 1024 * 1024
-"""A subscription's bound is taken into these limits: with less than a read's worth of events every burst
-would be a gap, and with more one client could fill the memory of a small machine."""
+DURABLE_COUNT_MAX: Final = 10_000
+"""Durable subscriptions of one broker: each may keep its whole bound while nobody reads it."""
+
+UNTAKEN_COUNT_MAX: Final = 1_000_000
+"""Deliveries that were sent and not said to be taken. A client that never says so would fill the memory."""
 
 CREDIT_MAX: Final = 2**31
 """What a client can have granted at most; more is a client that counts wrong."""
@@ -54,13 +59,14 @@ class ClientSession:
     window: Window
     _connection: Connection
     _exchange: Exchange
-    _retired: RetiredPublishers
+    _patience_s: float
+    backlog: dict[Subscription, None] = field(factory=dict, init=False)
     _publishers: dict[str, LocalPublisher] = field(factory=dict, init=False)
     _publisher_numbers: dict[int, LocalPublisher] = field(factory=dict, init=False)
     _ended_publishers: set[str] = field(factory=set, init=False)
     _subscriptions: dict[int, Subscription] = field(factory=dict, init=False)
-    _backlog: dict[Subscription, None] = field(factory=dict, init=False)
     _last_number: int = field(default=0, init=False)
+    _has_left: bool = field(default=False, init=False)
     _controls: dict[type, Callable[..., None]] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -75,11 +81,16 @@ class ClientSession:
             m.Forget: self._forget_durable,
             m.Ping: lambda ping: self._connection.send(encode(m.Pong(ping.number))),
             m.Pong: lambda _: None,
-            m.Fault: lambda fault: self._connection.end(f"client said {fault.code}: {fault.text}"),
+            m.Fault: self._leave,
         }
         self._exchange.join_lower(self)
 
     # --- connection ---
+
+    @property
+    def connection(self) -> Connection:
+        """What this session is on."""
+        return self._connection
 
     def handle(self, messages: Sequence[object]) -> None:
         """Handle everything that arrived together."""
@@ -111,7 +122,6 @@ class ClientSession:
                 break
             sequence += 1
             run.append(message)
-        publisher.taken = sequence
         if run:
             self._publish(publisher, run)
         size_bytes = sum([len(each.frame) for each in run])
@@ -130,9 +140,9 @@ class ClientSession:
 
     def pump(self) -> None:
         """The outbox has room again: let every subscription that waited send in turn."""
-        for subscription in list(self._backlog):
+        for subscription in list(self.backlog):
             # Whoever still has something to send goes to the end, behind those that had no turn.
-            del self._backlog[subscription]
+            del self.backlog[subscription]
             subscription.pump()
 
     def grant(self) -> None:
@@ -144,32 +154,48 @@ class ClientSession:
             self._connection.send(encode(m.Grant(size_bytes)))
 
     def lost(self, reason: str) -> None:
-        """Withdraw everything the client had."""
-        for publisher in list(self._publishers.values()):
-            self._forget(publisher)
-            self._retired.retire(publisher.id, Retired(self.name, self.user.name, publisher.taken))
-            self._exchange.core.unadvertise(publisher.id)
-        for subscription in list(self._subscriptions.values()):
-            subscription.withdraw()
+        """The connection is over: wait for the client, or withdraw everything it had."""
+        is_kept = self._exchange.is_kept and not self._has_left and not self._connection.is_malformed
+        publishers = list(self._publishers.values())
+        subscriptions = list(self._subscriptions.values())
+        self._publishers.clear()
+        self._publisher_numbers.clear()
+        self._subscriptions.clear()
+        for publisher in publishers:
+            if is_kept:
+                publisher.detach()
+            else:
+                publisher.withdraw()
+        for subscription in subscriptions:
+            if is_kept or subscription.place.durable:
+                subscription.detach()
+            else:
+                subscription.withdraw()
         self._exchange.leave_lower(self)
         self.window.close()
         self._exchange.settle()
         _log.info("client left", client=self.name, peer=self._connection.peer, reason=reason)
 
     def abandon(self, reason: str) -> None:
-        """Withdraw everything now and close the connection."""
+        """End the connection now; what it carried stays."""
         self._connection.end_now(reason)
+
+    def _leave(self, fault: m.Fault) -> None:
+        """The client will not come back."""
+        self._has_left = True
+        self._connection.end(f"client said {fault.code}: {fault.text}")
 
     def _fault(self, code: str, text: str) -> None:
         _log.warning("client refused", client=self.name, peer=self._connection.peer, code=code, text=text)
         self._exchange.totals.refused += 1
+        self._has_left = True
         self._connection.end(f"{code}: {text}", fault_of(code, text))
 
     # --- publications ---
 
     def _publish(self, publisher: LocalPublisher, run: Sequence[m.Publication]) -> None:
         started_s = perf_counter()
-        self._exchange.core.publish(publisher.id, run)
+        self._exchange.station.publish(publisher.id, run)
         self._exchange.timed(started_s, len(run), run[-1])
 
     def _publisher_of(self, publication: m.Publication) -> LocalPublisher | None:
@@ -198,16 +224,15 @@ class ClientSession:
         self._end_publisher(publisher, "not-advertised", text)
 
     def _end_publisher(self, publisher: LocalPublisher, code: str, text: str) -> None:
-        self._forget(publisher)
-        self._exchange.core.unadvertise(publisher.id)
+        self._withdraw(publisher)
         self._ended_publishers.add(publisher.id)
         self._exchange.totals.refused += 1
         self._connection.send(encode(m.Ended(publisher.number, code, fault_of(code, text).text)))
 
-    def _forget(self, publisher: LocalPublisher) -> None:
+    def _withdraw(self, publisher: LocalPublisher) -> None:
         del self._publishers[publisher.id]
         del self._publisher_numbers[publisher.number]
-        del self._exchange.publishers[publisher.id]
+        publisher.withdraw()
 
     # --- requests ---
 
@@ -249,22 +274,35 @@ class ClientSession:
         wanted = self._wanted(request.number, "advertise", request.filter)
         if wanted is None:
             return
-        taken = self._resumed(request.resume) if request.resume else None
-        identity = request.resume if taken is not None else self._exchange.mint(self.name)
-        publisher = LocalPublisher(identity, request.number, wanted, taken or 0, self)
-        self._publishers[identity] = self._publisher_numbers[request.number] = publisher
-        self._exchange.publishers[identity] = publisher
-        self._exchange.core.advertise(identity, wanted)
+        publisher = self._resumed(request.resume, wanted) if request.resume else None
+        if publisher is None:
+            publisher = self._advertised_anew(request.resume, wanted)
+        self._publishers[publisher.id] = self._publisher_numbers[request.number] = publisher
+        publisher.attach(self, request.number)
         self.window.join()
         self.grant()
 
-    def _resumed(self, publisher: str) -> int | None:
-        """How far the publisher that is to go on had come, or None if it is not known as this client's."""
-        open_one = self._exchange.publishers.get(publisher)
-        if open_one is not None and open_one.is_of(self.name, self.user.name):
+    def _resumed(self, identity: str, wanted: Filter) -> LocalPublisher | None:
+        """The publisher of that id, if it is this client's and advertises the same."""
+        known = self._exchange.publishers.get(identity)
+        if known is None or not known.is_of(self.name, self.user.name):
+            return None
+        if known.owner is not None:
             # Its old connection is broken, and nobody has noticed here yet.
-            open_one.abandon("its client has come back on another connection")
-        return self._retired.resume(publisher, self.name, self.user.name)
+            known.owner.abandon("its client has come back on another connection")
+        known = self._exchange.publishers.get(identity)
+        if known is not None and known.filter != wanted:
+            known.withdraw()
+            return None
+        return known
+
+    def _advertised_anew(self, resume: str, wanted: Filter) -> LocalPublisher:
+        """Advertise, under the id of a publisher that was withdrawn if this client had it."""
+        station, client, user = self._exchange.station, self.name, self.user.name
+        is_known = bool(resume) and station.resumable(resume, client, user) is not None
+        identity = resume if is_known else station.mint(client)
+        station.advertise(identity, wanted, client=client, user=user)
+        return LocalPublisher(station.publishers[identity], self._exchange, self._patience_s)
 
     def advertised(self, publisher: LocalPublisher) -> None:
         """The publisher's barrier is passed."""
@@ -273,8 +311,7 @@ class ClientSession:
     def _unadvertise(self, request: m.Unadvertise) -> None:
         publisher = self._publisher_numbers.get(request.number)
         if publisher is not None:
-            self._forget(publisher)
-            self._exchange.core.unadvertise(publisher.id)
+            self._withdraw(publisher)
 
     def _subscribe(self, request: m.Subscribe) -> None:
         if not self._is_next(request.number):
@@ -282,35 +319,90 @@ class ClientSession:
         wanted = self._wanted(request.number, "subscribe", request.filter)
         if wanted is None:
             return
+        known = self._known(request)
+        if known is None:
+            self._subscribe_anew(request, wanted)
+        elif (known.place.filter, known.place.ordered) != (wanted, request.ordered):
+            text = f"the subscription has another filter or order: {known.place.filter}; forget it first"
+            self._refuse(request.number, "another-filter", text)
+        else:
+            known.taken_over()
+            self._go_on(request, known, start_of(request, known.place))
+
+    def _known(self, request: m.Subscribe) -> Subscription | None:
+        """The subscription that is meant, by its durable name or by its id on an earlier connection."""
         if request.durable:
-            self._refuse(request.number, "not-kept", "this broker keeps no durable subscriptions")
-            return
-        identity = self._exchange.mint(self.name)
-        self._connection.send(encode(m.Placed(request.number, identity, 0, goes_on=False)))
-        hop = self._exchange.core.subscribe(identity, wanted, ordered=request.ordered)
-        bound_bytes = min(max(request.bound_bytes, BOUND_BYTES_MIN), BOUND_BYTES_MAX)
-        subscription = Subscription(
+            place = self._exchange.station.durable(self.user.name, self.name, request.durable)
+            return None if place is None else self._exchange.subscribers[place.id]
+        known = self._exchange.subscribers.get(request.resume)
+        if known is None or known.place.durable or not known.is_of(self.name, self.user.name):
+            return None
+        return known
+
+    def _subscribe_anew(self, request: m.Subscribe, wanted: Filter) -> None:
+        exchange, station = self._exchange, self._exchange.station
+        if request.durable:
+            count = sum(1 for each in exchange.subscribers.values() if each.place.durable)
+            if count >= DURABLE_COUNT_MAX:
+                text = f"this broker keeps {count} durable subscriptions and no more: forget some"
+                self._refuse(request.number, "too-many", text)
+                return
+        identity = station.mint(self.name)
+        station.subscribe(
             identity,
-            hop,
-            SubscriptionQueue(request.number, bound_bytes, request.policy, request.credit),
-            Pace(bound_bytes),
-            self._connection,
-            self._exchange,
-            self._subscriptions,
-            self._backlog,
+            wanted,
+            ordered=request.ordered,
+            client=self.name,
+            user=self.user.name,
+            durable=request.durable,
+            bound_bytes=bound_within_limits(request.bound_bytes),
+            policy=request.policy,
+            age_s=request.age_s,
         )
-        self._subscriptions[request.number] = subscription
-        self._exchange.subscribers[identity] = subscription
-        self._exchange.sinks[hop] = subscription
+        place = station.subscriptions[identity]
+        known = Subscription(place, exchange, patience_of(place, self._patience_s))
+        self._go_on(request, known, Start(0, 0, goes_on=False))
+
+    def _go_on(self, request: m.Subscribe, subscription: Subscription, start: Start) -> None:
+        """Deliver on this connection from the start that was agreed on."""
+        number = request.number
+        self._connection.send(encode(m.Placed(number, subscription.id, start.position, start.goes_on)))
+        if start.missing_count:
+            self._connection.send(encode(m.Gap(number, start.missing_count, "taken")))
+        if start.is_had:
+            self._exchange.station.taken(subscription.id, start.position)
+        bound_bytes = bound_within_limits(request.bound_bytes)
+        queue = SubscriptionQueue(number, bound_bytes, request.policy, request.credit)
+        self._subscriptions[number] = subscription
+        subscription.attach(self, queue, start.position + start.missing_count)
+
+    def let_go(self, number: int) -> None:
+        """The subscription of that number is not this client's any more."""
+        self._subscriptions.pop(number, None)
 
     def _unsubscribe(self, request: m.Unsubscribe) -> None:
         subscription = self._subscriptions.get(request.number)
-        if subscription is not None:
+        if subscription is None:
+            return
+        if subscription.place.durable:
+            self.let_go(request.number)
+            subscription.detach()
+        else:
             subscription.withdraw()
 
     def _credit(self, credit: m.Credit) -> None:
         subscription = self._subscriptions.get(credit.number)
         if subscription is None:
+            return
+        try:
+            self._exchange.station.taken(subscription.id, credit.taken)
+        except SessionError as error:
+            self._fault("credit", str(error))
+            return
+        if subscription.unsaid_count > UNTAKEN_COUNT_MAX:
+            self._fault(
+                "credit", f"subscription {credit.number}: deliveries are sent, and none is said to be taken"
+            )
             return
         subscription.queue.credit += credit.count
         if subscription.queue.credit > CREDIT_MAX:
@@ -319,8 +411,16 @@ class ClientSession:
         subscription.pump()
 
     def _forget_durable(self, request: m.Forget) -> None:
-        if self._is_next(request.number):
-            self._refuse(request.number, "unknown", f"there is no durable subscription {request.durable!r}")
+        if not self._is_next(request.number):
+            return
+        place = self._exchange.station.durable(self.user.name, self.name, request.durable)
+        if place is None:
+            text = f"{self.name!r} has no durable subscription {request.durable!r} here"
+            self._refuse(request.number, "unknown", text)
+            return
+        subscription = self._exchange.subscribers[place.id]
+        subscription.end(m.Ended(subscription.queue.number, "forgotten", "the subscription was forgotten"))
+        self._connection.send(encode(m.Forgotten(request.number)))
 
     def _flush(self, request: m.Flush) -> None:
         """Everything before it has been handed to the core, by the order in which messages are handled."""
@@ -333,7 +433,12 @@ class ClientSession:
             return
         core = self._exchange.core
         if request.about == "durable":
-            self._connection.send(encode(m.Explained(request.number, ())))
+            lines = tuple(
+                each.describe()
+                for each in self._exchange.subscribers.values()
+                if each.place.durable and each.is_of(self.name, self.user.name)
+            )
+            self._connection.send(encode(m.Explained(request.number, lines)))
             return
         if request.about == "uplinks":
             uplink = core.uplink.name if core.uplink is not None else None
@@ -346,4 +451,4 @@ class ClientSession:
         question = self._exchange.question(
             lambda steps: self._connection.send(encode(m.Explained(request.number, steps)))
         )
-        core.explain_way(question, request.publisher, request.sequence)
+        self._exchange.station.explain_way(question, request.publisher, request.sequence)

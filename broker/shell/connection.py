@@ -100,6 +100,8 @@ class Connection:
     outbox_bytes: int = field(default=0, init=False)
     heard: bool = field(default=True, init=False)
     silent_beats: int = field(default=0, init=False)
+    silent_s: float = field(default=0.0, init=False)
+    is_malformed: bool = field(default=False, init=False)
     read_bytes: int = field(default=0, init=False)
     sent_bytes: int = field(default=0, init=False)
     is_filled: bool = field(default=False, init=False)
@@ -286,6 +288,7 @@ class Connection:
         except WireError as error:
             messages = error.messages
             self.session.handle(messages)
+            self.is_malformed = True
             self.end(f"malformed: {error}", fault_of(error.code, error.text))
         else:
             self.session.handle(messages)

@@ -123,10 +123,15 @@ class Window:
             self._share.leave()
 
     def first(self) -> int:
-        """Return the credit for the welcome."""
-        assert self.available_bytes == 0
-        self.available_bytes = self._share.size_bytes if self._joined else FIRST_BYTES
+        """Return the credit for the welcome of a new connection."""
+        self.renew()
+        size_bytes = self._share.size_bytes if self._joined else FIRST_BYTES
+        self.available_bytes = max(0, size_bytes - self.held_bytes)
         return self.available_bytes
+
+    def renew(self) -> None:
+        """A new connection: what was granted on an older one is void; what came there is still held."""
+        self.available_bytes = 0
 
     def receive(self, size_bytes: int) -> bool:
         """Account for what was read; false if the peer sent more than it was granted."""

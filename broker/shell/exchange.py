@@ -1,9 +1,9 @@
-"""Where connections and the core meet: hands what the core decided to the connections it is for.
+"""Where connections and the station meet: hands what the core decided to the connections it is for.
 
 Laws:
 
-1. The core is called from here and from the sessions, always in one synchronous step: feed it, `settle`. No
-   wait is between a call of the core and the carrying out of its effects.
+1. The station is called from here and from the sessions, always in one synchronous step: feed it, `settle`.
+   No wait is between a call of the station and the carrying out of its effects.
 2. After `settle` nothing that the core has to say is left over, and every outbox that got something will be
    flushed: at once after a small step, for the sake of latency; after a large one when all other readers that
    were ready have had their step too, so that one write carries what all of them caused. With a journal it is
@@ -14,23 +14,29 @@ Laws:
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
 import trio
 from attrs import Factory, define, field
 
-from broker.core import BrokerCore, Hop
+from broker.core import BrokerCore, Effects, Hop
 from broker.healing import Search
 from broker.messages import LinkMessage, Publication
+from broker.shell.absences import Absences
 from broker.shell.commit import Commit
 from broker.shell.connection import Connection
 from broker.shell.credit import Batch, Share
 from broker.shell.pacing import PATIENCE_S
-from broker.shell.queues import LinkQueue, Run, RunCache, SubscriptionQueue
+from broker.shell.queues import LinkQueue, Run, RunCache
 from broker.shell.totals import Totals
+from broker.station import LinkPlace, Station
 
-__all__ = ["Exchange", "Granting", "Link", "Paced", "Publisher", "Sink", "Subscriber"]
+if TYPE_CHECKING:
+    from broker.shell.publishers import LocalPublisher
+    from broker.shell.subscriptions import Subscription
+
+__all__ = ["Exchange", "Granting", "Link", "Paced", "Sink"]
 
 WAITING_COUNT_MAX: Final = 20_000
 """While the ordering plugin keeps more than this, lower hops get no credit: a few megabytes of small events,
@@ -68,22 +74,35 @@ class Granting(Protocol):
 
 
 class Link(Sink, Granting, Protocol):
-    """A link to another broker, known by its name; `incarnation` tells one run of a broker from another."""
+    """A link to another broker, known by its name."""
 
-    name: str
-    incarnation: str
     queue: LinkQueue
     publications_in: int
     publications_out: int
+    connections: int
+
+    @property
+    def name(self) -> str:
+        """The neighbour's name."""
+        ...
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it has a connection now."""
+        ...
+
+    @property
+    def place(self) -> LinkPlace:
+        """What the station remembers of it."""
+        ...
 
     @property
     def is_uplink(self) -> bool:
         """Whether the other end is above us."""
         ...
 
-    @property
-    def connection(self) -> Connection:
-        """The connection that carries the link."""
+    def acknowledge(self) -> None:
+        """Tell the other end what has been received, if that is news."""
         ...
 
     def attached(self) -> None:
@@ -103,37 +122,6 @@ class Paced(Protocol):
         ...
 
 
-class Publisher(Protocol):
-    """A local publisher."""
-
-    def opened(self) -> None:
-        """Its barrier is passed."""
-        ...
-
-    def is_of(self, client: str, user: str) -> bool:
-        """Whether it belongs to a client of that name and user."""
-        ...
-
-    def abandon(self, reason: str) -> None:
-        """End the connection that it was made on."""
-        ...
-
-
-class Subscriber(Sink, Protocol):
-    """A local subscription."""
-
-    queue: SubscriptionQueue
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether nobody waits for it any more."""
-        ...
-
-    def opened(self) -> None:
-        """All of its gates are open."""
-        ...
-
-
 Tally = Callable[[Sequence[tuple[Hop, Sequence[LinkMessage]]]], None]
 """Counts what leaves a broker, for those who want to know it by kind."""
 
@@ -146,23 +134,21 @@ def _tell_nobody(_: Sequence[tuple[Hop, Sequence[LinkMessage]]]) -> None:
 class Exchange:
     """The state that all connections of one broker share."""
 
-    core: BrokerCore
-    incarnation: str
-    search: Search = Factory(lambda self: Search(self.core.name), takes_self=True)
+    station: Station
+    search: Search = Factory(lambda self: Search(self.station.name), takes_self=True)
     now: Callable[[], float] = trio.current_time
     share: Share = Factory(Share)
     totals: Totals = Factory(Totals)
     commit: Commit | None = None
     links: dict[str, Link] = field(factory=dict, init=False)
     link_of: dict[Hop, Link] = field(factory=dict, init=False)
-    publishers: dict[str, Publisher] = field(factory=dict, init=False)
-    subscribers: dict[str, Subscriber] = field(factory=dict, init=False)
+    publishers: dict[str, "LocalPublisher"] = field(factory=dict, init=False)
+    subscribers: dict[str, "Subscription"] = field(factory=dict, init=False)
     sinks: dict[Hop, Sink] = field(factory=dict, init=False)
     is_closing: bool = field(default=False, init=False)
     is_withholding: bool = field(default=False, init=False)
     tally: Tally = field(default=_tell_nobody, init=False)
     _lower: dict[Granting, None] = field(factory=dict, init=False)
-    _minted: int = field(default=0, init=False)
     _filled: list[Connection] = field(factory=list, init=False)
     _is_stepping: bool = field(default=False, init=False)
     _flush_wanted: trio.Event = field(factory=trio.Event, init=False)
@@ -171,15 +157,24 @@ class Exchange:
     _unsampled_count: int = field(default=0, init=False)
     _questions: dict[str, Callable[[tuple[str, ...]], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
+    absences: Absences = field(init=False)
 
-    def mint(self, client: str) -> str:
-        """Return a fresh id for a publisher or subscription of that client, unique in the overlay."""
-        self._minted += 1
-        return f"{client}@{self.core.name}.{self.incarnation}/{self._minted}"
+    def __attrs_post_init__(self) -> None:
+        self.absences = Absences(self.settle)
+
+    @property
+    def core(self) -> BrokerCore:
+        """The core, to look at: only the station changes it."""
+        return self.station.core
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether whoever loses its connection may come back, to this run or to the journal's next one."""
+        return not self.is_closing or self.commit is not None
 
     def question(self, answer: Callable[[tuple[str, ...]], None]) -> str:
         """Return an id for a question that is answered by this call once the overlay has told."""
-        name = self.mint("?")
+        name = self.station.mint("?")
         self._questions[name] = answer
         return name
 
@@ -202,7 +197,7 @@ class Exchange:
         self._ending.append(step)
 
     def _carry_out(self, batch: Batch | None) -> None:
-        effects = self.core.take()
+        effects = self.station.take()
         if effects.outgoing:
             runs = RunCache()
             now_s = self.now()
@@ -217,11 +212,17 @@ class Exchange:
             if (subscriber := self.subscribers.get(identity)) is not None:
                 subscriber.opened()
         for told in effects.explained:
-            self._questions.pop(told.question)(told.steps)
+            # Who asked may have been another run of this broker.
+            if (answer := self._questions.pop(told.question, None)) is not None:
+                answer(told.steps)
+        self._carry_out_links(effects)
+
+    def _carry_out_links(self, effects: Effects) -> None:
         for hop in effects.attached:
             self.link_of[hop].attached()
         for hop, verdict in effects.rejected:
-            self.link_of[hop].rejected(verdict)
+            if (link := self.link_of.get(hop)) is not None:
+                link.rejected(verdict)
 
     def timed(self, started_s: float, count: int, last: object) -> None:
         """Note that a call of the core for so many publications began at `perf_counter() == started_s`.

@@ -3,12 +3,15 @@
 Laws:
 
 1. Whoever dials says Hello; the answer is Welcome, or a Fault that says why not. A refusal has a word for
-   programs: "version", "auth", "ordering", "duplicate-name", "second-path", "name", "closing".
-2. A broker's name is there once among our neighbours. If the neighbour of that name is another run of it, or
+   programs: "version", "auth", "ordering", "duplicate-name", "second-path", "name", "closing", "elsewhere".
+2. A broker that names the session of its link resumes it, whether the old connection is known to be broken
+   or not: that one is cut off before anybody says how much was received.
+3. A broker's name is there once among our neighbours. If the neighbour of that name is another run of it, or
    does not answer a ping any more, it is the old link that goes.
-3. Greeting is all that happens before Welcome; the core hears of a neighbour only after it.
+4. Greeting is all that happens before Welcome; the core hears of a neighbour only after it.
 """
 
+import secrets
 from collections.abc import Sequence
 from typing import Final
 
@@ -21,13 +24,16 @@ from broker.shell.auth import Access, User
 from broker.shell.clients import ClientSession
 from broker.shell.connection import Connection, fault_of
 from broker.shell.credit import LinkSize, Sizing, Window
-from broker.shell.exchange import Exchange, Link
+from broker.shell.exchange import Exchange
 from broker.shell.links import LinkSession, LinkWatcher
-from broker.shell.publishers import RetiredPublishers
 from broker.shell.settings import NAME_BYTES_MAX
+from broker.station import LinkPlace
 from broker.wire import DEFAULT_LIMITS, VERSION, encode
 
-__all__ = ["FINAL_REFUSALS", "Callee", "Dialled", "House", "open_client", "open_link"]
+__all__ = ["FINAL_REFUSALS", "Callee", "Dialled", "House", "link_of", "open_client"]
+
+SESSION_BYTES: Final = 8
+"""Two sessions are told apart by this; 64 bits do not meet by chance."""
 
 PROBE_S: Final = 1.0
 """How long a neighbour gets to answer a ping when another broker comes with its name: much longer than a busy
@@ -48,29 +54,63 @@ class House:
     exchange: Exchange
     ordering: str
     heartbeat_ms: int
+    link_timeout_s: float
     access: Access
-    retired: RetiredPublishers = field(factory=RetiredPublishers)
+    links: dict[str, LinkSession] = field(factory=dict, init=False)
 
-    def hello(self, token: str) -> Hello:
+    @property
+    def name(self) -> str:
+        """The name of this broker."""
+        return self.exchange.station.name
+
+    @property
+    def uplink(self) -> LinkSession | None:
+        """The link to the broker above, if one is open."""
+        return next((link for link in self.links.values() if link.is_uplink), None)
+
+    def neighbour(self, name: str) -> LinkSession | None:
+        """The open link to the broker of that name."""
+        link = self.links.get(name)
+        if link is not None and link.is_closed:
+            del self.links[name]
+            link = None
+        return link
+
+    def mint_session(self) -> str:
+        """Return an id for a new session; it names the broker that was dialled (`is_ours`)."""
+        return f"{self.name}/{secrets.token_hex(SESSION_BYTES)}"
+
+    def is_ours(self, session: str) -> bool:
+        """Whether a session was begun by dialling this broker, in whatever run of it."""
+        return session.rpartition("/")[0] == self.name
+
+    def hello(self, token: str, resuming: LinkSession | None = None) -> Hello:
         """What we say to an uplink."""
-        core = self.exchange.core
-        return Hello(VERSION, "broker", core.name, self.exchange.incarnation, self.ordering, token)
+        session, received = ("", 0) if resuming is None else (resuming.place.session, resuming.place.received)
+        incarnation = self.exchange.station.incarnation
+        return Hello(VERSION, "broker", self.name, incarnation, self.ordering, token, session, received)
 
-    def welcome(self, credit_bytes: int) -> Welcome:
+    def welcome(self, credit_bytes: int, session: str = "", received: int = 0) -> Welcome:
         """What we answer."""
-        core = self.exchange.core
+        incarnation = self.exchange.station.incarnation
         return Welcome(
-            VERSION, core.name, self.exchange.incarnation, self.ordering, credit_bytes, self.heartbeat_ms
+            VERSION,
+            self.name,
+            incarnation,
+            self.ordering,
+            credit_bytes,
+            self.heartbeat_ms,
+            session,
+            received,
         )
 
     def objection(self, name: str, ordering: str) -> Fault | None:
         """Why a broker cannot be our neighbour, whatever links there are."""
-        core = self.exchange.core
         if ordering != self.ordering:
             return fault_of(
-                "ordering", f"{core.name} orders with {self.ordering!r} and {name} with {ordering!r}: set one"
+                "ordering", f"{self.name} orders with {self.ordering!r} and {name} with {ordering!r}: set one"
             )
-        if name == core.name:
+        if name == self.name:
             return fault_of("duplicate-name", f"both brokers are called {name!r}: names are unique")
         return None
 
@@ -90,24 +130,42 @@ class _Late:
             self.session.grant()
 
 
-def open_link(
-    house: House, connection: Connection, name: str, incarnation: str, watcher: LinkWatcher | None
-) -> LinkSession:
-    """Make the session of a link whose ends have greeted each other."""
+def link_of(house: House, place: LinkPlace, incarnation: str = "") -> LinkSession:
+    """Make the shell's part of a link that the station knows; it has no connection yet."""
     late = _Late()
     window = house.window(LinkSize(), late)
     window.join()
-    if watcher is None:
-        connection.send(encode(house.welcome(window.first())))
-        connection.decoder.welcomed()
-    hop = house.exchange.core.open_link(name, uplink=watcher is not None)
-    session = LinkSession(name, incarnation, hop, window, connection, house.exchange, watcher)
-    late.session = session
-    connection.session = session
-    session.grant()
-    _log.info("link open", neighbour=name, peer=connection.peer, uplink=session.is_uplink)
+    late.session = link = LinkSession(place, incarnation, window, house.exchange, house.link_timeout_s)
+    house.links[place.name] = link
+    return link
+
+
+def open_lower_link(house: House, connection: Connection, hello: Hello) -> None:
+    """Begin a link with a broker that dialled us: a new session."""
+    session = house.mint_session()
+    house.exchange.station.open_link(hello.name, session, uplink=False)
+    link = link_of(house, house.exchange.station.links[hello.name], hello.incarnation)
+    _log.info("link open", neighbour=hello.name, peer=connection.peer, uplink=False)
+    admit(house, connection, link, 0)
+
+
+def admit(house: House, connection: Connection, link: LinkSession, received: int) -> None:
+    """Answer a broker that dialled us, and carry the link over its connection behind what it has received."""
+    place = link.place
+    connection.send(encode(house.welcome(link.window.first(), place.session, place.received)))
+    connection.decoder.welcomed()
+    link.attach(connection, received, 0)
     house.exchange.settle()
-    return session
+
+
+def open_uplink(house: House, connection: Connection, welcome: Welcome, watcher: LinkWatcher) -> None:
+    """Begin a link with a broker that we dialled."""
+    house.exchange.station.open_link(welcome.name, welcome.session, uplink=True)
+    link = link_of(house, house.exchange.station.links[welcome.name], welcome.incarnation)
+    link.watcher = watcher
+    _log.info("link open", neighbour=welcome.name, peer=connection.peer, uplink=True)
+    link.attach(connection, 0, welcome.credit_bytes)
+    house.exchange.settle()
 
 
 def open_client(house: House, connection: Connection, name: str, user: User) -> None:
@@ -116,7 +174,7 @@ def open_client(house: House, connection: Connection, name: str, user: User) -> 
     window = house.window(house.exchange.share, late)
     connection.send(encode(house.welcome(window.first())))
     connection.decoder.welcomed()
-    late.session = ClientSession(name, user, window, connection, house.exchange, house.retired)
+    late.session = ClientSession(name, user, window, connection, house.exchange, house.link_timeout_s)
     connection.session = late.session
     _log.info("client came", client=name, peer=connection.peer, user=user.name)
 
@@ -174,26 +232,41 @@ class Callee:
         if self._identify(hello) is None:
             return
         fault = self.house.objection(hello.name, hello.ordering)
-        known = self.house.exchange.links.get(hello.name)
+        known = self.house.neighbour(hello.name)
         if fault is not None:
             self._refuse(fault)
+        elif hello.session and not self.house.is_ours(hello.session):
+            self._refuse(
+                fault_of("elsewhere", f"this is {self.house.name}, and the link is to another broker")
+            )
         elif known is None:
-            open_link(self.house, self.connection, hello.name, hello.incarnation, None)
+            open_lower_link(self.house, self.connection, hello)
+        elif known.can_resume(hello.session, hello.received) and not known.is_uplink:
+            self._resume(hello, known)
         else:
             self._nursery.start_soon(self._settle_name, hello, known)
 
-    async def _settle_name(self, hello: Hello, known: Link) -> None:
+    def _resume(self, hello: Hello, known: LinkSession) -> None:
+        """The neighbour comes back on another connection; what it had is cut off first."""
+        known.let_go(f"{hello.name} has come back on another connection")
+        if known.is_closed:
+            open_lower_link(self.house, self.connection, hello)
+            return
+        _log.info("link resumed", neighbour=hello.name, peer=self.connection.peer, uplink=False)
+        admit(self.house, self.connection, known, hello.received)
+
+    async def _settle_name(self, hello: Hello, known: LinkSession) -> None:
         """Somebody of a neighbour's name came: find out which of the two is to stay."""
         is_same_run = known.incarnation == hello.incarnation
         if is_same_run and known.is_uplink:
             self._refuse(
                 fault_of(
                     "second-path",
-                    f"{hello.name} is the uplink of {known.connection.peer}: it cannot be below too",
+                    f"{hello.name} is the uplink of {self.house.name}: it cannot be below too",
                 )
             )
             return
-        if not is_same_run and await _is_alive(known.connection):
+        if not is_same_run and known.connection is not None and await _is_alive(known.connection):
             self._refuse(
                 fault_of(
                     "duplicate-name", f"another broker called {hello.name!r} is a neighbour: names are unique"
@@ -202,12 +275,13 @@ class Callee:
             return
         if self.connection.is_ended:
             return
-        if self.house.exchange.links.get(hello.name) is known:
-            known.connection.end_now(f"{hello.name} has come back on another connection")
-        if hello.name in self.house.exchange.links:
+        if self.house.neighbour(hello.name) is known:
+            known.let_go(f"{hello.name} has come back on another connection")
+            known.close(f"{hello.name} has come back without it")
+        if self.house.neighbour(hello.name) is not None:
             self._refuse(fault_of("busy", f"several connections claim to be {hello.name}: try again"))
         else:
-            open_link(self.house, self.connection, hello.name, hello.incarnation, None)
+            open_lower_link(self.house, self.connection, hello)
 
     def pump(self) -> None:
         """Nothing waits on this connection."""
@@ -237,6 +311,7 @@ class Dialled:
     house: House
     connection: Connection
     watcher: LinkWatcher
+    resuming: LinkSession | None = None
 
     def handle(self, messages: Sequence[object]) -> None:
         """Become the link if we are welcome; what came right behind the welcome is the link's already."""
@@ -255,16 +330,39 @@ class Dialled:
 
     def _welcomed(self, welcome: Welcome) -> None:
         fault = self.house.objection(welcome.name, welcome.ordering)
-        if fault is None and welcome.name in self.house.exchange.links:
+        resuming = self.resuming
+        if fault is None and resuming is not None and welcome.session == resuming.place.session:
+            self._resume(welcome, resuming)
+            return
+        if resuming is not None:
+            resuming.close(f"{welcome.name} does not know it any more")
+        if fault is None and self.house.neighbour(welcome.name) is not None:
             fault = fault_of(
                 "second-path", f"{welcome.name} is a neighbour already: it cannot be the uplink too"
             )
         if fault is not None:
-            self.connection.end(f"{fault.code}: {fault.text}", fault)
-            self.watcher.refused(fault.code, fault.text)
+            self._refuse(fault)
+        else:
+            open_uplink(self.house, self.connection, welcome, self.watcher)
+
+    def _resume(self, welcome: Welcome, link: LinkSession) -> None:
+        """The other end goes on with the link; unless it was given up while the answer was on its way."""
+        if link.is_closed or not link.can_resume(welcome.session, welcome.received):
+            link.close(f"{welcome.name} counts differently")
+            self._refuse(fault_of("lost", f"the link to {welcome.name} was given up"))
             return
-        session = open_link(self.house, self.connection, welcome.name, welcome.incarnation, self.watcher)
-        session.queue.credit_bytes = welcome.credit_bytes
+        link.watcher = self.watcher
+        link.incarnation = welcome.incarnation
+        link.window.renew()
+        _log.info("link resumed", neighbour=welcome.name, peer=self.connection.peer, uplink=True)
+        link.attach(self.connection, welcome.received, welcome.credit_bytes)
+        if self.house.exchange.core.attached(link.hop):
+            self.watcher.attached()
+        self.house.exchange.settle()
+
+    def _refuse(self, fault: Fault) -> None:
+        self.connection.end(f"{fault.code}: {fault.text}", fault)
+        self.watcher.refused(fault.code, fault.text)
 
     def _refused(self, code: str, text: str) -> None:
         self.connection.end(f"{code}: {text}")

@@ -1,12 +1,17 @@
-"""A link to another broker: passes its messages to the core and what the core emits back, under credit.
+"""A link to another broker: passes its messages to the station and what is emitted back, under credit.
 
 Laws:
 
-1. A link is open from the greeting until its connection ends; then it is lost for the core at once. Whoever
-   dialled dials again, which is a new attachment.
-2. Publications need credit of the other end. Control messages need none and keep their place between them.
-3. What was read counts as handed on, and its credit is returned, when every link that it went to has written
-   it, under the credit of the next broker.
+1. A link outlives its connections. It is open from the greeting that agreed on its session until it is
+   declared lost: when it has been without a connection for too long, when one end says that it goes for good
+   or breaks the protocol, or when the other end has forgotten the session (R8).
+2. On each connection both ends go on behind what the other has received: the queue is made again from what
+   the station has kept. Nothing of an older connection reaches the station after that.
+3. Publications need credit of the other end, which begins anew with each connection. Control messages need
+   none and keep their place between them.
+4. What was read counts as handed on, and its credit is returned, when every link that it went to has written
+   it, under the credit of the next broker. While a link has no connection, that waits.
+5. What was received is acknowledged when credit is returned, after many messages, and with every beat.
 """
 
 from collections.abc import Sequence
@@ -14,23 +19,32 @@ from time import perf_counter
 from typing import Final, Protocol, cast
 
 import structlog
+import trio
 from attrs import define, field
 
 from broker.core import Hop, ProtocolError
 from broker.messages import Acknowledge, Fault, Grant, LinkMessage, Ping, Pong, Publication
+from broker.sessions import SessionError
 from broker.shell.connection import OUTBOX_BYTES, Connection, fault_of
 from broker.shell.credit import Batch, Window
 from broker.shell.exchange import Exchange
 from broker.shell.queues import LinkQueue, Run
+from broker.station import LinkPlace
 from broker.wire import encode
 
-__all__ = ["LinkSession", "LinkWatcher"]
+__all__ = ["PASSING", "LinkSession", "LinkWatcher"]
 
 _OURS: Final = frozenset({Acknowledge, Grant, Ping, Pong, Fault})
-"""Messages of the connection; everything else is the core's."""
+"""Messages of the connection; everything else is the station's."""
 
 CREDIT_MAX: Final = 2**40
 """What a neighbour can have granted at most; more is a neighbour that counts wrong."""
+
+ACKNOWLEDGE_COUNT: Final = 1024
+"""So many messages are acknowledged at the latest: one small frame for a thousand."""
+
+PASSING: Final = frozenset({"busy", "elsewhere", "replaced", "restarting", "silent"})
+"""Faults that end a connection and not the link: the other end expects it to come back."""
 
 _VERDICTS: Final = {
     "cycle": "the uplink is in the tree below this broker: the overlay would have a cycle",
@@ -54,18 +68,23 @@ class LinkWatcher(Protocol):
 
 @define(eq=False)
 class LinkSession:
-    """One open link. `watcher` is there for an uplink."""
+    """One open link, with or without a connection. `watcher` is there for an uplink that we have dialled."""
 
-    name: str
+    place: LinkPlace
     incarnation: str
-    hop: Hop
     window: Window
-    _connection: Connection
     _exchange: Exchange
+    _patience_s: float
     watcher: LinkWatcher | None = None
     queue: LinkQueue = field(factory=LinkQueue, init=False)
     publications_in: int = field(default=0, init=False)
     publications_out: int = field(default=0, init=False)
+    connections: int = field(default=0, init=False)
+    closed: trio.Event = field(factory=trio.Event, init=False)
+    _connection: Connection | None = field(default=None, init=False)
+    _held: list[Batch] = field(factory=list, init=False)
+    _told: int = field(default=0, init=False)
+    _is_final: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         exchange = self._exchange
@@ -75,17 +94,110 @@ class LinkSession:
             exchange.join_lower(self)
 
     @property
-    def is_uplink(self) -> bool:
-        """Whether the other end is above us."""
-        return self.watcher is not None
+    def name(self) -> str:
+        """The neighbour's name."""
+        return self.place.name
 
     @property
-    def connection(self) -> Connection:
-        """The connection that carries the link."""
+    def hop(self) -> Hop:
+        """What the core calls it."""
+        return self.place.hop
+
+    @property
+    def is_uplink(self) -> bool:
+        """Whether the other end is above us."""
+        return self.place.is_uplink
+
+    @property
+    def connection(self) -> Connection | None:
+        """The connection that carries the link now."""
         return self._connection
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it has a connection now."""
+        return self._connection is not None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the link has been declared lost."""
+        return self.closed.is_set()
+
+    # --- connections ---
+
+    def can_resume(self, session: str, received: int) -> bool:
+        """Whether the other end may go on with this session behind so many messages.
+
+        One that has fewer than it had acknowledged has lost its memory since, whatever it says.
+        """
+        place = self.place
+        return session == place.session and place.acknowledged <= received <= place.sent
+
+    def let_go(self, reason: str) -> None:
+        """Cut off the connection, if there is one: nothing more of it counts (law 2)."""
+        if self._connection is not None:
+            self._connection.end_now(reason)
+
+    def attach(self, connection: Connection, received: int, credit_bytes: int) -> None:
+        """Go on over this connection behind what the other end has received."""
+        assert self._connection is None
+        self._exchange.absences.came(self)
+        self._exchange.station.acknowledged(self.hop, received)
+        self.connections += 1
+        self._connection = connection
+        connection.session = self
+        self._told = self.place.received
+        self.queue.credit_bytes = credit_bytes
+        self.queue.add(self.place.after(self.place.acknowledged), None, None)
+        held, self._held = self._held, []
+        for batch in self.queue.hold(held):
+            batch.release()
+        self.grant()
+        self.pump()
+
+    def lost(self, reason: str) -> None:
+        """The connection is over: wait for another one, unless nobody will come."""
+        connection, self._connection = self._connection, None
+        assert connection is not None
+        self._held += self.queue.clear()
+        if self._is_final or connection.is_malformed or not self._exchange.is_kept:
+            self.close(reason)
+            return
+        until_s = self._exchange.now() + self._patience_s - connection.silent_s
+        self._exchange.absences.left(self, until_s)
+        _log.info("link without connection", neighbour=self.name, uplink=self.is_uplink, reason=reason)
+
+    def give_up(self) -> None:
+        """Nobody came back in time."""
+        self.close("nobody came back in time")
+
+    def close(self, reason: str) -> None:
+        """Declare the link lost (R8)."""
+        if self.is_closed:
+            return
+        self.closed.set()
+        exchange = self._exchange
+        exchange.absences.came(self)
+        exchange.leave_lower(self)
+        exchange.station.close_link(self.hop)
+        del exchange.sinks[self.hop], exchange.link_of[self.hop], exchange.links[self.name]
+        self.window.close()
+        held, self._held = self._held, []
+        for batch in held + self.queue.clear():
+            batch.release()
+        self._is_final = True
+        if self._connection is not None:
+            self._connection.end(reason, fault_of("lost", reason))
+        exchange.totals.lost_links += 1
+        exchange.settle()
+        _log.info("link lost", neighbour=self.name, uplink=self.is_uplink, reason=reason)
+
+    # --- what arrives ---
 
     def handle(self, messages: Sequence[object]) -> None:
         """Pass on everything that arrived together."""
+        if self.is_closed:
+            return
         size_bytes = count = 0
         has_ours = False
         for message in messages:
@@ -110,41 +222,61 @@ class LinkSession:
     def _feed(self, messages: Sequence[LinkMessage], publication_count: int) -> None:
         started_s = perf_counter()
         try:
-            self._exchange.core.receive(self.hop, messages)
+            self._exchange.station.receive(self.hop, messages)
         except ProtocolError as error:
             self._fault("protocol", str(error))
         self._exchange.timed(started_s, publication_count, messages[-1])
+        if self.place.received - self._told >= ACKNOWLEDGE_COUNT:
+            self.acknowledge()
 
     def _handle_ours(self, message: object) -> None:
+        assert self._connection is not None
         match message:
             case Grant(size_bytes=size_bytes):
                 self.queue.credit_bytes += size_bytes
                 if self.queue.credit_bytes > CREDIT_MAX:
                     self._fault("credit", f"more than {CREDIT_MAX} bytes of credit were granted")
                 self.pump()
+            case Acknowledge(count=count):
+                try:
+                    self._exchange.station.acknowledged(self.hop, count)
+                except SessionError as error:
+                    self._fault("protocol", str(error))
             case Ping(number=number):
                 self._connection.send(encode(Pong(number)))
             case Fault(code=code, text=text):
+                self._is_final = code not in PASSING
                 self._connection.end(f"{self.name} said {code}: {text}")
                 if self.watcher is not None:
                     self.watcher.refused(code, text)
             case _:
-                pass  # A Pong or an Acknowledge: that something was received is all that counts.
+                pass  # A Pong: that something was received is all that counts.
+
+    # --- what leaves ---
 
     def put(
         self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None, now_s: float
     ) -> None:
-        """Queue what the core emitted to this link in one step, and send what credit allows."""
+        """Queue what was emitted to this link in one step, and send what credit allows.
+
+        Without a connection the station alone keeps it.
+        """
         del now_s
         if batch is not None and batch.window is self.window:
             # Returning credit must not depend on what goes back over the same link: both ends would wait.
             batch = None
-        self.queue.add(messages, run, batch)
-        self.pump()
+        if self._connection is not None:
+            self.queue.add(messages, run, batch)
+            self.pump()
+        elif batch is not None:
+            batch.hold()
+            self._held.append(batch)
+        if self.place.is_overfull:
+            self._exchange.after(lambda: self.close("it left too much unacknowledged"))
 
     def pump(self) -> None:
         """Put into the outbox what credit and its room allow."""
-        if not self.queue.ready:
+        if not self.queue.ready or self._connection is None:
             return
         chunks, batches, count = self.queue.take(OUTBOX_BYTES - self._connection.outbox_bytes)
         if chunks:
@@ -153,11 +285,20 @@ class LinkSession:
 
     def grant(self) -> None:
         """Return credit to the other end if there is enough to return."""
-        if not self.is_uplink and self._exchange.is_withholding:
+        if self._connection is None or (not self.is_uplink and self._exchange.is_withholding):
             return
         size_bytes = self.window.grant()
         if size_bytes:
             self._connection.send(encode(Grant(size_bytes)))
+            self.acknowledge()
+
+    def acknowledge(self) -> None:
+        """Tell the other end what it need not keep any more, if that is news."""
+        if self._connection is not None and self.place.received > self._told:
+            self._told = self.place.received
+            self._connection.send(encode(Acknowledge(self._told)))
+
+    # --- attachment ---
 
     def attached(self) -> None:
         """The link became part of the tree."""
@@ -173,18 +314,13 @@ class LinkSession:
             self.watcher.refused(verdict, text)
 
     def _fault(self, code: str, text: str) -> None:
-        _log.warning("link refused", neighbour=self.name, peer=self._connection.peer, code=code, text=text)
+        """End the link for a reason that another connection would not mend."""
         self._exchange.totals.refused += 1
-        self._connection.end(f"{code}: {text}", fault_of(code, text))
-
-    def lost(self, reason: str) -> None:
-        """The connection is over, and the link with it (R8)."""
-        exchange = self._exchange
-        exchange.leave_lower(self)
-        exchange.core.close_link(self.hop)
-        del exchange.sinks[self.hop], exchange.link_of[self.hop], exchange.links[self.name]
-        self.window.close()
-        for batch in self.queue.clear():
-            batch.release()
-        exchange.settle()
-        _log.info("link lost", neighbour=self.name, uplink=self.is_uplink, reason=reason)
+        self._is_final = True
+        peer = "none"
+        if self._connection is not None:
+            peer = self._connection.peer
+            self._connection.end(f"{code}: {text}", fault_of(code, text))
+        else:
+            self._exchange.after(lambda: self.close(text))
+        _log.warning("link refused", neighbour=self.name, peer=peer, code=code, text=text)

@@ -1,99 +1,102 @@
-"""Publishers of clients: which publications are taken, and what is remembered of a publisher that went away.
+"""Publishers of clients: which publications are taken, and what happens to one whose connection broke.
 
 Laws:
 
 1. A publisher's publications are taken in sequence, each once: what was taken before is dropped silently (a
    client that reconnects sends again what it does not know to be taken), a jump breaks the protocol.
 2. What does not match the advertisement ends the publisher, not the connection.
-3. A publisher that a broken connection leaves behind may be resumed by a client of the same name and user.
+3. A publisher stays advertised while its client may come back. After that it is withdrawn, and what was taken
+   of it is remembered: a client of the same name and user may still resume it.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Protocol
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from broker.filters import Filter
 from broker.filters.constraints import Value
-from broker.shell.auth import User
+from broker.shell.exchange import Exchange
+from broker.station import PublisherPlace
 
-__all__ = ["LocalPublisher", "Owner", "Retired", "RetiredPublishers"]
-
-RETIRED_COUNT_MAX: Final = 10_000
-"""Publishers remembered after their connection broke: a megabyte or two. The oldest is forgotten; its client
-then gets a new id, which is correct but may deliver again what it sends again."""
+__all__ = ["LocalPublisher", "Owner"]
 
 
 class Owner(Protocol):
     """The session of the client that publishes."""
-
-    name: str
-    user: User
 
     def advertised(self, publisher: "LocalPublisher") -> None:
         """The publisher's barrier is passed."""
         ...
 
     def abandon(self, reason: str) -> None:
-        """Withdraw everything now and close the connection."""
+        """End the connection now; what it carried stays."""
         ...
 
 
 @define(eq=False)
 class LocalPublisher:
-    """One publisher of a connection. `taken` is the last sequence number the core got."""
+    """One publisher. `number` is its request on the connection of `owner`, if it has one now."""
 
-    id: str
-    number: int
-    filter: Filter
-    taken: int
-    _owner: Owner
-    is_open: bool = field(default=False, init=False)
+    place: PublisherPlace
+    _exchange: Exchange
+    _patience_s: float
+    number: int = field(default=0, init=False)
+    owner: Owner | None = field(default=None, init=False)
     matches: Callable[[Mapping[str, Value]], bool] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.matches = self.filter.compiled()
+        self.matches = self.place.filter.compiled()
+        self._exchange.publishers[self.id] = self
 
-    def opened(self) -> None:
-        """The barrier is passed: it may publish."""
-        self.is_open = True
-        self._owner.advertised(self)
+    @property
+    def id(self) -> str:
+        """The id under which it publishes."""
+        return self.place.id
+
+    @property
+    def filter(self) -> Filter:
+        """What it has advertised."""
+        return self.place.filter
+
+    @property
+    def taken(self) -> int:
+        """The last sequence number that was taken."""
+        return self.place.taken
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its barrier is passed, so that it may publish."""
+        return self.place.is_open
 
     def is_of(self, client: str, user: str) -> bool:
         """Whether it belongs to a client of that name and user."""
-        return (self._owner.name, self._owner.user.name) == (client, user)
+        return (self.place.client, self.place.user) == (client, user)
 
-    def abandon(self, reason: str) -> None:
-        """End the connection that it was made on."""
-        self._owner.abandon(reason)
+    def attach(self, owner: Owner, number: int) -> None:
+        """Its client is there, and knows it by this number."""
+        self._exchange.absences.came(self)
+        self.owner, self.number = owner, number
+        if self.is_open:
+            owner.advertised(self)
 
+    def opened(self) -> None:
+        """The barrier is passed: it may publish."""
+        if self.owner is not None:
+            self.owner.advertised(self)
 
-@frozen
-class Retired:
-    """What has to be known to go on: whose publisher it was, and how far it had come."""
+    def detach(self) -> None:
+        """Its connection is over: wait for another one."""
+        self.owner = None
+        self._exchange.absences.left(self, self._exchange.now() + self._patience_s)
 
-    client: str
-    user: str
-    taken: int
+    def give_up(self) -> None:
+        """Its client did not come back in time."""
+        self.withdraw()
 
-
-@define(eq=False)
-class RetiredPublishers:
-    """Publishers whose connection broke, oldest first."""
-
-    _known: OrderedDict[str, Retired] = field(factory=OrderedDict)
-
-    def retire(self, publisher: str, retired: Retired) -> None:
-        """Remember one."""
-        self._known[publisher] = retired
-        if len(self._known) > RETIRED_COUNT_MAX:
-            self._known.popitem(last=False)
-
-    def resume(self, publisher: str, client: str, user: str) -> int | None:
-        """Forget one that goes on; return the last sequence number taken, or None if it is not theirs."""
-        known = self._known.get(publisher)
-        if known is None or (known.client, known.user) != (client, user):
-            return None
-        del self._known[publisher]
-        return known.taken
+    def withdraw(self) -> None:
+        """Withdraw the advertisement, and remember what was taken."""
+        self._exchange.absences.came(self)
+        self.owner = None
+        del self._exchange.publishers[self.id]
+        self._exchange.station.unadvertise(self.id, retire=True)

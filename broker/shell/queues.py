@@ -11,19 +11,26 @@ Laws:
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import TypeGuard
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from broker.messages import Deliver, Gap, LinkMessage, Publication
 from broker.shell.credit import Batch
 from broker.wire import encode, marked
 
-__all__ = ["DROP", "LinkQueue", "Run", "RunCache", "SubscriptionQueue"]
+__all__ = ["BOUND", "DROP", "Hole", "LinkQueue", "Run", "RunCache", "SubscriptionQueue", "pieces_of"]
 
 DROP = "drop"
 """The policy that drops and tells; the other one, "disconnect", ends the subscription."""
+
+LOST = "lost"
+"""The reason of a gap where a link was lost for good."""
+
+BOUND = "bound"
+"""The reason of a gap in the place of what a full queue dropped."""
 
 RESUME_PART = 2
 """After a gap, publications are kept again once the queue is down to this part of its bound: one long gap
@@ -105,6 +112,33 @@ class RunCache:
         return run
 
 
+@frozen
+class Hole:
+    """Deliveries are missing here: so many, or 0 if nobody knows."""
+
+    count: int
+    reason: str
+
+
+def _is_bound_hole(entry: Run | Hole) -> TypeGuard[Hole]:
+    return isinstance(entry, Hole) and entry.reason == BOUND
+
+
+def pieces_of(messages: Sequence[LinkMessage]) -> Iterator[Run | Hole]:
+    """What was emitted to a subscription together, as runs and the gaps between them."""
+    frames: list[bytes] = []
+    for message in messages:
+        if isinstance(message, Publication):
+            frames.append(message.frame)
+            continue
+        if frames:
+            yield Run(b"".join(frames), len(frames))
+            frames = []
+        yield Hole(0, LOST)
+    if frames:
+        yield Run(b"".join(frames), len(frames))
+
+
 @define(eq=False)
 class SubscriptionQueue:
     """Deliveries of one subscription that were not sent. `credit` is how many more the client will take."""
@@ -115,8 +149,8 @@ class SubscriptionQueue:
     credit: int
     queued_bytes: int = field(default=0, init=False)
     queued_count: int = field(default=0, init=False)
-    dropped_count: int = field(default=0, init=False)
-    _entries: deque[Run | int] = field(factory=deque, init=False)
+    excess_bytes: int = field(default=0, init=False)
+    _entries: deque[Run | Hole] = field(factory=deque, init=False)
     _start: int = field(default=0, init=False)
     _taken: int = field(default=0, init=False)
 
@@ -125,17 +159,30 @@ class SubscriptionQueue:
         """Whether something could be sent."""
         return bool(self._entries) and (self.credit > 0 or not isinstance(self._entries[0], Run))
 
-    def add(self, run: Run) -> None:
-        """Put publications at the end, or into the gap that is there."""
+    @property
+    def is_over_bound(self) -> bool:
+        """Whether more waits than may."""
+        return self.queued_bytes > self.bound_bytes + self.excess_bytes
+
+    def allow_excess(self) -> None:
+        """What waits now is not too much: some of it had been on its way when a connection broke."""
+        self.excess_bytes = max(0, self.queued_bytes - self.bound_bytes)
+
+    def add_gap(self, count: int, reason: str) -> None:
+        """Say in this place that deliveries are missing."""
+        self._entries.append(Hole(count, reason))
+
+    def add(self, run: Run) -> bool:
+        """Put publications at the end; or into the gap that is there, and return false."""
         if self._entries:
             last = self._entries[-1]
-            if not isinstance(last, Run) and self.queued_bytes * RESUME_PART > self.bound_bytes:
-                self._entries[-1] = last + run.count
-                self.dropped_count += run.count
-                return
+            if _is_bound_hole(last) and self.queued_bytes * RESUME_PART > self.bound_bytes:
+                self._entries[-1] = Hole(last.count + run.count, BOUND)
+                return False
         self._entries.append(run)
         self.queued_bytes += len(run.frames)
         self.queued_count += run.count
+        return True
 
     def take(self, room_bytes: int) -> list[bytes]:
         """Return what is to be sent now: at most what credit allows, and no new run once the room is used."""
@@ -151,7 +198,7 @@ class SubscriptionQueue:
                 room_bytes -= sum(map(len, frames))
             else:
                 self._entries.popleft()
-                chunks.append(encode(Gap(self.number, entry)))
+                chunks.append(encode(Gap(self.number, entry.count, entry.reason)))
         return chunks
 
     def _take_publications(self, room_bytes: int) -> tuple[list[bytes], int]:
@@ -179,29 +226,31 @@ class SubscriptionQueue:
             room_bytes -= len(part)
             self.queued_bytes -= len(part)
         self.queued_count -= count
+        if self.queued_bytes <= self.bound_bytes:
+            self.excess_bytes = 0
         return frames, count
 
-    def trim(self) -> None:
-        """Drop the newest until the rest is within the bound, and count them as a gap."""
+    def trim(self) -> int:
+        """Drop the newest until the rest is within the bound; return how many, now a gap in their place."""
         # Everything before the last run was within the bound when that run came.
         run = self._entries.pop()
         assert isinstance(run, Run)
         start, taken = (0, 0) if self._entries else (self._start, self._taken)
         if not self._entries:
             self._start = self._taken = 0
-        excess_bytes = self.queued_bytes - self.bound_bytes
+        excess_bytes = self.queued_bytes - self.bound_bytes - self.excess_bytes
         stop, kept = _stop_before_size(run.frames, start, len(run.frames) - start - excess_bytes)
         if kept:
             self._entries.append(Run(run.frames[start:stop], kept))
         dropped = run.count - taken - kept
         self.queued_bytes -= len(run.frames) - stop
         self.queued_count -= dropped
-        self.dropped_count += dropped
         before = self._entries[-1] if self._entries else None
-        if isinstance(before, int):
-            self._entries[-1] = before + dropped
+        if before is not None and _is_bound_hole(before):
+            self._entries[-1] = Hole(before.count + dropped, BOUND)
         else:
-            self._entries.append(dropped)
+            self._entries.append(Hole(dropped, BOUND))
+        return dropped
 
     def clear(self) -> None:
         """Forget everything; the subscription is over."""
@@ -216,7 +265,7 @@ class _LinkEntry:
 
     content: bytes = field(repr=False)
     count: int
-    batch: Batch | None = None
+    batches: tuple[Batch, ...] = ()
 
 
 @define(eq=False)
@@ -242,7 +291,14 @@ class LinkQueue:
             self._add_mixed(messages)
         if batch is not None:
             batch.hold()
-            self._entries[-1].batch = batch
+            self._entries[-1].batches = (batch,)
+
+    def hold(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        """Let batches that are held already wait for what is last; return them if there is nothing."""
+        if not self._entries:
+            return batches
+        self._entries[-1].batches += tuple(batches)
+        return ()
 
     def _append(self, content: bytes, count: int) -> None:
         self._entries.append(_LinkEntry(content, count))
@@ -282,8 +338,8 @@ class LinkQueue:
                 count = entry.count
                 self._entries.popleft()
                 self._start = 0
-                if entry.batch is not None:
-                    batches.append(entry.batch)
+                if entry.batches:
+                    batches += entry.batches
             else:
                 entry.count -= count
                 self._start = stop
@@ -297,7 +353,7 @@ class LinkQueue:
 
     def clear(self) -> list[Batch]:
         """Forget everything, the link is lost; return the batches that waited for it."""
-        batches = [entry.batch for entry in self._entries if entry.batch is not None]
+        batches = [batch for entry in self._entries for batch in entry.batches]
         self._entries.clear()
         self.queued_bytes = self.queued_count = self._start = 0
         return batches

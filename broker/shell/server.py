@@ -5,8 +5,9 @@ Laws:
 1. Every connection is served by tasks of one nursery; what goes wrong on one ends that one
    (`Connection.run`). Anything else is a defect: it ends the broker with a traceback, because a core that
    broke one of its own rules must not go on deciding.
-2. A connection that is silent for the link timeout is dead, and so is one that has not been greeted by then.
-   Who has been silent for a quarter of it is asked.
+2. A connection that is silent for half the link timeout is dead, and so is one that has not been greeted by
+   then. The link on it is not: its lower end dials again, at once and then with growing waits.
+   Who has been silent for a part of it is asked.
 3. Shutting down: nobody new comes in, nobody gets new credit, what is queued is sent for at most `DRAIN_S`,
    and everybody is told.
 """
@@ -24,7 +25,7 @@ import trio
 from attrs import Factory, define, field
 
 from broker.addresses import Address
-from broker.core import BrokerCore
+from broker.backoff import FIRST_S, Backoff
 from broker.healing import Search
 from broker.messages import Ping
 from broker.shell.auth import load_access
@@ -35,6 +36,7 @@ from broker.shell.settings import Settings, SettingsError
 from broker.shell.tls import certificate_names, dialling_context, serving_context
 from broker.shell.transport import PlainTransport, TlsTransport, Transport
 from broker.shell.uplinks import DIAL_TIMEOUT_S, Attempt, Uplinks
+from broker.station import Station
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer, encode
 from ordering.interface import OptionError
 from ordering.plugins import UnknownOrderingError, caution, load
@@ -44,8 +46,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Server", "serve"]
 
-BEATS: Final = 4
-"""A silent connection is looked at so many times within the link timeout: three pings may get lost."""
+BEATS: Final = 8
+"""Connections are looked at so many times within the link timeout."""
+
+SILENT_BEATS: Final = 4
+"""A connection that is silent for so many beats is broken: three pings may get lost, and half of the link
+timeout is left for coming back."""
+
+REDIAL_PART: Final = 5
+"""An attempt to come back may take this part of the link timeout, so that several fit into it."""
+
+REDIAL_TIMEOUT_S: Final = 1.0
+"""But never less than this: a round trip around the world, a few times."""
 
 DRAIN_S: Final = 5.0
 """How long a broker that shuts down goes on sending. A subscriber that reads at all empties its queue in this
@@ -93,12 +105,12 @@ class Server:
         incarnation = secrets.token_hex(4)
         tracer = _tracer(settings, incarnation)
         search = Search(settings.name, tuple(map(str, settings.uplinks)))
-        exchange = Exchange(_make_core(settings, incarnation, tracer), incarnation, search=search)
-        heartbeat_ms = max(1, round(settings.link_timeout_s * 1000 / 2))
+        exchange = Exchange(_make_station(settings, incarnation, tracer), search=search)
+        heartbeat_ms = max(1, round(settings.link_timeout_s * 1000 * SILENT_BEATS / BEATS / 2))
         return cls(
             settings,
             exchange,
-            House(exchange, settings.ordering, heartbeat_ms, access),
+            House(exchange, settings.ordering, heartbeat_ms, settings.link_timeout_s, access),
             serving_context(settings.tls, knows_users=access.users is not None),
             dialling_context(settings.tls),
             random or Random(),  # noqa: S311 - spreads attempts in time, hides nothing
@@ -122,6 +134,7 @@ class Server:
         async with trio.open_nursery() as watch:
             watch.start_soon(self.exchange.flush_filled)
             watch.start_soon(self.exchange.judge_paced)
+            watch.start_soon(self.exchange.absences.run)
             watch.start_soon(self._keep_watch)
             async with trio.open_nursery() as connections:
                 async with trio.open_nursery() as newcomers:
@@ -190,11 +203,37 @@ class Server:
             del self._connections[connection]
 
     async def _dial(self, nursery: trio.Nursery, endpoint: Address, attempt: Attempt) -> None:
-        """Make one connection to an uplink; serve it until it ends."""
-        transport = await self._connect(endpoint)
+        """Make a connection to an uplink, and serve it; come back until the link is lost for good."""
+        await self._dial_once(nursery, endpoint, attempt, DIAL_TIMEOUT_S)
+        backoff = Backoff(self._random)
+        wait_s = self._random.uniform(0, FIRST_S)
+        timeout_s = max(REDIAL_TIMEOUT_S, self.settings.link_timeout_s / REDIAL_PART)
+        while (link := self._house.uplink) is not None and not self.exchange.is_closing:
+            connections = link.connections
+            with trio.move_on_after(wait_s):
+                await link.closed.wait()
+                return
+            try:
+                await self._dial_once(nursery, endpoint, attempt, min(timeout_s, DIAL_TIMEOUT_S))
+            except OSError as error:
+                _log.info("uplink not reached again", uplink=str(endpoint), reason=str(error))
+            if link.is_closed and self._house.uplink is None:
+                return
+            if attempt.is_final:
+                link.close("the uplink refuses this broker for good")
+                return
+            if link.connections > connections:
+                backoff.reset()
+            wait_s = backoff.next_s()
+
+    async def _dial_once(
+        self, nursery: trio.Nursery, endpoint: Address, attempt: Attempt, timeout_s: float
+    ) -> None:
+        transport = await self._connect(endpoint, timeout_s)
         connection = Connection(str(endpoint), transport, Decoder(DEFAULT_LIMITS, Peer.UPLINK), self.exchange)
-        connection.session = Dialled(self._house, connection, attempt)
-        connection.send(encode(self._house.hello(self.settings.token)))
+        resuming = self._house.uplink
+        connection.session = Dialled(self._house, connection, attempt, resuming)
+        connection.send(encode(self._house.hello(self.settings.token, resuming)))
         # The link outlives the dialling when the broker shuts down: it is drained like all others.
         ended = trio.Event()
         nursery.start_soon(self._serve_dialled, connection, ended)
@@ -204,16 +243,16 @@ class Server:
         await self._serve(connection)
         ended.set()
 
-    async def _connect(self, endpoint: Address) -> Transport:
+    async def _connect(self, endpoint: Address, timeout_s: float) -> Transport:
         """Connect to an uplink, in TLS if we have any. Raises `OSError`."""
         try:
-            with trio.fail_after(DIAL_TIMEOUT_S):
+            with trio.fail_after(timeout_s):
                 stream = await trio.open_tcp_stream(endpoint.host, endpoint.port)
                 if self._dialling is None:
                     return PlainTransport.adopt(stream)
                 return await self._secure(stream, self._dialling, endpoint.host)
         except trio.TooSlowError:
-            raise OSError(errno.ETIMEDOUT, f"no answer within {DIAL_TIMEOUT_S:g} s") from None
+            raise OSError(errno.ETIMEDOUT, f"no answer within {timeout_s:g} s") from None
         except trio.BrokenResourceError as error:
             raise OSError(errno.EPROTO, f"TLS failed: {error.__cause__ or error}") from error
 
@@ -235,16 +274,20 @@ class Server:
             await trio.sleep(self.settings.link_timeout_s / BEATS)
             for connection in list(self._connections):
                 self._look_after(connection)
+            for link in self.exchange.links.values():
+                link.acknowledge()
 
     def _look_after(self, connection: Connection) -> None:
         is_greeted = not isinstance(connection.session, Callee | Dialled)
         if connection.heard and is_greeted:
             connection.heard = False
             connection.silent_beats = 0
+            connection.silent_s = 0.0
             return
         connection.silent_beats += 1
-        if connection.silent_beats >= BEATS:
-            text = f"nothing was heard for {self.settings.link_timeout_s:g} s"
+        connection.silent_s = self.settings.link_timeout_s * connection.silent_beats / BEATS
+        if connection.silent_beats >= SILENT_BEATS:
+            text = f"nothing was heard for {connection.silent_s:g} s"
             connection.end(text, fault_of("silent", text))
         elif is_greeted:
             connection.send(encode(Ping(connection.silent_beats)))
@@ -262,7 +305,7 @@ class Server:
         exchange = self.exchange
         return (
             all(connection.is_idle for connection in self._connections)
-            and not any(link.queue.queued_bytes for link in exchange.links.values())
+            and not any(link.queue.queued_bytes for link in exchange.links.values() if link.is_connected)
             and not any(
                 each.queue.queued_bytes and not each.is_slow for each in exchange.subscribers.values()
             )
@@ -270,8 +313,9 @@ class Server:
 
     def _say_goodbye(self) -> None:
         text = f"broker {self.settings.name} is shutting down"
+        code = "closing" if self.exchange.commit is None else "restarting"
         for connection in list(self._connections):
-            connection.end(text, fault_of("closing", text))
+            connection.end(text, fault_of(code, text))
 
 
 def _tracer(settings: Settings, incarnation: str) -> "Tracer | None":
@@ -283,16 +327,18 @@ def _tracer(settings: Settings, incarnation: str) -> "Tracer | None":
     return Tracer.into(settings.trace, settings.name, incarnation)
 
 
-def _make_core(settings: Settings, incarnation: str, tracer: "Tracer | None") -> BrokerCore:
-    """Return the core with the ordering plugin that was asked for; say what there is to know about that."""
+def _make_station(settings: Settings, incarnation: str, tracer: "Tracer | None") -> Station:
+    """Return a station with the ordering plugin that was asked for; say what there is to know about that."""
     try:
         factory = load(settings.ordering, settings.ordering_options)
-        core = BrokerCore(settings.name, factory if tracer is None else tracer.over(factory), incarnation)
+        if tracer is not None:
+            factory = tracer.over(factory)
+        station = Station(settings.name, factory, incarnation, ordering_name=settings.ordering)
     except (UnknownOrderingError, OptionError) as error:
         raise SettingsError(f"--ordering {settings.ordering}: {error}") from error
     if text := caution(settings.ordering):
         _log.warning(text, ordering=settings.ordering)
-    return core
+    return station
 
 
 async def serve(

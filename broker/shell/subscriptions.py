@@ -1,67 +1,184 @@
-"""One subscription of a client: its queue, and what a full one means.
+"""One subscription of a client: its queue, what a full one means, and what happens between two connections.
 
 Laws:
 
 1. What is emitted goes to the connection while the client has given credit and the outbox has room, and waits
    in the queue otherwise. A `Deliver` and its publications enter the outbox together.
-2. While publishers wait for the subscription (`broker.shell.pacing`), it holds the batches that came in.
-3. A queue over its bound ends the subscription or drops the newest, as its policy says; nobody else notices.
+2. The station keeps what the program has not had. On a new connection the queue is made again from that,
+   behind the position that the client has received.
+3. While publishers wait for the subscription (`broker.shell.pacing`), it holds the batches that came in.
+4. A queue over its bound ends the subscription or drops the newest, as its policy says; nobody else notices.
+   What is dropped is dropped at the station too, so that a gap stays where it is.
+5. Without a connection it is kept for its patience: the link timeout, or the age of a durable one.
 """
 
+import json
 from collections.abc import Sequence
+from typing import Protocol
 
 from attrs import define, field
 
 from broker.core import Hop
 from broker.messages import Ended, LinkMessage, Subscribed
+from broker.sessions import Missing
 from broker.shell.connection import OUTBOX_BYTES, Connection
 from broker.shell.credit import Batch
 from broker.shell.exchange import Exchange
 from broker.shell.pacing import Pace
-from broker.shell.queues import DROP, Run, SubscriptionQueue
+from broker.shell.queues import BOUND, DROP, Hole, Run, SubscriptionQueue, pieces_of
+from broker.station import SubscriptionPlace
 from broker.wire import encode
 
-__all__ = ["Subscription"]
+__all__ = ["Reader", "Subscription"]
+
+
+class Reader(Protocol):
+    """The session of the client that subscribed; `backlog` has the subscriptions with more to send."""
+
+    backlog: dict["Subscription", None]
+
+    @property
+    def connection(self) -> Connection:
+        """Where deliveries go."""
+        ...
+
+    def let_go(self, number: int) -> None:
+        """The subscription of that number is not this client's any more."""
+        ...
 
 
 @define(eq=False)
 class Subscription:
-    """A subscription between the core's hop and its connection; in `backlog` if more is to be sent."""
+    """A subscription between the core's hop and the connection of its reader, if it has one now."""
 
-    id: str
-    hop: Hop
-    queue: SubscriptionQueue
-    pace: Pace
-    _connection: Connection
+    place: SubscriptionPlace
     _exchange: Exchange
-    _siblings: dict[int, "Subscription"]
-    _backlog: dict["Subscription", None]
+    _patience_s: float
+    queue: SubscriptionQueue = field(init=False)
+    pace: Pace = field(init=False)
+    _reader: Reader | None = field(default=None, init=False)
     _held: list[Batch] = field(factory=list, init=False)
     _is_over: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        place = self.place
+        self._exchange.subscribers[self.id] = self
+        self._exchange.sinks[self.hop] = self
+        self._begin(SubscriptionQueue(0, place.bound_bytes, place.policy, 0), place.taken)
+
+    def _begin(self, queue: SubscriptionQueue, position: int) -> None:
+        """Send what comes after this position through a new queue."""
+        self.queue, self.pace = queue, Pace(queue.bound_bytes)
+        for piece in self.place.after(position):
+            if isinstance(piece, Missing):
+                queue.add_gap(piece.count, BOUND)
+            else:
+                self._add(piece)
+        queue.allow_excess()
+
+    def _add(self, messages: Sequence[LinkMessage]) -> None:
+        for piece in pieces_of(messages):
+            if isinstance(piece, Run):
+                self._add_run(piece)
+            else:
+                self.queue.add_gap(piece.count, piece.reason)
+
+    @property
+    def id(self) -> str:
+        """What the overlay calls it."""
+        return self.place.id
+
+    @property
+    def hop(self) -> Hop:
+        """What the core calls it."""
+        return self.place.hop
 
     @property
     def is_slow(self) -> bool:
         """Whether nobody waits for it any more."""
-        return self.pace.slow
+        return self.pace.slow or self._reader is None
+
+    def is_of(self, client: str, user: str) -> bool:
+        """Whether it belongs to a client of that name and user."""
+        return (self.place.client, self.place.user) == (client, user)
+
+    @property
+    def unsaid_count(self) -> int:
+        """How many were sent of which nobody has said that they were taken."""
+        return self.place.emitted - self.place.taken - self.queue.queued_count
+
+    # --- connections ---
+
+    def attach(self, reader: Reader, queue: SubscriptionQueue, position: int) -> None:
+        """Its client is there and has received everything up to this position."""
+        self._exchange.absences.came(self)
+        self._let_go()
+        self._reader = reader
+        self._begin(queue, position)
+        if self.place.is_open:
+            self.opened()
+        self.pump()
+
+    def detach(self) -> None:
+        """Its connection is over: wait for another one."""
+        if self._reader is not None:
+            self._reader.backlog.pop(self, None)
+            self._reader = None
+        self.queue.credit = 0
+        self._exchange.absences.left(self, self._exchange.now() + self._patience_s)
+
+    def taken_over(self) -> None:
+        """Another connection wants it: tell the one that has it."""
+        reader, number = self._reader, self.queue.number
+        if reader is not None:
+            text = "another connection of the same client name has taken over the subscription"
+            reader.connection.send(encode(Ended(number, "taken-over", text)))
+            reader.let_go(number)
+            self.detach()
+
+    def give_up(self) -> None:
+        """Its client did not come back in time."""
+        self.withdraw()
 
     def opened(self) -> None:
         """All gates are open."""
-        self._connection.send(encode(Subscribed(self.queue.number)))
+        if self._reader is not None:
+            self._reader.connection.send(encode(Subscribed(self.queue.number)))
+
+    # --- deliveries ---
 
     def put(
         self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None, now_s: float
     ) -> None:
         """Queue what the core emitted in one step, send what may be sent, and keep to the bound."""
-        assert run is not None, f"only publications are delivered, not {messages!r}"
+        if run is not None:
+            self._put_run(run)
+        else:
+            for piece in pieces_of(messages):
+                if isinstance(piece, Run):
+                    self._put_run(piece)
+                else:
+                    self._put_gap(piece)
+        if self.queue.queued_bytes:
+            self._keep(batch, now_s)
+
+    def _put_run(self, run: Run) -> None:
         if self._is_over:
             return
-        queue = self.queue
-        queue.add(run)
+        self._add_run(run)
         self.pump()
-        if queue.queued_bytes > queue.bound_bytes:
+        if self.queue.is_over_bound:
             self._overflow()
-        if queue.queued_bytes:
-            self._keep(batch, now_s)
+
+    def _put_gap(self, gap: Hole) -> None:
+        if not self._is_over:
+            self._exchange.totals.gaps += 1
+            self.queue.add_gap(gap.count, gap.reason)
+            self.pump()
+
+    def _add_run(self, run: Run) -> None:
+        if not self.queue.add(run):
+            self._drop(run.count)
 
     def _keep(self, batch: Batch | None, now_s: float) -> None:
         """Something stays in the queue: publishers may have to wait for it."""
@@ -75,19 +192,21 @@ class Subscription:
 
     def pump(self) -> None:
         """Send what credit and the outbox allow."""
-        queue = self.queue
+        queue, reader = self.queue, self._reader
+        if reader is None:
+            return
         before_bytes = queue.queued_bytes
         before_count = queue.queued_count
-        chunks = queue.take(OUTBOX_BYTES - self._connection.outbox_bytes)
+        chunks = queue.take(OUTBOX_BYTES - reader.connection.outbox_bytes)
         if chunks:
             self._exchange.totals.deliveries += before_count - queue.queued_count
-            self._connection.send_all(chunks)
+            reader.connection.send_all(chunks)
             if self.pace.freed(before_bytes - queue.queued_bytes, queue.queued_bytes):
                 self._let_go()
         if queue.ready:
-            self._backlog[self] = None
+            reader.backlog[self] = None
         else:
-            self._backlog.pop(self, None)
+            reader.backlog.pop(self, None)
 
     def judge(self, now_s: float) -> bool:
         """Decide whether it is slow; return whether publishers still wait for it."""
@@ -99,9 +218,7 @@ class Subscription:
     def _overflow(self) -> None:
         queue = self.queue
         if queue.policy == DROP:
-            dropped = queue.dropped_count
-            queue.trim()
-            self._exchange.totals.dropped += queue.dropped_count - dropped
+            self._drop(queue.trim())
             return
         self._exchange.totals.ended_slow += 1
         text = (
@@ -111,28 +228,56 @@ class Subscription:
         self._exchange.after(lambda: self.end(Ended(queue.number, "slow", text)))
         self.stop()
 
+    def _drop(self, count: int) -> None:
+        """So many of the newest are not kept."""
+        if count:
+            self._exchange.totals.dropped += count
+            self._exchange.station.drop(self.id, count)
+
+    # --- the end ---
+
     def stop(self) -> None:
         """Take nothing more, and let go of everything."""
         self._is_over = True
         self.queue.clear()
-        self._backlog.pop(self, None)
+        if self._reader is not None:
+            self._reader.backlog.pop(self, None)
         self.pace.waiting = False
         self._let_go()
 
     def end(self, notice: Ended) -> None:
         """Withdraw it and tell the client why."""
+        reader = self._reader
         self.withdraw()
-        self._connection.send(encode(notice))
+        if reader is not None:
+            reader.connection.send(encode(notice))
 
     def withdraw(self) -> None:
-        """Withdraw it from the core, once, whoever asks first."""
+        """Withdraw it from the station, once, whoever asks first."""
         self.stop()
+        self._exchange.absences.came(self)
+        reader, self._reader = self._reader, None
         if self._exchange.subscribers.pop(self.id, None) is not None:
-            del self._siblings[self.queue.number]
+            if reader is not None:
+                reader.let_go(self.queue.number)
             del self._exchange.sinks[self.hop]
-            self._exchange.core.unsubscribe(self.id)
+            self._exchange.station.unsubscribe(self.id)
 
     def _let_go(self) -> None:
         held, self._held = self._held, []
         for batch in held:
             batch.release()
+
+    def describe(self) -> str:
+        """Return what there is to know about a durable subscription, as one JSON object."""
+        place = self.place
+        return json.dumps(
+            {
+                "durable": place.durable,
+                "filter": str(place.filter),
+                "taken": place.taken,
+                "emitted": place.emitted,
+                "connected": self._reader is not None,
+                "queued_bytes": self.queue.queued_bytes,
+            }
+        )

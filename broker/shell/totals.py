@@ -16,6 +16,9 @@ class Totals:
     ended_slow: int = 0
     refused: int = 0
     connections: int = 0
+    lost_links: int = 0
+    gaps: int = 0
+    resumed: int = 0
     core_s: float = 0.0
     matched: int = 0
     matching_s: float = 0.0

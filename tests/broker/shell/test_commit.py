@@ -9,10 +9,10 @@ from attrs import define, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.core import BrokerCore
 from broker.shell.commit import Commit
 from broker.shell.connection import Connection
 from broker.shell.exchange import Exchange
+from broker.station import Station
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer
 from ordering.plugins import load
 
@@ -102,7 +102,7 @@ class Filler:
 
 def broker(count: int) -> tuple[Disk, Exchange, list[Connection], list[Wire]]:
     disk = Disk()
-    exchange = Exchange(BrokerCore("B", load("fifo"), "1"), "1", commit=Commit(disk))
+    exchange = Exchange(Station("B", load("fifo"), "1"), commit=Commit(disk))
     wires = [Wire(disk) for _ in range(count)]
     connections = [
         Connection(str(place), wire, Decoder(DEFAULT_LIMITS, Peer.DIALLER), exchange)

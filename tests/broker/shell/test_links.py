@@ -103,7 +103,7 @@ async def test_a_dead_neighbour_gives_way_to_a_new_one_of_its_name(mock_clock: M
         mock_clock.rate = 100 * PROBE_S
         assert isinstance(await newcomer.hear(), Welcome)
         assert (await dead.hear_a(Fault)).code == "replaced"
-        assert one.server.exchange.links["B2"].incarnation == "new"
+        assert one.server._house.links["B2"].incarnation == "new"
 
 
 async def test_a_living_neighbour_answers_and_stays() -> None:
@@ -222,14 +222,19 @@ async def test_uplinks_are_tried_in_order() -> None:
         assert leaf.links() == {"B2"}
 
 
-async def test_a_silent_link_is_lost(mock_clock: MockClock) -> None:
+async def test_a_silent_connection_is_broken_and_its_link_is_lost_later(mock_clock: MockClock) -> None:
     async with (
         running(settings("B1", link_timeout_s=8)) as one,
         raw_peer(one.server.port, Peer.UPLINK) as peer,
     ):
         await welcomed(peer, broker_hello("B2"))
         for _ in range(5):
-            mock_clock.jump(2)
+            mock_clock.jump(1)
             await wait_all_tasks_blocked()
         assert (await peer.hear_a(Fault)).code == "silent"
+        await until(lambda: len(one.server.exchange.absences) == 1)
+        mock_clock.jump(3)
+        await wait_all_tasks_blocked()
+        assert one.links() == {"B2"}
+        mock_clock.jump(1.5)
         await until(lambda: one.links() == set())

@@ -24,8 +24,8 @@ from broker.messages import (
     Unsubscribe,
 )
 from broker.shell import exchange
-from broker.shell.clients import BOUND_BYTES_MIN
 from broker.shell.credit import FIRST_BYTES, SHARE_BYTES_MAX
+from broker.shell.starts import BOUND_BYTES_MIN
 from broker.wire import DeliveredBatch, encode, encode_publication, publication_prefix
 from tests.broker.shell.overlay import (
     RawPeer,
@@ -413,7 +413,7 @@ async def test_a_silent_client_is_pinged_and_then_taken_for_dead(mock_clock: Moc
             await beat(mock_clock)
             assert await peer.hear() == Ping(silent)
         await beat(mock_clock)
-        assert await peer.hear() == Fault("silent", "nothing was heard for 8 s")
+        assert await peer.hear() == Fault("silent", "nothing was heard for 4 s")
         assert await peer.hear() is None
 
 
@@ -433,4 +433,4 @@ async def test_who_never_says_hello_is_disconnected(mock_clock: MockClock) -> No
         await until(lambda: one.server.exchange.totals.connections == 1)
         for _ in range(4):
             await beat(mock_clock)
-        assert await peer.hear() == Fault("silent", "nothing was heard for 8 s")
+        assert await peer.hear() == Fault("silent", "nothing was heard for 4 s")

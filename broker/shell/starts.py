@@ -1,0 +1,62 @@
+"""Where a subscription goes on that a client comes back to, and for how long it is kept without one.
+
+Law: whoever says where it stands goes on exactly there, or is told that something is missing. Nothing is
+delivered that was received before, and nothing is left out in silence.
+"""
+
+from typing import Final
+
+from attrs import frozen
+
+from broker.messages import Subscribe
+from broker.station import SubscriptionPlace
+
+__all__ = ["Start", "bound_within_limits", "patience_of", "start_of"]
+
+BOUND_BYTES_MIN: Final = 64 * 1024
+BOUND_BYTES_MAX: Final = 256 * 1024 * 1024
+"""A subscription's bound is taken into these limits: with less than a read's worth of events every burst
+would be a gap, and with more one client could fill the memory of a small machine."""
+
+DURABLE_AGE_MAX_S: Final = 7 * 24 * 3600
+"""A durable subscription that nobody came back to for a week is forgotten, unless its client said sooner."""
+
+
+@frozen
+class Start:
+    """What is delivered counts on from `position`; the next `missing_count` are not kept any more.
+
+    It `goes_on` if that is where the client stands. `is_had`: its program has had everything before.
+    """
+
+    position: int
+    missing_count: int
+    goes_on: bool
+    is_had: bool = False
+
+
+def start_of(request: Subscribe, place: SubscriptionPlace) -> Start:
+    """Return where a client goes on with a subscription that is known."""
+    if not request.after:
+        return Start(place.taken, 0, goes_on=True)
+    position = request.after[0]
+    is_of_another_life = request.resume not in {"", place.id} or position > place.emitted
+    if is_of_another_life:
+        return Start(place.taken, 0, goes_on=False)
+    if position < place.taken:
+        return Start(position, place.taken - position, goes_on=True)
+    # What a client has received for a durable subscription may die with it before its program had it.
+    is_had = not (place.durable and request.resume)
+    return Start(position, 0, goes_on=True, is_had=is_had)
+
+
+def patience_of(place: SubscriptionPlace, link_timeout_s: float) -> float:
+    """Return for how long a subscription is kept without a client."""
+    if not place.durable:
+        return link_timeout_s
+    return min(place.age_s or DURABLE_AGE_MAX_S, DURABLE_AGE_MAX_S)
+
+
+def bound_within_limits(size_bytes: int) -> int:
+    """Return the bound that a client gets who asks for this one."""
+    return min(max(size_bytes, BOUND_BYTES_MIN), BOUND_BYTES_MAX)
