@@ -140,16 +140,16 @@ def link_of(house: House, place: LinkPlace, incarnation: str = "") -> LinkSessio
     return link
 
 
-def open_lower_link(house: House, connection: Connection, hello: Hello) -> None:
+def _open_lower_link(house: House, connection: Connection, hello: Hello) -> None:
     """Begin a link with a broker that dialled us: a new session."""
     session = house.mint_session()
     house.exchange.station.open_link(hello.name, session, uplink=False)
     link = link_of(house, house.exchange.station.links[hello.name], hello.incarnation)
     _log.info("link open", neighbour=hello.name, peer=connection.peer, uplink=False)
-    admit(house, connection, link, 0)
+    _admit(house, connection, link, 0)
 
 
-def admit(house: House, connection: Connection, link: LinkSession, received: int) -> None:
+def _admit(house: House, connection: Connection, link: LinkSession, received: int) -> None:
     """Answer a broker that dialled us, and carry the link over its connection behind what it has received."""
     place = link.place
     connection.send(encode(house.welcome(link.window.first(), place.session, place.received)))
@@ -158,7 +158,7 @@ def admit(house: House, connection: Connection, link: LinkSession, received: int
     house.exchange.settle()
 
 
-def open_uplink(house: House, connection: Connection, welcome: Welcome, watcher: LinkWatcher) -> None:
+def _open_uplink(house: House, connection: Connection, welcome: Welcome, watcher: LinkWatcher) -> None:
     """Begin a link with a broker that we dialled."""
     house.exchange.station.open_link(welcome.name, welcome.session, uplink=True)
     link = link_of(house, house.exchange.station.links[welcome.name], welcome.incarnation)
@@ -240,7 +240,7 @@ class Callee:
                 fault_of("elsewhere", f"this is {self.house.name}, and the link is to another broker")
             )
         elif known is None:
-            open_lower_link(self.house, self.connection, hello)
+            _open_lower_link(self.house, self.connection, hello)
         elif known.can_resume(hello.session, hello.received) and not known.is_uplink:
             self._resume(hello, known)
         else:
@@ -250,10 +250,10 @@ class Callee:
         """The neighbour comes back on another connection; what it had is cut off first."""
         known.let_go(f"{hello.name} has come back on another connection")
         if known.is_closed:
-            open_lower_link(self.house, self.connection, hello)
+            _open_lower_link(self.house, self.connection, hello)
             return
         _log.info("link resumed", neighbour=hello.name, peer=self.connection.peer, uplink=False)
-        admit(self.house, self.connection, known, hello.received)
+        _admit(self.house, self.connection, known, hello.received)
 
     async def _settle_name(self, hello: Hello, known: LinkSession) -> None:
         """Somebody of a neighbour's name came: find out which of the two is to stay."""
@@ -281,7 +281,7 @@ class Callee:
         if self.house.neighbour(hello.name) is not None:
             self._refuse(fault_of("busy", f"several connections claim to be {hello.name}: try again"))
         else:
-            open_lower_link(self.house, self.connection, hello)
+            _open_lower_link(self.house, self.connection, hello)
 
     def pump(self) -> None:
         """Nothing waits on this connection."""
@@ -343,7 +343,7 @@ class Dialled:
         if fault is not None:
             self._refuse(fault)
         else:
-            open_uplink(self.house, self.connection, welcome, self.watcher)
+            _open_uplink(self.house, self.connection, welcome, self.watcher)
 
     def _resume(self, welcome: Welcome, link: LinkSession) -> None:
         """The other end goes on with the link; unless it was given up while the answer was on its way."""

@@ -401,8 +401,8 @@ async def test_a_defect_of_the_core_stops_the_broker(monkeypatch: pytest.MonkeyP
 
 
 async def beat(mock_clock: MockClock) -> None:
-    """Let a quarter of the link timeout pass, and everybody act on it."""
-    mock_clock.jump(2)
+    """Let an eighth of the link timeout pass, and everybody act on it."""
+    mock_clock.jump(1)
     await wait_all_tasks_blocked()
 
 
