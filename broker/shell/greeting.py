@@ -66,7 +66,7 @@ class House:
     @property
     def uplink(self) -> LinkSession | None:
         """The link to the broker above, if one is open."""
-        return next((link for link in self.links.values() if link.is_uplink), None)
+        return next((each for each in self.links.values() if each.is_uplink and not each.is_closed), None)
 
     def neighbour(self, name: str) -> LinkSession | None:
         """The open link to the broker of that name."""

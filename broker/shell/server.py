@@ -164,7 +164,7 @@ class Server:
                 "others cannot dial this broker when the overlay heals: give --advertise-address HOST:PORT",
                 listen=str(self.settings.listen),
             )
-        self.exchange.core.reached_at("" if address is None else str(address))
+        self.exchange.station.reached_at("" if address is None else str(address))
         self.exchange.settle()
 
     # --- connections ---
