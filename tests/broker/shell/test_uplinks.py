@@ -127,6 +127,22 @@ async def test_when_no_uplink_is_left_others_that_were_heard_of_are_tried() -> N
     assert world.settled_at == 4
 
 
+async def test_the_link_that_an_earlier_run_left_open_is_dialled_before_all_others() -> None:
+    world = World({FIRST: attaches})
+    world.core.reached_at("B5:1")
+    world.core.roster.learn(roster_of("B1").everything())
+    link = world.core.open_link("B1", uplink=True)
+    with pytest.raises(EnoughError):
+        await world.run()
+    assert world.dialled == [Address("B1", 1)] * ENOUGH
+    assert world.waited_s == sorted(world.waited_s)
+    world.core.close_link(link)
+    world.waited_s.clear()
+    with pytest.raises(EnoughError):
+        await world.run()
+    assert world.dialled[ENOUGH:] == [FIRST] * ENOUGH
+
+
 async def test_an_address_that_makes_no_sense_is_passed_over() -> None:
     world = World({FIRST: unreachable})
     world.core.reached_at("B5:1")
