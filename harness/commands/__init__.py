@@ -13,8 +13,11 @@ __all__ = ["COMMANDS", "harness"]
 
 COMMANDS: Final = {
     "analyze": "harness.commands.analyze:command",
+    "compare": "harness.commands.compare:command",
     "explore": "harness.commands.explore:command",
+    "faults": "harness.commands.faults:command",
     "run": "harness.commands.run:command",
+    "scenarios": "harness.commands.scenarios:command",
     "replay": "harness.commands.replay:command",
     "report": "harness.commands.report:command",
 }

@@ -1,0 +1,218 @@
+"""`concord harness compare`: the same scenario under several orderings, judged, and one report of all."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+import click
+
+from harness.commands.running import asked, perform, scenario_options
+from harness.commands.schedules import check_ordering
+from harness.runs.performance import Ending
+
+__all__ = ["command"]
+
+PROMISING: Final = "pairwise"
+"""The ordering that promises what is looked at, and the promise."""
+
+BASELINE: Final = "fifo"
+"""What latencies are compared with."""
+
+VIOLATED: Final = 1
+UNKNOWN: Final = 2
+
+Analysis = Mapping[str, object]
+
+
+@attrs.frozen(eq=False)
+class _Judged:
+    """One run and what its analysis found. `point` is empty if the scenario has only one."""
+
+    point: str
+    ending: Ending
+    analysis: Analysis
+
+    def number(self, *path: str) -> float | None:
+        """A number in the analysis."""
+        found: object = self.analysis
+        for name in path:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        return float(found) if isinstance(found, int | float) else None
+
+    def verdict(self, promise: str) -> str:
+        """Kept, broken or unknown."""
+        verdicts = self.analysis.get("verdicts")
+        found = verdicts.get(promise) if isinstance(verdicts, Mapping) else None
+        return str(found.get("word")) if isinstance(found, Mapping) else "unknown"
+
+    def outcome(self, promise: str) -> bool | None:
+        """The same, for programs."""
+        verdicts = self.analysis.get("verdicts")
+        found = verdicts.get(promise) if isinstance(verdicts, Mapping) else None
+        outcome = found.get("outcome") if isinstance(found, Mapping) else None
+        return outcome if isinstance(outcome, bool) else None
+
+
+def _orderings(ctx: click.Context, param: click.Parameter, given: str | None) -> tuple[str, ...]:
+    del ctx, param
+    names = tuple(name.strip() for name in given.split(",")) if given else ()
+    for name in names:
+        check_ordering(name, {})
+    return tuple(dict.fromkeys(names))
+
+
+@click.command(
+    "compare", epilog="Example: concord harness compare quick --out runs/quick --orderings pairwise,fifo"
+)
+@scenario_options
+@click.option(
+    "--orderings", callback=_orderings, help="Which, with commas between. Default: those of the scenario."
+)
+@click.option("--master", default="local[*]", show_default=True, help="Where Spark runs, as Spark writes it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def command(  # noqa: PLR0913 - one parameter per option
+    *,
+    scenario: str,
+    out: Path,
+    orderings: tuple[str, ...],
+    master: str,
+    faults: tuple[str, ...],
+    seed: int | None,
+    overrides: Mapping[str, object],
+    replace: bool,
+    is_quiet: bool,
+    as_json: bool,
+) -> None:
+    """Perform SCENARIO under each ordering, judge every run, and write DIR/report/index.html.
+
+    The exit status is 0 if pairwise kept its promise, 1 if it was broken, 2 if a verdict is unknown.
+    """
+    study = asked(scenario, faults, seed, overrides)
+    begun_s = time.monotonic()
+    chosen = orderings or study.first.orderings
+    endings = perform(study, out, chosen, replace=replace, is_quiet=is_quiet)
+    say = _silent if is_quiet else _say
+    judged = list(_judge(out, endings, master, say))
+    report = _report(out)
+    if as_json:
+        rows = [{"point": each.point, **_row(each, judged)} for each in judged]
+        click.echo(json.dumps({"runs": rows, "report": str(report)}))
+    else:
+        for line in _table(judged):
+            click.echo(line)
+        click.echo(f"\nreport: {report}    ({time.monotonic() - begun_s:.0f} s)")
+    sys.exit(_status(judged))
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _judge(out: Path, endings: Sequence[Ending], master: str, say: Callable[[str], None]) -> Iterator[_Judged]:
+    """Analyse every run, in one Spark session."""
+    # Spark is loaded by whoever analyses, and not by whoever asks for help.
+    from harness.analysis.analyzing import analyze  # noqa: PLC0415 - see above
+    from harness.analysis.errors import UnknownVerdictError  # noqa: PLC0415 - see above
+    from harness.analysis.promises import unknown  # noqa: PLC0415 - see above
+    from harness.analysis.session import session  # noqa: PLC0415 - see above
+    from harness.analysis.writing import write  # noqa: PLC0415 - see above
+
+    say("analysing: starting Spark")
+    with session(master) as spark:
+        for ending in endings:
+            say(f"analysing {ending.folder}")
+            try:
+                analysis = analyze(spark, ending.folder)
+            except UnknownVerdictError as error:
+                analysis = unknown(str(error))
+            write(ending.folder, analysis)
+            parts = ending.folder.relative_to(out).parts
+            yield _Judged(parts[1] if len(parts) > 2 else "", ending, analysis)  # noqa: PLR2004 - points/POINT/ORDERING
+
+
+def _report(out: Path) -> Path:
+    from harness.report.page import write  # noqa: PLC0415 - only who has runs needs it
+
+    return write(out)
+
+
+def _row(judged: _Judged, all_judged: Sequence[_Judged]) -> dict[str, object]:
+    """What the table says about one run. Ratios are to `fifo` at the same point."""
+    row: dict[str, object] = {
+        "ordering": judged.ending.ordering,
+        "pairwise": judged.verdict("pairwise"),
+        "publisher": judged.verdict("publisher"),
+        "complete": judged.verdict("complete"),
+        "pairs_out_of_order": judged.number("pairs_out_of_order"),
+        "pairs": judged.number("pairs"),
+        "ordering_degree": judged.number("ordering_degree"),
+        "delivered": judged.ending.delivered,
+        "published": judged.ending.published,
+        "p50_ms": judged.number("latency_ms", "p50"),
+        "p99_ms": judged.number("latency_ms", "p99"),
+        "max_ms": judged.number("latency_ms", "max"),
+    }
+    base = next(
+        (b for b in all_judged if b.point == judged.point and b.ending.ordering == BASELINE), None
+    )
+    for name, part in (("p50_ratio", "p50"), ("max_ratio", "max")):
+        mine = judged.number("latency_ms", part)
+        theirs = base.number("latency_ms", part) if base else None
+        row[name] = mine / theirs if mine is not None and theirs else None
+    return row
+
+
+_COLUMNS: Final = (
+    ("ordering", "ordering"),
+    ("one order", "pairwise"),
+    ("publisher order", "publisher"),
+    ("pairs out of order", "pairs_out_of_order"),
+    ("of", "pairs"),
+    ("degree", "ordering_degree"),
+    ("delivered", "delivered"),
+    ("p50 ms", "p50_ms"),
+    ("p99 ms", "p99_ms"),
+    ("max ms", "max_ms"),
+    ("p50 / fifo", "p50_ratio"),
+    ("max / fifo", "max_ratio"),
+)
+
+
+def _table(judged: Sequence[_Judged]) -> Iterator[str]:
+    rows = [[title for title, _ in _COLUMNS]]
+    points = [""]
+    for each in judged:
+        found = _row(each, judged)
+        rows.append([_shown(found[key]) for _, key in _COLUMNS])
+        points.append(each.point)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    last = ""
+    for point, row in zip(points, rows, strict=True):
+        if point != last:
+            last = point
+            yield f"{point}:"
+        cells = [cell.ljust(w) if i < 3 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]  # noqa: PLR2004 - words left, numbers right
+        yield "  ".join(cells).rstrip()
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() and value > 1 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _status(judged: Sequence[_Judged]) -> int:
+    promising = [each.outcome(PROMISING) for each in judged if each.ending.ordering == PROMISING]
+    if any(outcome is False for outcome in promising):
+        return VIOLATED
+    return UNKNOWN if any("reason" in each.analysis for each in judged) else 0

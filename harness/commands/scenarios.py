@@ -1,0 +1,30 @@
+"""`concord harness scenarios`: the scenarios that come with the product."""
+
+import json
+
+import click
+
+from harness.scenarios import find, shipped
+
+__all__ = ["command"]
+
+
+@click.command("scenarios", epilog="Example: concord harness scenarios")
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+def command(*, as_json: bool) -> None:
+    """List the scenarios that can be run by name, and what each is for."""
+    studies = [(name, path, find(name)) for name, path in shipped().items()]
+    if as_json:
+        click.echo(
+            json.dumps(
+                [
+                    {"name": name, "about": study.first.about, "points": len(study.points), "path": str(path)}
+                    for name, path, study in studies
+                ]
+            )
+        )
+        return
+    width = max(len(name) for name, _, _ in studies)
+    for name, _, study in studies:
+        runs = f" ({len(study.points)} points)" if len(study.points) > 1 else ""
+        click.echo(f"{name:<{width}}  {study.first.about}{runs}")
