@@ -47,7 +47,8 @@ class _Judged:
         """Kept, broken or unknown."""
         verdicts = self.analysis.get("verdicts")
         found = verdicts.get(promise) if isinstance(verdicts, Mapping) else None
-        return str(found.get("word")) if isinstance(found, Mapping) else "unknown"
+        word = str(found.get("word")) if isinstance(found, Mapping) else "unknown"
+        return _KEPT.get(word, "unknown")
 
     def outcome(self, promise: str) -> bool | None:
         """The same, for programs."""
@@ -116,7 +117,9 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _judge(out: Path, endings: Sequence[Ending], master: str, say: Callable[[str], None]) -> Iterator[_Judged]:
+def _judge(
+    out: Path, endings: Sequence[Ending], master: str, say: Callable[[str], None]
+) -> Iterator[_Judged]:
     """Analyse every run, in one Spark session."""
     # Spark is loaded by whoever analyses, and not by whoever asks for help.
     from harness.analysis.analyzing import analyze  # noqa: PLC0415 - see above
@@ -150,7 +153,7 @@ def _row(judged: _Judged, all_judged: Sequence[_Judged]) -> dict[str, object]:
         "ordering": judged.ending.ordering,
         "pairwise": judged.verdict("pairwise"),
         "publisher": judged.verdict("publisher"),
-        "complete": judged.verdict("complete"),
+        "complete": judged.verdict("completeness"),
         "pairs_out_of_order": judged.number("pairs_out_of_order"),
         "pairs": judged.number("pairs"),
         "ordering_degree": judged.number("ordering_degree"),
@@ -160,9 +163,7 @@ def _row(judged: _Judged, all_judged: Sequence[_Judged]) -> dict[str, object]:
         "p99_ms": judged.number("latency_ms", "p99"),
         "max_ms": judged.number("latency_ms", "max"),
     }
-    base = next(
-        (b for b in all_judged if b.point == judged.point and b.ending.ordering == BASELINE), None
-    )
+    base = next((b for b in all_judged if b.point == judged.point and b.ending.ordering == BASELINE), None)
     for name, part in (("p50_ratio", "p50"), ("max_ratio", "max")):
         mine = judged.number("latency_ms", part)
         theirs = base.number("latency_ms", part) if base else None
@@ -186,6 +187,12 @@ _COLUMNS: Final = (
 )
 
 
+_WORDS: Final = 3
+"""Columns of words, on the left; the rest are numbers."""
+
+_KEPT: Final = {"true": "kept", "false": "broken"}
+
+
 def _table(judged: Sequence[_Judged]) -> Iterator[str]:
     rows = [[title for title, _ in _COLUMNS]]
     points = [""]
@@ -199,7 +206,10 @@ def _table(judged: Sequence[_Judged]) -> Iterator[str]:
         if point != last:
             last = point
             yield f"{point}:"
-        cells = [cell.ljust(w) if i < 3 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]  # noqa: PLR2004 - words left, numbers right
+        cells = [
+            cell.ljust(width) if place < _WORDS else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
         yield "  ".join(cells).rstrip()
 
 

@@ -35,7 +35,10 @@ class Slowness:
 
 @define(eq=False)
 class Crew:
-    """The state of one process of clients. `started_s` is by Trio's clock, once `go` is set."""
+    """The state of one process of clients. `started_s` is by Trio's clock, once `go` is set.
+
+    `expected` counts the deliveries of what these clients published, or is None if that is not known at once.
+    """
 
     scenario: Scenario
     addresses: Mapping[str, str]
@@ -45,6 +48,7 @@ class Crew:
     started_s: float = 0.0
     published: int = 0
     delivered: int = 0
+    expected: int | None = 0
     gaps: int = 0
     publishing: int = 0
     slowness: dict[str, Slowness] = field(factory=dict)

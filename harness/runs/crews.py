@@ -60,6 +60,11 @@ class Crews:
         """Add up what the processes counted: published, delivered, gaps, publishing."""
         return sum(each.count(name) for each in self.processes)
 
+    def expected(self) -> int | None:
+        """How many deliveries there should be of what has been published; None if that is not known."""
+        counts = [each.told.get("expected") for each in self.processes if each.job.role == "publisher"]
+        return sum(counts) if all(isinstance(count, int) for count in counts) else None  # type: ignore[arg-type]  # they are whole numbers
+
     def ended(self) -> dict[str, str]:
         """Subscriptions that their brokers ended, with the reason."""
         return {

@@ -14,7 +14,16 @@ from harness.runs.ledger import Ledger
 from harness.runs.plan import Seat, stream_name, subscriber_seats
 from harness.traces import MATCHES
 
-__all__ = ["write_matches"]
+__all__ = ["audience_size", "write_matches"]
+
+
+def audience_size(crew: Crew, seat: Seat) -> int:
+    """Return how many subscriptions want what a publisher publishes, where that is the same for every event."""
+    if crew.scenario.filters.kind != "overlap":
+        crew.expected = None
+        return 0
+    event = next(crew.interests.events(seat.name, seat.place))
+    return sum(len(names) for text, names in _audiences(crew) if parse(text).match(event))
 
 
 def write_matches(

@@ -29,7 +29,7 @@ from harness.traces import BROKERS, DELIVERIES, FAULTS, MATCHES, PUBLICATIONS, S
 
 __all__ = ["Ending", "Performance"]
 
-QUIET_S: Final = 1.0
+QUIET_S: Final = 2.0
 """When nothing has been delivered for so long, nothing is on its way: far more than any round trip."""
 
 LOOK_S: Final = 0.1
@@ -181,10 +181,15 @@ class Performance:
             delivered = crews.total("delivered")
             if delivered != last:
                 last, last_s = delivered, now_s
-            if now_s - last_s > QUIET_S and not crews.total("publishing"):
+            if not crews.total("publishing") and self._has_all(delivered, now_s - last_s):
                 break
             self.progress.advance(now_s - begun_s, crews.total("published"), delivered)
             await trio.sleep(LOOK_S)
+
+    def _has_all(self, delivered: int, quiet_s: float) -> bool:
+        """Whether everything has arrived: by the number, where nothing may be lost; else by the silence."""
+        expected = None if self.faults else self._crews.expected()
+        return delivered >= expected if expected is not None else quiet_s > QUIET_S
 
     # --- after ---
 

@@ -10,6 +10,7 @@ from broker import Client, Publisher, connect
 from broker.filters.constraints import Value
 from harness.runs.crew import Crew
 from harness.runs.ledger import Ledger
+from harness.runs.matching import audience_size
 from harness.runs.pace import due_times
 from harness.runs.plan import Seat
 
@@ -29,7 +30,7 @@ async def _advertise(
         task_status.started()
         await crew.go.wait()
         crew.publishing += 1
-        author = _Author(crew, seat, ledger, publisher)
+        author = _Author(crew, seat, ledger, publisher, audience_size(crew, seat))
         try:
             with trio.move_on_at(crew.started_s + crew.scenario.duration_s):
                 await author.write_all()
@@ -48,6 +49,7 @@ class _Author:
     seat: Seat
     ledger: Ledger
     publisher: Publisher
+    audience: int
 
     async def write_all(self) -> None:
         """Publish for ever, whenever it is due."""
@@ -70,6 +72,8 @@ class _Author:
         sequence = await self.publisher.publish(event, payload, ordered=ordered)
         self.ledger.note(self.publisher.id, sequence, published_ns, ordered=ordered)
         self.crew.published += 1
+        if self.crew.expected is not None:
+            self.crew.expected += self.audience
 
     def _works(self, skipped: int = 0) -> Iterator[tuple[float, dict[str, Value], bytes, bool]]:
         """When each publication is due, and what it is."""
