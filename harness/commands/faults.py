@@ -16,9 +16,9 @@ __all__ = ["command"]
 def command(*, as_json: bool) -> None:
     """List what can go wrong in a run.
 
-    TIME is written as 10s, 500ms or 2m, counted from when publishing begins. Instead of `at TIME` every fault
-    may have `every TIME [from TIME] [until TIME]`. A name may have stars in it, `core-*`; `random` is anybody,
-    drawn anew each time. A link is named by the broker at its lower end, or by both its brokers.
+    TIME is written as 10s, 500ms or 2m, counted from when publishing begins. Instead of `at TIME` every
+    fault may have `every TIME [from TIME] [until TIME]`. A name may have stars in it, `core-*`, and `random`
+    is anybody, drawn anew each time. A link is named by the broker at its lower end, or by both its brokers.
     """
     if as_json:
         kinds = [

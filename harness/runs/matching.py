@@ -18,7 +18,7 @@ __all__ = ["audience_size", "write_matches"]
 
 
 def audience_size(crew: Crew, seat: Seat) -> int:
-    """Return how many subscriptions want what a publisher publishes, where that is the same for every event."""
+    """Return how many subscriptions want what a publisher publishes, if that is the same for all of it."""
     if crew.scenario.filters.kind != "overlap":
         crew.expected = None
         return 0

@@ -137,7 +137,11 @@ class _Worker:
         crew = self.crew
         while True:
             _tell(
-                published=crew.published, delivered=crew.delivered, gaps=crew.gaps, publishing=crew.publishing, expected=crew.expected
+                published=crew.published,
+                delivered=crew.delivered,
+                gaps=crew.gaps,
+                publishing=crew.publishing,
+                expected=crew.expected,
             )
             await trio.sleep(REPORT_EVERY_S)
 
