@@ -47,6 +47,8 @@ UNTAKEN_COUNT_MAX: Final = 1_000_000
 CREDIT_MAX: Final = 2**31
 """What a client can have granted at most; more is a client that counts wrong."""
 
+_NO_ROOM: Final = "was not taken: the disk of the broker's journal is full; try again when there is room"
+
 _log = structlog.get_logger()
 
 
@@ -147,7 +149,7 @@ class ClientSession:
 
     def grant(self) -> None:
         """Return credit to the client if there is enough to return."""
-        if self._exchange.is_withholding or self._exchange.is_closing:
+        if self._exchange.is_withholding or self._exchange.is_closing or not self._exchange.has_room:
             return
         size_bytes = self.window.grant()
         if size_bytes:
@@ -201,8 +203,11 @@ class ClientSession:
     def _publisher_of(self, publication: m.Publication) -> LocalPublisher | None:
         """Whose publication this is; None for one of a publisher that was ended while it was on its way."""
         publisher = self._publishers.get(publication.publisher)
-        if publisher is not None and publisher.is_open:
+        if publisher is not None and publisher.is_open and self._exchange.has_room:
             return publisher
+        if publisher is not None and publisher.is_open:
+            self._end_publisher(publisher, "no-room", f"publication {publication.sequence} {_NO_ROOM}")
+            return None
         if publisher is not None:
             self._fault("unexpected", f"{publisher.id} published before its advertisement was acknowledged")
         elif publication.publisher not in self._ended_publishers:
@@ -253,6 +258,9 @@ class ClientSession:
         """The filter of a request that may be served, or None after it has been refused."""
         if len(self._publishers) + len(self._subscriptions) >= REQUESTS_MAX:
             self._refuse(number, "too-many", f"a connection has at most {REQUESTS_MAX} requests at a time")
+            return None
+        if not self._exchange.has_room:
+            self._refuse(number, "no-room", f"the request {_NO_ROOM}")
             return None
         if self._exchange.is_closing:
             self._refuse(number, "closing", "the broker is shutting down")

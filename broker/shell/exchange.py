@@ -259,6 +259,12 @@ class Exchange:
             for session in list(self._lower):
                 session.grant()
 
+    def room_changed(self) -> None:
+        """The journal has room again, or none any more: whoever waited for credit gets it."""
+        if self.has_room:
+            for session in [*self._lower, *self.links.values()]:
+                session.grant()
+
     # --- pace ---
 
     def pace(self, subscription: Paced) -> None:

@@ -5,6 +5,7 @@ socket is opened, and said in one sentence.
 """
 
 import secrets
+from collections.abc import Callable
 from time import perf_counter
 
 import structlog
@@ -16,10 +17,13 @@ from broker.station import Station, recover
 from ordering.interface import OptionError, OrderingFactory
 from ordering.plugins import UnknownOrderingError, caution, load
 
-__all__ = ["Memory", "remember"]
+__all__ = ["Memory", "Over", "remember"]
 
 _INCARNATION_BYTES = 4
 """Enough that two runs of one broker are never taken for each other."""
+
+Over = Callable[[OrderingFactory], OrderingFactory]
+"""Makes another ordering plugin out of one, such as one that is watched."""
 
 _log = structlog.get_logger()
 
@@ -36,9 +40,20 @@ class Memory:
     replayed_s: float = 0.0
 
 
-def remember(settings: Settings) -> Memory:
-    """Make the station, or make it again. Raises `ConcordError`."""
-    ordering = _load_ordering(settings)
+def remember(settings: Settings, over: Over | None = None) -> Memory:
+    """Make the station, or make it again; its ordering plugin wrapped if wanted. Raises `ConcordError`."""
+    try:
+        ordering = load(settings.ordering, settings.ordering_options)
+        memory = _remember(settings, ordering if over is None else over(ordering))
+    except (UnknownOrderingError, OptionError) as error:
+        # Options are looked at when the plugin is made, which is when the station is.
+        raise SettingsError(f"--ordering {settings.ordering}: {error}") from error
+    if text := caution(settings.ordering):
+        _log.warning(text, ordering=settings.ordering)
+    return memory
+
+
+def _remember(settings: Settings, ordering: OrderingFactory) -> Memory:
     if settings.journal is None:
         incarnation = secrets.token_hex(_INCARNATION_BYTES)
         return Memory(_fresh(settings, ordering, incarnation), None)
@@ -78,14 +93,3 @@ def _recovered(settings: Settings, ordering: OrderingFactory, journal: Journal) 
         seconds=round(perf_counter() - started_s, 3),
     )
     return station
-
-
-def _load_ordering(settings: Settings) -> OrderingFactory:
-    """Return the ordering plugin that was asked for; say what there is to know about it."""
-    try:
-        factory = load(settings.ordering, settings.ordering_options)
-    except (UnknownOrderingError, OptionError) as error:
-        raise SettingsError(f"--ordering {settings.ordering}: {error}") from error
-    if text := caution(settings.ordering):
-        _log.warning(text, ordering=settings.ordering)
-    return factory

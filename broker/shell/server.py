@@ -29,17 +29,18 @@ from broker.backoff import FIRST_S, Backoff
 from broker.healing import Search
 from broker.messages import Ping
 from broker.shell.auth import load_access
+from broker.shell.commit import Commit
 from broker.shell.connection import Connection, fault_of
 from broker.shell.exchange import Exchange
 from broker.shell.greeting import Callee, Dialled, House
+from broker.shell.keeping import Keeping
+from broker.shell.memory import remember
+from broker.shell.returning import wait_for_everybody
 from broker.shell.settings import Settings, SettingsError
 from broker.shell.tls import certificate_names, dialling_context, serving_context
 from broker.shell.transport import PlainTransport, TlsTransport, Transport
 from broker.shell.uplinks import DIAL_TIMEOUT_S, Attempt, Uplinks
-from broker.station import Station
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer, encode
-from ordering.interface import OptionError
-from ordering.plugins import UnknownOrderingError, caution, load
 
 if TYPE_CHECKING:
     from broker.trace.counters import Tracer
@@ -73,6 +74,9 @@ SETTLE_S: Final = 1.0
 """How long a starting broker waits for its uplink before it says that it is ready: attaching takes some
 milliseconds, and a broker whose uplink hangs serves its own clients all the same."""
 
+RUN_BYTES: Final = 4
+"""Enough to tell the traces of one run of a broker from those of another."""
+
 BACKLOG: Final = 1024
 """Connections the system keeps for us to accept: all clients of a broker that restarts come back at once."""
 
@@ -91,6 +95,7 @@ class Server:
     _dialling: ssl.SSLContext | None
     _random: Random
     tracer: "Tracer | None" = None
+    _keeping: Keeping | None = None
     _connections: dict[Connection, None] = field(factory=dict, init=False)
     _uplinks: Uplinks = field(
         default=Factory(lambda self: Uplinks(self.exchange.core, self.exchange.search), takes_self=True),
@@ -102,19 +107,23 @@ class Server:
     def prepare(cls, settings: Settings, random: Random | None = None) -> "Server":
         """Check everything that can be checked before a socket is opened. Raises `ConcordError`."""
         access = load_access(settings.auth)
-        incarnation = secrets.token_hex(4)
-        tracer = _tracer(settings, incarnation)
+        serving = serving_context(settings.tls, knows_users=access.users is not None)
+        dialling = dialling_context(settings.tls)
+        tracer = _tracer(settings)
         search = Search(settings.name, tuple(map(str, settings.uplinks)))
-        exchange = Exchange(_make_station(settings, incarnation, tracer), search=search)
+        memory = remember(settings, None if tracer is None else tracer.over)
+        commit = None if memory.journal is None else Commit(memory.journal)
+        exchange = Exchange(memory.station, search=search, commit=commit)
         heartbeat_ms = max(1, round(settings.link_timeout_s * 1000 * SILENT_BEATS / BEATS / 2))
         return cls(
             settings,
             exchange,
             House(exchange, settings.ordering, heartbeat_ms, settings.link_timeout_s, access),
-            serving_context(settings.tls, knows_users=access.users is not None),
-            dialling_context(settings.tls),
+            serving,
+            dialling,
             random or Random(),  # noqa: S311 - spreads attempts in time, hides nothing
             tracer,
+            Keeping.of(memory, exchange),
         )
 
     def stop(self) -> None:
@@ -128,10 +137,20 @@ class Server:
 
     async def run(self, started: Callable[[], None]) -> None:
         """Serve until `stop`; `started` is called when connections are accepted."""
+        try:
+            await self._run(started)
+        finally:
+            if self._keeping is not None:
+                self._keeping.close()
+
+    async def _run(self, started: Callable[[], None]) -> None:
         listeners = await _listen(self.settings.listen)
         self.port = listeners[0].socket.getsockname()[1]
-        self._say_where_we_are()
         async with trio.open_nursery() as watch:
+            if self._keeping is not None:
+                self._keeping.begin(watch)
+                wait_for_everybody(self._house)
+            self._say_where_we_are()
             watch.start_soon(self.exchange.flush_filled)
             watch.start_soon(self.exchange.judge_paced)
             watch.start_soon(self.exchange.absences.run)
@@ -150,6 +169,8 @@ class Server:
                 await self._drain()
                 self._say_goodbye()
                 connections.cancel_scope.deadline = trio.current_time() + GOODBYE_S
+            if self._keeping is not None:
+                await self._keeping.finish()
             watch.cancel_scope.cancel()
 
     def sent_bytes(self) -> int:
@@ -318,27 +339,13 @@ class Server:
             connection.end(text, fault_of(code, text))
 
 
-def _tracer(settings: Settings, incarnation: str) -> "Tracer | None":
+def _tracer(settings: Settings) -> "Tracer | None":
     """Return what writes down what the broker counts, if that is wanted."""
     if settings.trace is None:
         return None
     from broker.trace.counters import Tracer  # noqa: PLC0415 - only who asks pays for the import
 
-    return Tracer.into(settings.trace, settings.name, incarnation)
-
-
-def _make_station(settings: Settings, incarnation: str, tracer: "Tracer | None") -> Station:
-    """Return a station with the ordering plugin that was asked for; say what there is to know about that."""
-    try:
-        factory = load(settings.ordering, settings.ordering_options)
-        if tracer is not None:
-            factory = tracer.over(factory)
-        station = Station(settings.name, factory, incarnation, ordering_name=settings.ordering)
-    except (UnknownOrderingError, OptionError) as error:
-        raise SettingsError(f"--ordering {settings.ordering}: {error}") from error
-    if text := caution(settings.ordering):
-        _log.warning(text, ordering=settings.ordering)
-    return station
+    return Tracer.into(settings.trace, settings.name, secrets.token_hex(RUN_BYTES))
 
 
 async def serve(
