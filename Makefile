@@ -12,15 +12,16 @@ ORDERING ?= pairwise
 SCHEDULES ?= 200000
 SEED ?= 0
 JOBS ?= 2
+MINUTES ?= 10
 
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench explore worlds fuzz clean
+.PHONY: help run test check format bench explore worlds fuzz soak clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-run: $(READY) ## start three brokers, a publisher and three subscribers, and watch them for a few seconds
-	@$(BIN)/python -m harness.tour
+run: $(READY) ## compare four orderings on a small overlay, judge them, and write a report
+	@$(BIN)/concord harness compare quick --out runs/quick --replace --orderings pairwise,fifo,sequencer,published
 
 test: $(READY) ## run the whole test suite
 	@$(BIN)/python -m pytest
@@ -48,6 +49,9 @@ worlds: $(READY) ## explore small worlds exhaustively: every interleaving, up to
 
 fuzz: $(READY) ## throw mutated frames at the decoder
 	@$(BIN)/python -m harness.fuzz
+
+soak: $(READY) ## kill brokers with journals every second, under load (MINUTES=...)
+	@$(BIN)/python -m harness.soak --minutes $(MINUTES) --out runs/soak
 
 clean: ## remove caches, builds and results; .venv stays
 	@rm -rf build dist runs .hypothesis .mypy_cache .pytest_cache .ruff_cache ./*.egg-info

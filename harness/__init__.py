@@ -1,4 +1,4 @@
-"""Drives brokers from outside, as users can: the tour, the benchmarks, and what measures them.
+"""Drives brokers from outside, as users can: scenarios, faults, benchmarks, and what judges them.
 
 Programs here start real broker processes and speak the public client. Nothing a broker needs is in here.
 """

@@ -6,7 +6,7 @@ from time import time_ns
 from typing import Final
 
 import trio
-from attrs import define
+from attrs import define, field
 
 from broker.trace import RowFiles
 from harness.faults import Link, kind_of
@@ -20,6 +20,9 @@ __all__ = ["Injector"]
 FOR_EVER_S: Final = 1e9
 """Beyond the end of any run."""
 
+FINAL: Final = "crash"
+"""The kind of fault behind which a broker stays dead."""
+
 
 @define(eq=False)
 class Injector:
@@ -32,6 +35,7 @@ class Injector:
     random: Random
     tell: Callable[[str], None]
     count: int = 0
+    _owed: dict[str, str] = field(factory=dict)
 
     async def follow(self, targeted: Targeted) -> None:
         """Let one fault happen at its time, or again and again at its times."""
@@ -67,6 +71,9 @@ class Injector:
                 await self.resume(name)
         for link in self.wiring.cut_links():
             await self.mend(link, "cut link", link.name)
+        for name, kind in list(self._owed.items()):
+            await self.fleet.brokers[name].ended.wait()
+            await self.start(name, kind)
 
     # --- what faults may do ---
 
@@ -78,12 +85,15 @@ class Injector:
         """End a broker as a crash does; False if it is not running."""
         if not self.fleet.kill(broker):
             return False
+        if kind != FINAL:
+            self._owed[broker] = kind
         self.note(kind, broker, detail)
         await self.fleet.brokers[broker].ended.wait()
         return True
 
     async def start(self, broker: str, kind: str) -> None:
         """Start a broker again, unless another fault has done so."""
+        self._owed.pop(broker, None)
         if self.fleet.brokers[broker].pid is None:
             self.note(kind, broker, "started again")
             await self.fleet.start(broker)
