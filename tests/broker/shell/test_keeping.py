@@ -28,23 +28,26 @@ async def test_a_broker_that_ends_in_order_replays_nothing_at_its_next_start(tmp
 async def test_a_full_disk_refuses_publications_and_requests_until_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(attrs.evolve(settings("B1"), journal=tmp_path / "B1")) as broker:
-        async with connect(broker.address, name="a") as client, client.subscribe("x > 0") as deliveries:
-            async with client.advertise("x > 0") as publisher:
-                await publisher.publish({"x": 1}, confirm=True)
-                with monkeypatch.context() as full:
-                    full.setattr(Exchange, "has_room", False)
-                    await publisher.publish({"x": 2})
-                    with pytest.raises(
-                        PublisherEndedError, match="disk of the broker's journal is full"
-                    ) as ended:
-                        await publisher.flush()
-                    assert ended.value.code == "no-room"
-                    with pytest.raises(RefusedError, match="try again when there is room"):
-                        async with client.advertise("x > 0"):
-                            raise AssertionError("it was not refused")
-            broker.server.exchange.room_changed()
-            async with client.advertise("x > 0") as publisher:
-                await publisher.publish({"x": 3}, confirm=True)
-            with trio.fail_after(20):
-                assert [(await anext(deliveries)).attributes["x"] for _ in range(2)] == [1, 3]
+    async with (
+        running(attrs.evolve(settings("B1"), journal=tmp_path / "B1")) as broker,
+        connect(broker.address, name="a") as client,
+        client.subscribe("x > 0") as deliveries,
+    ):
+        async with client.advertise("x > 0") as publisher:
+            await publisher.publish({"x": 1}, confirm=True)
+            with monkeypatch.context() as full:
+                full.setattr(Exchange, "has_room", False)
+                await publisher.publish({"x": 2})
+                with pytest.raises(
+                    PublisherEndedError, match="disk of the broker's journal is full"
+                ) as ended:
+                    await publisher.flush()
+                assert ended.value.code == "no-room"
+                with pytest.raises(RefusedError, match="try again when there is room"):
+                    async with client.advertise("x > 0"):
+                        raise AssertionError("it was not refused")
+        broker.server.exchange.room_changed()
+        async with client.advertise("x > 0") as publisher:
+            await publisher.publish({"x": 3}, confirm=True)
+        with trio.fail_after(20):
+            assert [(await anext(deliveries)).attributes["x"] for _ in range(2)] == [1, 3]
