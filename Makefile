@@ -15,7 +15,7 @@ JOBS ?= 2
 MINUTES ?= 10
 
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench explore worlds fuzz soak clean
+.PHONY: help run test check format bench explore worlds fuzz soak evaluation clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -52,6 +52,9 @@ fuzz: $(READY) ## throw mutated frames at the decoder
 
 soak: $(READY) ## kill brokers with journals every second, under load (MINUTES=...)
 	@$(BIN)/python -m harness.soak --minutes $(MINUTES) --out runs/soak
+
+evaluation: $(READY) ## repeat the paper's evaluation and write docs/evaluation.md; goes on where it was interrupted
+	@$(BIN)/python -m harness.evaluation
 
 clean: ## remove caches, builds and results; .venv stays
 	@rm -rf build dist runs .hypothesis .mypy_cache .pytest_cache .ruff_cache ./*.egg-info

@@ -35,6 +35,9 @@ _CONFIGURATION: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": DRIVER_MEMORY,
+    # Most of the work is numpy's, so Java's best compiler never earns what it costs: without it ten million
+    # deliveries take a tenth less processor time, and a run of some thousands half.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
     # One subscriber's stream may have more than the two gigabytes that short offsets reach.
