@@ -18,7 +18,7 @@ MINUTES ?= 10
 .PHONY: help run test check format bench explore worlds fuzz soak evaluation clean
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 run: $(READY) ## compare four orderings on a small overlay, judge them, and write a report
 	@$(BIN)/concord harness compare quick --out runs/quick --replace --orderings pairwise,fifo,sequencer,published
