@@ -6,6 +6,7 @@ are those under which a campaign finds it soonest.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Final
 
 from attrs import frozen
@@ -20,10 +21,12 @@ from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
 from broker.healing import Search
-from harness.explorer import broken, broken_healing
+from broker.station import Station, inputs
+from harness.explorer import broken, broken_healing, broken_restarts
+from harness.simulator.keeper import Keeper
 from ordering.pairwise import Pairwise
 
-Change = tuple[type, str, Callable[..., object]]
+Change = tuple[type | ModuleType, str, Callable[..., object]]
 
 
 @frozen
@@ -40,7 +43,9 @@ class Mutant:
         return str(self.changes[0][2].__doc__).partition("\n")[0]
 
 
-def _one(rule: str, faults: str, owner: type, name: str, instead: Callable[..., object]) -> Mutant:
+def _one(
+    rule: str, faults: str, owner: type | ModuleType, name: str, instead: Callable[..., object]
+) -> Mutant:
     return Mutant(rule, faults, ((owner, name, instead),))
 
 
@@ -84,6 +89,17 @@ MUTANTS: Final = {
             (Synchronisation, "done", broken.opens_by_name),
         ),
     ),
+    "outputs-before-sync": _one("journal", "restart", Keeper, "hold", broken_restarts.lets_out_at_once),
+    "acknowledged-before-sync": _one(
+        "journal", "restart", Keeper, "acknowledges_early", broken_restarts.acknowledges_at_once
+    ),
+    "synced-is-lost": _one("journal", "restart", Keeper, "crash", broken_restarts.loses_what_is_synced),
+    "resumed-repeats": _one("sessions", "restart", Station, "acknowledged", broken_restarts.learns_nothing),
+    "numbers-forgotten": _one("snapshots", "restart", Station, "restore", broken_restarts.counts_anew),
+    "taken-forgotten": _one("snapshots", "restart", Station, "restore", broken_restarts.takes_anew),
+    "plugin-forgotten": _one("snapshots", "restart", BrokerCore, "parts", broken_restarts.forgets_the_plugin),
+    "half-a-batch": _one("replay", "restart", Station, "receive", broken_restarts.applies_half),
+    "takes-at-the-end": _one("replay", "restart", inputs, "read_record", broken_restarts.takes_at_the_end),
     "lost-uplink-drops": _one("R8", "loss", Pairwise, "uplink_changed", broken_healing.drops_what_waits),
     "dials-the-smallest": _one("healing", "loss", Search, "next", broken_healing.dials_the_smallest),
     "nobody-twice": _one("healing", "loss", Search, "begin_round", broken_healing.tries_nobody_twice),

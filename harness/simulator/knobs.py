@@ -15,9 +15,10 @@ from harness.simulator.directed import DIRECTED
 from harness.simulator.plots import PLOTS
 from harness.simulator.world import Action
 
-FAULTS: Final = ("none", "churn", "crash", "loss")
+FAULTS: Final = ("none", "churn", "crash", "loss", "restart")
 """Nothing changes after the start; clients come and go; brokers and connections are lost as well, and others
-attach anywhere; brokers are lost for good, several at once, and the rest heals by itself."""
+attach anywhere; brokers are lost for good, several at once, and the rest heals by itself; brokers with
+journals crash and come back, several at once, and connections break and are resumed."""
 
 
 @frozen
@@ -60,6 +61,17 @@ class Knobs:
     preferences: str = "parent"
     """Which uplinks are configured."""
     slips: float = 0.0
+    has_journals: bool = False
+    kill: float = 0.0
+    revive: float = 0.0
+    resume: float = 0.0
+    picture: float = 0.0
+    take: float = 0.0
+    expire: float = 0.0
+    patience: int = 1
+    """Every so many messages are acknowledged."""
+    most_at_once: int = 1
+    """So many brokers crash together at most."""
 
 
 SHAPES: Final = ("random", "random", "chain", "star")
@@ -288,11 +300,52 @@ def _gathering(random: Random, brokers: tuple[int, int]) -> Knobs:
     return evolve(_returning(random, brokers), starts_joined=False, settles_first=False, heal=0.5)
 
 
+def _restarting(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Brokers with journals crash and come back; connections break anywhere and are resumed."""
+    return evolve(
+        _churning(random, brokers),
+        has_journals=True,
+        patience=random.choice((1, 3, 10)),
+        advertise=random.choice((0.0, 0.05)),
+        subscribe=random.choice((0.0, 0.05)),
+        unsubscribe=random.choice((0.0, 0.03)),
+        unadvertise=random.choice((0.0, 0.03)),
+        kill=random.choice((0.03, 0.06, 0.12)),
+        revive=0.15,
+        cut=random.choice((0.0, 0.05, 0.12)),
+        cuts=100,
+        resume=random.choice((0.1, 0.2)),
+        picture=random.choice((0.0, 0.05, 0.15)),
+        take=random.choice((0.0, 0.1)),
+        most_at_once=random.choice((1, 1, 2, 6)),
+    )
+
+
+def _busy(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """The same where everybody wants the one kind there is, and much waits for acknowledgements."""
+    publishers = random.randint(2, 4)
+    return evolve(
+        _restarting(random, brokers),
+        kinds=1,
+        width=1,
+        publishers=publishers,
+        publications=random.randint(4, 8) * publishers,
+        eagerness=random.choice((0.6, 0.8, 0.9)),
+        weights=random.choice(((1.0,), (1.0, 1.0, 0.1, 0.02), (1.0, 0.3, 0.03))),
+    )
+
+
+def _giving_up(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Some wait too long and are declared lost; tops attach elsewhere."""
+    return evolve(_busy(random, brokers), expire=0.1, attach=0.2, cut=0.15)
+
+
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
     "churn": (*(_churning, _crowded) * 4, _directed_churn),
     "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _plotted, _plotted, _directed_crash),
+    "restart": (_restarting, _busy, _busy, _giving_up),
     "loss": (_losing, _losing, _breaking, _returning, _gathering),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""

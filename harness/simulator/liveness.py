@@ -9,6 +9,7 @@ from typing import Final
 from broker.core import Hop
 from harness.simulator.healing import heal_all
 from harness.simulator.network import Site
+from harness.simulator.restarts import bring_back
 from harness.simulator.world import RestlessError, World
 
 ROUNDS_MAX: Final = 40
@@ -18,7 +19,7 @@ ROUNDS_MAX: Final = 40
 def rest(world: World) -> list[tuple[str, str]]:
     """Bring the world to rest; return what is wrong then, as kinds and words."""
     try:
-        world.do(("drain",))
+        bring_back(world)
         heals = all(site.search is not None for site in world.sites.values())
         wrong = heal_all(world) if heals and world.sites else _join_all(world)
     except RestlessError as error:

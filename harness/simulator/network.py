@@ -8,13 +8,18 @@ Laws.
 """
 
 from collections import deque
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from attrs import Factory, define
 
 from broker.core import BrokerCore, Hop
 from broker.healing import Candidate, Search
-from broker.messages import LinkMessage
+from broker.messages import Acknowledge, LinkMessage
+from broker.station import Station
+
+if TYPE_CHECKING:
+    from harness.simulator.keeper import Keeper
 
 
 @define(eq=False)
@@ -27,7 +32,10 @@ END: Final = End()
 
 @define(eq=False)
 class Site:
-    """One run of a broker. `outgoing` are its connections; `dialling` asks to attach it.
+    """A broker. `outgoing` are its connections, `dialling` asks to attach it; `inputs` takes what happens.
+
+    With a journal (`keeper`) it is a station, and one site for all runs of the broker; without, it is a core,
+    and each run a site of its own.
 
     If it heals by itself, `search` says whom to dial, and `candidate` is who was dialled last.
     """
@@ -38,6 +46,8 @@ class Site:
     dialling: "Port | None" = None
     search: Search | None = None
     candidate: Candidate | None = None
+    keeper: "Keeper | None" = None
+    inputs: "BrokerCore | Station" = Factory(lambda self: self.core, takes_self=True)
 
     @property
     def asked(self) -> Hop | None:
@@ -57,7 +67,7 @@ class Port:
     site: Site
     hop: Hop
     weight: float
-    queue: deque[LinkMessage | End] = Factory(deque)
+    queue: deque[LinkMessage | Acknowledge | End] = Factory(deque)
     is_sealed: bool = False
     place: int = -1
     _back: "list[Port]" = Factory(list)
@@ -109,9 +119,10 @@ class Network:
             self._counts.get((dialler.name, listener.name), 0) + 1
         )
         suffix = "" if count == 1 else f".{count}"
-        at_listener = listener.core.open_link(dialler.name, uplink=False)
-        at_dialler = dialler.core.open_link(listener.name, uplink=True)
-        up = Port(f"{dialler.name}>{listener.name}{suffix}", listener, at_listener, weights[0])
+        label = f"{dialler.name}>{listener.name}{suffix}"
+        at_listener = _open(listener, dialler.name, label, uplink=False)
+        at_dialler = _open(dialler, listener.name, label, uplink=True)
+        up = Port(label, listener, at_listener, weights[0])
         down = Port(f"{listener.name}<{dialler.name}{suffix}", dialler, at_dialler, weights[1])
         up.join(down)
         self._ports[up.label], self._ports[down.label] = up, down
@@ -122,9 +133,9 @@ class Network:
         """The direction of that label, if there ever was one."""
         return self._ports.get(label)
 
-    def send(self, port: Port, messages: list[LinkMessage]) -> None:
+    def send(self, port: Port, messages: Sequence[LinkMessage | Acknowledge]) -> None:
         """Put messages on their way."""
-        if not port.is_sealed:
+        if messages and not port.is_sealed:
             port.queue.extend(messages)
             self.ready.add(port)
 
@@ -144,9 +155,9 @@ class Network:
         port.queue.clear()
         self.ready.remove(port)
 
-    def take(self, port: Port, count: int) -> tuple[list[LinkMessage], bool]:
+    def take(self, port: Port, count: int) -> tuple[list[LinkMessage | Acknowledge], bool]:
         """Take what arrives next, at most `count` messages, and whether the end was reached."""
-        messages: list[LinkMessage] = []
+        messages: list[LinkMessage | Acknowledge] = []
         queue = port.queue
         while queue and len(messages) < count:
             message = queue.popleft()
@@ -157,3 +168,10 @@ class Network:
         if not queue:
             self.ready.remove(port)
         return messages, False
+
+
+def _open(site: Site, name: str, session: str, *, uplink: bool) -> Hop:
+    """Open one end of a link; with a journal it is a session."""
+    if isinstance(site.inputs, Station):
+        return site.inputs.open_link(name, session, uplink=uplink)
+    return site.inputs.open_link(name, uplink=uplink)

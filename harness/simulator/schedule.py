@@ -18,6 +18,7 @@ from harness.simulator.interests import KINDS
 from harness.simulator.knobs import Knobs, draw
 from harness.simulator.losses import chosen, configured
 from harness.simulator.network import Port, Site
+from harness.simulator.restarts import is_down
 from harness.simulator.world import Action, World
 from ordering.interface import OrderingFactory
 
@@ -29,6 +30,9 @@ BEGIN: Final[Action] = ("begin",)
 
 PATIENCE: Final = 8
 """How often another direction is drawn when one lags behind, before something else happens."""
+
+
+MOSTLY: Final = 0.9
 
 
 @define(eq=False)
@@ -65,6 +69,12 @@ class Driver:
             knobs.restart,
             knobs.heal,
             knobs.lose,
+            knobs.kill,
+            knobs.revive,
+            knobs.resume,
+            knobs.picture,
+            knobs.take,
+            knobs.expire,
         )
         events = (
             self._subscribe,
@@ -77,6 +87,12 @@ class Driver:
             self._restart,
             self._heal,
             self._lose,
+            self._kill_some,
+            self._revive,
+            self._resume,
+            self._picture,
+            self._take,
+            self._expire,
             self._publish,
         )
         limits = list(accumulate(chances))
@@ -110,7 +126,7 @@ class Driver:
         if knobs.losses:
             self.random.shuffle(names)
         for number, name in enumerate(names):
-            world.do(("start", name))
+            world.do(("start", name, *(("journal", knobs.patience) if knobs.has_journals else ())))
             parent = names[self._parent_of(number)] if number else ""
             if knobs.losses:
                 self._uplinks[name] = configured(knobs.preferences, name, parent, names, self.random)
@@ -154,6 +170,8 @@ class Driver:
                 break
         else:
             return False
+        if port.site.keeper is not None and port is port.site.keeper.port:
+            return self.world.do(("sync", port.site.name))
         count = 1 + self._below(self.knobs.batch) if self.knobs.batch > 1 else 1
         self.world.actions.append(("deliver", port.label, count))
         self.world.arrive(port, count)
@@ -187,7 +205,9 @@ class Driver:
         return bool(names) and self.world.do(("unadvertise", names[self._below(len(names))]))
 
     def _publish(self) -> bool:
-        ready = [publisher for publisher in self.world.publishers.values() if publisher.is_ready]
+        down = self.world.down
+        publishers = self.world.publishers.values()
+        ready = [each for each in publishers if each.is_ready and each.site.name not in down]
         if not ready:
             return False
         publisher = ready[self._below(len(ready))]
@@ -263,6 +283,62 @@ class Driver:
         for site in victims:
             self._kill(site)
         return bool(victims)
+
+    # --- journals ---
+
+    def _kill_some(self) -> bool:
+        """Some brokers crash at once; of what they had not synced, some survives."""
+        some = 1 + self._below(self.knobs.most_at_once)
+        killed = False
+        for _ in range(some):
+            site = self._site()
+            if site is None or site.keeper is None:
+                break
+            unsynced = len(site.keeper.records) - site.keeper.synced
+            kept: list[str | int] = []
+            for port in site.outgoing.values():
+                kept += [port.label, self._prefix(port)]
+            killed = self.world.do(("kill", site.name, self._below(unsynced + 1), *kept)) or killed
+        return killed
+
+    def _revive(self) -> bool:
+        down = list(self.world.down)
+        return bool(down) and self.world.do(("start", down[self._below(len(down))]))
+
+    def _resume(self) -> bool:
+        """Mostly a connection that is lost, sometimes one that works."""
+        ports = [port for site in self.world.sites.values() for port in site.outgoing.values()]
+        lost = [port for port in ports if port.is_sealed]
+        if lost and self.random.random() < MOSTLY:
+            ports = lost
+        if not ports:
+            return False
+        label = ports[self._below(len(ports))].label
+        return self.world.do(("resume", label if ">" in label else _turned(label)))
+
+    def _picture(self) -> bool:
+        site = self._site()
+        return site is not None and self.world.do(("picture", site.name))
+
+    def _take(self) -> bool:
+        names = list(self.world.subscribers)
+        return bool(names) and self.world.do(("take", names[self._below(len(names))]))
+
+    def _expire(self) -> bool:
+        down = [
+            (site.name, hop.name)
+            for site in self.world.sites.values()
+            for hop, port in site.outgoing.items()
+            if is_down(port)
+        ]
+        return bool(down) and self.world.do(("expire", *down[self._below(len(down))]))
+
+
+def _turned(label: str) -> str:
+    """The way up of a connection whose way down has this label."""
+    ends, dot, count = label.partition(".")
+    above, _, below = ends.partition("<")
+    return f"{below}>{above}{dot}{count}"
 
 
 def driver(seed: int, faults: str, brokers: tuple[int, int], ordering: OrderingFactory) -> Driver:

@@ -68,7 +68,9 @@ def _pairs(record: Record) -> Iterator[Fault]:
 
 
 def _restricted(stream: Stream, common: int) -> list[int]:
-    return [number for number in stream.delivered if common >> number & 1]
+    found = [number for number in stream.delivered if common >> number & 1]
+    # What came twice is told as such; order is about the first time.
+    return list(dict.fromkeys(found)) if stream.faults else found
 
 
 def _disagreement(record: Record, names: tuple[str, str], views: tuple[list[int], list[int]]) -> str:

@@ -20,6 +20,18 @@ other; `B2>B1.2` belongs to the second connection of the two.
     settle B1 B2...                   what is on its way between these arrives, and what follows from it among
                                       them; not what was sent over connections that are lost
     drain                             everything on its way arrives
+
+Brokers with journals. What they do leaves them when it is on disk; a lost connection is no lost link there.
+
+    start B1 journal [3]              a broker with a journal starts, which acknowledges every third message;
+                                      later, `start B1` brings it back
+    sync B1                           its journal is on disk; what was held back leaves
+    kill B2 1 [B2>B1 3]...            B2 dies; one record that was not synced survives; of what it had sent,
+                                      the first three messages arrive at B1
+    resume B2>B1                      B2 dials B1 again; the link goes on where it was
+    expire B1 B2                      B1 has waited too long for B2 and declares the link lost
+    picture B1                        B1 writes a snapshot
+    take S1                           the user of S1 has had what its client received
 """
 
 from collections.abc import Callable, Mapping
@@ -28,9 +40,12 @@ from typing import Final
 from attrs import Factory, define, field
 
 from broker.core import BrokerCore, Effects
+from broker.filters import Filter
 from broker.healing import Search
-from broker.messages import LinkMessage, Publication
-from harness.simulator.interests import attributes_of, filter_of
+from broker.messages import Acknowledge, LinkMessage, Publication
+from harness.simulator import restarts
+from harness.simulator.interests import filter_of
+from harness.simulator.keeper import keep
 from harness.simulator.network import Network, Port, Site
 from harness.simulator.owing import Owing
 from harness.simulator.record import Record, Stream
@@ -58,6 +73,12 @@ class Publisher:
     site: Site
     kinds: str
     is_ready: bool = False
+    published: list[Publication] = Factory(list)
+
+    @property
+    def filter(self) -> Filter:
+        """What it advertises."""
+        return filter_of(self.kinds)
 
 
 @define(eq=False)
@@ -68,6 +89,12 @@ class Subscriber:
     site: Site
     kinds: str
     is_open: bool = False
+    position: int = 0
+
+    @property
+    def filter(self) -> Filter:
+        """What it wants."""
+        return filter_of(self.kinds)
 
 
 @define(eq=False)
@@ -81,6 +108,7 @@ class World:
     weigh: Callable[[], float] = lambda: 1.0
     network: Network = Factory(Network)
     sites: dict[str, Site] = Factory(dict)
+    down: dict[str, Site] = Factory(dict)
     publishers: dict[str, Publisher] = Factory(dict)
     subscribers: dict[str, Subscriber] = Factory(dict)
     record: Record = Factory(Record)
@@ -107,12 +135,16 @@ class World:
 
     # --- brokers and connections ---
 
-    def start(self, name: str) -> bool:
-        """A broker starts."""
+    def start(self, name: str, flag: str = "", patience: int = 1) -> bool:
+        """A broker starts; one that has a journal goes on from there."""
         if name in self.sites:
             return False
+        if name in self.down:
+            return restarts.restart(self, self.down[name])
         count = self._starts[name] = self._starts.get(name, 0) + 1
-        self.sites[name] = Site(name, BrokerCore(name, self.ordering, str(count)))
+        site = self.sites[name] = Site(name, BrokerCore(name, self.ordering, str(count)))
+        if flag:
+            keep(site, self.ordering, str(count), (self.weigh(), patience))
         return True
 
     def dial(self, child: str, parent: str) -> bool:
@@ -126,16 +158,18 @@ class World:
         dialler, listener = self.sites[child], self.sites[parent]
         if dialler.core.uplink is not None or dialler.dialling is not None:
             return False
+        if (dialler.keeper is None) != (listener.keeper is None):
+            return False
         if dialler.link_to(parent) is not None:
             return False
         old = listener.link_to(child)
         if old is not None:
             if listener.outgoing[old].site is dialler and old in (listener.core.uplink, listener.asked):
                 return False
-            self._lose(listener.outgoing[old].back)
+            self.lose(listener.outgoing[old].back)
         dialler.dialling = self.network.connect(dialler, listener, (self.weigh(), self.weigh()))
-        self._collect(listener)
-        self._collect(dialler)
+        self.collect(listener)
+        self.collect(dialler)
         return True
 
     def reach(self, name: str, *uplinks: str) -> bool:
@@ -144,8 +178,8 @@ class World:
         if site is None or site.search is not None:
             return False
         site.search = Search(name, uplinks)
-        site.core.reached_at(name)
-        self._collect(site)
+        site.inputs.reached_at(name)
+        self.collect(site)
         return True
 
     def heal(self, name: str) -> bool:
@@ -165,9 +199,10 @@ class World:
 
     def crash(self, name: str, *kept: str | int) -> bool:
         """A broker dies; of what it had sent, its neighbours get a prefix."""
-        site = self.sites.pop(name, None)
-        if site is None:
+        site = self.sites.get(name)
+        if site is None or site.keeper is not None:
             return False
+        del self.sites[name]
         self.has_losses = True
         prefixes = dict(zip(kept[::2], kept[1::2], strict=True))
         for port in site.outgoing.values():
@@ -183,13 +218,14 @@ class World:
         port = self.network.port(label)
         if port is None or port.is_sealed or port.back.is_sealed:
             return False
-        self.has_losses = True
-        self.owing.link_lost(port.site, port.back.site)
+        if port.site.keeper is None:
+            self.has_losses = True
+            self.owing.link_lost(port.site, port.back.site)
         self.network.seal(port, kept)
         self.network.seal(port.back, kept_back)
         return True
 
-    def _lose(self, port: Port) -> None:
+    def lose(self, port: Port) -> None:
         """The site at this port knows now that the connection is lost, or closes it itself."""
         site = port.site
         if site.outgoing.pop(port.hop, None) is None:
@@ -201,8 +237,8 @@ class World:
             site.dialling = None
         if site.search is not None and site.core.uplink is port.hop:
             site.search.lost()
-        site.core.close_link(port.hop)
-        self._collect(site)
+        site.inputs.close_link(port.hop)
+        self.collect(site)
 
     # --- clients ---
 
@@ -212,17 +248,19 @@ class World:
         if site is None or name in self.publishers:
             return False
         self.publishers[name] = Publisher(name, site, kinds)
-        site.core.advertise(name, filter_of(kinds))
-        self._collect(site)
+        site.inputs.advertise(name, filter_of(kinds))
+        self.collect(site)
         return True
 
     def unadvertise(self, name: str) -> bool:
         """A publisher leaves."""
-        publisher = self.publishers.pop(name, None)
-        if publisher is None:
+        publisher = self.publishers.get(name)
+        if publisher is None or publisher.site.name in self.down:
             return False
-        publisher.site.core.unadvertise(name)
-        self._collect(publisher.site)
+        restarts.sync(self, publisher.site.name)  # Whoever leaves flushes first.
+        del self.publishers[name]
+        publisher.site.inputs.unadvertise(name)
+        self.collect(publisher.site)
         return True
 
     def subscribe(self, name: str, broker: str, kinds: str, flag: str = "") -> bool:
@@ -232,17 +270,18 @@ class World:
             return False
         self.subscribers[name] = Subscriber(name, site, kinds)
         self.record.streams[name] = Stream(flag != "unordered", kinds, broker)
-        site.core.subscribe(name, filter_of(kinds), ordered=flag != "unordered")
-        self._collect(site)
+        site.inputs.subscribe(name, filter_of(kinds), ordered=flag != "unordered")
+        self.collect(site)
         return True
 
     def unsubscribe(self, name: str) -> bool:
         """A subscriber leaves."""
-        subscriber = self.subscribers.pop(name, None)
-        if subscriber is None:
+        subscriber = self.subscribers.get(name)
+        if subscriber is None or subscriber.site.name in self.down:
             return False
-        subscriber.site.core.unsubscribe(name)
-        self._collect(subscriber.site)
+        del self.subscribers[name]
+        subscriber.site.inputs.unsubscribe(name)
+        self.collect(subscriber.site)
         return True
 
     def publish(self, name: str, kind: str, *rest: str) -> bool:
@@ -250,15 +289,17 @@ class World:
         publisher = self.publishers.get(name)
         if publisher is None or not publisher.is_ready or kind not in publisher.kinds:
             return False
+        if publisher.site.name in self.down:
+            return False
         ordered = "unordered" not in rest
         readers = [each for each in rest if each in self.record.streams]
         wanted_by = [(s.name, s.site) for s in self.subscribers.values() if s.is_open and kind in s.kinds]
         owed = self.owing.published_at(publisher.site, wanted_by)
         flags = (ordered, readers[0] if readers else None)
         sequence = self.record.publish(name, publisher.site.name, kind, flags, owed)
-        publication = Publication(name, sequence, attributes_of(kind), ordered, b"")
-        publisher.site.core.publish(name, (publication,))
-        self._collect(publisher.site)
+        publication = restarts.publication_for(publisher.site, publisher, sequence, kind, ordered=ordered)
+        publisher.site.inputs.publish(name, (publication,))
+        self.collect(publisher.site)
         return True
 
     # --- what follows ---
@@ -273,19 +314,40 @@ class World:
 
     def arrive(self, port: Port, count: int) -> None:
         """Feed the next messages to the core, then the end of the connection if it is reached."""
-        messages, is_lost = self.network.take(port, count)
         site = port.site
+        if site.keeper is not None:
+            self._arrive_at_station(site, port, count)
+            return
+        messages, is_lost = self.network.take(port, count)
         if self.watch is not None:
-            sender = port.label.replace("<", ">").partition(".")[0].split(">")[0]
-            for message in messages:
-                self.watch(site.name, f"<{sender} {told(message)}")
-            if is_lost:
-                self.watch(site.name, f"<{sender} lost")
+            self._tell_arrivals(port, messages, self.watch, is_lost=is_lost)
         if messages:
-            site.core.receive(port.hop, messages)
-            self._collect(site)
+            site.core.receive(port.hop, messages)  # type: ignore[arg-type]  # nothing is acknowledged
+            self.collect(site)
         if is_lost:
-            self._lose(port)
+            self.lose(port)
+
+    def _arrive_at_station(self, site: Site, port: Port, count: int) -> None:
+        """The same with a journal: it may be the journal's turn, and a lost connection is no loss."""
+        assert site.keeper is not None
+        if port is site.keeper.port:
+            restarts.sync(self, site.name)
+            return
+        messages, is_lost = self.network.take(port, count)
+        if self.watch is not None:
+            self._tell_arrivals(port, messages, self.watch, is_lost=is_lost)
+        if messages:
+            restarts.arrived(self, port, messages)
+
+    @staticmethod
+    def _tell_arrivals(
+        port: Port, messages: list[LinkMessage | Acknowledge], watch: Watch, *, is_lost: bool
+    ) -> None:
+        sender = port.label.replace("<", ">").partition(".")[0].split(">")[0]
+        for message in messages:
+            watch(port.site.name, f"<{sender} {told(message)}")
+        if is_lost:
+            watch(port.site.name, f"<{sender} lost")
 
     def settle(self, *names: str) -> bool:
         """Let everything arrive that is on its way between some brokers, over connections that live."""
@@ -309,25 +371,40 @@ class World:
         raise RestlessError("brokers go on sending to each other for ever")
 
     def _come_to_rest(self) -> None:
+        if self.down or any(
+            port.is_sealed for site in self.sites.values() for port in site.outgoing.values()
+        ):
+            return
         self.owing.at_rest(self.sites.values())
         if sum(site.core.uplink is None for site in self.sites.values()) == 1:
             self.acquainted = frozenset(self.sites.values())
 
-    def _collect(self, site: Site) -> None:
-        """Carry out what a core wants done."""
-        effects = site.core.take()
+    def collect(self, site: Site) -> None:
+        """Carry out what a core wants done, or hold it back if there is a journal."""
+        effects = site.inputs.take()
+        if site.keeper is not None:
+            restarts.hold(self, site.keeper, effects)
+        else:
+            self.release(site, effects)
+
+    def release(self, site: Site, effects: Effects) -> None:
+        """Let out what a core wanted done."""
         for hop, messages in effects.outgoing:
             if self.watch is not None:
                 for message in messages:
                     place, sign = (site.name, f">{hop.name} ") if hop.is_link else (hop.name, "")
                     self.watch(place, sign + told(message))
             if hop.is_link:
-                self.network.send(site.outgoing[hop], messages)
-            else:
+                if (port := site.outgoing.get(hop)) is not None:
+                    self.network.send(port, messages)
+            elif site.keeper is None:
                 self._take_deliveries(hop.name, messages)
+            else:
+                restarts.delivered(self, hop.name, messages)
         self._note_progress(site, effects)
         for hop, _ in effects.rejected:
-            self._lose(site.outgoing[hop].back)
+            if (port := site.outgoing.get(hop)) is not None:
+                self.lose(port.back)
 
     def _note_progress(self, site: Site, effects: Effects) -> None:
         for name in effects.advertised:
@@ -362,5 +439,11 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "publish": World.publish,
     "deliver": World.deliver,
     "settle": World.settle,
+    "sync": restarts.sync,
+    "picture": restarts.picture,
+    "kill": restarts.kill,
+    "resume": restarts.resume,
+    "expire": restarts.expire,
+    "take": restarts.take,
     "drain": World.drain,
 }

@@ -1,0 +1,72 @@
+"""One law of sessions, journals and snapshots broken per function: each loses or repeats something."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from broker.core import BrokerCore, Effects, Hop
+from broker.messages import LinkMessage
+from broker.station import Station
+from broker.station import inputs as i
+from harness.simulator.keeper import Keeper
+
+_read_record = i.read_record
+_parts = BrokerCore.parts
+_receive = Station.receive
+_restore = Station.restore
+_crash = Keeper.crash
+
+
+def lets_out_at_once(self: Keeper, effects: Effects) -> list[Effects]:
+    """Let out what follows from an input before the journal has synced it."""
+    del self
+    return [effects]
+
+
+def acknowledges_at_once(self: Keeper) -> bool:
+    """Acknowledge what has come before it is on disk."""
+    del self
+    return True
+
+
+def learns_nothing(self: Station, link: Hop, count: int) -> None:
+    """Do not learn what the other end has: a resumed session repeats."""
+    del self, link, count
+
+
+def counts_anew(self: Station, *state: Any) -> None:
+    """Forget in a snapshot how much of each session has come."""
+    for place in state[1].values():
+        place._session.received = 0  # noqa: SLF001 - what is broken is inside
+    _restore(self, *state)
+
+
+def takes_anew(self: Station, *state: Any) -> None:
+    """Forget in a snapshot how far each publisher had come."""
+    for place in state[2].values():
+        place.taken = 0
+    _restore(self, *state)
+
+
+def forgets_the_plugin(self: BrokerCore) -> tuple[object, ...]:
+    """Leave the ordering plugin out of snapshots."""
+    return _parts(self)[:-1]
+
+
+def applies_half(self: Station, link: Hop, messages: Sequence[LinkMessage]) -> None:
+    """Apply only the first half of a batch that is replayed, and count all of it."""
+    if self.recorder is None and len(messages) > 1:
+        whole = len(messages)
+        messages = messages[: whole // 2]
+        self.links[link.name]._session.received += whole - len(messages)  # noqa: SLF001 - as above
+    _receive(self, link, messages)
+
+
+def takes_at_the_end(record: bytes) -> tuple[i.Input, bool]:
+    """Replay without regard to when effects were taken: what left as two notes leaves as one."""
+    return _read_record(record)[0], False
+
+
+def loses_what_is_synced(self: Keeper, surviving: int) -> None:
+    """Lose the last record that was synced."""
+    self.synced = max(self.synced - 1, self.snapshot_upto)
+    _crash(self, 0 * surviving)
