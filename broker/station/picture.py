@@ -84,7 +84,7 @@ def picture_of(station: Station) -> bytes:
     parts = core.parts()
     writer = Writer(parts)
     state = [
-        [list(_state_of(part, parts, writer)) for part in parts],
+        [list(state_of(part, parts, writer)) for part in parts],
         writer.write(core.ways.passed()),
         writer.write(core.tables.exposures()),
         [writer.write(each) for each in station.state()],
@@ -173,7 +173,7 @@ def _fill(station: Station, tables: list[Any], state: list[Any]) -> None:
     station.restore(*[reader.read(value) for value in station_state])
 
 
-def _state_of(part: object, parts: Sequence[object], writer: Writer) -> Iterator[list[object]]:
+def state_of(part: object, parts: Sequence[object], writer: Writer) -> Iterator[list[object]]:
     """The fields of a part that hold state, and their values."""
     for field in _fields_of(part):
         value = getattr(part, field)

@@ -1,16 +1,17 @@
 """One law of sessions, journals and snapshots broken per function: each loses or repeats something."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from broker.core import BrokerCore, Effects, Hop
+from broker.core import Effects, Hop
 from broker.messages import LinkMessage
-from broker.station import Station
+from broker.station import Station, picture
 from broker.station import inputs as i
+from broker.station.values import Writer
 from harness.simulator.keeper import Keeper
 
 _read_record = i.read_record
-_parts = BrokerCore.parts
+_state_of = picture.state_of
 _receive = Station.receive
 _restore = Station.restore
 _crash = Keeper.crash
@@ -47,9 +48,9 @@ def takes_anew(self: Station, *state: Any) -> None:
     _restore(self, *state)
 
 
-def forgets_the_plugin(self: BrokerCore) -> tuple[object, ...]:
+def forgets_the_plugin(part: object, parts: Sequence[object], writer: Writer) -> Iterable[list[object]]:
     """Leave the ordering plugin out of snapshots."""
-    return _parts(self)[:-1]
+    return () if part is parts[-1] else _state_of(part, parts, writer)
 
 
 def applies_half(self: Station, link: Hop, messages: Sequence[LinkMessage]) -> None:

@@ -21,7 +21,7 @@ from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
 from broker.healing import Search
-from broker.station import Station, inputs
+from broker.station import Station, inputs, picture
 from harness.explorer import broken, broken_healing, broken_restarts
 from harness.simulator.keeper import Keeper
 from ordering.pairwise import Pairwise
@@ -97,7 +97,7 @@ MUTANTS: Final = {
     "resumed-repeats": _one("sessions", "restart", Station, "acknowledged", broken_restarts.learns_nothing),
     "numbers-forgotten": _one("snapshots", "restart", Station, "restore", broken_restarts.counts_anew),
     "taken-forgotten": _one("snapshots", "restart", Station, "restore", broken_restarts.takes_anew),
-    "plugin-forgotten": _one("snapshots", "restart", BrokerCore, "parts", broken_restarts.forgets_the_plugin),
+    "plugin-forgotten": _one("snapshots", "restart", picture, "state_of", broken_restarts.forgets_the_plugin),
     "half-a-batch": _one("replay", "restart", Station, "receive", broken_restarts.applies_half),
     "takes-at-the-end": _one("replay", "restart", inputs, "read_record", broken_restarts.takes_at_the_end),
     "lost-uplink-drops": _one("R8", "loss", Pairwise, "uplink_changed", broken_healing.drops_what_waits),

@@ -195,13 +195,15 @@ def resume(world: "World", label: str) -> bool:
     if up is None or not (_is_there(world, up.site) and _is_there(world, up.back.site)):
         return False
     down = up.back
-    knows = [_knows(world, port) for port in (up, down)]
-    if not any(knows):
+    if not (_knows(world, up) or _knows(world, down)):
         return False
     for port in (up, down):
-        world.network.abandon(port)
-        assert port.site.keeper is not None
         sync(world, port.site.name)
+    for port in (up, down):
+        world.network.abandon(port)
+    knows = [_knows(world, port) for port in (up, down)]  # What has just left may have been a refusal.
+    if not any(knows):
+        return True
     if not all(knows):
         world.has_losses = True
         world.lose(up if knows[0] else down)
