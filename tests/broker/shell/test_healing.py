@@ -60,6 +60,25 @@ async def test_a_grandchild_comes_to_the_nearest_that_is_left_and_goes_on_receiv
                     break
 
 
+async def test_a_root_that_comes_back_is_the_root_again_and_a_middle_broker_goes_where_it_belongs() -> None:
+    async with AsyncExitStack() as stack:
+        root = await stack.enter_async_context(running(settings("B9")))
+        one = await stack.enter_async_context(running(settings("B1", root.endpoint, link_timeout_s=2)))
+        two = await stack.enter_async_context(running(settings("B2", one.endpoint, link_timeout_s=2)))
+        await until(lambda: all(knows(each, 3) for each in (root, one, two)))
+        await stop(root)
+        await until(lambda: not one.is_attached)
+        again = Settings(name="B9", listen=root.endpoint)
+        root = await stack.enter_async_context(running(again))
+        await until(lambda: one.is_attached and root.links() == {"B1"})
+        await stop(one)
+        await until(lambda: root.links() == {"B2"} and two.is_attached)
+        again = Settings(name="B1", listen=one.endpoint, uplinks=(root.endpoint,))
+        one = await stack.enter_async_context(running(again))
+        await until(lambda: one.is_attached and root.links() == {"B1", "B2"})
+        assert two.links() == {"B9"}
+
+
 async def test_who_says_where_it_is_reached_is_believed() -> None:
     async with (
         running(settings("B1")) as root,
