@@ -40,7 +40,7 @@ bench: $(READY) ## measure matching, throughput and latency, and print a table o
 	@$(BIN)/python -m harness.benchmarks
 
 explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=... SCHEDULES=... SEED=... JOBS=...)
-	@for faults in none churn crash loss; do \
+	@for faults in none churn crash restart loss; do \
 	  $(BIN)/concord harness explore --faults $$faults --ordering $(ORDERING) --schedules $(SCHEDULES) --seed $(SEED) --jobs $(JOBS) || exit 1; \
 	done
 
