@@ -16,11 +16,11 @@ Laws.
 5. Hops are bits. A set of hops is a whole number with those bits; a bit is reused only after `hop_lost`.
    A plugin forgets the bit there, and what it kept for that hop alone.
 6. A snapshot of a broker holds its plugin. So all that a plugin remembers is in its attributes, as plain
-   values (numbers, texts, bytes, truth values, None), containers of them (tuples, lists, dicts, sets, deques),
-   named tuples and objects of attrs classes of its own package, what a call handed in, and `Note`s. Attributes
-   that hold the context or a function are made by the factory, not written; so are those that the class
-   names in a set `DERIVED`: what follows from options and tables. Objects inside have no such attributes.
-   Nothing depends on the identity of what is kept beyond one object being one object again.
+   values (numbers, texts, bytes, truth values, None), containers of them (tuples, lists, dicts, sets,
+   deques), named tuples and objects of attrs classes of its own package, what a call handed in, and `Note`s.
+   Attributes that hold the context or a function are made by the factory, not written; so are those that the
+   class names in a set `DERIVED`: what follows from options and tables. Objects inside have no such
+   attributes. What was one object is one object again, but not one of the same identity.
 
 Marks are small numbers (0 to `MARK_LIMIT`) that a publication carries over one link, for the neighbour's
 plugin only. Notes are messages between neighbouring plugins. Both are the plugin's private language. What
