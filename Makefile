@@ -46,6 +46,7 @@ explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=.
 
 worlds: $(READY) ## explore small worlds exhaustively: every interleaving, up to equal states
 	@$(BIN)/python -m harness.explorer.worlds
+	@$(BIN)/python -m harness.explorer.healing_worlds --brokers 3 --steps 5 --jobs $(JOBS)
 
 fuzz: $(READY) ## throw mutated frames at the decoder
 	@$(BIN)/python -m harness.fuzz

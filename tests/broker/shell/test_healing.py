@@ -1,6 +1,7 @@
 """Brokers on real sockets that lose each other for good."""
 
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import trio
 
@@ -77,6 +78,26 @@ async def test_a_root_that_comes_back_is_the_root_again_and_a_middle_broker_goes
         one = await stack.enter_async_context(running(again))
         await until(lambda: one.is_attached and root.links() == {"B1", "B2"})
         assert two.links() == {"B9"}
+
+
+async def test_who_comes_back_with_a_journal_remembers_whom_to_dial(tmp_path: Path) -> None:
+    """Its uplink was lost for good while it was away, and it has nothing else configured."""
+    async with AsyncExitStack() as stack:
+        root = await stack.enter_async_context(running(settings("B9")))
+        left = await stack.enter_async_context(running(settings("B1", root.endpoint, link_timeout_s=1)))
+        wanted = Settings(
+            name="B2",
+            listen=ANY_PORT,
+            uplinks=(root.endpoint,),
+            link_timeout_s=1,
+            journal=tmp_path,
+        )
+        async with running(wanted) as away:
+            await until(lambda: all(knows(each, 3) for each in (root, left, away)))
+        root.server.stop()
+        await until(lambda: not left.is_attached)
+        back = await stack.enter_async_context(running(wanted))
+        await until(lambda: back.is_attached and back.links() == {"B1"})
 
 
 async def test_who_says_where_it_is_reached_is_believed() -> None:
