@@ -5,9 +5,9 @@ Laws:
 1. Records are numbered from 1. `append` puts one into memory; `flush` gets everything appended to disk, batch
    by batch, one sync each; `synced` says how far that is.
 2. One thread may append while another flushes, a third makes room and a fourth writes a snapshot.
-3. Room is made ahead: while a segment is filled, the next one waits beside it, full of zeros. If it cannot be
-   had, `has_room` turns false while half a segment is left: what was promised before, and what keeps the
-   overlay going, still fits. It turns true by itself when `make_room` succeeds.
+3. Room is made ahead: while a segment is filled, the next one waits beside it, full of zeros. Until it does,
+   `has_room` is false when only half a segment is left: what was promised before, and what keeps the
+   overlay going, still fits. If the disk has no room for it, the journal `is_full` then, until it has.
 4. A write or sync that fails is the end: what is on disk is unknown then, and asking again could get an
    answer that is not true. Every later call raises the same error. Opening the journal again finds out.
 """
@@ -84,6 +84,7 @@ class Journal:
     _spare_bytes: int = field(default=0, init=False)
     _spare: OpenFile | None = field(default=None, init=False)
     _failure: JournalError | None = field(default=None, init=False)
+    _is_disk_full: bool = field(default=False, init=False)
     _is_closed: bool = field(default=False, init=False)
     _flushing: Lock = field(factory=Lock, init=False)
     _making: Lock = field(factory=Lock, init=False)
@@ -156,9 +157,14 @@ class Journal:
 
     @property
     def has_room(self) -> bool:
-        """Whether publications may be taken: there is more room than what was promised already may need."""
+        """Whether more may be promised: there is more room than what was promised already may need."""
         waiting_bytes = self._appended_bytes - self._taken_bytes
         return self._rest_bytes + self._spare_bytes - waiting_bytes >= self._segment_bytes // 2
+
+    @property
+    def is_full(self) -> bool:
+        """Whether publications must be refused: the disk had no room, and too little was left."""
+        return self._is_disk_full and not self.has_room
 
     @property
     def room_bytes(self) -> int:
@@ -179,9 +185,11 @@ class Journal:
                     self._spare = self._files.reserve(SPARE, self._segment_bytes)
                 except OSError as error:
                     if error.errno in ROOM_ERRORS:
+                        self._is_disk_full = True
                         return False
                     raise self._failed(error, SPARE, "cannot be made") from error
                 self._spare_bytes = self._spare.size_bytes
+                self._is_disk_full = False
             return True
 
     # --- snapshots ---

@@ -149,7 +149,7 @@ class ClientSession:
 
     def grant(self) -> None:
         """Return credit to the client if there is enough to return."""
-        if self._exchange.is_withholding or self._exchange.is_closing or not self._exchange.has_room:
+        if self._exchange.is_withholding or self._exchange.is_closing or not self._exchange.may_grant():
             return
         size_bytes = self.window.grant()
         if size_bytes:
@@ -203,7 +203,7 @@ class ClientSession:
     def _publisher_of(self, publication: m.Publication) -> LocalPublisher | None:
         """Whose publication this is; None for one of a publisher that was ended while it was on its way."""
         publisher = self._publishers.get(publication.publisher)
-        if publisher is not None and publisher.is_open and self._exchange.has_room:
+        if publisher is not None and publisher.is_open and not self._exchange.is_full:
             return publisher
         if publisher is not None and publisher.is_open:
             self._end_publisher(publisher, "no-room", f"publication {publication.sequence} {_NO_ROOM}")
@@ -259,7 +259,7 @@ class ClientSession:
         if len(self._publishers) + len(self._subscriptions) >= REQUESTS_MAX:
             self._refuse(number, "too-many", f"a connection has at most {REQUESTS_MAX} requests at a time")
             return None
-        if not self._exchange.has_room:
+        if self._exchange.is_full:
             self._refuse(number, "no-room", f"the request {_NO_ROOM}")
             return None
         if self._exchange.is_closing:

@@ -37,7 +37,12 @@ class Store(Protocol):
 
     @property
     def has_room(self) -> bool:
-        """Whether more may be taken."""
+        """Whether more may be promised."""
+        ...
+
+    @property
+    def is_full(self) -> bool:
+        """Whether publications must be refused."""
         ...
 
     @property
@@ -76,12 +81,16 @@ class Store(Protocol):
 
 @define(eq=False)
 class Commit:
-    """Gets the records of one broker to disk. `syncs`, `sync_s` and `records` are sums since the start."""
+    """Gets the records of one broker to disk. `syncs`, `sync_s` and `records` are sums since the start.
+
+    `after_sync` is called after every sync.
+    """
 
     store: Store
     syncs: int = field(default=0, init=False)
     sync_s: float = field(default=0.0, init=False)
     records: int = field(default=0, init=False)
+    after_sync: Callable[[], None] = field(default=lambda: None, init=False)
     _wanted: trio.Event = field(factory=trio.Event, init=False)
 
     @property
@@ -91,8 +100,13 @@ class Commit:
 
     @property
     def has_room(self) -> bool:
-        """Whether publications may still be taken."""
+        """Whether credit may be granted."""
         return self.store.has_room
+
+    @property
+    def is_full(self) -> bool:
+        """Whether publications must be refused."""
+        return self.store.is_full
 
     def record(self, record: bytes) -> int:
         """Take an input down; it will be on disk soon."""
@@ -110,6 +124,7 @@ class Commit:
                 sealed = seal()
                 await self._sync()
                 send_sealed(sealed)
+                self.after_sync()
 
     async def _sync(self) -> None:
         before, started_s = self.store.synced, perf_counter()

@@ -149,6 +149,7 @@ class Exchange:
     is_withholding: bool = field(default=False, init=False)
     tally: Tally = field(default=_tell_nobody, init=False)
     _lower: dict[Granting, None] = field(factory=dict, init=False)
+    _is_starved: bool = field(default=False, init=False)
     _filled: list[Connection] = field(factory=list, init=False)
     _is_stepping: bool = field(default=False, init=False)
     _flush_wanted: trio.Event = field(factory=trio.Event, init=False)
@@ -259,9 +260,10 @@ class Exchange:
             for session in list(self._lower):
                 session.grant()
 
-    def room_changed(self) -> None:
-        """The journal has room again, or none any more: whoever waited for credit gets it."""
-        if self.has_room:
+    def grant_withheld(self) -> None:
+        """Grant what was not granted for want of room, if there is some now."""
+        if self._is_starved and self.may_grant():
+            self._is_starved = False
             for session in [*self._lower, *self.links.values()]:
                 session.grant()
 
@@ -312,10 +314,17 @@ class Exchange:
         """Whether no input waits to be synced, so that everything may leave."""
         return self.commit is None or self.commit.is_clear
 
+    def may_grant(self) -> bool:
+        """Whether the journal has room for more than was granted; if not, see `grant_withheld`."""
+        if self.commit is None or self.commit.has_room:
+            return True
+        self._is_starved = True
+        return False
+
     @property
-    def has_room(self) -> bool:
-        """Whether publications of clients may be taken, and credit granted: a full disk takes no more."""
-        return self.commit is None or self.commit.has_room
+    def is_full(self) -> bool:
+        """Whether the journal's disk is full: nothing more is taken from clients."""
+        return self.commit is not None and self.commit.is_full
 
     def _flush(self) -> None:
         # Flushing gives credit back, which fills more outboxes: they are found at the end of the list.

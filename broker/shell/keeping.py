@@ -39,12 +39,15 @@ class Keeping:
             return None
         picture = partial(picture_of, memory.station)
         totals = exchange.totals
-        pictures = Pictures(journal, picture, lambda: totals.core_s, exchange.room_changed, memory.replayed_s)
+        pictures = Pictures(
+            journal, picture, lambda: totals.core_s, exchange.grant_withheld, memory.replayed_s
+        )
         return cls(journal, commit, pictures, exchange)
 
     def begin(self, nursery: trio.Nursery) -> None:
         """From now on every input is written down before anybody hears of what follows from it."""
         self._exchange.station.begin(self.commit.record)
+        self.commit.after_sync = self.pictures.hurry
         nursery.start_soon(self.commit.run, self._exchange.seal, self._exchange.send_sealed)
         nursery.start_soon(self.pictures.run)
 

@@ -287,7 +287,7 @@ class LinkSession:
         """Return credit to the other end if there is enough to return."""
         if self._connection is None or (not self.is_uplink and self._exchange.is_withholding):
             return
-        if not self._exchange.has_room:
+        if not self._exchange.may_grant():
             return
         size_bytes = self.window.grant()
         if size_bytes:

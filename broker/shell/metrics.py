@@ -158,7 +158,7 @@ def _journal(commit: Commit) -> Iterator[Metric]:
     for name, text, value in (
         ("size_bytes", "What the journal's directory holds.", store.size_bytes),
         ("room_bytes", "What is reserved for more.", store.room_bytes),
-        ("has_room", "1 while publications are taken, 0 while the disk is full.", store.has_room),
+        ("full", "1 while the disk is full and publications are refused, else 0.", store.is_full),
         ("snapshot_age_seconds", "How old the last snapshot is.", store.snapshot_age_s),
     ):
         yield GaugeMetricFamily(f"concord_journal_{name}", text, value=value)

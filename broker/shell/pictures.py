@@ -6,7 +6,8 @@ Laws:
 2. It is taken when replaying what came since the last one would take `REPLAY_S` (told from how long it took
    to apply), or when `GROWTH_BYTES` have been written, or after `AGE_S` if anything was: so a start is quick
    and the directory bounded. A large state is pictured more rarely: at most `PART_MAX` of the time.
-3. Without room nothing more is taken from clients (`Exchange.has_room`); it is asked for until there is some.
+3. The next segment is reserved as soon as one is begun. If there is no room on the disk, nothing more is
+   taken from clients (`Exchange.is_full`), and it is asked for until there is some.
 """
 
 from collections.abc import Callable
@@ -62,8 +63,8 @@ class Album(Protocol):
         ...
 
     @property
-    def has_room(self) -> bool:
-        """Whether publications may be taken."""
+    def is_full(self) -> bool:
+        """Whether publications are refused."""
         ...
 
     def make_room(self) -> bool:
@@ -91,14 +92,13 @@ async def _in_thread(call: Callable[..., bool], *arguments: object) -> bool:
 class Pictures:
     """Looks after one journal. `applied_s` says how long all inputs together took to apply.
 
-    `replay_s` is what the journal took to replay at the start. `room_changed` is called when there is no room
-    any more, and when there is some again.
+    `replay_s` is what the journal took to replay at the start. `looked` is called after every look for room.
     """
 
     album: Album
     _picture: Callable[[], bytes]
     _applied_s: Callable[[], float]
-    _room_changed: Callable[[], None]
+    _looked: Callable[[], None]
     _replay_s: float = 0.0
     _clock: Callable[[], float] = trio.current_time
     _blocking: Blocking = _in_thread
@@ -108,7 +108,8 @@ class Pictures:
     _upto: int = field(default=0, init=False)
     _applied_before_s: float = field(default=0.0, init=False)
     _written_before: int = field(default=0, init=False)
-    _had_room: bool = field(default=True, init=False)
+    _was_full: bool = field(default=False, init=False)
+    _wanted: trio.Event = field(factory=trio.Event, init=False)
 
     def __attrs_post_init__(self) -> None:
         replay_s = self._replay_s
@@ -120,21 +121,32 @@ class Pictures:
     async def run(self) -> None:
         """Look for ever. Raises `JournalError` when the disk fails."""
         while True:
-            has_room = await self._look_for_room()
-            if self.is_due or not self.album.has_room:
+            has_spare = await self._look_for_room()
+            # What a picture makes superfluous is room too.
+            if self.is_due or (self.album.is_full and not self._is_costly):
                 await self.take()
-            await trio.sleep(LOOK_S if has_room else ROOM_LOOK_S)
+            if not has_spare:
+                await trio.sleep(ROOM_LOOK_S)
+                continue
+            self._wanted = trio.Event()
+            with trio.move_on_after(LOOK_S):
+                await self._wanted.wait()
+
+    def hurry(self) -> None:
+        """Look now if there is no segment in reserve: the last one has just been begun."""
+        if self.album.wants_room:
+            self._wanted.set()
 
     async def _look_for_room(self) -> bool:
         """Reserve the next segment if there is none; return whether it is there."""
         has_spare = not self.album.wants_room or await self._blocking(self.album.make_room)
-        if self.album.has_room != self._had_room:
-            self._had_room = not self._had_room
-            if self._had_room:
-                _log.info("journal has room again: publications are taken")
-            else:
+        if self.album.is_full != self._was_full:
+            self._was_full = not self._was_full
+            if self._was_full:
                 _log.error("journal has no room left: publications are refused until there is some")
-            self._room_changed()
+            else:
+                _log.info("journal has room again: publications are taken")
+        self._looked()
         return has_spare
 
     @property
@@ -143,9 +155,14 @@ class Pictures:
         return self._clock() - self.taken_at_s
 
     @property
+    def _is_costly(self) -> bool:
+        """Whether another picture already would take too much of the time."""
+        return self.age_s * PART_MAX < self.last_stall_s
+
+    @property
     def is_due(self) -> bool:
         """Whether it is time for a picture."""
-        if self.album.appended == self._upto or self.age_s * PART_MAX < self.last_stall_s:
+        if self.album.appended == self._upto or self._is_costly:
             return False
         return (
             self._replay_s + (self._applied_s() - self._applied_before_s) * REPLAY_FACTOR >= REPLAY_S

@@ -116,18 +116,21 @@ def test_a_full_disk_is_known_while_there_is_room_for_what_was_promised() -> Non
     assert full.journal.wants_room
     assert full.journal.has_room
     assert not full.journal.make_room()
+    is_full = [full.journal.is_full]
     room = []
     for _ in range(4):
         full.append(100)
         full.flush()
         room.append(full.journal.has_room)
     assert room == [True, True, True, False]
+    is_full.append(full.journal.is_full)
     assert not full.journal.snapshot(bytes(9000), 4)
     full.append(100)
     full.flush()
     disk.room_bytes = None
     assert full.journal.make_room()
-    assert full.journal.has_room
+    is_full.append(full.journal.is_full)
+    assert is_full == [False, True, False]
     for _ in range(20):
         full.append(100)
         full.flush()
@@ -139,6 +142,7 @@ def test_records_that_wait_in_memory_count_as_written() -> None:
     some = keeper()
     some.append(3 * PAGE_BYTES)
     assert not some.journal.has_room
+    assert not some.journal.is_full, "nobody has said that the disk is"
     some.journal.make_room()
     assert some.journal.has_room
 

@@ -26,6 +26,7 @@ class Disk:
     appended: int = 0
     synced: int = 0
     has_room: bool = True
+    is_full: bool = False
     is_broken: bool = False
     written_bytes: int = 0
     size_bytes: int = 0

@@ -36,7 +36,7 @@ async def test_a_full_disk_refuses_publications_and_requests_until_there_is_room
         async with client.advertise("x > 0") as publisher:
             await publisher.publish({"x": 1}, confirm=True)
             with monkeypatch.context() as full:
-                full.setattr(Exchange, "has_room", False)
+                full.setattr(Exchange, "is_full", True)
                 await publisher.publish({"x": 2})
                 with pytest.raises(
                     PublisherEndedError, match="disk of the broker's journal is full"
@@ -46,7 +46,7 @@ async def test_a_full_disk_refuses_publications_and_requests_until_there_is_room
                 with pytest.raises(RefusedError, match="try again when there is room"):
                     async with client.advertise("x > 0"):
                         raise AssertionError("it was not refused")
-        broker.server.exchange.room_changed()
+        broker.server.exchange.grant_withheld()
         async with client.advertise("x > 0") as publisher:
             await publisher.publish({"x": 3}, confirm=True)
         with trio.fail_after(20):

@@ -7,7 +7,7 @@ import trio
 import trio.testing
 from attrs import define, field
 
-from broker.shell.pictures import AGE_S, GROWTH_BYTES, LOOK_S, REPLAY_S, ROOM_LOOK_S, Pictures
+from broker.shell.pictures import AGE_S, GROWTH_BYTES, REPLAY_S, ROOM_LOOK_S, Pictures
 
 
 @define(eq=False)
@@ -17,16 +17,15 @@ class Shelf:
     appended: int = 0
     written_bytes: int = 0
     wants_room: bool = False
-    has_room: bool = True
     is_full: bool = False
+    has_disk: bool = True
     asked: int = 0
     kept: list[tuple[bytes, int]] = field(factory=list)
 
     def make_room(self) -> bool:
         self.asked += 1
-        self.wants_room = self.is_full
-        self.has_room = not self.is_full
-        return not self.is_full
+        self.is_full = self.wants_room = not self.has_disk
+        return self.has_disk
 
     def snapshot(self, content: bytes, upto: int) -> bool:
         if not self.is_full:
@@ -52,7 +51,7 @@ class Case:
             self.shelf,
             lambda: b"state",
             lambda: self.applied_s,
-            lambda: self.changes.append(self.shelf.has_room),
+            lambda: self.changes.append(not self.shelf.is_full),
             self.replay_s,
             blocking=at_once,
         )
@@ -95,6 +94,23 @@ async def test_what_took_long_to_replay_is_not_replayed_twice() -> None:
     assert case.shelf.kept == [(b"state", 7)]
 
 
+async def test_the_next_segment_is_asked_for_as_soon_as_one_is_begun(
+    autojump_clock: trio.testing.MockClock,  # noqa: ARG001 - its being there is what counts
+) -> None:
+    case = Case()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(case.pictures.run)
+        await trio.testing.wait_all_tasks_blocked()
+        case.pictures.hurry()
+        await trio.testing.wait_all_tasks_blocked()
+        assert case.shelf.asked == 0
+        case.shelf.wants_room = True
+        case.pictures.hurry()
+        await trio.testing.wait_all_tasks_blocked()
+        assert case.shelf.asked == 1
+        nursery.cancel_scope.cancel()
+
+
 async def test_nothing_new_needs_no_picture() -> None:
     case = Case()
     await case.pictures.take()
@@ -106,17 +122,18 @@ async def test_without_room_it_asks_until_there_is_some_and_tells_both_times(
 ) -> None:
     case = Case()
     shelf = case.shelf
-    shelf.wants_room = shelf.is_full = True
+    shelf.wants_room = True
+    shelf.has_disk = False
     shelf.appended = 1
     with structlog.testing.capture_logs() as logs:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(case.pictures.run)
             await trio.sleep(ROOM_LOOK_S * 3.5)
-            assert case.changes == [False]
+            assert case.changes == [False] * 4
             assert shelf.asked == 4
-            shelf.is_full = False
-            await trio.sleep(ROOM_LOOK_S + LOOK_S)
-            assert case.changes == [False, True]
+            shelf.has_disk = True
+            await trio.sleep(ROOM_LOOK_S)
+            assert case.changes[:5] == [False] * 4 + [True]
             nursery.cancel_scope.cancel()
     assert [log["event"] for log in logs if "room left" in log["event"] or "room again" in log["event"]] == [
         "journal has no room left: publications are refused until there is some",
