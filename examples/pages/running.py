@@ -1,7 +1,7 @@
 """From overlays to a page: starts the brokers, lets the program play on each, and serves what it does."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ from examples.pages.floor import Floor
 from examples.pages.game import GameStage
 from examples.pages.match import Match
 from examples.pages.overlay import Overlay, existing, started
-from examples.pages.serving import Stage, served
+from examples.pages.serving import Stage, check_free, served
 from examples.pages.ticker import TickerStage
 from examples.ticker.day import read
 
@@ -30,11 +30,23 @@ async def overlays(
     orderings: tuple[str, ...], addresses: tuple[str, ...]
 ) -> AsyncIterator[dict[str, Overlay]]:
     """An overlay for each ordering; or the one that runs already."""
-    async with AsyncExitStack() as stack:
-        if addresses:
-            yield {EXISTING: await stack.enter_async_context(existing(addresses))}
-        else:
-            yield {each: await stack.enter_async_context(started(each)) for each in orderings}
+    found: dict[str, Overlay] = {}
+
+    async def keep(ordering: str, task_status: trio.TaskStatus[None]) -> None:
+        async with started(ordering) as overlay:
+            found[ordering] = overlay
+            task_status.started()
+            await trio.sleep_forever()
+
+    if addresses:
+        yield {EXISTING: existing(addresses)}
+        return
+    async with trio.open_nursery() as nursery:
+        async with trio.open_nursery() as starting:
+            for ordering in orderings:
+                starting.start_soon(nursery.start, keep, ordering)
+        yield {ordering: found[ordering] for ordering in orderings}
+        nursery.cancel_scope.cancel()
 
 
 async def perform(
@@ -46,6 +58,7 @@ async def perform(
     **options: Any,
 ) -> None:
     """Run a demo until cancelled."""
+    check_free(port)
     async with overlays(orderings, addresses) as found, trio.open_nursery() as nursery:
         stage = STAGES[page](found, nursery, **options)
         address = await nursery.start(partial(served, page, stage, port))

@@ -6,6 +6,7 @@ not read as fast as frames are made is sent fewer: a frame is made only when the
 
 import json
 import logging
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,9 +26,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from broker import ConcordError
 
-__all__ = ["Json", "Stage", "Tab", "now_ms", "served"]
+__all__ = ["Json", "Stage", "Tab", "check_free", "now_ms", "served"]
 
 STATIC: Final = Path(__file__).parent / "static"
+
+HOST: Final = "127.0.0.1"
+"""A demo is for whoever started it: it lets people kill brokers."""
 
 FRAME_S: Final = 0.05
 """Twenty frames a second; between two of them the page moves things by itself."""
@@ -66,32 +70,32 @@ class Tab(Protocol):
 Stage = Callable[[], Tab]
 
 
-async def _talk(socket: WebSocket, stage: Stage) -> None:
+async def _talk(web: WebSocket, stage: Stage) -> None:
     """Serve one tab until it is closed."""
     tab = stage()
-    await socket.accept()
+    await web.accept()
     try:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_show, socket, tab)
-            await _listen(socket, tab)
+            nursery.start_soon(_show, web, tab)
+            await _listen(web, tab)
             nursery.cancel_scope.cancel()
     finally:
         tab.close()
 
 
-async def _show(socket: WebSocket, tab: Tab) -> None:
+async def _show(web: WebSocket, tab: Tab) -> None:
     while True:
         try:
-            await socket.send_text(json.dumps(tab.frame(), separators=(",", ":")))
+            await web.send_text(json.dumps(tab.frame(), separators=(",", ":")))
         except (WebSocketDisconnect, RuntimeError):
             return  # It went between two frames; the listener sees that too.
         await trio.sleep(FRAME_S)
 
 
-async def _listen(socket: WebSocket, tab: Tab) -> None:
+async def _listen(web: WebSocket, tab: Tab) -> None:
     while True:
         try:
-            text = await socket.receive_text()
+            text = await web.receive_text()
         except (WebSocketDisconnect, RuntimeError):
             return
         try:
@@ -120,8 +124,8 @@ def _application(page: str, stage: Stage) -> ASGIApp:
     async def index(_: Request) -> Response:
         return FileResponse(STATIC / f"{page}.html")
 
-    async def talk(socket: WebSocket) -> None:
-        await _talk(socket, stage)
+    async def talk(web: WebSocket) -> None:
+        await _talk(web, stage)
 
     return _guarded(
         Starlette(
@@ -134,16 +138,22 @@ def _application(page: str, stage: Stage) -> ASGIApp:
     )
 
 
+def check_free(port: int) -> None:
+    """Say that a port is taken before anything is started for it."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, port))
+        except OSError as error:
+            raise ConcordError(f"--port {port}: {error.strerror}; give another one, or 0") from error
+
+
 async def served(page: str, stage: Stage, port: int, task_status: trio.TaskStatus[str]) -> None:
     """Serve until cancelled; started with the address of the page."""
     config = Config()
-    config.bind = [f"127.0.0.1:{port}"]
+    config.bind = [f"{HOST}:{port}"]
     config.graceful_timeout = 0.5
     config.errorlog = logging.getLogger("concord.demo")
-    try:
-        async with trio.open_nursery() as nursery:
-            addresses = await nursery.start(serve, _application(page, stage), config)
-            task_status.started(f"{addresses[0]}/")
-    except* OSError as group:
-        reason = group.exceptions[0].args[-1]
-        raise ConcordError(f"--port {port}: {reason}; give another one, or 0 for a free one") from None
+    async with trio.open_nursery() as nursery:
+        addresses = await nursery.start(serve, _application(page, stage), config)
+        task_status.started(f"{addresses[0]}/")

@@ -9,6 +9,7 @@ const NAMED = {
 const colourOf = (name) => NAMED[name] ?? `hsl(${(Number(name.slice(1)) * 47) % 360} 52% 42%)`;
 const by = (id) => document.getElementById(id);
 const GLIDE_MS = 70;
+const REPEAT_MS = 120;
 const STEPS = {
   ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0],
   w: [0, -1], s: [0, 1], a: [-1, 0], d: [1, 0],
@@ -264,8 +265,8 @@ function drawMark(pen, mark) {
 // --- what the person does ---
 
 let steppedAt = 0;
-function step(dx, dy) {
-  if (performance.now() - steppedAt < 110) return;
+function step(dx, dy, isRepeated = false) {
+  if (isRepeated && performance.now() - steppedAt < REPEAT_MS) return;
   steppedAt = performance.now();
   send({ do: "step", dx, dy });
 }
@@ -276,7 +277,7 @@ addEventListener("keydown", (event) => {
   const onButton = event.target.matches("button");
   if (/^[1-4]$/.test(event.key) && frame.views[event.key - 1]) send({ do: "take", name: frame.views[event.key - 1].name });
   else if (event.key === "Escape") send({ do: "release" });
-  else if (frame.you && STEPS[event.key]) step(...STEPS[event.key]);
+  else if (frame.you && STEPS[event.key]) step(...STEPS[event.key], event.repeat);
   else if (frame.you && event.key === " " && !onButton) send({ do: "tag" });
   else if (event.key === "Enter" && event.target.matches("canvas")) toggle(views.findIndex((view) => view.canvas === event.target));
   else return;

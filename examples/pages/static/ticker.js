@@ -105,7 +105,7 @@ function drawChart({ canvas, seen }, palette) {
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, wide, high);
   const all = seen.sides.flatMap((side) => side.chart);
-  if (all.length < 4) return;
+  if (seen.sides.some((side) => side.chart.length < 2)) return;
   const [low, top] = [Math.min(...all), Math.max(...all)];
   const y = (price) => 20 + (high - 28) * (1 - (price - low) / (top - low || 1));
   const curve = (prices, dash, colour, wide2) => {
@@ -122,7 +122,7 @@ function drawChart({ canvas, seen }, palette) {
   pen.setLineDash([]);
   pen.fillStyle = palette.soft;
   pen.font = "12px sans-serif";
-  pen.fillText(`${seen.charted}  ${seen.sides[0].chart.at(-1).toFixed(2)}`, 4, 12);
+  pen.fillText(`${seen.charted}  ${(seen.sides[0].chart.at(-1) ?? 0).toFixed(2)}`, 4, 12);
 }
 
 addEventListener("keydown", (event) => {
