@@ -23,6 +23,9 @@ MODULE_LINES_MAX: Final = 600
 FUNCTION_LINES_MAX: Final = 70
 """One screen."""
 
+COPIED_LINES: Final = 200
+"""A program to copy stays below this."""
+
 VAGUE_NAMES: Final = {"utils", "helpers", "manager", "data", "info"}
 """Names that say nothing about what is inside, and so attract everything."""
 
@@ -66,6 +69,15 @@ def size(source: Source) -> list[str]:
         if length > FUNCTION_LINES_MAX:
             complaints.append(source.at(function.lineno, f"{function.name} has {length} lines; split it"))
     return complaints
+
+
+def copied(source: Source) -> list[str]:
+    """What users copy from the examples can be read in one sitting."""
+    lines = len(source.text.splitlines())
+    shown = source.path.parts[:2] == ("examples", "pages")
+    if source.path.parts[0] != "examples" or shown or lines < COPIED_LINES:
+        return []
+    return [source.at(lines, f"{lines} lines; users copy what is below {COPIED_LINES}")]
 
 
 def names(source: Source) -> list[str]:
@@ -208,7 +220,7 @@ def mirror(source: Source) -> list[str]:
     return [source.at(1, f"tests the package {place}, which is not there")]
 
 
-PYTHON_RULES: Final[tuple[Rule, ...]] = (size, names, opening, wakefulness, reasons, exports, mirror)
+PYTHON_RULES: Final[tuple[Rule, ...]] = (size, copied, names, opening, wakefulness, reasons, exports, mirror)
 TEXT_RULES: Final[tuple[Rule, ...]] = (finished, anywhere, links)
 
 SLASH: Final = "/"
@@ -217,6 +229,7 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
         example("broker/x.py", "x = 1\n" * (MODULE_LINES_MAX + 1)),
         example("broker/x.py", "def f():\n" + "    g()\n" * FUNCTION_LINES_MAX),
     ],
+    copied: [example("examples/game/x.py", "x = 1\n" * COPIED_LINES)],
     names: [example("broker/utils.py", ""), example("tests/data/test_x.py", "")],
     opening: [example("broker/x.py", "# A comment is no docstring.\n")],
     wakefulness: [
@@ -250,6 +263,7 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
 }
 
 SOUND: Final[dict[Rule, Source]] = {
+    copied: example("examples/pages/x.py", "x = 1\n" * COPIED_LINES),
     size: example("broker/x.py", "def f():\n" + "    g()\n" * (FUNCTION_LINES_MAX - 1)),
     names: example("broker/filters/database.py", ""),
     opening: example("broker/x.py", '"""What it is for."""\n'),

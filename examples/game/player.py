@@ -1,9 +1,8 @@
 """A player: publishes what it does, and computes what is so from what it is delivered. No server does.
 
-When it moves on, it subscribes to the new sight before it leaves the old one, and publishes a mark, which
-both subscriptions deliver: the old one counts up to it, the new one from there. About a region that is new to
-it, it asks with a `watch`. The longest watcher tells what was so at the place of that event, and what
-followed is applied to that.
+When it moves on, it subscribes to the new sight before it leaves the old one, and publishes a mark that both
+deliver: the old one counts up to it, the new one from there. About a new region it asks with a `watch`; the
+longest watcher tells what was so at that place, and what followed is applied to that.
 """
 
 import json
@@ -20,6 +19,7 @@ from examples.game.world import GEMS, HEIGHT, WIDTH, Event, Region, interest, re
 
 ATTEMPTS: Final = 2  # to be told; then nobody knows, and the region begins anew for everybody
 PATIENCE_S: Final = 1.5  # for an answer: several times the way through an overlay
+SETTLE_S: Final = 2.0  # a broker that was started again takes clients before it has found its place again
 
 
 @define(eq=False)
@@ -56,16 +56,14 @@ class Player:
                 async with trio.open_nursery() as nursery:
                     await self._look_around(nursery)
             except* GapError:
-                pass
+                await trio.sleep(SETTLE_S)
 
     async def _look_around(self, nursery: trio.Nursery) -> None:
-        old: frozenset[str] = frozenset()
-        over = trio.Event()
+        old, over = frozenset[str](), trio.Event()
         over.set()
         while True:
             self._moved = trio.Event()
-            new = sight(region_at(self.x, self.y))
-            if new != old:
+            if (new := sight(region_at(self.x, self.y))) != old:
                 over = await nursery.start(self._see, old, new, over)
                 for name in sorted(new - old):
                     nursery.start_soon(self._learn, name)
@@ -89,7 +87,7 @@ class Player:
             await over.wait()
             for name in old - new:
                 self.regions.pop(name, None)
-                self._questions.pop(name, None)
+                self._answer(name)
             task_status.started(ended)
             async for delivery in deliveries:
                 event = Event(**cast("dict[str, Any]", delivery.attributes))
@@ -104,12 +102,14 @@ class Player:
     async def _learn(self, name: str) -> None:
         """Ask what is so in a region until somebody tells; if nobody does, begin it anew."""
         for attempt in range(self.attempts):
+            if name in self.regions:
+                return
             self._questions[name] = question = Question(token_hex(4))
             await self._say("watch", region=name, place=question.place, attempt=attempt)
             with trio.move_on_after(PATIENCE_S):
                 await question.answered.wait()
                 return
-        if name in self._questions:
+        if name not in self.regions:
             await self._say("begin", region=name, place=token_hex(4))
 
     async def _take(self, delivery: Delivery, event: Event, names: list[str]) -> None:
@@ -131,16 +131,19 @@ class Player:
 
     def _be_told(self, event: Event, told: dict[str, Any]) -> None:
         """Take what was so at the place of our question, and apply what has been delivered since."""
-        region = Region(**told)
-        question = self._questions.get(region.name)
-        if question and question.place == event.place:
+        question = self._questions.get((region := Region(**told)).name)
+        if question and question.place == event.place and question.since is not None:
             self._know(region)
-            for delivery, later in question.since or ():
+            for delivery, later in question.since:
                 self._apply(delivery, later, region)
 
     def _know(self, region: Region) -> None:
         self.regions[region.name] = region
-        if question := self._questions.pop(region.name, None):
+        self._answer(region.name)
+
+    def _answer(self, name: str) -> None:
+        """Nobody has to ask about this region any more: it is known, or out of sight."""
+        if question := self._questions.pop(name, None):
             question.answered.set()
 
     def _apply(self, delivery: Delivery, event: Event, region: Region) -> None:

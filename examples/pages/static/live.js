@@ -84,9 +84,13 @@ export class Switch {
     this.choose = choose;
     this.texts = texts;
     this.cards = new Map();
+    this.wanted = null;
   }
 
-  update(counts, chosen) {
+  update(counts, shown) {
+    // What was just chosen stays chosen while the demo has not answered: frames made before are on the way.
+    if (this.wanted && (this.wanted.ordering === shown || performance.now() > this.wanted.until)) this.wanted = null;
+    const chosen = this.wanted?.ordering ?? shown;
     for (const [ordering, figures] of Object.entries(counts)) {
       const card = this.cards.get(ordering) ?? this.add(ordering);
       card.input.checked = ordering === chosen;
@@ -97,8 +101,13 @@ export class Switch {
     }
   }
 
+  want(ordering) {
+    this.wanted = { ordering, until: performance.now() + 1000 };
+    this.choose(ordering);
+  }
+
   add(ordering) {
-    const input = make("input", { type: "radio", name: "ordering", value: ordering, onchange: () => this.choose(ordering) });
+    const input = make("input", { type: "radio", name: "ordering", value: ordering, onchange: () => this.want(ordering) });
     const name = make("span", { class: "name" }, ordering);
     const [count, what, more] = ["count", "what", "more"].map((kind) => make("span", { class: kind }));
     const card = make("label", { class: "choice panel", "data-ordering": ordering }, input, name, count, what, more);

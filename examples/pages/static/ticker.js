@@ -127,7 +127,7 @@ function drawChart({ canvas, seen }, palette) {
 
 addEventListener("keydown", (event) => {
   const ordering = frame && Object.keys(frame.counts)[event.key - 1];
-  if (ordering && !event.ctrlKey && !event.metaKey && !event.altKey) show(ordering);
+  if (ordering && !event.ctrlKey && !event.metaKey && !event.altKey) choice.want(ordering);
 });
 
 setInterval(() => showMeter(meter), 1000);

@@ -1,5 +1,4 @@
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,9 +10,9 @@ import pytest
 from attrs import define, field, frozen
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 
+from tests.harness.report.browser import browser as chromium
 from tests.sources import ROOT
 
-CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome")
 QUIET: Final = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 ENDING_TIMEOUT_S: Final = 20
 WAITING_TIMEOUT_MS: Final = 60_000
@@ -74,10 +73,8 @@ def running(*arguments: str) -> Iterator[Demo]:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    found = [path for path in map(shutil.which, CHROMIUM) if path]
-    assert found, "install the package chromium of your system"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found[0], args=QUIET)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=QUIET)
         yield browser
         browser.close()
 
