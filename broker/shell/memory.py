@@ -69,8 +69,14 @@ def _remember(settings: Settings, ordering: OrderingFactory) -> Memory:
         raise
 
 
+def _ordering_name(settings: Settings) -> str:
+    """The plugin with its options: what is written down with one makes no sense to another."""
+    options = sorted(settings.ordering_options.items())
+    return " ".join([settings.ordering, *(f"{key}={value}" for key, value in options)])
+
+
 def _fresh(settings: Settings, ordering: OrderingFactory, incarnation: str) -> Station:
-    return Station(settings.name, ordering, incarnation, ordering_name=settings.ordering)
+    return Station(settings.name, ordering, incarnation, ordering_name=_ordering_name(settings))
 
 
 def _recovered(settings: Settings, ordering: OrderingFactory, journal: Journal) -> Station:
@@ -80,7 +86,9 @@ def _recovered(settings: Settings, ordering: OrderingFactory, journal: Journal) 
         _log.warning("journal repaired", journal=str(journal.path), what=note)
     started_s = perf_counter()
     snapshot_bytes = len(recovered.snapshot or b"")
-    station = recover(settings.name, ordering, settings.ordering, recovered.snapshot, recovered.records())
+    station = recover(
+        settings.name, ordering, _ordering_name(settings), recovered.snapshot, recovered.records()
+    )
     recovered.forget()
     if station is None:
         _log.info("journal begun", journal=str(journal.path))
