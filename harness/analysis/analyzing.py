@@ -28,10 +28,11 @@ __all__ = ["analyze"]
 
 Progress = Callable[[str], None]
 
-_TIME_BINS: Final = 240
+_TIME_BINS: Final = 120
 """Of a timeline: as many as a picture has room for."""
 
-_BIN_LEAST_NS: Final = 10_000_000
+_BIN_LEAST_NS: Final = 50_000_000
+"""Shorter bins show when processes were scheduled, and nothing of brokers."""
 
 _REASON_MAX: Final = 500
 """Of what Spark says, for one line."""

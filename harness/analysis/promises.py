@@ -1,10 +1,15 @@
 """The promises a run is judged by, as `ordering.verdicts` names them, and the words of a verdict."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-__all__ = ["PROMISES", "unknown", "verdict"]
+__all__ = ["PROMISES", "UNKNOWN", "VIOLATED", "status", "unknown", "verdict"]
 
 PROMISES: Final = ("pairwise", "publisher", "causal", "integrity", "completeness")
+
+VIOLATED: Final = 1
+UNKNOWN: Final = 2
+"""Exit statuses."""
 
 
 def verdict(violations: int, doubt: str) -> dict[str, object]:
@@ -19,3 +24,16 @@ def verdict(violations: int, doubt: str) -> dict[str, object]:
 def unknown(reason: str) -> dict[str, object]:
     """What stands in `analysis.json` when the datasets allow no verdict."""
     return {"verdicts": {name: verdict(0, reason) for name in PROMISES}, "reason": reason}
+
+
+def status(analysis: Mapping[str, object], require: Sequence[str]) -> tuple[int, str]:
+    """The exit status if some promises are required, and the reason if there is no verdict."""
+    if "reason" in analysis:
+        return UNKNOWN, f"the verdict is unknown: {analysis['reason']}"
+    verdicts = analysis["verdicts"]
+    assert isinstance(verdicts, Mapping)
+    required = [(name, verdicts[name]) for name in require]
+    if any(found["outcome"] is False for _, found in required):
+        return VIOLATED, ""
+    doubts = [f"{name} is unknown: {found['reason']}" for name, found in required if found["outcome"] is None]
+    return (UNKNOWN, doubts[0]) if doubts else (0, "")

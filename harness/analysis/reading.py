@@ -7,7 +7,7 @@ shuffled, only pieces, which are a third of their size.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 import numpy as np
@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from harness.analysis.datasets import Run
 from harness.analysis.kernels import histograms
 from harness.analysis.kernels.streams import marks_of
-from harness.analysis.numbering import Numbering
+
+if TYPE_CHECKING:
+    # Workers load this module, and have no use for what only the driver does.
+    from harness.analysis.datasets import Run
+    from harness.analysis.numbering import Numbering
 
 __all__ = [
     "ELSEWHERE",
@@ -73,7 +76,7 @@ class Clock:
     bin_ns: int
 
 
-def pieces(run: Run, numbering: Numbering, distances: Distances, clock: Clock) -> DataFrame:
+def pieces(run: "Run", numbering: "Numbering", distances: Distances, clock: Clock) -> DataFrame:
     """Every piece of every kind."""
     deliveries = run.read("deliveries").join(_known(numbering), ["publisher", "sequence"], "left")
     columns = (
@@ -94,21 +97,21 @@ def pieces(run: Run, numbering: Numbering, distances: Distances, clock: Clock) -
     return found
 
 
-def unpublished_matches(run: Run, numbering: Numbering) -> int:
+def unpublished_matches(run: "Run", numbering: "Numbering") -> int:
     """How much was not delivered that nobody published: what has no number is counted by name."""
     key = ["publisher", "sequence"]
     unknown = run.read("matches").distinct().join(_known(numbering), key, "left_anti")
     return unknown.join(run.read("deliveries"), ["subscriber", *key], "left_anti").count()
 
 
-def unpublished_repeats(run: Run, numbering: Numbering) -> int:
+def unpublished_repeats(run: "Run", numbering: "Numbering") -> int:
     """How many deliveries of what nobody published are repeats: those are duplicates and nothing else."""
     key = ["publisher", "sequence"]
     unknown = run.read("deliveries").join(_known(numbering), key, "left_anti").select("subscriber", *key)
     return unknown.count() - unknown.distinct().count()
 
 
-def _known(numbering: Numbering) -> DataFrame:
+def _known(numbering: "Numbering") -> DataFrame:
     return F.broadcast(numbering.frame) if numbering.count <= BROADCAST_MAX else numbering.frame
 
 

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
+import attr
+import attrs
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -62,8 +64,8 @@ _NO_JAVA: Final = (
 
 
 @contextmanager
-def session(master: str = "local[*]") -> Iterator[SparkSession]:
-    """Start Spark, and stop it in the end. `master` as Spark takes it.
+def session(master: str | None = "local[*]") -> Iterator[SparkSession]:
+    """Start Spark, and stop it in the end. `master` as Spark takes it; None is what spark-submit said.
 
     Raises:
         AnalysisError: Spark does not start; says why.
@@ -83,18 +85,26 @@ def package(target: Path) -> Path:
     here = Path(__file__).resolve().parent
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(here.parent / "__init__.py", "harness/__init__.py")
-        for path in sorted(here.rglob("*.py")):
-            archive.write(path, str(Path("harness/analysis") / path.relative_to(here)))
+        for folder, place in ((here, "harness/analysis"), *_attrs()):
+            for path in sorted(folder.rglob("*.py")):
+                archive.write(path, str(Path(place) / path.relative_to(folder)))
     return target
 
 
-def _started(master: str, scratch: Path) -> SparkSession:
-    is_remote = not master.startswith("local") or master.startswith("local-cluster")
-    is_here = master.startswith("local")
+def _attrs() -> list[tuple[Path, str]]:
+    """The one small library that numerical Python does not bring along: it is shipped too."""
+    return [(Path(str(each.__file__)).parent, each.__name__) for each in (attr, attrs)]
+
+
+def _started(master: str | None, scratch: Path) -> SparkSession:
+    is_here = master is not None and master.startswith("local")
+    is_shared = not is_here or (master is not None and master.startswith("local-cluster"))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if is_here:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    builder = SparkSession.builder.master(master).appName("concord analyze")
+    builder = SparkSession.builder.appName("concord analyze")
+    if master is not None:
+        builder = builder.master(master)
     for key, value in (_CONFIGURATION | (_LOCAL if is_here else {})).items():
         builder = builder.config(key, value)
     builder = builder.config("spark.local.dir", str(scratch))
@@ -110,7 +120,7 @@ def _started(master: str, scratch: Path) -> SparkSession:
     spark.sparkContext.setLogLevel("OFF")
     parallel = max(PARALLEL_LEAST, 2 * spark.sparkContext.defaultParallelism)
     spark.conf.set("spark.sql.shuffle.partitions", str(parallel))
-    if is_remote:
+    if is_shared:
         spark.sparkContext.addPyFile(str(package(scratch / "concord-analysis.zip")))
     return spark
 

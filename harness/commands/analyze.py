@@ -5,17 +5,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 import click
 
 from harness.analysis.errors import UnknownVerdictError
-from harness.analysis.promises import PROMISES, unknown
+from harness.analysis.promises import PROMISES, status, unknown
 
 __all__ = ["command"]
-
-VIOLATED: Final = 1
-UNKNOWN: Final = 2
 
 
 class _Progress:
@@ -81,27 +77,16 @@ def command(*, directory: Path, master: str, require: tuple[str, ...], as_json: 
     else:
         for line in _lines(analysis):
             click.echo(line)
-    sys.exit(_status(analysis, require))
+    code, reason = status(analysis, require)
+    if reason:
+        click.echo(f"concord: {reason}", err=True)
+    sys.exit(code)
 
 
 def _verdicts(analysis: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
     found = analysis["verdicts"]
     assert isinstance(found, Mapping)
     return found
-
-
-def _status(analysis: Mapping[str, object], require: Sequence[str]) -> int:
-    if "reason" in analysis:
-        click.echo(f"concord: the verdict is unknown: {analysis['reason']}", err=True)
-        return UNKNOWN
-    verdicts = [(name, _verdicts(analysis)[name]) for name in require]
-    if any(verdict["outcome"] is False for _, verdict in verdicts):
-        return VIOLATED
-    for name, verdict in verdicts:
-        if verdict["outcome"] is None:
-            click.echo(f"concord: {name} is unknown: {verdict['reason']}", err=True)
-            return UNKNOWN
-    return 0
 
 
 def _lines(analysis: Mapping[str, object]) -> list[str]:

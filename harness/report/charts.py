@@ -267,7 +267,7 @@ def _bars(bars: Bars, width: int, name: str) -> str:
                 f'<rect class="bar {style}" x="{x:.1f}" y="{y}" width="{max(long, 0.5):.1f}" height="20"/>'
             )
             x += long
-        rows.append(_text(x + 6, y + 15, shown(round(sum(value for _, value, _ in parts), 3)), "tick"))
+        rows.append(_text(x + 6, y + 15, f"{sum(value for _, value, _ in parts):.3g}", "tick"))
     height = top + len(bars.rows) * 30 + 22
     rows.append(_text(width - 4, height - 4, bars.label, "axis", "end"))
     start = opening(name, width, height, bars.summary or bars.label)

@@ -38,16 +38,21 @@ def diagram(witness: Mapping[str, object]) -> str:
     if len(publications) != 2 or len(views) != 2:  # noqa: PLR2004 - two see two
         return ""
     names = [
-        *((str(each["publisher"]), str(each["broker"])) for each in publications),
-        *((str(each["subscriber"]), str(each["broker"])) for each in views),
+        *((_short(str(each["publisher"])), str(each["broker"])) for each in publications),
+        *((_short(str(each["subscriber"])), str(each["broker"])) for each in views),
     ]
     moments = sorted(
         _moments(publications, views), key=lambda each: (each.at_ns, each.is_delivery, each.line)
     )
-    words = [f"{each['publisher']}/{each['sequence']}" for each in publications]
+    words = [f"{_short(str(each['publisher']))}/{each['sequence']}" for each in publications]
     return "".join(
         _svg(names, moments, words, width, style) for width, style in ((WIDE, "wide"), (NARROW, "narrow"))
     )
+
+
+def _short(name: str) -> str:
+    """What its client is called, without what makes the name the only one."""
+    return name.partition("@")[0] or name
 
 
 def _moments(

@@ -29,7 +29,7 @@ COUNTS = (
 # Each example is a job of seconds, and holds twenty histories: few examples are many histories. Shrinking one
 # would take minutes, and `ordering.verdicts` tells what differs.
 few = settings(
-    max_examples=4,
+    max_examples=3,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[
@@ -62,6 +62,7 @@ def counts_of(history: History) -> dict[str, int]:
 
 
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # an example is many histories
+@pytest.mark.timeout(300)  # several analyses, which take a second each, and ten on a busy machine
 @few
 @given(merged(histories(most=9)), st.sampled_from([1, 3, 1 << 21]))
 def test_spark_and_the_plain_checker_give_the_same_answers(
@@ -73,6 +74,7 @@ def test_spark_and_the_plain_checker_give_the_same_answers(
 
 
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # an example is many histories
+@pytest.mark.timeout(300)  # several analyses, which take a second each, and ten on a busy machine
 @few
 @given(merged(clean_histories()), st.data())
 def test_a_planted_violation_is_counted_as_the_plain_checker_counts_it(
