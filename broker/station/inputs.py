@@ -254,6 +254,8 @@ def _read(kind: int, content: bytes) -> Input:
     if kind not in KINDS:
         raise ValueError(f"there is no kind {kind:#x} of records")
     items = load_item(content, KINDS[kind].__name__)
+    if type(items) is not list:
+        raise ValueError("it is no list of fields")
     if kind == BEGUN and (not items or items[0] != FORMAT):
         raise StationError(
             f"records of format {items[0] if items else '?'} cannot be read by this version, which writes "

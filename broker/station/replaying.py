@@ -21,7 +21,7 @@ def replay(station: Station, record: bytes) -> None:
         station.take()
     try:
         _apply(station, content)
-    except (KeyError, AssertionError, SessionError) as error:
+    except (LookupError, AttributeError, AssertionError, SessionError) as error:
         raise StationError(
             f"a {type(content).__name__} does not fit to what came before it ({error!r}): records are missing"
         ) from error
