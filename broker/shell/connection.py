@@ -102,6 +102,7 @@ class Connection:
     silent_beats: int = field(default=0, init=False)
     silent_s: float = field(default=0.0, init=False)
     is_malformed: bool = field(default=False, init=False)
+    released: trio.Event = field(factory=trio.Event, init=False)
     read_bytes: int = field(default=0, init=False)
     sent_bytes: int = field(default=0, init=False)
     is_filled: bool = field(default=False, init=False)
@@ -245,7 +246,8 @@ class Connection:
                 await self.transport.close()
 
     def _release(self) -> None:
-        """Let go of everything that waited for this connection."""
+        """Let go of everything that waited for this connection; parting from the peer may take longer."""
+        self.released.set()
         session, self.session = self.session, None
         if session is not None:
             session.lost(self.reason or "stopped")

@@ -256,13 +256,8 @@ class Server:
         connection.session = Dialled(self._house, connection, attempt, resuming)
         connection.send(encode(self._house.hello(self.settings.token, resuming)))
         # The link outlives the dialling when the broker shuts down: it is drained like all others.
-        ended = trio.Event()
-        nursery.start_soon(self._serve_dialled, connection, ended)
-        await ended.wait()
-
-    async def _serve_dialled(self, connection: Connection, ended: trio.Event) -> None:
-        await self._serve(connection)
-        ended.set()
+        nursery.start_soon(self._serve, connection)
+        await connection.released.wait()
 
     async def _connect(self, endpoint: Address, timeout_s: float) -> Transport:
         """Connect to an uplink, in TLS if we have any. Raises `OSError`."""
