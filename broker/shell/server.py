@@ -98,7 +98,10 @@ class Server:
     _keeping: Keeping | None = None
     _connections: dict[Connection, None] = field(factory=dict, init=False)
     _uplinks: Uplinks = field(
-        default=Factory(lambda self: Uplinks(self.exchange.core, self.exchange.search), takes_self=True),
+        default=Factory(
+            lambda self: Uplinks(self.exchange.core, self.exchange.search, self.settings.link_timeout_s),
+            takes_self=True,
+        ),
         init=False,
     )
     _stopping: trio.Event = field(factory=trio.Event, init=False)

@@ -6,10 +6,11 @@ Laws:
    is a wait, twice as long from round to round.
 2. A refusal that passes (the other end is busy or shuts down) and one that does not are the same within a
    round: the next candidate has its turn, and this one again in the next round.
-3. A refusal that trying again does not change ends the broker if every configured uplink says such in the
-   first round and none has ever taken it: somebody has to change a setting and should hear of it. A broker
-   that was attached before goes on trying: it has clients, and what stands against it may go away. That a
-   configured uplink is below us is no such refusal: it came back while others went on without it.
+3. A refusal that trying again does not change ends the broker if every configured uplink says such in one
+   round and none has ever taken it: somebody has to change a setting and should hear of it. A broker that was
+   attached before goes on trying: it has clients, and what stands against it may go away. That a configured
+   uplink is below us is no such refusal: it came back while others went on without it. That somebody in the
+   overlay has our name is one after a while only: it may be an earlier run of ours that is not yet missed.
 4. A broker is settled when it is attached for the first time, or when a first round has failed: whoever
    started it may take it for ready.
 5. An uplink that does not last does not shorten the waits: a broker that comes and goes is asked rarely.
@@ -40,6 +41,9 @@ STEADY_S: Final = 20.0
 
 _BELOW_US: Final = frozenset({"cycle", "second-path"})
 """Refusals of an uplink that is below us: it is no misconfiguration, and may be above us another time."""
+
+_TAKEN: Final = "duplicate"
+"""The refusal of a broker whose name is in the overlay already."""
 
 _log = structlog.get_logger()
 
@@ -89,15 +93,19 @@ class Uplinks:
 
     core: BrokerCore
     search: Search
+    patience_s: float = 0.0
+    """How long an earlier run of this broker may not be missed by others."""
     settled: trio.Event = Factory(trio.Event)
     _complaints: set[tuple[str, str]] = field(factory=set, init=False)
     _hopeless: dict[str, tuple[str, str]] = field(factory=dict, init=False)
+    _begun_s: float = field(default=0.0, init=False)
 
     async def keep_attached(
         self, dial: Dial, random: Random, sleep: Callable[[float], Awaitable[None]] = trio.sleep
     ) -> None:
         """Dial for ever. Raises `BrokerFaultError` when every uplink refuses for good before one took us."""
         backoff = Backoff(random)
+        self._begun_s = trio.current_time()
         while True:
             candidate = self._next()
             if candidate is None:
@@ -147,7 +155,7 @@ class Uplinks:
     def _end_round(self) -> None:
         """Nobody took us in this round: give up, or serve what is below and go on."""
         search = self.search
-        if search.is_first_round and search.moves == 0:
+        if search.moves == 0:
             self._give_up_if_hopeless()
         if search.is_first_round and (search.configured or search.moves):
             _log.warning("no uplink takes us: this broker is the top of its tree for now, and goes on trying")
@@ -158,6 +166,9 @@ class Uplinks:
     def _give_up_if_hopeless(self) -> None:
         """Say what the last uplink said: with several, the log has what the others said."""
         configured = self.search.configured
+        is_early = trio.current_time() - self._begun_s < self.patience_s
+        if is_early and any(code == _TAKEN for code, _ in self._hopeless.values()):
+            return
         if configured and all(address in self._hopeless for address in configured):
             code, text = self._hopeless[configured[-1]]
             raise BrokerFaultError(f"--uplink {configured[-1]} refused this broker: {text}", code)

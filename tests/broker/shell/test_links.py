@@ -165,7 +165,7 @@ async def test_a_broker_that_its_uplink_refuses_for_good_ends() -> None:
 
 async def test_a_name_that_is_elsewhere_in_the_overlay_is_refused() -> None:
     async with chain("B1", "B2", "B3") as (top, _, _):
-        error = await fails_to_start(settings("B3", top.endpoint))
+        error = await fails_to_start(settings("B3", top.endpoint, link_timeout_s=0.5))
         assert error.code == "duplicate"
 
 

@@ -169,6 +169,17 @@ async def test_a_broker_that_every_uplink_refuses_for_good_gives_up(code: str) -
     assert world.dialled == [FIRST, SECOND]
 
 
+async def test_a_name_that_is_taken_may_be_that_of_an_earlier_run_for_a_while(
+    autojump_clock: MockClock,
+) -> None:
+    del autojump_clock
+    world = World({FIRST: refuses("duplicate")}, lasts_s=3)
+    world.uplinks.patience_s = 10
+    with pytest.raises(BrokerFaultError, match="because of duplicate"):
+        await world.run()
+    assert world.dialled == [FIRST] * 4
+
+
 @pytest.mark.parametrize("other", [unreachable, refuses("closing")])
 async def test_it_goes_on_while_one_uplink_may_still_take_it(other: Callable[[Attempt], None]) -> None:
     world = World({FIRST: refuses("ordering"), SECOND: other})
