@@ -81,7 +81,7 @@ class ClientSession:
             m.Flush: self._flush,
             m.Explain: self._explain,
             m.Forget: self._forget_durable,
-            m.Ping: lambda ping: self._connection.send(encode(m.Pong(ping.number))),
+            m.Ping: lambda ping: self._connection.send_free(encode(m.Pong(ping.number))),
             m.Pong: lambda _: None,
             m.Fault: self._leave,
         }
@@ -153,7 +153,7 @@ class ClientSession:
             return
         size_bytes = self.window.grant()
         if size_bytes:
-            self._connection.send(encode(m.Grant(size_bytes)))
+            self._connection.send_free(encode(m.Grant(size_bytes)))
 
     def lost(self, reason: str) -> None:
         """The connection is over: wait for the client, or withdraw everything it had."""

@@ -138,6 +138,15 @@ class Connection:
         if not self.is_filled:
             self._flushing.filled(self)
 
+    def send_free(self, frame: bytes) -> None:
+        """Send a frame that follows from no input, such as credit: it waits for no sync, and overtakes nothing."""
+        if self.reason is not None or self._outbox or self._flushing.is_clear:
+            self.send(frame)
+            return
+        self._ready.append(frame)
+        self.outbox_bytes += len(frame)
+        self._send_ready()
+
     def send_all(self, chunks: Sequence[bytes], batches: Sequence[Batch] = ()) -> None:
         """Put frames into the outbox; release the batches when they have been written."""
         if self.reason is not None:
@@ -320,5 +329,6 @@ class Connection:
         self._written()
         if self._flushing.is_clear:
             self._make_ready()
-        if self._ready:
+        # What was written gave credit back, and sending that may have left another rest.
+        if self._ready and self._rest is None:
             self._rest = memoryview(self._join_ready())

@@ -243,7 +243,7 @@ class LinkSession:
                 except SessionError as error:
                     self._fault("protocol", str(error))
             case Ping(number=number):
-                self._connection.send(encode(Pong(number)))
+                self._connection.send_free(encode(Pong(number)))
             case Fault(code=code, text=text):
                 self._is_final = code not in PASSING
                 self._connection.end(f"{self.name} said {code}: {text}")
@@ -291,7 +291,7 @@ class LinkSession:
             return
         size_bytes = self.window.grant()
         if size_bytes:
-            self._connection.send(encode(Grant(size_bytes)))
+            self._connection.send_free(encode(Grant(size_bytes)))
             self.acknowledge()
 
     def acknowledge(self) -> None:

@@ -2,7 +2,7 @@
 
 import click
 
-from harness.benchmarks import costs, detection, matching, order, throughput
+from harness.benchmarks import costs, detection, journal, matching, order, throughput
 
 
 @click.command()
@@ -22,6 +22,8 @@ def main(*, quick: bool) -> None:
     throughput.command(arguments, standalone_mode=False)
     click.echo()
     order.command(arguments, standalone_mode=False)
+    click.echo()
+    journal.command(arguments, standalone_mode=False)
 
 
 if __name__ == "__main__":

@@ -182,6 +182,23 @@ async def test_everything_leaves_once_it_is_synced() -> None:
     assert (exchange.commit.records, exchange.commit.syncs) == (3, 3)
 
 
+def test_credit_waits_for_no_sync_and_overtakes_nothing() -> None:
+    disk, exchange, [idle, busy], [free, held] = broker(2)
+    assert exchange.commit is not None
+    exchange.commit.record(b"input")
+    busy.send((1).to_bytes(FRAME, "big"))
+    for connection in (idle, busy):
+        connection.send_free(bytes(FRAME))
+    assert free.numbers() == [0]
+    assert held.numbers() == []
+    sealed = exchange.seal()
+    disk.flush()
+    exchange.send_sealed(sealed)
+    assert held.numbers() == [1, 0]
+    assert idle.is_idle
+    assert busy.is_idle
+
+
 async def test_nothing_leaves_after_a_sync_that_failed() -> None:
     disk, exchange, [connection], [wire] = broker(1)
     assert exchange.commit is not None
