@@ -139,7 +139,7 @@ class Connection:
             self._flushing.filled(self)
 
     def send_free(self, frame: bytes) -> None:
-        """Send a frame that follows from no input, such as credit: it waits for no sync, and overtakes nothing."""
+        """Send a frame that follows from no input, such as credit, without a sync; it overtakes nothing."""
         if self.reason is not None or self._outbox or self._flushing.is_clear:
             self.send(frame)
             return
