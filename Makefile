@@ -15,7 +15,7 @@ JOBS ?= 2
 MINUTES ?= 10
 
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench explore worlds fuzz soak evaluation clean
+.PHONY: help run test check format bench explore worlds examples fuzz soak evaluation clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -47,6 +47,11 @@ explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=.
 worlds: $(READY) ## explore small worlds exhaustively: every interleaving, up to equal states
 	@$(BIN)/python -m harness.explorer.worlds
 	@$(BIN)/python -m harness.explorer.healing_worlds --brokers 3 --steps 5 --jobs $(JOBS)
+
+examples: $(READY) ## let bots play and trade for a minute, and again while brokers are killed, and count disagreements
+	@$(BIN)/python -m examples.pages.measure
+	@$(BIN)/python -m examples.pages.measure --kill
+	@$(BIN)/python -m examples.pages.measure --bots 100
 
 fuzz: $(READY) ## throw mutated frames at the decoder
 	@$(BIN)/python -m harness.fuzz

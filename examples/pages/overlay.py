@@ -1,10 +1,13 @@
 """The overlay of a demo: real broker processes in three cities, with the distances between them.
 
-A broker can be killed and started again at its old address, as its clients and neighbours expect it.
+A broker can be killed and started again at its old address, as its clients and neighbours expect it. For that
+it keeps a journal, in a directory that goes with the demo.
 """
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import trio
@@ -87,15 +90,23 @@ class Overlay:
 @asynccontextmanager
 async def started(ordering: str, cities: tuple[City, ...] = CITIES) -> AsyncIterator[Overlay]:
     """Brokers that order in this way; the first is the top, the others dial it from their distances."""
+    with TemporaryDirectory(prefix="concord-demo-", ignore_cleanup_errors=True) as journals:
+        async with _started(ordering, cities, Path(journals)) as overlay:
+            yield overlay
+
+
+@asynccontextmanager
+async def _started(ordering: str, cities: tuple[City, ...], journals: Path) -> AsyncIterator[Overlay]:
     async with trio.open_nursery() as nursery, AsyncExitStack() as stack:
         overlay = Overlay(ordering, {}, {city.name: city.delay_s for city in cities}, nursery=nursery)
         uplink: tuple[str, ...] = ()
-        for city in cities:
+        for place, city in enumerate(cities):
             if overlay.addresses:
                 host, _, port = overlay.addresses[cities[0].name].rpartition(":")
                 there = await stack.enter_async_context(distant(host, int(port), city.delay_s))
                 uplink = ("--uplink", there)
-            overlay._arguments[city.name] = ("--ordering", ordering, *uplink)  # noqa: SLF001 - its own module
+            journal = ("--journal", str(journals / str(place)))
+            overlay._arguments[city.name] = ("--ordering", ordering, *journal, *uplink)  # noqa: SLF001 - its own module
             await overlay.start(city.name)
         try:
             yield overlay

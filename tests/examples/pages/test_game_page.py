@@ -136,13 +136,16 @@ def test_a_seat_that_a_person_has_cannot_be_taken_by_another(calm: Demo, visitor
     other.wait_for_function(f"() => !{FRAME}.views.find(each => each.name === 'Dan').person")
 
 
-def test_players_of_a_killed_broker_come_back_and_still_agree(busy: Demo, visitor: Visitor) -> None:
+@pytest.mark.parametrize(("broker", "player"), [("New York", "Ben"), ("Frankfurt", "Ada")])
+def test_players_of_a_killed_broker_come_back_and_still_agree(
+    busy: Demo, visitor: Visitor, broker: str, player: str
+) -> None:
     page = visitor.open(busy)
-    page.locator("li[data-broker='New York'] button").click()
-    page.wait_for_selector("article[data-player=Ben].away")
-    page.wait_for_selector("article[data-player=Ben]:not(.away)")
+    page.locator(f"li[data-broker='{broker}'] button").click()
+    page.wait_for_selector(f"article[data-player={player}].away")
+    page.wait_for_selector(f"article[data-player={player}]:not(.away)")
     shared = frame(page)["counts"]["pairwise"]["shared"]
-    page.wait_for_function(f"() => {FRAME}.counts.pairwise.shared > {shared + 40} && ({PLACE})('Ben')")
+    page.wait_for_function(f"() => {FRAME}.counts.pairwise.shared > {shared + 40} && ({PLACE})('{player}')")
     assert frame(page)["counts"]["pairwise"]["disputed"] == 0
     assert visitor.complaints == []
 

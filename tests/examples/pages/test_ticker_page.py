@@ -50,14 +50,13 @@ def test_a_key_switches_the_overlay_and_its_disagreements_are_marked(market: Dem
     assert page.locator("tr.displaced").count() == 0
 
 
-def test_who_misses_something_waits_for_the_bell_and_then_agrees_again(
-    market: Demo, visitor: Visitor
-) -> None:
+def test_a_killed_broker_costs_time_and_no_agreement(market: Demo, visitor: Visitor) -> None:
     page = visitor.open(market)
     page.locator("li[data-broker=Singapore] button").click()
     page.wait_for_selector("text=reconnecting …")
-    page.wait_for_selector("text=waits for the bell")
-    page.wait_for_function(f"() => {FRAME}.investors.every(each => each.sides.every(side => side.open))")
+    page.wait_for_function(
+        f"() => {FRAME}.investors.every(each => each.sides.every(side => side.open && side.connected))"
+    )
     shared = counts(page, "pairwise")["shared"]
     page.wait_for_function(f"() => {FRAME}.counts.pairwise.shared > {shared + 100}")
     assert counts(page, "pairwise")["disputed"] == 0
