@@ -110,7 +110,8 @@ class Performance:
 
     def _prepare(self) -> None:
         """Make folders, and write down who subscribes."""
-        (self.folder / "logs").mkdir(parents=True, exist_ok=True)
+        for name in ("logs", "journals") if self.scenario.journal else ("logs",):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
         rows = SUBSCRIPTIONS.writer(self.folder, "part")
         percent, seed = self.scenario.subscribers.ordered_percent, self.scenario.seed
         for job in self.plan.jobs:
