@@ -35,7 +35,7 @@ _LISTENING: Final = "listening on "
 
 @define(eq=False)
 class Broker:
-    """One broker process, over all its restarts."""
+    """One broker process, over all its restarts. Its end sets `listening` too: nobody need wait longer."""
 
     name: str
     arguments: Sequence[str]
@@ -62,9 +62,9 @@ class Broker:
     def began(self, pid: int) -> None:
         """The process is there."""
         self.pid = pid
-        self.starts += 1
         self.is_paused = self.is_expected_to_end = False
-        self.listening, self.attached, self.ended = trio.Event(), trio.Event(), trio.Event()
+        self.listening, self.ended = trio.Event(), trio.Event()
+        self.starts += 1
 
     def has_logged_attachment(self) -> bool:
         """Whether the log, since it was last looked at, says that the uplink is attached."""
@@ -115,6 +115,7 @@ class Fleet:
             if broker.pid == told["pid"]:
                 broker.pid = None
                 broker.ended.set()
+                broker.listening.set()
             if not broker.is_expected_to_end and not self._ending:
                 raise ProcessError(
                     f"broker {broker.name} ended with status {told['ended']}: {broker.last_words()}"
@@ -132,10 +133,9 @@ class Fleet:
         async def begin(broker: Broker) -> None:
             nonlocal done
             if broker.uplink is not None:
-                while broker.uplink.starts == 0:  # noqa: ASYNC110 - its events are made anew by each start
-                    await trio.sleep(_POLL_S)
                 await broker.uplink.attached.wait()
             await self.start(broker.name)
+            await self._attach(broker)
             done += 1
             progress(done)
 
@@ -144,7 +144,7 @@ class Fleet:
                 nursery.start_soon(begin, broker)
 
     async def start(self, name: str) -> None:
-        """Start a broker; return when it is attached, or serves as the top."""
+        """Start a broker; return when it serves, or when it has been killed before it could."""
         broker = self.brokers[name]
         starts = broker.starts
         order = {"start": name, "arguments": list(broker.arguments), "log": str(broker.log)}
@@ -153,14 +153,18 @@ class Fleet:
             while broker.starts == starts:  # noqa: ASYNC110 - its events are made anew by each start
                 await trio.sleep(_POLL_S)
             await broker.listening.wait()
-            while broker.uplink is not None and not broker.has_logged_attachment():
-                if broker.is_expected_to_end:
-                    return
+            return
+        raise ProcessError(f"broker {name} is not ready after {START_TIMEOUT_S:.0f} s: {broker.last_words()}")
+
+    async def _attach(self, broker: Broker) -> None:
+        """Wait until a broker that was started for the first time is part of the overlay."""
+        with trio.move_on_after(START_TIMEOUT_S):
+            while broker.uplink is not None and not broker.has_logged_attachment():  # noqa: ASYNC110 - it tells a file
                 await trio.sleep(_POLL_S)
             broker.attached.set()
             return
         raise ProcessError(
-            f"broker {name} is not attached after {START_TIMEOUT_S:.0f} s: {broker.last_words()}"
+            f"broker {broker.name} is not attached after {START_TIMEOUT_S:.0f} s: {broker.last_words()}"
         )
 
     def kill(self, name: str) -> bool:
