@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 import trio
 
+from broker.client import Client
 from broker.commands.connecting import Connecting, connecting_options
 
 __all__ = ["command"]
@@ -20,11 +21,18 @@ Told = dict[str, object]
 )
 @connecting_options
 @click.option("--uplinks", is_flag=True, help="Show the uplink, and whom the broker would dial without it.")
+@click.option("--durable", is_flag=True, help="Show the durable subscriptions of this user and --name.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @click.argument("publisher", required=False)
 @click.argument("sequence", required=False, type=click.IntRange(min=1))
-def command(
-    connecting: Connecting, publisher: str | None, sequence: int | None, *, uplinks: bool, as_json: bool
+def command(  # noqa: PLR0913 - one per option
+    connecting: Connecting,
+    publisher: str | None,
+    sequence: int | None,
+    *,
+    durable: bool,
+    uplinks: bool,
+    as_json: bool,
 ) -> None:
     """Show what waits at the broker; or, for PUBLISHER and SEQUENCE, which way that publication took.
 
@@ -39,22 +47,39 @@ def command(
     async def run() -> None:
         async with connecting.open() as client:
             broker = client.broker
-            if uplinks:
-                told = [await client.explain_uplinks()]
-            else:
-                told = await client.explain(publisher or "", sequence or 0)
+            told = await _ask(client, publisher or "", sequence or 0, uplinks=uplinks, durable=durable)
         if as_json:
             lines = [json.dumps(each) for each in told]
+        elif durable:
+            lines = _durable(broker, told)
         elif uplinks:
             lines = _uplinks(told[0])
-        elif publisher is None:
-            lines = _waiting(broker, told)
         else:
-            lines = _way(f"{publisher} {sequence}", told)
+            lines = _waiting(broker, told) if publisher is None else _way(f"{publisher} {sequence}", told)
         for line in lines:
             click.echo(line)
 
     trio.run(run)
+
+
+async def _ask(
+    client: Client, publisher: str, sequence: int, *, uplinks: bool, durable: bool
+) -> Sequence[Told]:
+    if durable:
+        return await client.durable_subscriptions()
+    if uplinks:
+        return [await client.explain_uplinks()]
+    return await client.explain(publisher, sequence)
+
+
+def _durable(broker: str, told: Sequence[Told]) -> list[str]:
+    if not told:
+        return [f"{broker} keeps no durable subscription for this user and name"]
+    return [
+        f"{each['durable']}: {each['filter']}, had up to {each['taken']} of {each['emitted']}, "
+        f"{each['queued_bytes']} bytes wait{'' if each['connected'] else '; nobody reads it'}"
+        for each in told
+    ]
 
 
 def _waiting(broker: str, told: Sequence[Told]) -> list[str]:

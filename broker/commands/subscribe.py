@@ -26,9 +26,8 @@ __all__ = ["command"]
 @click.option(
     "--policy",
     type=click.Choice(["disconnect", "drop"]),
-    default="disconnect",
-    show_default=True,
-    help="What the broker does when deliveries wait beyond the bound: end, or leave a gap.",
+    help="What the broker does when deliveries wait beyond the bound: end, or leave a gap. "
+    "[default: disconnect; drop with --durable]",
 )
 @click.option(
     "--bound-bytes",
@@ -37,14 +36,28 @@ __all__ = ["command"]
     show_default=True,
     help="How much may wait at the broker.",
 )
-@click.argument("filter_text", metavar="FILTER")
+@click.option(
+    "--durable", default="", metavar="NAME", help="Keep the subscription under this name, and its place."
+)
+@click.option(
+    "--age", type=click.FloatRange(min=0), default=0, metavar="S", help="Keep a durable one for so long."
+)
+@click.option("--after", type=click.IntRange(min=0), help="Go on behind this position of a durable one.")
+@click.option(
+    "--forget", metavar="NAME", help="End the durable subscription of that name, and do nothing else."
+)
+@click.argument("filter_text", metavar="FILTER", required=False)
 def command(  # noqa: PLR0913 - one per option
-    connecting: Connecting,
-    filter_text: str,
-    count: int | None,
-    policy: Literal["disconnect", "drop"],
-    bound_bytes: int,
     *,
+    connecting: Connecting,
+    filter_text: str | None,
+    count: int | None,
+    policy: Literal["disconnect", "drop"] | None,
+    bound_bytes: int,
+    durable: str,
+    age: float,
+    after: int | None,
+    forget: str | None,
     unordered: bool,
 ) -> None:
     """Print what matches FILTER: publisher, sequence, published_at, attributes and payload of each delivery.
@@ -52,19 +65,38 @@ def command(  # noqa: PLR0913 - one per option
     A payload that is no UTF-8 text is printed as payload_base64. Gaps and lost connections are reported on
     standard error.
     """
+    if forget is not None:
+        trio.run(_forget, connecting, forget)
+        return
+    if filter_text is None:
+        raise click.UsageError("give a FILTER to subscribe to, or --forget NAME")
+    if not durable and (age or after is not None):
+        raise click.UsageError("--age and --after are for durable subscriptions: give --durable NAME")
     parse(filter_text)
 
     async def run() -> None:
         async with (
             connecting.open() as client,
             client.subscribe(
-                filter_text, ordered=not unordered, policy=policy, bound_bytes=bound_bytes
+                filter_text,
+                ordered=not unordered,
+                policy=policy,
+                bound_bytes=bound_bytes,
+                durable=durable,
+                age_s=age,
+                after=after,
             ) as deliveries,
         ):
             notice(f"subscribed to {filter_text} at {client.broker}")
             await _print_all(deliveries, count)
 
     trio.run(run)
+
+
+async def _forget(connecting: Connecting, durable: str) -> None:
+    async with connecting.open() as client:
+        await client.forget(durable)
+        notice(f"{durable} is forgotten at {client.broker}")
 
 
 async def _print_all(deliveries: Deliveries, count: int | None) -> None:
@@ -90,6 +122,7 @@ def _as_json(delivery: Delivery) -> dict[str, object]:
     shown: dict[str, object] = {
         "publisher": delivery.publisher,
         "sequence": delivery.sequence,
+        "position": delivery.position,
         "published_at": delivery.published_at,
         "attributes": delivery.attributes,
     }

@@ -54,6 +54,11 @@ class BrokerCollector(Collector):
             table.add_metric([name], count)
         yield table
         yield GaugeMetricFamily(
+            "concord_absent",
+            "Links, publishers and subscriptions that wait for a connection.",
+            value=len(self._exchange.absences),
+        )
+        yield GaugeMetricFamily(
             "concord_waiting",
             "Items that the ordering plugin keeps.",
             value=self._exchange.core.waiting_count,
@@ -65,6 +70,8 @@ class BrokerCollector(Collector):
             ("publications_in", "Publications read from clients and links.", totals.publications_in),
             ("deliveries", "Publications sent to subscriptions of clients.", totals.deliveries),
             ("dropped", "Deliveries dropped at a subscription's bound.", totals.dropped),
+            ("lost_links", "Links declared lost.", totals.lost_links),
+            ("gaps", "Gaps told to subscribers because something was lost.", totals.gaps),
             ("slow_subscriptions", "Times a subscription was found slow.", totals.slow),
             ("ended_slow_subscriptions", "Subscriptions ended at their bound.", totals.ended_slow),
             ("refused", "Connections, links and requests refused.", totals.refused),

@@ -18,7 +18,6 @@ class Totals:
     connections: int = 0
     lost_links: int = 0
     gaps: int = 0
-    resumed: int = 0
     core_s: float = 0.0
     matched: int = 0
     matching_s: float = 0.0

@@ -163,3 +163,24 @@ async def test_a_lost_connection_and_the_gap_behind_it_are_told_on_standard_erro
             await publisher.publish({})
         assert len(await output_of(process)) == 1
     await broker.stop()
+
+
+async def test_a_durable_subscription_is_kept_listed_and_forgotten() -> None:
+    async with running(settings("B1")) as broker:
+        where = ("--broker", broker.address, "--name", "bob")
+        async with subscriber(
+            broker.address, "--name", "bob", "--durable", "audit", "--count", "1", TRADES
+        ) as one:
+            await run("publish", "--broker", broker.address, "--advertise", TRADES, given=LINES)
+            (first,) = await output_of(one)
+        assert (first["sequence"], first["position"]) == (1, 1)
+        listed = await run("explain", *where, "--durable")
+        assert b"audit: kind == 'trade', had up to 1 of 2" in listed.stdout
+        again = await run("subscribe", *where, "--durable", "audit", "--count", "1", TRADES)
+        assert json.loads(again.stdout)["position"] == 2
+        assert b"audit is forgotten" in (await run("subscribe", *where, "--forget", "audit")).stderr
+        refused = await run("subscribe", *where, "--forget", "audit")
+        assert refused.returncode == 2
+        assert b"has no durable subscription 'audit'" in refused.stderr
+        for wrong in ((), ("--after", "3", TRADES)):
+            assert (await run("subscribe", *where, *wrong)).returncode == 2
