@@ -1,5 +1,7 @@
 """A broker with a journal, in this process: its last picture, and what a full disk means."""
 
+import errno
+import os
 from pathlib import Path
 
 import attrs
@@ -7,6 +9,7 @@ import pytest
 import trio
 
 from broker import PublisherEndedError, RefusedError, connect
+from broker.journal import JournalError
 from broker.shell.exchange import Exchange
 from tests.broker.shell.overlay import running, settings
 
@@ -51,3 +54,29 @@ async def test_a_full_disk_refuses_publications_and_requests_until_there_is_room
             await publisher.publish({"x": 3}, confirm=True)
         with trio.fail_after(20):
             assert [(await anext(deliveries)).attributes["x"] for _ in range(2)] == [1, 3]
+
+
+async def test_a_disk_that_fails_stops_the_broker_before_anybody_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    told: list[int] = []
+
+    async def publish(address: str) -> None:
+        async with connect(address, name="a") as client, client.advertise("x > 0") as publisher:
+            told.append(await publisher.publish({"x": 1}, confirm=True))
+            monkeypatch.setattr(os, "fdatasync", fail)
+            told.append(await publisher.publish({"x": 2}, confirm=True))
+
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(
+            JournalError, match=r"segment: cannot be written: Input/output error; the disk does not"
+        ),
+        flatten_subgroups=True,
+        allow_unwrapped=True,
+    ):
+        async with running(attrs.evolve(settings("B1"), journal=tmp_path / "B1")) as broker:
+            await publish(broker.address)
+    assert told == [1]
