@@ -92,6 +92,7 @@ def _analyze(spark: SparkSession, path: Path, progress: Progress, long: int) -> 
         timeline=latencies.timeline(pieces, clock),
         counters=counters.grown(run.read("brokers")) if run.has("brokers") else {},
         faults=injected.pauses(streams, found, numbering.first_ns),
+        doubt_of_causes=_doubt_of_causes(run),
     )
     return answer(answers)
 
@@ -99,6 +100,19 @@ def _analyze(spark: SparkSession, path: Path, progress: Progress, long: int) -> 
 def _clock(numbering: Numbering) -> reading.Clock:
     span = numbering.last_ns - numbering.first_ns
     return reading.Clock(numbering.first_ns, max(span // _TIME_BINS, _BIN_LEAST_NS))
+
+
+def _doubt_of_causes(run: Run) -> str:
+    """Why causal order cannot be judged, if it cannot.
+
+    Where publishers had read nothing, a cause of a publication is an earlier one of its publisher, and order
+    between those is per-publisher order. Whoever writes `seen/` without a row says just that.
+    """
+    if not run.has("seen"):
+        return "the run does not say what had been delivered to a client before it published (dataset seen/)"
+    if run.read("seen").isEmpty():
+        return ""
+    return "publishers had read something before they published, and how that spread is not followed here"
 
 
 def _totals(run: Run, numbering: Numbering, streams: DataFrame) -> Totals:

@@ -12,9 +12,6 @@ from harness.analysis.promises import verdict
 
 __all__ = ["Answers", "Totals", "answer"]
 
-_NOT_SEEN: Final = (
-    "the run does not say what had been delivered to a client before it published (dataset seen/)"
-)
 _NOT_MATCHED: Final = "the run does not say what should be delivered (dataset matches/)"
 
 
@@ -46,6 +43,7 @@ class Answers:
     timeline: Sequence[Mapping[str, float]]
     counters: counted.Grown
     faults: Sequence[Mapping[str, object]]
+    doubt_of_causes: str
 
 
 def answer(found: Answers) -> dict[str, object]:
@@ -67,7 +65,7 @@ def answer(found: Answers) -> dict[str, object]:
         "displacement": {str(distance): count for distance, count in pairs.displacement.items()},
         "publications_per_conflict": pairs.publications_per_conflict,
         "publisher_violations": totals.late,
-        "causal_violations": None,
+        "causal_violations": None if found.doubt_of_causes else 0,
         "duplicates": totals.duplicates,
         "unpublished": totals.unpublished,
         "missing": totals.missing if totals.has_matches else None,
@@ -99,7 +97,7 @@ def _verdicts(found: Answers) -> dict[str, dict[str, object]]:
     return {
         "pairwise": verdict(pairs.inversions, ""),
         "publisher": verdict(totals.late, ""),
-        "causal": verdict(0, _NOT_SEEN),
+        "causal": verdict(0, found.doubt_of_causes),
         "integrity": verdict(faulty, matched),
         "completeness": verdict(missing, matched),
     }

@@ -52,6 +52,9 @@ SCHEMAS: Final[Mapping[str, pa.Schema]] = {
     "faults": pa.schema(
         {"at_ns": pa.int64(), "kind": pa.string(), "target": pa.string(), "detail": pa.string()}
     ),
+    "seen": pa.schema(
+        {"publisher": pa.string(), "sequence": pa.int64(), "subscriber": pa.string(), "count": pa.int64()}
+    ),
     "subscriptions": pa.schema({"subscriber": pa.string(), "broker": pa.string(), "ordered": pa.bool_()}),
 }
 

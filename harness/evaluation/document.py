@@ -120,18 +120,13 @@ def _range(results: Sequence[Result], ordering: str, name: str, digits: int, par
 
 def _ratio(results: Sequence[Result], *path: str) -> str:
     """Pairwise to `fifo`, the median over all points that both were run at."""
-    plain = {_point(each): each.number(*path) for each in results if each.ordering == "fifo"}
+    plain = {each.point: each.number(*path) for each in results if each.ordering == "fifo"}
     ratios = []
     for each in results:
-        own, other = each.number(*path), plain.get(_point(each))
+        own, other = each.number(*path), plain.get(each.point)
         if each.ordering == "pairwise" and own is not None and other:
             ratios.append(own / other)
     return f"{median(ratios):.1f} times" if ratios else _NONE
-
-
-def _point(result: Result) -> tuple[object, ...]:
-    names = ("subscriptions", "publishers", "brokers")
-    return (result.scenario, *(result.parameter(name) for name in names), result.name.rpartition("/")[2])
 
 
 _SIZES: Final[tuple[Column, ...]] = (
@@ -139,7 +134,7 @@ _SIZES: Final[tuple[Column, ...]] = (
     ("publishers", lambda each: _whole(each.parameter("publishers"))),
     ("subscriptions", lambda each: _whole(each.parameter("subscriptions"))),
 )
-_OVERLAP: Final[Column] = ("overlap, %", lambda each: f"{_overlap(each):.0f}")
+_OVERLAP: Final[Column] = ("overlap, %", lambda each: f"{each.overlap:.0f}")
 _ORDERING: Final[Column] = ("ordering", lambda each: f"`{each.ordering}`")
 _SAME: Final[Column] = ("same broker p50, ms", lambda each: _ms(each.number("latency_same_broker_ms", "p50")))
 _LATENCIES: Final[tuple[Column, ...]] = (
@@ -175,6 +170,7 @@ def _sections(studies: Studies) -> Iterator[str]:
         ("Figure 8: latency over brokers", ("figure8",), general),
         ("The sequencer's knee", _beginning(studies, "knee-"), (*_SIZES, _ORDERING, _DELIVERED, *_LATENCIES)),
         ("96 brokers on one machine", ("datacentre-16x5",), (*general, _MISSING)),
+        ("A small overlay", ("quick",), general),
         ("Symbols and price ranges", ("market",), general),
     ):
         results = [each for name in names for each in studies.get(name, ())]
@@ -207,14 +203,6 @@ def _longest_pause(result: Result) -> float | None:
     longest = [each.get("max") for each in pauses if isinstance(each, Mapping)]
     known = [float(each) for each in longest if isinstance(each, int | float)]
     return max(known) / 1e3 if known else None
-
-
-def _overlap(result: Result) -> float:
-    """How many percent of the subscriptions a publication matches; all, if a scenario says nothing."""
-    settings = result.about.get("settings")
-    filters = settings.get("filters") if isinstance(settings, Mapping) else None
-    found = filters.get("overlap_percent") if isinstance(filters, Mapping) else None
-    return float(found) if isinstance(found, int | float) else 100.0
 
 
 def _messages(result: Result) -> float | None:

@@ -9,10 +9,13 @@ import attrs
 
 from broker.errors import ConcordError
 
-__all__ = ["ORDER", "ReportError", "Result", "find"]
+__all__ = ["ORDER", "SIZES", "ReportError", "Result", "find"]
 
 ORDER: Final = ("pairwise", "fifo", "sequencer", "published")
 """The product's default first, then what it is compared with; others follow by name."""
+
+SIZES: Final = ("subscriptions", "publishers", "brokers")
+"""Numbers of a run that sweeps change."""
 
 DEPTH_MAX: Final = 4
 """Folders between a report's directory and a run's."""
@@ -49,6 +52,19 @@ class Result:
         """One of a run's numbers, such as how many subscriptions there were."""
         found = self.about.get(name)
         return float(found) if isinstance(found, int | float) else None
+
+    @property
+    def overlap(self) -> float:
+        """How many percent of the subscriptions a publication matches; all, if a scenario says nothing."""
+        settings = self.about.get("settings")
+        filters = settings.get("filters") if isinstance(settings, Mapping) else None
+        found = filters.get("overlap_percent") if isinstance(filters, Mapping) else None
+        return float(found) if isinstance(found, int | float) else 100.0
+
+    @property
+    def point(self) -> tuple[object, ...]:
+        """What runs share that can be compared with each other."""
+        return (self.scenario, *map(self.parameter, SIZES), self.overlap)
 
     def part(self, *path: str) -> object:
         """Something inside the analysis; None if it is not there."""
@@ -102,10 +118,11 @@ def _read(folder: Path, directory: Path) -> Result:
 
 def _place(result: Result) -> tuple[object, ...]:
     known = result.ordering in ORDER
-    sizes = (result.parameter(name) or 0.0 for name in ("subscriptions", "publishers", "brokers"))
+    sizes = (result.parameter(name) or 0.0 for name in SIZES)
     return (
         result.scenario,
         *sizes,
+        result.overlap,
         ORDER.index(result.ordering) if known else len(ORDER),
         result.ordering,
         result.name,

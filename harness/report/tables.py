@@ -86,17 +86,7 @@ def _figures(result: Result, results: Sequence[Result]) -> list[Cell]:
 
 def _like(result: Result, results: Sequence[Result]) -> Result | None:
     """The run of `fifo` with the same sizes."""
-    sizes = ("subscriptions", "publishers", "brokers")
-    return next(
-        (
-            each
-            for each in results
-            if each.ordering == "fifo"
-            and each.scenario == result.scenario
-            and all(each.parameter(name) == result.parameter(name) for name in sizes)
-        ),
-        None,
-    )
+    return next((each for each in results if each.ordering == "fifo" and each.point == result.point), None)
 
 
 def _ratio(result: Result, plain: Result | None, name: str) -> str:

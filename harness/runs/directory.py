@@ -23,6 +23,8 @@ OURS: Final = frozenset(
         "publications",
         "deliveries",
         "matches",
+        "seen",
+        "tables",
         "brokers",
         "faults",
         "subscriptions",

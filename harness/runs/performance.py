@@ -25,7 +25,7 @@ from harness.runs.progress import Progress
 from harness.runs.targets import Targeted, read_faults
 from harness.runs.wiring import Wiring, open_wiring
 from harness.scenarios import Point, Scenario
-from harness.traces import BROKERS, DELIVERIES, FAULTS, MATCHES, PUBLICATIONS, SUBSCRIPTIONS, merge
+from harness.traces import BROKERS, DELIVERIES, FAULTS, MATCHES, PUBLICATIONS, SEEN, SUBSCRIPTIONS, merge
 
 __all__ = ["Ending", "Performance"]
 
@@ -219,7 +219,7 @@ class Performance:
     def _tidy(self) -> dict[str, int]:
         """Make few files of many; return the rows of each dataset."""
         self.progress.stage("merging files", 1)
-        wanted = [PUBLICATIONS, DELIVERIES, BROKERS, FAULTS, SUBSCRIPTIONS]
+        wanted = [PUBLICATIONS, DELIVERIES, BROKERS, FAULTS, SUBSCRIPTIONS, SEEN]
         if MATCHES.folder(self.folder).is_dir():
             wanted.append(MATCHES)
         return {dataset.name: merge(dataset, self.folder) for dataset in wanted}

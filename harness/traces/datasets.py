@@ -10,7 +10,7 @@ from broker.trace import TEXT, TRUTH, WHOLE, Columns, RowFiles, counters
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BROKERS", "DELIVERIES", "FAULTS", "MATCHES", "PUBLICATIONS", "SUBSCRIPTIONS", "Dataset"]
+__all__ = ["BROKERS", "DELIVERIES", "FAULTS", "MATCHES", "PUBLICATIONS", "SEEN", "SUBSCRIPTIONS", "Dataset"]
 
 
 @attrs.frozen
@@ -54,4 +54,6 @@ DELIVERIES: Final = Dataset(
 MATCHES: Final = Dataset("matches", {"subscriber": TEXT, "publisher": TEXT, "sequence": WHOLE})
 BROKERS: Final = Dataset(counters.FOLDER, counters.COLUMNS)
 FAULTS: Final = Dataset("faults", {"at_ns": WHOLE, "kind": TEXT, "target": TEXT, "detail": TEXT})
+SEEN: Final = Dataset("seen", {"publisher": TEXT, "sequence": WHOLE, "subscriber": TEXT, "count": WHOLE})
+"""What a publisher had read before a publication. Publishers of runs read nothing: there are no rows."""
 SUBSCRIPTIONS: Final = Dataset("subscriptions", {"subscriber": TEXT, "broker": TEXT, "ordered": TRUTH})

@@ -45,8 +45,7 @@ def same_scenario(results: Sequence[Result]) -> list[Result]:
     """One run of each ordering, all of the same point of a sweep: the largest that most orderings have."""
     points: dict[tuple[object, ...], dict[str, Result]] = {}
     for each in results:
-        sizes = tuple(each.parameter(name) for name in ("subscriptions", "publishers", "brokers"))
-        points.setdefault((_base(each.scenario), *sizes), {}).setdefault(each.ordering, each)
+        points.setdefault((_base(each.scenario), *each.point[1:]), {}).setdefault(each.ordering, each)
     if not points:
         return []
     most = max(len(runs) for runs in points.values())
@@ -64,13 +63,23 @@ def swept(
     """A line per ordering over a parameter that differs between runs; empty if it does not."""
     lines: list[Line] = []
     rows: list[tuple[object, ...]] = []
-    for ordering, runs in of_ordering(results).items():
+    for label, runs in _series(results).items():
         points: dict[float, float] = {}
         for each in runs:
             across, up = each.parameter(parameter), value(each)
             if across is not None and up is not None:
                 points[across] = max(up, points.get(across, up))
-                rows.append((ordering, each.name, across, up))
+                rows.append((label, each.name, across, up))
         if len(points) > 1:
-            lines.append(Line(ordering, sorted(points.items()), style(runs[0])))
+            lines.append(Line(label, sorted(points.items()), style(runs[0])))
     return (lines, rows) if lines else ([], [])
+
+
+def _series(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Runs by ordering, and by overlap where that is swept as well."""
+    is_swept = len({each.overlap for each in results}) > 1
+    found: dict[str, list[Result]] = {}
+    for each in results:
+        more = f" {each.overlap:.0f} %" if is_swept else ""
+        found.setdefault(each.ordering + more, []).append(each)
+    return found

@@ -170,6 +170,20 @@ def test_counters_are_added_up_over_restarts(spark: SparkSession, run: Path) -> 
     assert traffic == {"publications": None, "acknowledgements": 36, "control": None, "bytes": None}
 
 
+def test_causal_order_is_known_where_publishers_read_nothing(spark: SparkSession, run: Path) -> None:
+    seen = {
+        "publisher": "publisher-0000@B0/1",
+        "sequence": 2,
+        "subscriber": "subscriber-00001@B1/1",
+        "count": 1,
+    }
+    for rows_seen, outcome in (([], True), ([seen], None)):
+        write_dataset(run, "seen", rows("seen", rows_seen))
+        verdicts = analyze(spark, run)["verdicts"]
+        assert isinstance(verdicts, dict)
+        assert verdicts["causal"]["outcome"] is outcome
+
+
 def test_a_missing_dataset_leaves_the_verdict_unknown(spark: SparkSession, run: Path) -> None:
     for path in (run / "deliveries").iterdir():
         path.unlink()

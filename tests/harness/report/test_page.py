@@ -68,6 +68,18 @@ def test_a_single_run_leaves_out_what_only_a_sweep_can_show(single: Path) -> Non
     assert "left out: latency over subscriptions, throughput over publishers" in single.read_text()
 
 
+def test_overlaps_are_lines_of_their_own(tmp_path: Path) -> None:
+    for overlap in (25, 100):
+        for many in (12, 24):
+            path = analysed(tmp_path / f"{many}-{overlap}", "pairwise", subscriptions=many)
+            about = json.loads((path / "run.json").read_text())
+            settings = {"filters": {"overlap_percent": overlap}}
+            (path / "run.json").write_text(json.dumps(about | {"settings": settings}))
+    text = write(tmp_path).read_text()
+    assert "pairwise 25 %" in text
+    assert "pairwise 100 %" in text
+
+
 def test_a_violation_is_drawn_and_told(sweep: Path) -> None:
     text = sweep.read_text()
     assert "Pairwise order broken under fifo" in text
