@@ -1,14 +1,18 @@
 """`concord harness run`: perform a scenario, and write down what happened."""
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NoReturn
 
 import attrs
 import click
 
 from harness.commands.running import asked, perform, scenario_options
 from harness.commands.schedules import check_ordering
+from harness.runs.directory import prepare
+from harness.scenarios import Study
 
 __all__ = ["command"]
 
@@ -19,6 +23,7 @@ __all__ = ["command"]
 )
 @scenario_options
 @click.option("--ordering", help="Another ordering plugin than the scenario's.")
+@click.option("--simulated", is_flag=True, help="In the simulator: messages arrive by chance from the seed.")
 @click.option("--json", "as_json", is_flag=True, help="Print what became of each run as JSON.")
 def command(  # noqa: PLR0913 - one parameter per option
     *,
@@ -30,6 +35,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     overrides: Mapping[str, object],
     replace: bool,
     is_quiet: bool,
+    simulated: bool,
     as_json: bool,
 ) -> None:
     """Perform SCENARIO, the name of one that is shipped or a TOML file, with real brokers and clients.
@@ -40,6 +46,8 @@ def command(  # noqa: PLR0913 - one parameter per option
     study = asked(scenario, faults, seed, changes)
     for name in {point.scenario.ordering for point in study.points}:
         check_ordering(name, {})
+    if simulated:
+        _simulate(study, out, replace=replace, as_json=as_json)
     endings = perform(study, out, (), replace=replace, is_quiet=is_quiet)
     if as_json:
         click.echo(json.dumps([{**attrs.asdict(each), "folder": str(each.folder)} for each in endings]))
@@ -49,3 +57,23 @@ def command(  # noqa: PLR0913 - one parameter per option
             f"{each.folder}: {each.ordering}, {each.published:,} published, {each.delivered:,} delivered, "
             f"{each.faults} faults, {each.seconds:.1f} s"
         )
+
+
+def _simulate(study: Study, out: Path, *, replace: bool, as_json: bool) -> NoReturn:
+    """Perform the first point of a scenario in the simulator. The status is 1 if a promise was broken."""
+    from harness.runs.simulated import simulate  # noqa: PLC0415 - only who asks loads the simulator
+
+    prepare(out, replace=replace)
+    outcome = simulate(study.first, study.first.ordering, out)
+    if as_json:
+        click.echo(json.dumps({**attrs.asdict(outcome), "schedule": str(outcome.schedule)}))
+    else:
+        click.echo(
+            f"{outcome.publications:,} published, {outcome.deliveries:,} delivered, {outcome.faults} faults; "
+            f"schedule: {outcome.schedule}"
+        )
+        for kind, text in outcome.violations:
+            click.echo(f"{kind}: {text}")
+        if not outcome.violations:
+            click.echo("every promise was kept")
+    sys.exit(1 if outcome.violations else 0)

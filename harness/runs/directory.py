@@ -14,9 +14,12 @@ from typing import Final
 from broker.errors import ConcordError
 from harness.runs.plan import Plan
 
-__all__ = ["DirectoryError", "describe", "prepare", "write"]
+__all__ = ["SCHEDULE_FILE", "DirectoryError", "describe", "prepare", "write"]
 
 RUN_FILE: Final = "run.json"
+
+SCHEDULE_FILE: Final = "schedule.txt"
+"""What a simulated run leaves."""
 
 OURS: Final = frozenset(
     {
@@ -65,7 +68,7 @@ def _clear(folder: Path) -> None:
 
 
 def _is_of_runs(folder: Path) -> bool:
-    if (folder / RUN_FILE).is_file():
+    if any((folder / name).is_file() for name in (RUN_FILE, SCHEDULE_FILE)):
         return True
     inside = [each for each in folder.iterdir() if each.name not in OURS]
     folders = [each for each in inside if each.is_dir()]
