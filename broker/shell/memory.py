@@ -12,6 +12,7 @@ import structlog
 from attrs import frozen
 
 from broker.journal import Journal, open_journal
+from broker.shell.collector import undisturbed
 from broker.shell.settings import Settings, SettingsError
 from broker.station import Station, recover
 from ordering.interface import OptionError, OrderingFactory
@@ -86,9 +87,10 @@ def _recovered(settings: Settings, ordering: OrderingFactory, journal: Journal) 
         _log.warning("journal repaired", journal=str(journal.path), what=note)
     started_s = perf_counter()
     snapshot_bytes = len(recovered.snapshot or b"")
-    station = recover(
-        settings.name, ordering, _ordering_name(settings), recovered.snapshot, recovered.records()
-    )
+    with undisturbed():
+        station = recover(
+            settings.name, ordering, _ordering_name(settings), recovered.snapshot, recovered.records()
+        )
     recovered.forget()
     if station is None:
         _log.info("journal begun", journal=str(journal.path))

@@ -18,6 +18,8 @@ import structlog
 import trio
 from attrs import define, field
 
+from broker.shell.collector import undisturbed
+
 __all__ = ["Album", "Blocking", "Pictures"]
 
 REPLAY_S: Final = 0.7
@@ -175,7 +177,8 @@ class Pictures:
         if self.album.appended == self._upto:
             return
         started_s = perf_counter()
-        content = self._picture()
+        with undisturbed():
+            content = self._picture()
         self.last_stall_s = perf_counter() - started_s
         self._noted()
         is_kept = await self._blocking(self.album.snapshot, content, self._upto)
