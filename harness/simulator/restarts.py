@@ -304,13 +304,13 @@ def bring_back(world: "World") -> None:
     for name in list(world.down):
         world.do(("start", name))
     world.do(("drain",))
-    while broken := _broken(world):
-        for label in broken:
+    while labels := broken(world):
+        for label in labels:
             world.do(("resume", label))
         world.do(("drain",))
 
 
-def _broken(world: "World") -> list[str]:
+def broken(world: "World") -> list[str]:
     """The ways up of the links between brokers with journals that have no connection."""
     sites = [site for site in world.sites.values() if site.keeper is not None]
     lost = [port for site in sites for port in site.outgoing.values() if port.is_sealed]

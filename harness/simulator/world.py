@@ -371,9 +371,7 @@ class World:
         raise RestlessError("brokers go on sending to each other for ever")
 
     def _come_to_rest(self) -> None:
-        if self.down or any(
-            port.is_sealed for site in self.sites.values() for port in site.outgoing.values()
-        ):
+        if self.down or restarts.broken(self):
             return
         self.owing.at_rest(self.sites.values())
         if sum(site.core.uplink is None for site in self.sites.values()) == 1:
