@@ -64,4 +64,4 @@ def _tells_attachment(line: str) -> bool:
     except ValueError:
         # The end of the log may be half a line.
         return False
-    return bool(entry.get("event") == "link attached" and entry.get("uplink"))
+    return bool(entry.get("event") in {"link attached", "link resumed"} and entry.get("uplink"))

@@ -105,8 +105,10 @@ async def _started(ordering: str, cities: tuple[City, ...], journals: Path) -> A
                 host, _, port = overlay.addresses[cities[0].name].rpartition(":")
                 there = await stack.enter_async_context(distant(host, int(port), city.delay_s))
                 uplink = ("--uplink", there)
+            # A sequencer has to be named; the top is where everything comes by anyway.
+            named = ("--ordering-option", f"sequencer={cities[0].name}") if ordering == "sequencer" else ()
             journal = ("--journal", str(journals / str(place)))
-            overlay._arguments[city.name] = ("--ordering", ordering, *journal, *uplink)  # noqa: SLF001 - its own module
+            overlay._arguments[city.name] = ("--ordering", ordering, *named, *journal, *uplink)  # noqa: SLF001 - its own module
             await overlay.start(city.name)
         try:
             yield overlay

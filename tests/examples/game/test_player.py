@@ -10,6 +10,7 @@ from broker import Delivery
 from examples.game.player import Player, join
 from examples.game.world import SIDE, Event, region_at, sight
 from harness.overlay import start_brokers
+from harness.processes import start_server
 
 
 @define
@@ -84,9 +85,8 @@ async def test_a_newcomer_is_told_what_is_so_and_two_who_grab_a_gem_agree() -> N
     async with table() as here:
         ada = await here.seat("Ada", 5, 5, attempts=0)
         ben = await here.seat("Ben", 6, 5, broker=1)
-        while "Ada" not in ben.regions["b2"].players or "Ben" not in ada.regions["b2"].players:
+        while {"Ada", "Ben"} != ben.regions["b2"].players.keys() or ben.regions["b2"] != ada.regions["b2"]:
             await here.look()
-        assert ben.regions["b2"] == ada.regions["b2"]
         gem = ada.regions["b2"].cell(0)
         for player in (ada, ben):
             await player.move(*gem)
@@ -125,3 +125,21 @@ async def test_a_region_that_nobody_remembers_begins_anew() -> None:
         while ada.regions["b2"] != ben.regions["b2"]:
             await here.look()
         assert ada.regions["b2"].began != before
+
+
+async def test_after_a_gap_everything_is_asked_anew() -> None:
+    arguments = ("broker", "--name", "B1", "--listen")
+    async with trio.open_nursery() as nursery, trio.open_nursery() as players:
+        first = await start_server(nursery, "broker B1", "broker", (*arguments, "127.0.0.1:0"))
+        here = Table(players, [first.address])
+        ada = await here.seat("Ada", 5, 5, attempts=0)
+        before = ada.regions["b2"].began
+        first.program.process.kill()
+        await first.program.process.wait()
+        # It comes back at its place without a memory: nobody knows any more what was so.
+        await start_server(nursery, "broker B1", "broker", (*arguments, first.address))
+        while "b2" not in ada.regions or ada.regions["b2"].began == before:
+            await here.look()
+        assert ada.regions.keys() == sight("b2")
+        players.cancel_scope.cancel()
+        nursery.cancel_scope.cancel()
