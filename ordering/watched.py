@@ -108,6 +108,10 @@ class _Watched:
     _deferred: dict[tuple[str, int], _Deferred] = Factory(dict)
 
     @property
+    def watched(self) -> Ordering:
+        return self._plugin
+
+    @property
     def measures(self) -> Measures:
         return self._plugin.measures
 

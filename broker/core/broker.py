@@ -327,7 +327,8 @@ class BrokerCore:
             self._directory,
             self._directory.roster,
             self._questions,
-            self.ordering,
+            # One that is watched is as it would be unwatched: what was seen is no state of the broker.
+            getattr(self.ordering, "watched", self.ordering),
         )
 
     # --- what is due, and what is going on ---

@@ -33,7 +33,7 @@ FORMAT: Final = f"1.{RECORD_FORMAT}"
 """Of pictures: ours, and that of the frames in them."""
 
 DERIVED: Final[Mapping[type, frozenset[str]]] = {
-    BrokerCore: frozenset({"_handlers", "ways"}),
+    BrokerCore: frozenset({"_handlers", "ordering", "ways"}),
     HopTable: frozenset({"_fan_outs"}),
     RoutingTables: frozenset({"_interests", "_index", "_named"}),
 }
@@ -157,7 +157,7 @@ def _no_collection() -> Iterator[None]:
 def _fill(station: Station, tables: list[Any], state: list[Any]) -> None:
     core = station.core
     parts = core.parts()
-    plugin_package = type(core.ordering).__module__.partition(".")[0]
+    plugin_package = type(parts[-1]).__module__.partition(".")[0]
     reader = Reader(tables, parts, (*PACKAGES, plugin_package))
     part_states, ways, exposures, station_state = state
     for part, fields in zip(parts, part_states, strict=True):

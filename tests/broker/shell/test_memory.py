@@ -11,6 +11,8 @@ from broker.filters import parse
 from broker.journal import JournalError
 from broker.shell.memory import remember
 from broker.shell.settings import Settings
+from broker.station import picture_of
+from ordering.watched import Watch
 
 
 def settings(journal: Path | None, *, ordering: str = "pairwise") -> Settings:
@@ -39,6 +41,24 @@ def test_what_was_written_down_is_there_after_a_restart(tmp_path: Path) -> None:
     assert logs[0]["records"] == again.journal.recovered.count > 0
     assert logs[0]["seconds"] >= 0
     again.journal.close()
+
+
+def test_a_watched_plugin_leaves_the_same_memory_as_one_that_is_not(tmp_path: Path) -> None:
+    over = Watch(lambda: 0, lambda: 0).over
+    for first, second in ((None, over), (over, None)):
+        place = tmp_path / str(first is None)
+        begun = remember(settings(place), first)
+        assert begun.journal is not None
+        begun.station.begin(begun.journal.append)
+        begun.station.subscribe("s", parse("x > 0"), ordered=True)
+        begun.station.take()
+        begun.journal.snapshot(picture_of(begun.station), begun.journal.appended)
+        begun.journal.close()
+        again = remember(settings(place), second)
+        assert again.journal is not None
+        assert again.journal.recovered.upto > 0
+        assert list(again.station.subscriptions) == ["s"]
+        again.journal.close()
 
 
 def test_what_was_repaired_is_logged(tmp_path: Path) -> None:
