@@ -2,8 +2,8 @@
 
 How time becomes steps: publications and faults happen in the order of their times in the scenario. Between
 two of them, `STEPS_PER_MS` messages arrive for each millisecond that lies between, at places drawn from the
-seed; then every broker without an uplink takes a step to find one. So a message is under way for about as many
-steps as there are others, and no two runs of one seed differ.
+seed; then every broker without an uplink takes a step to find one. So a message is under way for about as
+many steps as there are others, and no two runs of one seed differ.
 
 What has no meaning there is left out: rates of subscribers, delays, payloads, and what is paused or slow.
 """
