@@ -312,6 +312,11 @@ class AdvertisementWithdrawn:
 
 
 @frozen
+class PublicationsLost:
+    """Goes to a local subscription and nowhere else: publications of a lost publisher may be missing here."""
+
+
+@frozen
 class SubscriptionAdded:
     """A subscription somewhere behind the sender; `number` is this request's (R7)."""
 
@@ -459,4 +464,4 @@ Control = (
     | WayAsked
     | WayTold
 )
-LinkMessage = Publication | OrderingMessage | Control
+LinkMessage = Publication | PublicationsLost | OrderingMessage | Control

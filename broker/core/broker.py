@@ -39,6 +39,7 @@ from broker.messages import (
     LinkMessage,
     OrderingMessage,
     Publication,
+    PublicationsLost,
     SubscriptionAcknowledged,
     SubscriptionAdded,
     SubscriptionWithdrawn,
@@ -88,7 +89,9 @@ class BrokerCore:
         self._handlers: Mapping[type, Callable[..., None]] = {
             AdvertisementAdded: self._routing.add_advertisement,
             AdvertisementAcknowledged: self._routing.acknowledge_advertisement,
-            AdvertisementWithdrawn: lambda m, link: self._routing.withdraw_advertisement(m.id, link),
+            AdvertisementWithdrawn: lambda m, link: self._routing.withdraw_advertisement(
+                m.id, link, is_lost=m.is_lost
+            ),
             SubscriptionAdded: self._routing.add_subscription,
             SubscriptionAcknowledged: self._routing.acknowledge_subscription,
             SubscriptionWithdrawn: lambda m, link: self._routing.withdraw_subscription(m.id, link),
@@ -269,7 +272,7 @@ class BrokerCore:
             else:
                 hop.outbox[-1] = OrderingMessage(combined)
 
-    def _send(self, link: Hop, message: Control) -> None:
+    def _send(self, link: Hop, message: Control | PublicationsLost) -> None:
         """In its place behind what is pending for that link (R5)."""
         self._carry_out(self.ordering.control(message, link.bit))
 

@@ -25,12 +25,13 @@ from broker.messages import (
     AdvertisementAdded,
     AdvertisementWithdrawn,
     Control,
+    PublicationsLost,
     SubscriptionAcknowledged,
     SubscriptionAdded,
     SubscriptionWithdrawn,
 )
 
-SendControl = Callable[[Hop, Control], None]
+SendControl = Callable[[Hop, Control | PublicationsLost], None]
 """Send a message to a link."""
 
 
@@ -61,7 +62,7 @@ class Routing:
         del self.links[link.name]
         self.synchronising.discard(link)
         for advertisement in list(self.tables.advertisements(link).filters):
-            self.withdraw_advertisement(advertisement, link)
+            self.withdraw_advertisement(advertisement, link, is_lost=True)
         for subscription in list(self.tables.entries_of(link)):
             self.withdraw_subscription(subscription, link)
         del self._forwarded[link]
@@ -120,20 +121,32 @@ class Routing:
             elif self.is_linked(link):
                 self._send(link, AdvertisementAcknowledged(advertisement))
 
-    def withdraw_advertisement(self, advertisement: str, link: Hop) -> None:
-        """A publisher behind a neighbour is gone."""
+    def withdraw_advertisement(self, advertisement: str, link: Hop, *, is_lost: bool = False) -> None:
+        """A publisher behind a neighbour is gone; if it is lost, who listened may have missed something."""
         content = self.tables.remove_advertisement(link, advertisement)
         if content is None:
             return
-        self._take_back_advertisement(advertisement, link)
+        if is_lost:
+            self._tell_loss(content)
+        self._take_back_advertisement(advertisement, link, is_lost=is_lost)
         if self.is_linked(link):
             self._withdraw_forwarded(link, content)
 
-    def _take_back_advertisement(self, advertisement: str, link: Hop | None) -> None:
+    def _tell_loss(self, content: Filter) -> None:
+        """Leave a gap in its place with every local subscription that may have missed something."""
+        for entry in list(self.tables.entries()):
+            last = entry.hop.outbox[-1] if entry.hop.outbox else None
+            is_told = isinstance(last, PublicationsLost)
+            if not entry.hop.is_link and not is_told and entry.filter.overlaps(content):
+                self._send(entry.hop, PublicationsLost())
+
+    def _take_back_advertisement(
+        self, advertisement: str, link: Hop | None, *, is_lost: bool = False
+    ) -> None:
         """Withdraw it from whoever was told because of this link, or of a local publisher."""
         for other in self._untold(advertisement):
             if other is not link:
-                self._send(other, AdvertisementWithdrawn(advertisement))
+                self._send(other, AdvertisementWithdrawn(advertisement, is_lost))
         self._report(self.barrier.withdrawn(advertisement, link))
 
     def _withdraw_forwarded(self, link: Hop, content: Filter) -> None:

@@ -171,11 +171,11 @@ def exposes_nothing_new(self: RoutingTables, content: Filter, change: int) -> No
     del self, content, change
 
 
-def withdraws_for_all(self: Routing, advertisement: str, link: Hop | None) -> None:
+def withdraws_for_all(self: Routing, advertisement: str, link: Hop | None, *, is_lost: bool = False) -> None:
     """Withdraw an advertisement from everybody although it is known another way (R9)."""
     for other in self.links.values():
         if other is not link:
-            self._send(other, AdvertisementWithdrawn(advertisement))
+            self._send(other, AdvertisementWithdrawn(advertisement, is_lost))
     self._report(self.barrier.withdrawn(advertisement, link))
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from broker.core import Effects, Hop
-from broker.messages import Acknowledge, LinkMessage, Publication
+from broker.messages import Acknowledge, LinkMessage, Publication, PublicationsLost
 from broker.sessions import Missing
 from broker.wire import encode_publication, publication_prefix
 from harness.simulator.interests import attributes_of
@@ -169,6 +169,8 @@ def delivered(world: "World", subscription: str, messages: Sequence[LinkMessage]
     if subscriber is not None:
         subscriber.position += len(messages)
         for publication in messages:
+            if isinstance(publication, PublicationsLost):
+                continue
             assert isinstance(publication, Publication)
             world.record.deliver(subscription, publication)
 

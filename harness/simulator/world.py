@@ -42,7 +42,7 @@ from attrs import Factory, define, field
 from broker.core import BrokerCore, Effects
 from broker.filters import Filter
 from broker.healing import Search
-from broker.messages import Acknowledge, LinkMessage, Publication
+from broker.messages import Acknowledge, LinkMessage, Publication, PublicationsLost
 from harness.simulator import restarts
 from harness.simulator.interests import filter_of
 from harness.simulator.keeper import keep
@@ -419,6 +419,8 @@ class World:
 
     def _take_deliveries(self, subscription: str, messages: list[LinkMessage]) -> None:
         for publication in messages:
+            if isinstance(publication, PublicationsLost):
+                continue
             assert isinstance(publication, Publication)
             self.record.deliver(subscription, publication)
 

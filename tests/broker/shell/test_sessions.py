@@ -160,6 +160,28 @@ async def test_a_client_that_leaves_leaves_nothing_behind() -> None:
         assert len(one.server.exchange.absences) == 0
 
 
+async def test_who_listened_to_publishers_behind_a_lost_link_is_told_once() -> None:
+    async with running(settings("B1")) as top, running(settings("B2", top.endpoint)) as leaf:
+        await until(lambda: leaf.is_attached)
+        async with (
+            connect(leaf.address, name="bob") as bob,
+            bob.subscribe("x > 0") as concerned,
+            bob.subscribe("x < 3") as other,
+            connect(top.address, name="alice") as alice,
+            alice.advertise("x > 5") as publisher,
+            alice.advertise("x > 6"),
+            bob.advertise("x > 0") as own,
+        ):
+            await publisher.publish({"x": 7}, confirm=True)
+            assert (await anext(concerned)).attributes == {"x": 7}
+            top.server.stop()
+            with trio.fail_after(WAIT_S), pytest.raises(GapError, match="link on their way was lost"):
+                await anext(concerned)
+            await own.publish({"x": 1}, confirm=True)
+            assert (await anext(concerned)).attributes == (await anext(other)).attributes
+            assert leaf.server.exchange.totals.gaps == 1
+
+
 # --- durable subscriptions ---
 
 
