@@ -133,7 +133,7 @@ async def _take_part(
         client.advertise("number > 0") as publisher,
         trio.open_nursery() as nursery,
     ):
-        nursery.start_soon(subscriber.listen, deliveries, killed_s)
+        nursery.start_soon(subscriber.listen, deliveries.with_gaps(), killed_s)
         nursery.start_soon(_publish, publisher, subscriber.broker)
         task_status.started()
 
