@@ -9,7 +9,7 @@ from attrs import Factory, define
 
 from broker.core import Effects, Hop
 from broker.filters import parse
-from broker.messages import LinkMessage, Publication
+from broker.messages import LinkMessage, Publication, PublicationsLost
 from broker.station import Station, picture_of, recover
 from broker.station.inputs import frame_of
 from broker.wire import encode_publication, publication_prefix
@@ -41,10 +41,15 @@ def publication(publisher: str, sequence: int, kind: str, *, ordered: bool = Tru
     return Publication(publisher, sequence, {"kind": kind}, ordered, frame)
 
 
+def _told(message: LinkMessage) -> bytes | LinkMessage:
+    # What goes to local subscriptions alone has no frame, and is a value.
+    return message if isinstance(message, PublicationsLost) else frame_of(message)
+
+
 def seen(effects: Effects) -> list[object]:
     """What a station wants done, in a form that compares between stations."""
     return [
-        [(hop.name, list(map(frame_of, messages))) for hop, messages in effects.outgoing],
+        [(hop.name, list(map(_told, messages))) for hop, messages in effects.outgoing],
         effects.advertised,
         effects.subscribed,
         [hop.name for hop in effects.attached],

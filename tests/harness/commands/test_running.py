@@ -40,9 +40,11 @@ def test_faults_are_listed_with_an_example_each() -> None:
 
 
 def test_scenarios_are_listed_with_what_they_are_for() -> None:
-    output = CliRunner().invoke(concord, ["harness", "scenarios"]).stdout
-    found = json.loads(CliRunner().invoke(concord, ["harness", "scenarios", "--json"]).stdout)
-    assert [line.split()[0] for line in output.splitlines()] == list(shipped())
+    table = CliRunner().invoke(concord, ["harness", "scenarios"])
+    assert [line.split()[0] for line in table.stdout.splitlines()] == list(shipped()), table.output
+    listed = CliRunner().invoke(concord, ["harness", "scenarios", "--json"])
+    assert listed.exit_code == 0, listed.output
+    found = json.loads(listed.stdout)
     assert {each["name"] for each in found} == set(shipped())
 
 

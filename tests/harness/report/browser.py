@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -52,7 +53,12 @@ def browser() -> str:
 
 
 def look(path: Path, *, width: int, is_dark: bool) -> Seen:
-    """Open a page from the disk."""
+    """Open a page from the disk, in a thread of its own: other tests may have a browser open in this one."""
+    with ThreadPoolExecutor(max_workers=1) as threads:
+        return threads.submit(_look, path, width, is_dark).result()
+
+
+def _look(path: Path, width: int, is_dark: bool) -> Seen:  # noqa: FBT001 - named where it is called from
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser(), args=list(_OPTIONS))
         context = chromium.new_context(
