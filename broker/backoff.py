@@ -1,17 +1,31 @@
-"""How long to wait before the next attempt to reach an uplink."""
+"""How long to wait before the next attempt to reach a broker.
+
+Law: whoever is waited for, because its session is kept for a time, tries many times within that time, to the
+end. So it finds also a broker that is up for moments only, and comes back to what is kept.
+"""
 
 from random import Random
 from typing import Final
 
 from attrs import define, field
 
-__all__ = ["FIRST_S", "LONGEST_S", "Backoff"]
+__all__ = ["FIRST_S", "LONGEST_S", "Backoff", "longest_while_kept_s"]
 
 FIRST_S: Final = 0.1
 """A broker that is being started beside us is there within a few attempts."""
 
 LONGEST_S: Final = 5.0
 """A broker that comes back is found within this time; an attempt costs it nothing to speak of."""
+
+TRIES_WHILE_KEPT: Final = 40
+"""So many attempts are made at least while a session is kept: with the default link timeout one every quarter
+of a second, and a broker that crashes every second is up for longer than that. An attempt at a closed port
+costs next to nothing."""
+
+
+def longest_while_kept_s(kept_s: float) -> float:
+    """Return the longest wait between two attempts to come back to a session that is kept for so long."""
+    return min(LONGEST_S, max(FIRST_S, kept_s / TRIES_WHILE_KEPT))
 
 
 @define
@@ -24,9 +38,9 @@ class Backoff:
     _random: Random
     _longest_s: float = field(default=FIRST_S, init=False)
 
-    def next_s(self) -> float:
+    def next_s(self, at_most_s: float = LONGEST_S) -> float:
         """Return how long to wait now."""
-        wait_s = self._longest_s * self._random.uniform(0.5, 1)
+        wait_s = min(at_most_s, self._longest_s) * self._random.uniform(0.5, 1)
         self._longest_s = min(LONGEST_S, self._longest_s * 2)
         return wait_s
 

@@ -3,8 +3,9 @@
 Laws:
 
 * One task reads, one writes, one listens for silence; none outlives its connection.
-* A lost connection is made again until it works, with growing waits. What cannot get better by waiting (the
-  broker refuses the client, or one end breaks the protocol) is a failure, and ends the client.
+* A lost connection is made again until it works, with growing waits, which stay short while the broker keeps
+  what is ours. What cannot get better by waiting (the broker refuses the client, or one end breaks the
+  protocol) is a failure, and ends the client.
 * A failure is kept, with its cause, until the user calls something; then it is raised there.
 """
 
@@ -16,7 +17,7 @@ import structlog
 import trio
 from attrs import define, field, frozen
 
-from broker.backoff import LONGEST_S, Backoff
+from broker.backoff import LONGEST_S, Backoff, longest_while_kept_s
 from broker.client.dialling import LOST, Dial, explain
 from broker.client.direct import DirectSocket
 from broker.client.inbox import Inbox
@@ -32,6 +33,9 @@ dead that was not."""
 GRACE_PART: Final = 0.1
 """After two silent heartbeats, such a part of one more: if this process itself was held up, what arrived
 meanwhile is read first."""
+
+KEPT_HEARTBEATS: Final = 4
+"""A broker keeps the session of a client that is away for its link timeout, which is so many heartbeats."""
 
 ALONE_BYTES: Final = 4096
 """A write of less was no flood: what comes next may come alone too."""
@@ -81,6 +85,8 @@ class Connection:
     _is_heard: bool = False
     _is_leaving: bool = False
     _since_s: float = 0.0
+    _lost_s: float = 0.0
+    _kept_s: float = 0.0
 
     # --- for the user's calls ---
 
@@ -182,6 +188,8 @@ class Connection:
             if isinstance(error, BrokerFaultError) and error.code in PASSING:
                 raise self._failed(str(error)) from error
             raise
+        assert self.session.welcome is not None
+        self._kept_s = KEPT_HEARTBEATS * self.session.welcome.heartbeat_ms / 1000
         self._stream = stream
         self._since_s = trio.current_time()
         self._enter(CONNECTED, "the broker answered")
@@ -199,13 +207,15 @@ class Connection:
         return ConnectionFailedError(f"cannot connect to {self.address}: {why}", self.address)
 
     async def _pause(self, error: Exception) -> None:
-        pause_s = self.backoff.next_s()
+        is_kept = trio.current_time() - self._lost_s < self._kept_s
+        pause_s = self.backoff.next_s(longest_while_kept_s(self._kept_s) if is_kept else LONGEST_S)
         _log.debug("waiting before the next attempt", reason=str(error), pause_s=round(pause_s, 3))
         await trio.sleep(pause_s)
 
     async def _reconnect(self) -> None:
         """Wait a little first: a broker that greets and breaks off at once must not be dialled in a loop."""
         limit_s = self.session.limits.reconnect_timeout_s
+        self._lost_s = trio.current_time()
         if trio.current_time() - self._since_s > LONGEST_S:
             self.backoff.reset()
         try:

@@ -6,8 +6,8 @@ Laws:
    (`Connection.run`). Anything else is a defect: it ends the broker with a traceback, because a core that
    broke one of its own rules must not go on deciding.
 2. A connection that is silent for half the link timeout is dead, and so is one that has not been greeted by
-   then. The link on it is not: its lower end dials again, at once and then with growing waits.
-   Who has been silent for a part of it is asked.
+   then. The link on it is not: its lower end dials again, at once and then with waits that stay short: the
+   upper end may be up for moments only. Who has been silent for a part of it is asked.
 3. Shutting down: nobody new comes in, nobody gets new credit, what is queued is sent for at most `DRAIN_S`,
    and everybody is told.
 """
@@ -25,7 +25,7 @@ import trio
 from attrs import Factory, define, field
 
 from broker.addresses import Address
-from broker.backoff import FIRST_S, Backoff
+from broker.backoff import FIRST_S, Backoff, longest_while_kept_s
 from broker.healing import Search
 from broker.messages import Ping
 from broker.shell.auth import load_access
@@ -228,17 +228,19 @@ class Server:
 
     async def _dial(self, nursery: trio.Nursery, endpoint: Address, attempt: Attempt) -> None:
         """Make a connection to an uplink, and serve it; come back until the link is lost for good."""
-        await self._dial_once(nursery, endpoint, attempt, DIAL_TIMEOUT_S)
+        link_timeout_s = self.settings.link_timeout_s
+        again_s = min(DIAL_TIMEOUT_S, max(REDIAL_TIMEOUT_S, link_timeout_s / REDIAL_PART))
+        first_s = DIAL_TIMEOUT_S if self._house.uplink is None else again_s
+        await self._dial_once(nursery, endpoint, attempt, first_s)
         backoff = Backoff(self._random)
         wait_s = self._random.uniform(0, FIRST_S)
-        timeout_s = max(REDIAL_TIMEOUT_S, self.settings.link_timeout_s / REDIAL_PART)
         while (link := self._house.uplink) is not None and not self.exchange.is_closing:
             connections = link.connections
             with trio.move_on_after(wait_s):
                 await link.closed.wait()
                 return
             try:
-                await self._dial_once(nursery, endpoint, attempt, min(timeout_s, DIAL_TIMEOUT_S))
+                await self._dial_once(nursery, endpoint, attempt, again_s)
             except OSError as error:
                 _log.info("uplink not reached again", uplink=str(endpoint), reason=str(error))
             if link.is_closed and self._house.uplink is None:
@@ -248,7 +250,7 @@ class Server:
                 return
             if link.connections > connections:
                 backoff.reset()
-            wait_s = backoff.next_s()
+            wait_s = backoff.next_s(longest_while_kept_s(link_timeout_s))
 
     async def _dial_once(
         self, nursery: trio.Nursery, endpoint: Address, attempt: Attempt, timeout_s: float

@@ -13,7 +13,8 @@ Laws:
    overlay has our name is one after a while only: it may be an earlier run of ours that is not yet missed.
 4. A broker is settled when it is attached for the first time, or when a first round has failed: whoever
    started it may take it for ready.
-5. An uplink that does not last does not shorten the waits: a broker that comes and goes is asked rarely.
+5. An uplink that does not last does not shorten the waits: a broker that comes and goes is asked rarely. But
+   one whose link an earlier run has left open is asked often: the other end keeps the link for a time only.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,7 +26,7 @@ import trio
 from attrs import Factory, define, field
 
 from broker.addresses import Address, parse_address
-from broker.backoff import Backoff
+from broker.backoff import LONGEST_S, Backoff, longest_while_kept_s
 from broker.core import BrokerCore
 from broker.errors import BrokerFaultError
 from broker.healing import Candidate, Search
@@ -94,7 +95,7 @@ class Uplinks:
     core: BrokerCore
     search: Search
     patience_s: float = 0.0
-    """How long an earlier run of this broker may not be missed by others."""
+    """How long an earlier run of this broker may not be missed by others, and is its link kept."""
     settled: trio.Event = Factory(trio.Event)
     _complaints: set[tuple[str, str]] = field(factory=set, init=False)
     _hopeless: dict[str, tuple[str, str]] = field(factory=dict, init=False)
@@ -110,7 +111,7 @@ class Uplinks:
             candidate = self._next()
             if candidate is None:
                 self._end_round()
-                await sleep(backoff.next_s())
+                await sleep(backoff.next_s(self._longest_s()))
                 continue
             begun_s = trio.current_time()
             attempt = await self._try(candidate, dial)
@@ -119,7 +120,10 @@ class Uplinks:
                 if trio.current_time() - begun_s >= STEADY_S:
                     backoff.reset()
             if attempt.was_attached or self.core.asked is not None:
-                await sleep(backoff.next_s())
+                await sleep(backoff.next_s(self._longest_s()))
+
+    def _longest_s(self) -> float:
+        return LONGEST_S if self.core.asked is None else longest_while_kept_s(self.patience_s)
 
     def _next(self) -> Candidate | None:
         """Whom to dial: first of all the uplink whose link an earlier run of this broker has left open."""

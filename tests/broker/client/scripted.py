@@ -121,6 +121,7 @@ class ScriptedBroker:
     """Accepts connections for a test to script; refuses them while `is_down`."""
 
     is_down: bool = False
+    refused_count: int = 0
     states: list[StateChange] = attrs.field(factory=list)
     _dialled: trio.MemorySendChannel[Link] = attrs.field(init=False)
     _accepted: trio.MemoryReceiveChannel[Link] = attrs.field(init=False)
@@ -130,6 +131,7 @@ class ScriptedBroker:
 
     async def dial(self) -> trio.abc.Stream:
         if self.is_down:
+            self.refused_count += 1
             raise ConnectionRefusedError(111, "Connection refused")
         ours, theirs = memory_stream_pair()
         self._dialled.send_nowait(Link(theirs))

@@ -13,6 +13,8 @@ from broker import (
     StateChange,
 )
 from broker import messages as m
+from broker.backoff import TRIES_WHILE_KEPT
+from broker.client.connection import KEPT_HEARTBEATS
 from tests.broker.client.scripted import (
     HEARTBEAT_MS,
     Link,
@@ -149,6 +151,27 @@ async def test_a_client_told_to_gives_up_reconnecting(
     async with broker.client(limits=limits) as client, client.subscribe("True") as deliveries:
         with pytest.raises(ConnectionLostError, match="for 30 s"):
             await anext(deliveries)
+
+
+async def test_a_broker_is_dialled_often_as_long_as_it_keeps_the_subscription(
+    broker: ScriptedBroker,
+    nursery: trio.Nursery,
+    autojump_clock: MockClock,  # noqa: ARG001 - asked for is enough
+) -> None:
+    kept_s = KEPT_HEARTBEATS * HEARTBEAT_MS / 1000
+
+    async def script(link: Link) -> None:
+        await link.allow_subscription()
+        broker.is_down = True
+        await link.close()
+
+    nursery.start_soon(broker.serve, script)
+    async with broker.client() as client, client.subscribe("True"):
+        await trio.sleep(kept_s)
+        often = broker.refused_count
+        assert often >= TRIES_WHILE_KEPT
+        await trio.sleep(kept_s)
+        assert broker.refused_count - often < TRIES_WHILE_KEPT / 2
 
 
 async def test_a_callback_that_fails_ends_the_client_with_that_error(

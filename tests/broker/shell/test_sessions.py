@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from broker import Client, Deliveries, Gap, GapError, RefusedError, SubscriptionEndedError, connect
+from broker.backoff import TRIES_WHILE_KEPT
 from tests.broker.shell.overlay import WAIT_S, running, settings, until
 from tests.broker.shell.proxy import proxied
 
@@ -91,11 +92,10 @@ async def test_a_half_open_connection_is_noticed_and_the_link_goes_on(mock_clock
         proxied(top.endpoint) as between,
         running(settings("B2", between.endpoint, link_timeout_s=8)) as leaf,
         connect(leaf.address, name="bob") as bob,
-        bob.subscribe("True") as deliveries,
         connect(top.address, name="alice") as alice,
     ):
         await until(lambda: leaf.is_attached)
-        async with alice.advertise("True") as publisher:
+        async with bob.subscribe("True") as deliveries, alice.advertise("True") as publisher:
             await publisher.publish({"number": 1}, confirm=True)
             assert await numbers(deliveries, 1) == [1]
             between.hang()
@@ -119,6 +119,21 @@ async def test_a_peer_that_stays_away_is_lost(mock_clock: MockClock) -> None:
         assert top.links() == {"B2"}
         mock_clock.rate = RATE
         await until(lambda: top.links() == set() and not leaf.is_attached)
+
+
+async def test_an_uplink_that_is_away_is_dialled_often_until_it_is_given_up(mock_clock: MockClock) -> None:
+    """One that is up for moments only is found in one of them."""
+    async with (
+        running(settings("B1", link_timeout_s=8)) as top,
+        proxied(top.endpoint) as between,
+        running(settings("B2", between.endpoint, link_timeout_s=8)) as leaf,
+    ):
+        await until(lambda: leaf.is_attached)
+        between.is_down = True
+        between.cut()
+        mock_clock.rate = RATE
+        await until(lambda: not leaf.is_attached)
+        assert between.count > TRIES_WHILE_KEPT / 2
 
 
 async def test_a_client_that_stays_away_is_forgotten_and_told_so(mock_clock: MockClock) -> None:

@@ -7,6 +7,7 @@ from attrs import define, field
 from trio.testing import MockClock
 
 from broker.addresses import Address
+from broker.backoff import longest_while_kept_s
 from broker.core import BrokerCore
 from broker.errors import BrokerFaultError
 from broker.healing import Place, Search
@@ -16,6 +17,7 @@ from tests.broker.healing.test_roster import roster_of
 
 FIRST, SECOND = Address("first.example", 1), Address("second.example", 2)
 ENOUGH = 6
+KEPT_S = 6.0
 
 
 class EnoughError(Exception):
@@ -135,12 +137,28 @@ async def test_the_link_that_an_earlier_run_left_open_is_dialled_before_all_othe
     with pytest.raises(EnoughError):
         await world.run()
     assert world.dialled == [Address("B1", 1)] * ENOUGH
-    assert world.waited_s == sorted(world.waited_s)
     world.core.close_link(link)
     world.waited_s.clear()
     with pytest.raises(EnoughError):
         await world.run()
     assert world.dialled[ENOUGH:] == [FIRST] * ENOUGH
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_an_uplink_that_keeps_the_link_of_an_earlier_run_is_asked_often_to_the_end(
+    is_known: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    world = World({FIRST: unreachable})
+    world.uplinks.patience_s = KEPT_S
+    world.core.reached_at("B5:1")
+    if is_known:
+        world.core.roster.learn(roster_of("B1").everything())
+    world.core.open_link("B1", uplink=True)
+    for _ in range(3):
+        with pytest.raises(EnoughError):
+            await world.run()
+        assert max(world.waited_s) <= longest_while_kept_s(KEPT_S)
+        world.waited_s.clear()
 
 
 async def test_an_address_that_makes_no_sense_is_passed_over() -> None:
