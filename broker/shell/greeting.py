@@ -9,6 +9,9 @@ Laws:
 3. A broker's name is there once among our neighbours. If the neighbour of that name is another run of it, or
    does not answer a ping any more, it is the old link that goes.
 4. Greeting is all that happens before Welcome; the core hears of a neighbour only after it.
+5. Clients are welcome when the broker is settled: a subscription at one that is about to be attached would
+   begin without what is published elsewhere meanwhile, and nothing would tell. What a journal has kept of an
+   attachment is as good as the attachment: then nobody waits.
 """
 
 import secrets
@@ -30,7 +33,7 @@ from broker.shell.settings import NAME_BYTES_MAX
 from broker.station import LinkPlace
 from broker.wire import DEFAULT_LIMITS, VERSION, encode
 
-__all__ = ["FINAL_REFUSALS", "Callee", "Dialled", "House", "link_of", "open_client"]
+__all__ = ["FINAL_REFUSALS", "SETTLE_S", "Callee", "Dialled", "House", "link_of", "open_client"]
 
 SESSION_BYTES: Final = 8
 """Two sessions are told apart by this; 64 bits do not meet by chance."""
@@ -44,6 +47,10 @@ FINAL_REFUSALS: Final = frozenset(
 )
 """Refusals that trying again does not change: somebody has to change a setting."""
 
+SETTLE_S: Final = 1.0
+"""How long a starting broker waits for its uplink before it says that it is ready, and a client for that:
+attaching takes some milliseconds, and a broker whose uplink hangs serves its own clients all the same."""
+
 _log = structlog.get_logger()
 
 
@@ -56,6 +63,7 @@ class House:
     heartbeat_ms: int
     link_timeout_s: float
     access: Access
+    settled: trio.Event = field(factory=trio.Event)
     links: dict[str, LinkSession] = field(factory=dict, init=False)
 
     @property
@@ -75,6 +83,16 @@ class House:
             del self.links[name]
             link = None
         return link
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether clients get what they ask for: no attachment is at hand, or its link is kept (law 5)."""
+        return self.settled.is_set() or self.exchange.core.uplink is not None
+
+    async def until_settled(self) -> None:
+        """Return when it is so, or when enough has been waited for it."""
+        with trio.move_on_after(SETTLE_S):
+            await self.settled.wait()
 
     def mint_session(self) -> str:
         """Return an id for a new session; it names the broker that was dialled (`is_ours`)."""
@@ -225,7 +243,18 @@ class Callee:
 
     def _greet_client(self, hello: Hello) -> None:
         user = self._identify(hello)
-        if user is not None:
+        if user is None:
+            return
+        if self.house.is_settled:
+            open_client(self.house, self.connection, hello.name, user)
+        else:
+            self._nursery.start_soon(self._greet_when_settled, hello, user)
+
+    async def _greet_when_settled(self, hello: Hello, user: User) -> None:
+        await self.house.until_settled()
+        if self.house.exchange.is_closing:
+            self._refuse(fault_of("closing", "the broker is shutting down"))
+        elif not self.connection.is_ended:
             open_client(self.house, self.connection, hello.name, user)
 
     def _greet_broker(self, hello: Hello) -> None:

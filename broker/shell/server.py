@@ -70,10 +70,6 @@ DRAIN_LOOK_S: Final = 0.02
 GOODBYE_S: Final = 3.0
 """Connections that have not closed by then, after all was sent and said, are closed under their peers."""
 
-SETTLE_S: Final = 1.0
-"""How long a starting broker waits for its uplink before it says that it is ready: attaching takes some
-milliseconds, and a broker whose uplink hangs serves its own clients all the same."""
-
 RUN_BYTES: Final = 4
 """Enough to tell the traces of one run of a broker from those of another."""
 
@@ -99,7 +95,9 @@ class Server:
     _connections: dict[Connection, None] = field(factory=dict, init=False)
     _uplinks: Uplinks = field(
         default=Factory(
-            lambda self: Uplinks(self.exchange.core, self.exchange.search, self.settings.link_timeout_s),
+            lambda self: Uplinks(
+                self.exchange.core, self.exchange.search, self.settings.link_timeout_s, self._house.settled
+            ),
             takes_self=True,
         ),
         init=False,
@@ -135,8 +133,7 @@ class Server:
 
     async def settled(self) -> None:
         """Return when the broker is part of its overlay, or when its starter has waited long enough."""
-        with trio.move_on_after(SETTLE_S):
-            await self._uplinks.settled.wait()
+        await self._house.until_settled()
 
     async def run(self, started: Callable[[], None]) -> None:
         """Serve until `stop`; `started` is called when connections are accepted."""

@@ -16,6 +16,7 @@ from broker.shell.settings import Settings
 from broker.wire import VERSION, Peer, encode
 from tests.broker.shell.overlay import (
     ANY_PORT,
+    WAIT_S,
     RawPeer,
     Running,
     broker_hello,
@@ -209,6 +210,21 @@ async def test_a_lost_uplink_is_dialled_again_until_it_is_back() -> None:
                     async for delivery in deliveries:
                         assert delivery.attributes == {"x": 1}
                         break
+
+
+async def test_a_client_is_welcome_when_its_broker_is_attached() -> None:
+    async with (
+        running(settings("B1")) as top,
+        connect(top.address, name="alice") as alice,
+        running(settings("B2", top.endpoint)) as leaf,
+        connect(leaf.address, name="bob") as bob,
+        bob.subscribe("x > 0") as deliveries,
+    ):
+        assert leaf.is_attached
+        async with alice.advertise("x > 0") as publisher:
+            await publisher.publish({"x": 1})
+            with trio.fail_after(WAIT_S):
+                assert (await anext(deliveries)).attributes == {"x": 1}
 
 
 async def test_uplinks_are_tried_in_order() -> None:
