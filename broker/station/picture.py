@@ -9,9 +9,7 @@ written; that is an error at the first picture.
 Law: a station that is made of a picture does from then on what the other would have done.
 """
 
-import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, Final
 
 import attrs
@@ -103,8 +101,7 @@ def station_from(picture: bytes, name: str, ordering: OrderingFactory, ordering_
         begun, tables, state = _load(picture)
         check_owner(begun, name, ordering_name)
         station = Station(name, ordering, begun.incarnation, ordering_name=ordering_name)
-        with _no_collection():
-            _fill(station, tables, state)
+        _fill(station, tables, state)
     except _DAMAGES as error:
         raise StationError(
             f"a snapshot of {len(picture)} bytes cannot be read ({error!r}): "
@@ -140,18 +137,6 @@ def check_owner(begun: Begun, name: str, ordering_name: str) -> None:
             f"this was written with the ordering {begun.ordering!r}, and this broker has {ordering_name!r}: "
             "start it with that ordering, or begin with an empty journal"
         )
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Nothing that is read is garbage: looking for some would take as long as the reading."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _fill(station: Station, tables: list[Any], state: list[Any]) -> None:
