@@ -31,6 +31,7 @@ PURE: Final = (
     "broker.healing",
     "broker.matching",
     "broker.messages",
+    "broker.routing",
     "broker.sessions",
     "broker.station",
     "broker.wire",

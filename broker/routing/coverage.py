@@ -1,0 +1,49 @@
+"""Which item stands for which, under covering.
+
+Laws:
+
+* An item stands for another iff its filter covers the other's, and it is ordered or the other is not.
+* Where two stand for each other, although their filters differ in form, the one of lower `rank` is above.
+  So `above` is a strict order, as far as `Filter.covers` decides.
+"""
+
+from collections.abc import Iterable
+
+from broker.filters.conjunctions import position
+from broker.routing.strategy import Item
+
+
+def stands_for(told: Item, wanted: Item) -> bool:
+    """Whether telling the first spares telling the second."""
+    return (told.ordered or not wanted.ordered) and (
+        told.filter == wanted.filter or told.filter.covers(wanted.filter)
+    )
+
+
+def is_above(one: Item, other: Item) -> bool:
+    """Whether the first is told rather than the second."""
+    return stands_for(one, other) and wins(one, other)
+
+
+def wins(one: Item, other: Item) -> bool:
+    """Whether the first is told, given that it stands for the second."""
+    return not stands_for(other, one) or _rank(one) < _rank(other)
+
+
+def _rank(item: Item) -> tuple[object, ...]:
+    return tuple(position(each) for each in item.filter.conjunctions)
+
+
+def maximal(items: Iterable[Item]) -> list[Item]:
+    """The items to tell, computed by comparing each with each: none is above another, and all have one above.
+
+    Where `covers` decides everything, one round is enough. Else something may be below an item that is not
+    told itself, and below no other; the next round tells it.
+    """
+    kept: list[Item] = []
+    left = list(items)
+    while left:
+        top = [one for one in left if not any(is_above(other, one) for other in left)]
+        kept += top or [min(left, key=_rank)]
+        left = [one for one in left if one not in kept and not any(is_above(other, one) for other in kept)]
+    return kept

@@ -1,0 +1,118 @@
+"""A selection in which equal candidates count once; the strategies differ in which items they tell.
+
+Theory of operation: candidates with the same filter share an item. A choice hears of each item that comes and
+goes, and moves items into and out of what is told. `told` turns those moves into a change with ids.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+from attrs import Factory, define
+
+from broker.routing.candidates import Candidates
+from broker.routing.strategy import NOTHING, Change, Item, Picture, Wish
+from broker.routing.told import Told
+
+
+@define(eq=False)
+class Moves:
+    """Items on their way into what is told, and out of it. One that goes out and in again has not moved."""
+
+    dropped: dict[Item, None] = Factory(dict)
+    new: dict[Item, None] = Factory(dict)
+
+    def tell(self, item: Item) -> None:
+        """The item is to be told."""
+        if item in self.dropped:
+            del self.dropped[item]
+        else:
+            self.new[item] = None
+
+    def take_back(self, item: Item) -> None:
+        """The item is to be told no more."""
+        if item in self.new:
+            del self.new[item]
+        else:
+            self.dropped[item] = None
+
+
+class Choice(Protocol):
+    """Which items are told: the heart of a strategy."""
+
+    def came(self, item: Item, moves: Moves) -> None:
+        """The first candidate with this item has come."""
+
+    def ended(self, item: Item, moves: Moves) -> None:
+        """The last candidate with this item has gone."""
+
+    def standing_for(self, item: Item) -> Iterable[Item]:
+        """All told items that stand for an item, each once."""
+
+    def again(self, told: Iterable[Item], candidates: Iterable[Item]) -> None:
+        """Go on from what was told of these candidates."""
+
+
+@define(eq=False)
+class Grouped:
+    """The selection of the strategies that tell equal candidates once."""
+
+    _candidates: Candidates
+    _told: Told
+    _choice: Choice
+
+    @classmethod
+    def again(cls, picture: Picture, candidates: Iterable[Wish], label: str, choice: Choice) -> "Grouped":
+        """Make it again from what was kept."""
+        known = Candidates()
+        for wish in candidates:
+            known.add(wish)
+        choice.again([wish.item for wish in picture.told], sorted(known.items(), key=known.ids))
+        return cls(known, Told.again(picture, known, label), choice)
+
+    @property
+    def told(self) -> Mapping[str, Wish]:
+        """What the neighbour has been told, by id, in the order it was told."""
+        return self._told.wishes
+
+    @property
+    def mergers(self) -> int:
+        """How many ids of its own the selection has given to mergers so far."""
+        return self._told.mergers
+
+    def add(self, wish: Wish) -> Change:
+        """Take a candidate in; one with its id is replaced, an equal one changes nothing."""
+        known = self._candidates.get(wish.id)
+        if known == wish:
+            return NOTHING
+        moves = Moves()
+        if known is not None and self._candidates.remove(known):
+            self._choice.ended(known.item, moves)
+        if self._candidates.add(wish):
+            self._choice.came(wish.item, moves)
+        return self._told.change(moves.dropped, moves.new)
+
+    def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
+        """Forget a candidate; an unknown one changes nothing."""
+        known = self._candidates.get(id)
+        if known is None or not self._candidates.remove(known):
+            return NOTHING
+        moves = Moves()
+        self._choice.ended(known.item, moves)
+        return self._told.change(moves.dropped, moves.new)
+
+    def standing_for(self, wish: Wish) -> Iterable[str]:
+        """The ids of all told items that stand for the wish, sorted."""
+        return sorted(self._told.id_of(item) for item in self._choice.standing_for(wish.item))
+
+    def picture(self) -> Picture:
+        """What has to be kept, beside the candidates, to make the selection again."""
+        return self._told.picture()
+
+
+def reduced(candidates: Iterable[Wish], kept: Callable[[Iterable[Item]], Iterable[Item]]) -> tuple[Wish, ...]:
+    """Tell the items that `kept` leaves of the candidates', each under its smallest id."""
+    smallest: dict[Item, str] = {}
+    for wish in candidates:
+        smallest[wish.item] = min(wish.id, smallest.get(wish.item, wish.id))
+    chosen = [Wish(smallest[item], item.filter, item.ordered) for item in kept(smallest)]
+    return tuple(sorted(chosen, key=lambda wish: wish.id))

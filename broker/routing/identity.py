@@ -1,0 +1,88 @@
+"""Identity routing: of candidates with equal filters one is told.
+
+An ordered one stands for an unordered one with the same filter, but not the other way round: order would be
+lost.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from attrs import Factory, define, frozen
+
+from broker.filters import Filter
+from broker.routing.grouped import Grouped, Moves, reduced
+from broker.routing.strategy import NOTHING_TOLD, Item, Picture, Selection, Wish
+
+
+@define(eq=False)
+class Distinct:
+    """Tells each filter once, ordered if some candidate with it is."""
+
+    _ordered: set[Filter] = Factory(set)
+    _unordered: set[Filter] = Factory(set)
+
+    def came(self, item: Item, moves: Moves) -> None:
+        """Tell it, unless an ordered one stands for it."""
+        if item.ordered:
+            self._ordered.add(item.filter)
+            if item.filter in self._unordered:
+                moves.take_back(Item(item.filter, ordered=False))
+        else:
+            self._unordered.add(item.filter)
+            if item.filter in self._ordered:
+                return
+        moves.tell(item)
+
+    def ended(self, item: Item, moves: Moves) -> None:
+        """Take it back, and tell what it stood for."""
+        if item.ordered:
+            self._ordered.remove(item.filter)
+            if item.filter in self._unordered:
+                moves.tell(Item(item.filter, ordered=False))
+        else:
+            self._unordered.remove(item.filter)
+            if item.filter in self._ordered:
+                return
+        moves.take_back(item)
+
+    def standing_for(self, item: Item) -> Iterator[Item]:
+        """The told item with the same filter, if it keeps the order that is wanted."""
+        if item.filter in self._ordered:
+            yield Item(item.filter, ordered=True)
+        elif item.filter in self._unordered and not item.ordered:
+            yield item
+
+    def again(self, told: Iterable[Item], candidates: Iterable[Item]) -> None:  # noqa: ARG002 - it follows from the candidates
+        """Go on from what was told of these candidates."""
+        for item in candidates:
+            (self._ordered if item.ordered else self._unordered).add(item.filter)
+
+
+@frozen
+class Identity:
+    """See the module."""
+
+    name: str = "identity"
+    floods: bool = False
+
+    def selection(
+        self,
+        picture: Picture = NOTHING_TOLD,
+        candidates: Iterable[Wish] = (),
+        *,
+        label: str = "",
+    ) -> Selection:
+        """Make a selection, or make one again."""
+        return Grouped.again(picture, candidates, label, Distinct())
+
+    def stands_for(self, told: Item, wanted: Item) -> bool:
+        """Whether telling the first spares telling the second."""
+        return told.filter == wanted.filter and (told.ordered or not wanted.ordered)
+
+    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
+        """What to tell of these candidates: each filter once."""
+        return reduced(candidates, _distinct)
+
+
+def _distinct(items: Iterable[Item]) -> list[Item]:
+    known = set(items)
+    return [item for item in known if item.ordered or Item(item.filter, ordered=True) not in known]

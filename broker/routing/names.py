@@ -1,0 +1,68 @@
+"""Strategies by name: `covering`, `covering+identity`, `merging:1.5`.
+
+Law: `parse(str(routing)) == routing`.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from attrs import frozen
+
+from broker.errors import ConcordError
+from broker.routing.covering import Covering
+from broker.routing.flooding import Flooding
+from broker.routing.identity import Identity
+from broker.routing.simple import Simple
+from broker.routing.strategy import Strategy
+
+SEPARATOR: Final = "+"
+FACTOR_SEPARATOR: Final = ":"
+
+_PLAIN: Final[Mapping[str, Strategy]] = MappingProxyType(
+    {each.name: each for each in (Flooding(), Simple(), Identity(), Covering())}
+)
+
+_SECOND: Final[Mapping[str, str]] = MappingProxyType({"flooding": "simple"})
+"""The strategy for advertisements where one name alone means another for them than for subscriptions. Where
+publications are flooded, advertisements still say which subscriptions are exposed, so that order costs no
+more than it must."""
+
+
+class RoutingError(ConcordError):
+    """A text that names no routing."""
+
+
+@frozen
+class Routing:
+    """A strategy for each level."""
+
+    subscriptions: Strategy
+    advertisements: Strategy
+
+    def __str__(self) -> str:
+        """Return both names, as `parse` reads them."""
+        return f"{self.subscriptions.name}{SEPARATOR}{self.advertisements.name}"
+
+
+def known() -> tuple[str, ...]:
+    """The names of all strategies, from the simplest to the most ambitious."""
+    return tuple(_PLAIN)
+
+
+def parse(text: str) -> Routing:
+    """Read a name for both levels, or one for subscriptions and one for advertisements."""
+    first, separator, second = text.partition(SEPARATOR)
+    if not separator:
+        second = _SECOND.get(first, first)
+    return Routing(_strategy(first, text), _strategy(second, text))
+
+
+def _strategy(name: str, text: str) -> Strategy:
+    strategy = _PLAIN.get(name)
+    if strategy is None:
+        raise RoutingError(
+            f"{text!r} names no routing: {name!r} is none of {', '.join(_PLAIN)};"
+            " write one of them, or two as in 'covering+identity', for subscriptions and for advertisements"
+        )
+    return strategy

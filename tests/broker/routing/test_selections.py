@@ -1,0 +1,159 @@
+"""The laws of every selection, over random histories of candidates."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker.routing import Change, Selection, Strategy, Wish, parse
+from broker.routing.strategy import MERGER_MARK
+from tests.broker.routing.worlds import Step, meaning, steps, wishes
+
+EXACT = ("simple", "identity", "covering")
+TELLING = EXACT
+
+by_name = pytest.mark.parametrize("name", TELLING)
+
+
+def strategy_named(name: str) -> Strategy:
+    return parse(name).subscriptions
+
+
+class History:
+    """A selection, its candidates, and the neighbour's view of it."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        self.strategy = strategy
+        self.selection: Selection = strategy.selection()
+        self.candidates: dict[str, Wish] = {}
+        self.neighbour: dict[str, Wish] = {}
+
+    def take(self, step: Step) -> Change:
+        if isinstance(step, Wish):
+            self.candidates[step.id] = step
+            change = self.selection.add(step)
+        else:
+            self.candidates.pop(step, None)
+            change = self.selection.remove(step)
+        self.hear(change)
+        return change
+
+    def hear(self, change: Change) -> None:
+        for each in change.removed:
+            del self.neighbour[each]
+        for wish in change.added:
+            assert wish.id not in self.neighbour
+            self.neighbour[wish.id] = wish
+
+
+def histories(name: str, several: list[Step]) -> History:
+    history = History(strategy_named(name))
+    for step in several:
+        history.take(step)
+    return history
+
+
+@by_name
+@given(several=steps)
+@settings(deadline=None)
+def test_the_neighbour_knows_what_was_told(name: str, several: list[Step]) -> None:
+    history = History(strategy_named(name))
+    for step in several:
+        change = history.take(step)
+        assert list(change.removed) == sorted(set(change.removed))
+        assert [wish.id for wish in change.added] == sorted({wish.id for wish in change.added})
+        assert history.neighbour == dict(history.selection.told)
+
+
+@by_name
+@given(several=steps, wish=wishes)
+@settings(deadline=None)
+def test_standing_for_names_all_told_items_that_do(name: str, several: list[Step], wish: Wish) -> None:
+    history = histories(name, several)
+    told, strategy = history.selection.told, history.strategy
+    for each in (*history.candidates.values(), wish):
+        standing = list(history.selection.standing_for(each))
+        assert standing == sorted(
+            known.id
+            for known in told.values()
+            if strategy.stands_for(known.item, each.item) and (name != "simple" or known.id == each.id)
+        )
+        assert standing or each is wish
+
+
+@by_name
+@given(several=steps)
+@settings(deadline=None)
+def test_nothing_told_stands_for_anything_else_told(name: str, several: list[Step]) -> None:
+    history = histories(name, several)
+    if name != "simple":
+        for wish in history.selection.told.values():
+            assert list(history.selection.standing_for(wish)) == [wish.id]
+
+
+@pytest.mark.parametrize("name", EXACT)
+@given(several=steps)
+@settings(deadline=None)
+def test_the_items_told_are_those_computed_from_scratch(name: str, several: list[Step]) -> None:
+    history = History(strategy_named(name))
+    for step in several:
+        history.take(step)
+        reduced = history.strategy.reduce(history.candidates.values())
+        told = [wish.item for wish in history.selection.told.values()]
+        assert {wish.item for wish in reduced} == set(told)
+        if name != "simple":
+            assert len(told) == len(set(told))
+
+
+@by_name
+@given(several=steps)
+@settings(deadline=None)
+def test_what_is_told_matches_what_candidates_match(name: str, several: list[Step]) -> None:
+    history = histories(name, several)
+    for ordered in (True, False):
+        wanted = [wish.filter for wish in history.candidates.values() if wish.ordered or not ordered]
+        told = [wish.filter for wish in history.selection.told.values() if wish.ordered or not ordered]
+        assert meaning(told) == meaning(wanted)
+
+
+@by_name
+@given(several=steps, rest=steps, choice=st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_a_selection_made_again_goes_on_in_the_same_way(
+    name: str, several: list[Step], rest: list[Step], choice: Random
+) -> None:
+    history = histories(name, several)
+    shuffled = list(history.candidates.values())
+    choice.shuffle(shuffled)
+    again = History(history.strategy)
+    again.selection = history.strategy.selection(history.selection.picture(), shuffled)
+    again.candidates, again.neighbour = dict(history.candidates), dict(history.neighbour)
+    assert again.selection.picture() == history.selection.picture()
+    for step in rest:
+        assert again.take(step) == history.take(step)
+    assert again.selection.picture() == history.selection.picture()
+
+
+@by_name
+@given(several=steps, choice=st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_nothing_is_left_when_all_candidates_have_gone(
+    name: str, several: list[Step], choice: Random
+) -> None:
+    history = histories(name, several)
+    ids = list(history.candidates)
+    choice.shuffle(ids)
+    for each in ids:
+        history.take(each)
+    assert not history.neighbour
+    assert not history.selection.told
+
+
+@by_name
+@given(several=steps)
+@settings(deadline=None)
+def test_a_told_id_is_that_of_a_candidate_or_outlives_one(name: str, several: list[Step]) -> None:
+    history = histories(name, several)
+    for wish in history.selection.told.values():
+        assert wish in several or wish.id.startswith(MERGER_MARK)
