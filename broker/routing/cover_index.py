@@ -1,29 +1,59 @@
-"""The items that are told, looked up by covering."""
+"""The items that are told, looked up by covering in both directions.
+
+Theory of operation: what stands for an item matches the item's witness, so a matching index of the told
+filters finds it. What an item stands for has a witness that the item matches, so it is found among the told
+items' witnesses (see `points`). Either way few are found, and `stands_for` decides.
+
+Law: a filter without a witness is covered by an equal one alone (see `coverage`); so it need not be found by
+anything else.
+"""
 
 from attrs import Factory, define
 
+from broker.matching import MatchingIndex
 from broker.routing.coverage import stands_for
+from broker.routing.points import Points
 from broker.routing.strategy import Item
+from broker.routing.witnesses import witness
 
 
 @define(eq=False)
 class CoverIndex:
     """Items of which none stands for another."""
 
-    _items: dict[Item, None] = Factory(dict)
+    _filters: MatchingIndex[Item] = Factory(MatchingIndex)
+    _witnesses: Points[Item] = Factory(Points)
 
     def add(self, item: Item) -> None:
         """Take an item in."""
-        self._items[item] = None
+        self._filters.add(item, item.filter)
+        event = witness(item.filter)
+        if event is not None:
+            self._witnesses.add(item, event)
 
     def remove(self, item: Item) -> None:
         """Forget an item."""
-        del self._items[item]
+        self._filters.remove(item)
+        if witness(item.filter) is not None:
+            self._witnesses.remove(item)
 
     def standing_for(self, item: Item) -> list[Item]:
         """Those that stand for the item."""
-        return [each for each in self._items if stands_for(each, item)]
+        event = witness(item.filter)
+        near = self._filters.match(event) if event is not None else _equal(item)
+        return [each for each in near if each in self._filters and stands_for(each, item)]
 
     def covered_by(self, item: Item) -> list[Item]:
         """Those that the item stands for."""
-        return [each for each in self._items if stands_for(item, each)]
+        near = self._witnesses.matched(item.filter)
+        if witness(item.filter) is None:
+            near += [each for each in _equal(item) if each in self._filters]
+        return [each for each in near if stands_for(item, each)]
+
+    def __bool__(self) -> bool:
+        """Whether anything is in it."""
+        return bool(len(self._filters) or self._witnesses)
+
+
+def _equal(item: Item) -> tuple[Item, Item]:
+    return item, Item(item.filter, not item.ordered)

@@ -1,0 +1,176 @@
+"""Keys at points: each key has an event, and a filter finds the keys whose events it matches.
+
+It is the matching index the other way round. Theory of operation: the values that one attribute takes are
+found by value, and numbers and texts also in their order. A conjunction is looked up by the attribute that
+promises the fewest keys, and what is found there is tried.
+
+Law: `matched` equals trying the filter on every key's event.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Final, Generic, TypeVar
+
+from attrs import Factory, define
+from sortedcontainers import SortedList
+
+from broker.filters import Conjunction, Filter
+from broker.filters.constraints import (
+    AnyValue,
+    Constraint,
+    Number,
+    NumberRange,
+    NumberSet,
+    TextPattern,
+    TextSet,
+    Truths,
+    Value,
+)
+from broker.filters.values import is_number
+from broker.routing.witnesses import Witness
+
+Key = TypeVar("Key", bound=Hashable)
+
+_TRUTHS: Final[dict[bool, Hashable]] = {False: ("false",), True: ("true",)}
+"""Labels of truth values, which Python takes for numbers. No value of an attribute is a tuple."""
+
+_NOT_A_NUMBER: Final[Hashable] = ("nan",)
+
+
+def _label(value: Value) -> Hashable:
+    if isinstance(value, bool):
+        return _TRUTHS[value]
+    return value if value == value else _NOT_A_NUMBER  # noqa: PLR0124 - not-a-number equals nothing
+
+
+@define(eq=False)
+class Axis(Generic[Key]):
+    """The keys whose events have one attribute, by its value."""
+
+    _keys: dict[Hashable, dict[Key, Witness]] = Factory(dict)
+    _numbers: SortedList[Number] = Factory(SortedList)
+    _texts: SortedList[str] = Factory(SortedList)
+    count: int = 0
+
+    def add(self, key: Key, value: Value, event: Witness) -> None:
+        """Take a key in at a value."""
+        label = _label(value)
+        keys = self._keys.get(label)
+        if keys is None:
+            keys = self._keys[label] = {}
+            if isinstance(label, str):
+                self._texts.add(label)
+            elif is_number(label):
+                self._numbers.add(label)
+        keys[key] = event
+        self.count += 1
+
+    def remove(self, key: Key, value: Value) -> None:
+        """Forget a key at a value."""
+        label = _label(value)
+        keys = self._keys[label]
+        del keys[key]
+        self.count -= 1
+        if not keys:
+            del self._keys[label]
+            if isinstance(label, str):
+                self._texts.remove(label)
+            elif is_number(label):
+                self._numbers.remove(label)
+
+    def estimate(self, constraint: Constraint) -> float:
+        """About how many keys have a value that the constraint accepts."""
+        match constraint:
+            case TextSet(values) | NumberSet(values):
+                return sum(len(self._keys.get(value, ())) for value in values)
+            case Truths(values):
+                return sum(len(self._keys.get(_TRUTHS[value], ())) for value in values)
+            case NumberRange():
+                first, last = self._number_places(constraint)
+                return (last - first) * self.count / len(self._keys)
+            case TextPattern():
+                first, last = self._text_places(constraint)
+                return (last - first) * self.count / len(self._keys)
+            case AnyValue():
+                return self.count
+
+    def found(self, constraint: Constraint) -> Iterator[dict[Key, Witness]]:
+        """The keys at every value that the constraint accepts, and perhaps at a few more."""
+        labels: Iterable[Hashable]
+        match constraint:
+            case TextSet(values) | NumberSet(values):
+                labels = values
+            case Truths(values):
+                labels = [_TRUTHS[value] for value in values]
+            case NumberRange():
+                labels = self._numbers.islice(*self._number_places(constraint))
+            case TextPattern():
+                labels = self._texts.islice(*self._text_places(constraint))
+            case AnyValue():
+                labels = self._keys
+        for label in labels:
+            keys = self._keys.get(label)
+            if keys is not None:
+                yield keys
+
+    def _number_places(self, constraint: NumberRange) -> tuple[int, int]:
+        low, high = constraint.low, constraint.high
+        first = 0 if low is None else self._numbers.bisect_left(low)
+        last = len(self._numbers) if high is None else self._numbers.bisect_right(high)
+        return first, max(first, last)
+
+    def _text_places(self, constraint: TextPattern) -> tuple[int, int]:
+        start, end = constraint.interval
+        first = self._texts.bisect_left(start)
+        return first, max(first, len(self._texts) if end is None else self._texts.bisect_left(end))
+
+
+@define(eq=False)
+class Points(Generic[Key]):
+    """Keys with an event each."""
+
+    _events: dict[Key, Witness] = Factory(dict)
+    _axes: dict[str, Axis[Key]] = Factory(dict)
+
+    def add(self, key: Key, event: Witness) -> None:
+        """Take a key and its event in."""
+        self._events[key] = event
+        for name, value in event.items():
+            axis = self._axes.get(name)
+            if axis is None:
+                axis = self._axes[name] = Axis()
+            axis.add(key, value, event)
+
+    def remove(self, key: Key) -> None:
+        """Forget a key and its event."""
+        for name, value in self._events.pop(key).items():
+            axis = self._axes[name]
+            axis.remove(key, value)
+            if not axis.count:
+                del self._axes[name]
+
+    def matched(self, filter: Filter) -> list[Key]:  # noqa: A002 - it is a filter
+        """The keys whose events the filter matches, each once."""
+        found: dict[Key, None] = {}
+        test = filter.match
+        for conjunction in filter.conjunctions:
+            for keys in self._near(conjunction):
+                for key, event in keys.items():
+                    if key not in found and test(event):
+                        found[key] = None
+        return list(found)
+
+    def _near(self, conjunction: Conjunction) -> Iterable[dict[Key, Witness]]:
+        """All keys whose events satisfy the conjunction, and others."""
+        best: tuple[float, Axis[Key], Constraint] | None = None
+        for name, constraint in conjunction:
+            axis = self._axes.get(name)
+            if axis is None:
+                return ()
+            estimate = axis.estimate(constraint)
+            if best is None or estimate < best[0]:
+                best = estimate, axis, constraint
+        return [self._events] if best is None else best[1].found(best[2])
+
+    def __bool__(self) -> bool:
+        """Whether anything is in it."""
+        return bool(self._events or self._axes)
