@@ -186,11 +186,24 @@ class Forget:
 
 @frozen
 class Advertised:
-    """The barrier is passed. `publisher` is the id to publish under, `taken` its last known sequence."""
+    """The barrier is passed. `publisher` is the id to publish under, `taken` its last known sequence.
+
+    Whether it `is_wanted`, that is whether anybody has subscribed to something of it, is true of this moment;
+    `Wanted` tells each change from here on.
+    """
 
     number: int
     publisher: str
     taken: int
+    is_wanted: bool = False
+
+
+@frozen
+class Wanted:
+    """Somebody wants to hear from the publisher of that number from now on, or nobody does any more."""
+
+    number: int
+    is_wanted: bool
 
 
 @frozen

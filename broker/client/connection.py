@@ -75,6 +75,7 @@ class Connection:
     is_idle: bool = False
     changed: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot)
     arrivals: dict[Inbox, trio.lowlevel.ParkingLot] = field(factory=dict)
+    watchers: list[Callable[[], None]] = field(factory=list)
     _output: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot)
     _stream: trio.abc.Stream | None = None
     _direct: DirectSocket | None = None
@@ -348,13 +349,19 @@ class Connection:
         session.touched.clear()
         if session.is_changed:
             session.is_changed = False
-            self.changed.unpark_all()
+            self.tell_change()
         if self.is_idle and session.has_output:
             self.wake()
 
+    def tell_change(self) -> None:
+        """Something is not as it was: wake those who wait for it."""
+        self.changed.unpark_all()
+        for watcher in self.watchers:
+            watcher()
+
     def _wake_all(self) -> None:
         self.session.window.quota_bytes = 0
-        self.changed.unpark_all()
+        self.tell_change()
         for lot in self.arrivals.values():
             lot.unpark_all()
 

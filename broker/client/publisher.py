@@ -4,7 +4,8 @@
 unless `Window.quota_bytes` is used up; everything else is done once per batch.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from math import inf
 from time import time_ns
 
 import trio
@@ -92,6 +93,68 @@ class Publisher:
         await self._connection.until(lambda: place.is_done or source.ended is not None)
         self._check()
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody, anywhere, has subscribed to something that may be published here.
+
+        While there is no connection, what was so last.
+        """
+        return self._source.is_wanted
+
+    async def wanted(self) -> None:
+        """Wait until somebody is interested."""
+        await self._until(lambda: self.is_wanted)
+
+    async def unwanted(self) -> None:
+        """Wait until nobody is interested."""
+        await self._until(lambda: not self.is_wanted)
+
+    def interest(self) -> AsyncIterator[bool]:
+        """Iterate over whether it is wanted: what is so now, then each change.
+
+        Only the last state counts: what came and went while nobody was looking is left out.
+        """
+        return _Interest(self)
+
+    async def while_wanted(self, produce: Callable[[], Awaitable[object]], *, linger_s: float = 0) -> None:
+        """Run `produce` whenever somebody is interested, and cancel it when nobody is any more; for ever.
+
+        If it returns by itself, it is run again when interest comes anew. What it raises is raised here.
+
+        Args:
+            produce: what to run, for example something that measures and publishes.
+            linger_s: how long it goes on without anybody, so that short absences do not interrupt it.
+        """
+        while True:
+            await self.wanted()
+            with trio.CancelScope() as production:
+                watcher = self._watcher(production, linger_s)
+                self._connection.watchers.append(watcher)
+                watcher()
+                try:
+                    await produce()
+                    await self.unwanted()
+                finally:
+                    self._connection.watchers.remove(watcher)
+
+    def _watcher(self, production: trio.CancelScope, linger_s: float) -> Callable[[], None]:
+        def watch() -> None:
+            if self._is_closed or self._source.ended is not None or self._connection.failure is not None:
+                production.cancel()
+            elif self.is_wanted:
+                production.deadline = inf
+            elif production.deadline == inf:
+                production.deadline = trio.current_time() + linger_s
+
+        return watch
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        await trio.lowlevel.checkpoint()
+        self._check()
+        source = self._source
+        await self._connection.until(lambda: is_so() or source.ended is not None or self._is_closed)
+        self._check()
+
     async def settle(self) -> None:
         """Wait for what is still in the window; raise what ended the publisher, if nobody has been told."""
         if self._source.pending_count or (self._source.ended is not None and not self._is_told):
@@ -133,6 +196,21 @@ class Publisher:
             self._is_closed = True
             self._connection.session.unadvertise(self._source)
             self._connection.wake()
+            self._connection.tell_change()
+
+
+@define(eq=False)
+class _Interest(AsyncIterator[bool]):
+    """Whether a publisher is wanted, each time it is something else than it was last time."""
+
+    _publisher: Publisher
+    _last: bool | None = None
+
+    async def __anext__(self) -> bool:
+        publisher = self._publisher
+        await publisher._until(lambda: publisher.is_wanted is not self._last)  # noqa: SLF001 - its own module
+        self._last = publisher.is_wanted
+        return self._last
 
 
 def _as_dict(attributes: object) -> dict[str, Value]:

@@ -335,6 +335,8 @@ class Session:
                 pass  # That anything was received is all that counts.
             case m.Advertised():
                 self._on_advertised(message)
+            case m.Wanted():
+                self._on_wanted(message)
             case m.Subscribed():
                 self._on_subscribed(message)
             case m.Refused() | m.Ended():
@@ -384,7 +386,14 @@ class Session:
         elif answer.number in self._awaited:
             self.window.taken(source, answer.taken)
         source.is_ready = True
+        source.is_wanted = answer.is_wanted
         self._answered(source)
+
+    def _on_wanted(self, notice: m.Wanted) -> None:
+        source = self._requests.get(notice.number)
+        if isinstance(source, Source):
+            source.is_wanted = notice.is_wanted
+            self.is_changed = True
 
     def _answered(self, source: Source) -> None:
         self._awaited.discard(source.number)

@@ -38,6 +38,7 @@ class Source:
     sequence: int = 0
     number: int = 0
     is_ready: bool = False
+    is_wanted: bool = False
     is_leaving: bool = False
     pending_count: int = 0
     ended: ConcordError | None = None

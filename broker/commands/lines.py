@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final
 
 import click
@@ -10,7 +10,7 @@ import trio
 
 from broker.filters.constraints import Value
 
-__all__ = ["LINE_BYTES_MAX", "object_batches"]
+__all__ = ["LINE_BYTES_MAX", "Numbered", "object_batches"]
 
 READ_BYTES: Final = 64 * 1024
 """What one read takes at most: reading happens in a thread, and a switch there and back costs like dozens
@@ -24,20 +24,28 @@ whole."""
 Numbered = tuple[int, Mapping[str, Value]]
 
 
-async def object_batches(descriptor: int) -> AsyncIterator[list[Numbered]]:
+async def object_batches(
+    descriptor: int, ready: Callable[[], Awaitable[None]]
+) -> AsyncIterator[list[Numbered]]:
     """The objects of each read, with the numbers of their lines. Blank lines count, and are skipped.
+
+    Waits for `ready` before each read, and before what was read is handed out.
 
     Raises:
         click.ClickException: a line is no object; the message names the line.
     """
     rest = b""
     number = 1
+    await ready()
     while received := await trio.to_thread.run_sync(os.read, descriptor, READ_BYTES, abandon_on_cancel=True):
         *lines, rest = (rest + received).split(b"\n")
         if len(rest) > LINE_BYTES_MAX:
             raise click.ClickException(f"line {number + len(lines)}: longer than {LINE_BYTES_MAX} bytes")
+        await ready()
         yield _objects(number, lines)
         number += len(lines)
+        await ready()
+    await ready()
     yield _objects(number, [rest])
 
 

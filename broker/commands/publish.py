@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import AsyncIterator
 from contextlib import ExitStack
 
 import click
@@ -9,7 +10,7 @@ import trio
 
 from broker.client import Publisher
 from broker.commands.connecting import Connecting, connecting_options
-from broker.commands.lines import object_batches
+from broker.commands.lines import Numbered, object_batches
 from broker.errors import InvalidPublicationError, NotAdvertisedError
 from broker.filters import parse
 
@@ -24,11 +25,16 @@ __all__ = ["command"]
 @click.option("--advertise", "advertised", metavar="FILTER", required=True, help="What will be published.")
 @click.option("--payload", default="", help="Text sent as the payload of every event.")
 @click.option("--unordered", is_flag=True, help="Publish outside the order that subscribers agree on.")
+@click.option("--when-wanted", is_flag=True, help="Read FILE only while somebody has subscribed to it.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-")
-def command(connecting: Connecting, advertised: str, payload: str, file: str, *, unordered: bool) -> None:
+def command(  # noqa: PLR0913 - one for each option
+    connecting: Connecting, advertised: str, payload: str, file: str, *, unordered: bool, when_wanted: bool
+) -> None:
     """Publish the JSON objects of FILE (default: standard input), one per line, each an event's attributes.
 
-    Ends when everything has been taken over by the broker.
+    Ends when everything has been taken over by the broker. With --when-wanted it begins to read when
+    somebody, anywhere, has subscribed to something that matches FILTER, and pauses while nobody has; what
+    one read has taken by then (64 KiB at most) is published when somebody is there again.
     """
     parse(advertised)
 
@@ -36,7 +42,9 @@ def command(connecting: Connecting, advertised: str, payload: str, file: str, *,
         with ExitStack() as stack:
             descriptor = _opened(file, stack)
             async with connecting.open() as client, client.advertise(advertised) as publisher:
-                await _publish_all(publisher, descriptor, payload.encode(), ordered=not unordered)
+                until_wanted = publisher.wanted if when_wanted else trio.lowlevel.checkpoint
+                batches = object_batches(descriptor, until_wanted)
+                await _publish_all(publisher, batches, payload.encode(), ordered=not unordered)
 
     trio.run(run)
 
@@ -50,8 +58,10 @@ def _opened(file: str, stack: ExitStack) -> int:
     return descriptor
 
 
-async def _publish_all(publisher: Publisher, descriptor: int, payload: bytes, *, ordered: bool) -> None:
-    async for batch in object_batches(descriptor):
+async def _publish_all(
+    publisher: Publisher, batches: AsyncIterator[list[Numbered]], payload: bytes, *, ordered: bool
+) -> None:
+    async for batch in batches:
         for number, attributes in batch:
             try:
                 await publisher.publish(attributes, payload, ordered=ordered)

@@ -23,6 +23,9 @@ class Effects:
     subscribed: list[str]
     """Subscriptions whose gates are all open (R7)."""
 
+    wanted: list[tuple[str, bool]]
+    """Local publishers that somebody wants to hear from now, or nobody any more."""
+
     attached: list[Hop]
     """Links that became part of the tree."""
 

@@ -80,13 +80,13 @@ class Routing:
     def advertise(self, advertisement: str, content: Filter) -> None:
         """A local publisher announces what it will publish."""
         told = self._untold(advertisement)
-        self.tables.local.add(advertisement, content)
+        self.tables.add_local_advertisement(advertisement, content)
         self._announce(advertisement, content, told)
         self._report(self.barrier.start(advertisement, None, told, set()))
 
     def unadvertise(self, advertisement: str) -> None:
         """A local publisher is gone."""
-        if self.tables.local.remove(advertisement) is not None:
+        if self.tables.remove_local_advertisement(advertisement) is not None:
             self._take_back_advertisement(advertisement, None)
 
     def add_advertisement(self, message: AdvertisementAdded, link: Hop) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import Factory, define, field
 
+from broker.core.demand import Demand
 from broker.core.hops import Hop
 from broker.filters import Filter
 from broker.filters.constraints import Value
@@ -87,6 +88,7 @@ class RoutingTables:
     """
 
     local: Advertisements = Factory(Advertisements)
+    demand: Demand = Factory(Demand)
     _interests: dict[Filter, Interest] = Factory(dict)
     _index: MatchingIndex[Interest] = Factory(MatchingIndex)
     _entries: dict[Hop, dict[str, Entry]] = Factory(dict)
@@ -119,6 +121,18 @@ class RoutingTables:
             interest.routes.clear()
 
     # --- advertisements ---
+
+    def add_local_advertisement(self, publisher: str, content: Filter) -> None:
+        """Remember what a local publisher advertised."""
+        self.local.add(publisher, content)
+        self.demand.advertised(publisher, content, self._interests)
+
+    def remove_local_advertisement(self, publisher: str) -> Filter | None:
+        """Forget what a local publisher advertised; return what it was, if it was known."""
+        content = self.local.remove(publisher)
+        if content is not None:
+            self.demand.withdrawn(publisher)
+        return content
 
     def advertisements(self, link: Hop) -> Advertisements:
         """What has been advertised through a link."""
@@ -182,6 +196,7 @@ class RoutingTables:
             interest = self._new_interest(
                 entry.filter, above.count_overlapping(entry.filter) if above is not None else 0
             )
+            self.demand.interest_came(entry.filter)
         self._enter(entry, interest)
 
     def _new_interest(self, content: Filter, exposures: int) -> Interest:
@@ -211,6 +226,7 @@ class RoutingTables:
         if not interest.entries:
             del self._interests[entry.filter]
             self._index.remove(interest)
+            self.demand.interest_went(entry.filter)
         return entry
 
     def entries(self) -> Iterator[Entry]:

@@ -314,7 +314,12 @@ class ClientSession:
 
     def advertised(self, publisher: LocalPublisher) -> None:
         """The publisher's barrier is passed."""
-        self._connection.send(encode(m.Advertised(publisher.number, publisher.id, publisher.taken)))
+        answer = m.Advertised(publisher.number, publisher.id, publisher.taken, publisher.is_wanted)
+        self._connection.send(encode(answer))
+
+    def wanted(self, publisher: LocalPublisher) -> None:
+        """Whether anybody wants to hear from the publisher has changed."""
+        self._connection.send(encode(m.Wanted(publisher.number, publisher.is_wanted)))
 
     def _unadvertise(self, request: m.Unadvertise) -> None:
         publisher = self._publisher_numbers.get(request.number)

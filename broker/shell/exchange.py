@@ -205,6 +205,10 @@ class Exchange:
             self.tally(effects.outgoing)
             for hop, messages in effects.outgoing:
                 self.sinks[hop].put(messages, runs.run(messages), batch, now_s)
+        self._tell_clients(effects)
+        self._carry_out_links(effects)
+
+    def _tell_clients(self, effects: Effects) -> None:
         # A client may have withdrawn in the same step what it asked for.
         for identity in effects.advertised:
             if (publisher := self.publishers.get(identity)) is not None:
@@ -212,11 +216,13 @@ class Exchange:
         for identity in effects.subscribed:
             if (subscriber := self.subscribers.get(identity)) is not None:
                 subscriber.opened()
+        for identity, _ in effects.wanted:
+            if (publisher := self.publishers.get(identity)) is not None:
+                publisher.wanted()
         for told in effects.explained:
             # Who asked may have been another run of this broker.
             if (answer := self._questions.pop(told.question, None)) is not None:
                 answer(told.steps)
-        self._carry_out_links(effects)
 
     def _carry_out_links(self, effects: Effects) -> None:
         for hop in effects.attached:

@@ -29,6 +29,10 @@ class Owner(Protocol):
         """The publisher's barrier is passed."""
         ...
 
+    def wanted(self, publisher: "LocalPublisher") -> None:
+        """Whether anybody wants to hear from the publisher has changed."""
+        ...
+
     def abandon(self, reason: str) -> None:
         """End the connection now; what it carried stays."""
         ...
@@ -43,6 +47,8 @@ class LocalPublisher:
     _patience_s: float
     number: int = field(default=0, init=False)
     owner: Owner | None = field(default=None, init=False)
+    _is_told_wanted: bool | None = field(default=None, init=False)
+    """What its client has been told on this connection; None before it may publish."""
     matches: Callable[[Mapping[str, Value]], bool] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -65,6 +71,11 @@ class LocalPublisher:
         return self.place.taken
 
     @property
+    def is_wanted(self) -> bool:
+        """Whether anybody, anywhere, has subscribed to something that it may publish."""
+        return self.place.is_wanted
+
+    @property
     def is_open(self) -> bool:
         """Whether its barrier is passed, so that it may publish."""
         return self.place.is_open
@@ -76,14 +87,22 @@ class LocalPublisher:
     def attach(self, owner: Owner, number: int) -> None:
         """Its client is there, and knows it by this number."""
         self._exchange.absences.came(self)
-        self.owner, self.number = owner, number
+        self.owner, self.number, self._is_told_wanted = owner, number, None
         if self.is_open:
-            owner.advertised(self)
+            self.opened()
 
     def opened(self) -> None:
         """The barrier is passed: it may publish."""
         if self.owner is not None:
+            self._is_told_wanted = self.is_wanted
             self.owner.advertised(self)
+
+    def wanted(self) -> None:
+        """Somebody wants to hear from it from now on, or nobody does any more."""
+        if self.owner is None or self._is_told_wanted in {None, self.is_wanted}:
+            return
+        self._is_told_wanted = self.is_wanted
+        self.owner.wanted(self)
 
     def detach(self) -> None:
         """Its connection is over: wait for another one."""

@@ -58,7 +58,10 @@ class LinkPlace:
 
 @define(eq=False)
 class PublisherPlace:
-    """A local publisher that is advertised. `taken` is the last sequence number taken of it."""
+    """A local publisher that is advertised. `taken` is the last sequence number taken of it.
+
+    It `is_wanted` while some subscription, anywhere, overlaps what it has advertised.
+    """
 
     id: str
     filter: Filter
@@ -66,6 +69,7 @@ class PublisherPlace:
     user: str
     taken: int = 0
     is_open: bool = False
+    is_wanted: bool = False
 
 
 @define(eq=False)

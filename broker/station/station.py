@@ -323,6 +323,8 @@ class Station:
         for publisher in effects.advertised:
             if (advertised := self._publishers.get(publisher)) is not None:
                 advertised.is_open = True
+        for publisher, is_wanted in effects.wanted:
+            self._publishers[publisher].is_wanted = is_wanted
         for subscription in effects.subscribed:
             if (subscribed := self._subscriptions.get(subscription)) is not None:
                 subscribed.is_open = True

@@ -13,7 +13,7 @@ from broker import messages as m
 from broker.wire.fields import Field, fields_of
 from broker.wire.header import PUBLICATION
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the wire format. It stands first in `Hello` and `Welcome`, in every version."""
 
 
@@ -88,6 +88,7 @@ ROWS: Final = (
     Row(0x37, m.Explained, _SERVER, Size.TABLE),
     Row(0x38, m.Placed, _SERVER),
     Row(0x39, m.Forgotten, _SERVER),
+    Row(0x3A, m.Wanted, _SERVER),
     # Broker to broker: routes and order.
     Row(0x40, m.AdvertisementAdded, _LINK),
     Row(0x41, m.AdvertisementAcknowledged, _LINK),

@@ -98,8 +98,8 @@ HUGE = "x" * 8193
         (Ping, [2**63], "oversize: Ping.number: expected a number of at most 2**63 - 1"),
         (Ping, [2**64], "malformed: Ping: the body is not plain CBOR"),
         (Ping, ["1"], "malformed: Ping.number: expected a whole number of 0 or more, got text"),
-        (Hello, [1], "version: Hello.version: this end speaks version 2, the other 1"),
-        (Hello, [1, {"another": "layout"}], "version: Hello.version: this end speaks version 2, the other 1"),
+        (Hello, [1], f"version: Hello.version: this end speaks version {VERSION}, the other 1"),
+        (Hello, [1, {"another": "layout"}], f"version: Hello.version: this end speaks version {VERSION}, the other 1"),
         (
             Hello,
             [True, "client", "a", "b", "", "", "", 0],
