@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from broker.core.attachment import Attachments, Send
 from broker.core.barrier import Barrier, Passed
 from broker.core.broker import BrokerCore
+from broker.core.demand import Demand
 from broker.core.gates import Gates
 from broker.core.hops import Hop
 from broker.core.membership import Membership
@@ -241,3 +242,11 @@ def grants_everybody(self: Attachments, request: AttachRequest, came_by: Hop) ->
     """Grant a request while asking to attach itself."""
     self._grants[request.asker, request.number] = came_by
     return [(came_by, AttachAnswer(request.asker, request.number, "granted"))]
+
+
+# --- interest ---
+
+
+def keeps_interest(self: Demand, interest: Filter) -> None:
+    """Count a filter as wanted after its last entry has gone."""
+    del self, interest

@@ -25,7 +25,17 @@ from harness.simulator.verdict import Fault
 from ordering import plugins
 from ordering.interface import OrderingFactory
 
-KINDS: Final = ("pairwise", "publisher", "causal", "duplicate", "missing", "stuck", "tables", "error")
+KINDS: Final = (
+    "pairwise",
+    "publisher",
+    "causal",
+    "duplicate",
+    "missing",
+    "stuck",
+    "tables",
+    "interest",
+    "error",
+)
 """What can be wrong: a promise is broken, something waits for ever, a routing table or the product itself."""
 
 BATCH: Final = 200

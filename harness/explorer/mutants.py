@@ -14,6 +14,7 @@ from attrs import frozen
 from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
+from broker.core.demand import Demand
 from broker.core.directory import Directory
 from broker.core.gates import Gates
 from broker.core.membership import Membership
@@ -116,6 +117,7 @@ MUTANTS: Final = {
         "healing", "loss", Directory, "attached", broken_healing.says_nothing_when_attached
     ),
     "news-forgotten": _one("healing", "loss", Directory, "link_lost", broken_healing.forgets_with_the_link),
+    "interest-not-ended": _one("interest", "churn", Demand, "interest_went", broken.keeps_interest),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
 }
 """Every mutant, by name."""

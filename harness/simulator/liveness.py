@@ -24,7 +24,7 @@ def rest(world: World) -> list[tuple[str, str]]:
         wrong = heal_all(world) if heals and world.sites else _join_all(world)
     except RestlessError as error:
         return [("stuck", str(error))]
-    return wrong or [*_left_over(world), *_wrong_tables(world)]
+    return wrong or [*_left_over(world), *_wrong_tables(world), *_wrong_interest(world)]
 
 
 def go_on(world: World) -> list[tuple[str, str]]:
@@ -91,6 +91,24 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
                 if known != expected:
                     text = f"{site.name} knows the {what} {sorted(known)} through {hop.name}"
                     wrong.append(("tables", f"{text}, not {sorted(expected)}"))
+    return wrong
+
+
+def _wrong_interest(world: World) -> list[tuple[str, str]]:
+    """Compare what publishers were told with who has subscribed, anywhere in their tree."""
+    wrong = []
+    for publisher in world.publishers.values():
+        tree = {publisher.site}.union(
+            *(_beyond(publisher.site, hop) for hop in publisher.site.core.neighbours.values())
+        )
+        listeners = [
+            s.name
+            for s in world.subscribers.values()
+            if s.site in tree and set(s.kinds) & set(publisher.kinds)
+        ]
+        if publisher.is_wanted is not bool(listeners):
+            told = "wanted" if publisher.is_wanted else "not wanted"
+            wrong.append(("interest", f"{publisher.name} was told to be {told}, and {listeners} listen"))
     return wrong
 
 

@@ -135,7 +135,7 @@ def _publish_on(site: Site, publisher: "Publisher") -> None:
         advertise_at(site, publisher)
         return
     assert place.is_open or not publisher.is_ready, f"the barrier of {publisher.name} is closed again"
-    publisher.is_ready = place.is_open
+    publisher.is_ready, publisher.is_wanted = place.is_open, place.is_wanted
     again = [each for each in publisher.published if each.sequence > place.taken]
     if again:
         site.inputs.publish(publisher.name, again)

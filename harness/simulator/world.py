@@ -67,12 +67,13 @@ class RestlessError(Exception):
 
 @define(eq=False)
 class Publisher:
-    """A client's publisher: who, where, what, and whether it may publish."""
+    """A client's publisher: who, where, what, whether it may publish, and whether it is wanted."""
 
     name: str
     site: Site
     kinds: str
     is_ready: bool = False
+    is_wanted: bool = False
     published: list[Publication] = Factory(list)
 
     @property
@@ -408,6 +409,10 @@ class World:
         for name in effects.advertised:
             if name in self.publishers:
                 self.publishers[name].is_ready = True
+        for name, is_wanted in effects.wanted:
+            if name in self.publishers:
+                assert self.publishers[name].is_wanted is not is_wanted, f"{name} was told the same twice"
+                self.publishers[name].is_wanted = is_wanted
         for name in effects.subscribed:
             if name in self.subscribers:
                 self.subscribers[name].is_open = True

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import trio
 
 from broker import connect
 from tests.broker.client.restartable import Restartable
-from tests.broker.shell.overlay import running, settings
+from tests.broker.shell.overlay import running, settings, until
 from tests.sources import ROOT
 
 TRADES = "kind == 'trade'"
@@ -86,6 +87,21 @@ async def test_what_one_publishes_the_other_prints() -> None:
     assert first["publisher"] == second["publisher"]
     assert first["payload"] == "händler"
     assert isinstance(first["published_at"], float)
+
+
+async def test_when_wanted_nothing_is_read_before_somebody_has_subscribed(tmp_path: Path) -> None:
+    path = tmp_path / "trades.jsonl"
+    path.write_bytes(LINES)
+    async with (
+        running(settings("B1")) as broker,
+        connect(broker.address) as client,
+        trio.open_nursery() as nursery,
+    ):
+        options = ["--broker", broker.address, "--advertise", TRADES, "--when-wanted", str(path)]
+        nursery.start_soon(partial(run, "publish", *options))
+        await until(lambda: bool(broker.server.exchange.publishers))
+        async with client.subscribe("price > 0") as deliveries:
+            assert [(await anext(deliveries)).attributes["price"] for _ in range(2)] == [1, 2.5]
 
 
 async def test_events_come_from_a_file_too(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ class Network:
     delivered: dict[str, list[Publication]] = Factory(dict)
     advertised: list[str] = Factory(list)
     subscribed: list[str] = Factory(list)
+    wanted: set[str] = Factory(set)
     rejected: list[tuple[str, str, str]] = Factory(list)
     attached: list[End] = Factory(list)
     explained: list[WayTold] = Factory(list)
@@ -61,6 +62,7 @@ class Network:
 
     def unadvertise(self, broker: str, publisher: str) -> None:
         self.cores[broker].unadvertise(publisher)
+        self.wanted.discard(publisher)
         self.collect(broker)
 
     def subscribe(self, broker: str, subscription: str, text: str, *, ordered: bool = True) -> None:
@@ -90,6 +92,8 @@ class Network:
                 self.delivered[hop.name].extend(m for m in messages if isinstance(m, Publication))
         self.advertised.extend(effects.advertised)
         self.subscribed.extend(effects.subscribed)
+        for publisher, is_wanted in effects.wanted:
+            (self.wanted.add if is_wanted else self.wanted.remove)(publisher)
         self.explained.extend(effects.explained)
         self.attached.extend((broker, hop.name) for hop in effects.attached)
         self.rejected.extend((broker, hop.name, reason) for hop, reason in effects.rejected)

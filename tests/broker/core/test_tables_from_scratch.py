@@ -120,6 +120,11 @@ def check(world: World) -> None:
             }
             assert tables.advertisements(link).filters == advertised
             assert {e.id: e.filter for e in tables.entries_of(link).values()} == wanted
+        for publisher, (broker, content) in world.publishers.items():
+            is_wanted = any(content.overlaps(f) for _, f in world.subscribers.values())
+            if broker == name:
+                assert tables.demand.is_wanted(publisher) is is_wanted
+                assert (publisher in world.network.wanted) is is_wanted
         assert core.waiting_count == 0
         assert core.counts()["closed_gates"] == core.counts()["open_barriers"] == 0
         assert not len(core._synchronisation)

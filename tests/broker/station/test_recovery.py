@@ -3,7 +3,7 @@
 import pytest
 
 from broker.filters import parse
-from broker.station import Station, StationError, recover
+from broker.station import Station, StationError, picture_of, recover
 from ordering import plugins
 from tests.broker.station.stations import publication
 
@@ -37,6 +37,24 @@ def test_incarnation_ids_durable_names_and_retired_publishers_survive() -> None:
     place = station.durable("u", "c", "audit")
     assert place is not None
     assert place.emitted == 1
+
+
+def test_whether_a_publisher_is_wanted_survives_and_goes_on() -> None:
+    written: list[bytes] = []
+    station = Station("B1", FIFO, "k3f9", ordering_name="fifo")
+    station.begin(written.append)
+    station.advertise("p", parse("c == 1"))
+    station.take()
+    station.subscribe("s", parse("True"), ordered=True)
+    station.take()
+    for snapshot, after in ((None, written), (picture_of(station), [])):
+        again = recover("B1", FIFO, "fifo", snapshot, after)
+        assert again is not None
+        assert again.publishers["p"].is_wanted
+        again.begin(lambda _: None)
+        again.unsubscribe("s")
+        assert again.take().wanted == [("p", False)]
+        assert not again.publishers["p"].is_wanted
 
 
 def test_a_recovered_station_writes_down_what_follows_and_not_who_it_is() -> None:

@@ -99,7 +99,11 @@ HUGE = "x" * 8193
         (Ping, [2**64], "malformed: Ping: the body is not plain CBOR"),
         (Ping, ["1"], "malformed: Ping.number: expected a whole number of 0 or more, got text"),
         (Hello, [1], f"version: Hello.version: this end speaks version {VERSION}, the other 1"),
-        (Hello, [1, {"another": "layout"}], f"version: Hello.version: this end speaks version {VERSION}, the other 1"),
+        (
+            Hello,
+            [1, {"another": "layout"}],
+            f"version: Hello.version: this end speaks version {VERSION}, the other 1",
+        ),
         (
             Hello,
             [True, "client", "a", "b", "", "", "", 0],
