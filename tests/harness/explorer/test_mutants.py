@@ -36,7 +36,10 @@ def test_a_directed_schedule_needs_the_rule_it_is_made_for(name: str, plot: str)
         assert of_actions(actions, Pairwise).faults
 
 
-RULES = {"healing", "journal", "replay", "sessions", "snapshots", *(f"R{number}" for number in range(1, 10))}
+RULES = {
+    *("healing", "interest", "journal", "replay", "sessions", "snapshots"),
+    *(f"R{number}" for number in range(1, 10)),
+}
 
 
 def test_mutants_say_what_they_break() -> None:
