@@ -1,0 +1,69 @@
+"""A sensor that measures only while somebody listens: the load of this machine, once a second.
+
+    python -m examples.sensors.load --broker 127.0.0.1:7411 --host alpha
+    concord subscribe --broker 127.0.0.1:7412 "kind == 'load' and host.startswith('al') and load > 2"
+
+Start as many as there are machines. A subscription wakes the sensors whose advertisement it overlaps, and no
+others; when the last one ends, they sleep again. Nobody keeps a list of who measures and who listens.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+import click
+import trio
+
+from broker import Publisher, connect
+
+__all__ = ["command", "sense"]
+
+INTERVAL_S: Final = 1.0
+"""Between two measurements."""
+
+LINGER_S: Final = 3.0
+"""A listener that is started again finds the sensor still at work."""
+
+
+async def sense(  # noqa: PLR0913 - what tests set is named
+    broker: str,
+    host: str,
+    measure: Callable[[], float],
+    tell: Callable[[str], None],
+    *,
+    interval_s: float = INTERVAL_S,
+    linger_s: float = LINGER_S,
+) -> None:
+    """Publish what is measured, while somebody listens; for ever."""
+
+    async def publish_often() -> None:
+        tell("somebody listens: measuring")
+        try:
+            while True:
+                await publisher.publish({"kind": "load", "host": host, "load": measure()})
+                await trio.sleep(interval_s)
+        finally:
+            tell("nobody listens: sleeping")
+
+    publisher: Publisher
+    async with (
+        connect(broker, name=host) as client,
+        client.advertise(f"kind == 'load' and host == {host!r}") as publisher,
+    ):
+        await publisher.while_wanted(publish_often, linger_s=linger_s)
+
+
+def _load() -> float:
+    return os.getloadavg()[0]
+
+
+@click.command(epilog="Example: python -m examples.sensors.load --broker 127.0.0.1:7411 --host alpha")
+@click.option("--broker", required=True, metavar="HOST:PORT", help="Any broker of the overlay.")
+@click.option("--host", required=True, help="What this machine is called.")
+def command(broker: str, host: str) -> None:
+    """Publish this machine's load while somebody listens, until Ctrl-C."""
+    trio.run(sense, broker, host, _load, click.echo)
+
+
+if __name__ == "__main__":
+    command()
