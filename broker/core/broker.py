@@ -325,6 +325,7 @@ class BrokerCore:
             self._routing.tables.demand,
             self._routing.gates,
             self._routing.barrier,
+            self._routing.losses,
             self._synchronisation,
             self._membership,
             self._membership.attachments,

@@ -8,7 +8,9 @@ Laws.
    cycles, this law alone brings all tables to the truth again.
 2. A message takes its place behind what is pending for the same link (R5). The ordering plugin keeps that
    place.
-3. Towards a link that is still synchronising no subscription is sent (R9); advertisements are.
+3. Towards a link that is still synchronising no subscription is sent (R9); advertisements are. A
+   subscription that is to be sent there waits, and its gate is closed: so neither it nor a new advertisement
+   behind that link is acknowledged meanwhile.
 """
 
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from attrs import Factory, define, field
 from broker.core.barrier import Barrier, Passed
 from broker.core.gates import Asker, Gates
 from broker.core.hops import Hop
+from broker.core.losses import Losses
 from broker.core.tables import Entry, RoutingTables
 from broker.filters import Filter
 from broker.messages import (
@@ -43,9 +46,11 @@ class Routing:
     tables: RoutingTables = Factory(RoutingTables)
     gates: Gates = Factory(Gates)
     barrier: Barrier = Factory(Barrier)
+    losses: Losses = Factory(lambda self: Losses(self.tables, self._send), takes_self=True)
     links: dict[str, Hop] = Factory(dict)
     synchronising: set[Hop] = Factory(set)
     _forwarded: dict[Hop, dict[str, Filter]] = Factory(dict)
+    _unsent: dict[Hop, dict[str, None]] = Factory(dict)
     advertised: list[str] = field(factory=list, init=False)
     subscribed: list[str] = field(factory=list, init=False)
 
@@ -55,7 +60,16 @@ class Routing:
         """A neighbour is part of the tree from now on."""
         self.links[link.name] = link
         self._forwarded[link] = {}
+        self._unsent[link] = {}
         self.tables.open_link(link)
+
+    def synchronised(self, link: Hop) -> None:
+        """Everybody on this side knows what is advertised behind the link: subscriptions may cross it."""
+        self.synchronising.discard(link)
+        waiting, self._unsent[link] = self._unsent[link], {}
+        for subscription in waiting:
+            del self._forwarded[link][subscription]
+        self.forward_all(link)
 
     def remove_link(self, link: Hop) -> None:
         """Withdraw towards everyone else what was known through a lost link (R8)."""
@@ -65,7 +79,7 @@ class Routing:
             self.withdraw_advertisement(advertisement, link, is_lost=True)
         for subscription in list(self.tables.entries_of(link)):
             self.withdraw_subscription(subscription, link)
-        del self._forwarded[link]
+        del self._forwarded[link], self._unsent[link]
         self._report(self.barrier.link_lost(link))
         for subscription in self.gates.owed_by(link):
             self._open_gate(subscription, link)
@@ -127,18 +141,10 @@ class Routing:
         if content is None:
             return
         if is_lost:
-            self._tell_loss(content)
+            self.losses.lost(advertisement, content)
         self._take_back_advertisement(advertisement, link, is_lost=is_lost)
         if self.is_linked(link):
             self._withdraw_forwarded(link, content)
-
-    def _tell_loss(self, content: Filter) -> None:
-        """Leave a gap in its place with every local subscription that may have missed something."""
-        for entry in list(self.tables.entries()):
-            last = entry.hop.outbox[-1] if entry.hop.outbox else None
-            is_told = isinstance(last, PublicationsLost)
-            if not entry.hop.is_link and not is_told and entry.filter.overlaps(content):
-                self._send(entry.hop, PublicationsLost())
 
     def _take_back_advertisement(
         self, advertisement: str, link: Hop | None, *, is_lost: bool = False
@@ -158,13 +164,17 @@ class Routing:
 
     def _take_back_subscription(self, subscription: str, link: Hop) -> None:
         del self._forwarded[link][subscription]
-        self._send(link, SubscriptionWithdrawn(subscription))
+        if subscription in self._unsent[link]:
+            del self._unsent[link][subscription]
+        else:
+            self._send(link, SubscriptionWithdrawn(subscription))
         self._open_gate(subscription, link)
 
     # --- subscriptions (R7) ---
 
     def subscribe(self, entry: Entry) -> None:
         """A local client subscribes."""
+        entry.since = self.losses.count
         self._spread(entry, Asker(None, 0))
 
     def add_subscription(self, message: SubscriptionAdded, link: Hop) -> None:
@@ -187,7 +197,7 @@ class Routing:
 
     def _forward(self, entry: Entry, link: Hop) -> None:
         forwarded = self._forwarded[link]
-        if link is entry.hop or link in self.synchronising or entry.id in forwarded:
+        if link is entry.hop or entry.id in forwarded:
             return
         if not self.tables.advertisements(link).overlap(entry.filter):
             return
@@ -195,7 +205,10 @@ class Routing:
         number = self.gates.close(entry.id, link)
         for same in self.tables.named(entry.id):
             self.tables.close_gate(same, link)
-        self._send(link, SubscriptionAdded(entry.id, entry.filter, entry.ordered, number))
+        if link in self.synchronising:
+            self._unsent[link][entry.id] = None
+        else:
+            self._send(link, SubscriptionAdded(entry.id, entry.filter, entry.ordered, number))
 
     def acknowledge_subscription(self, message: SubscriptionAcknowledged, link: Hop) -> None:
         """Everybody the neighbour forwarded the subscription to knows it."""

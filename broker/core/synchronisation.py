@@ -68,6 +68,7 @@ class Synchronisation:
             self._shrink(token, link)
 
     def _learn(self, advertisements: Announced, link: Hop) -> None:
+        self._routing.losses.found(advertisements, link)
         for advertisement, content in advertisements:
             self._routing.tables.add_advertisement(link, advertisement, content)
 
@@ -92,8 +93,7 @@ class Synchronisation:
         if not self._routing.is_linked(passing.link):
             return
         if passing.token is None:
-            self._routing.synchronising.discard(passing.link)
-            self._routing.forward_all(passing.link)
+            self._routing.synchronised(passing.link)
         else:
             self._send(passing.link, FloodDone(passing.token))
 

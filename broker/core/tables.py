@@ -27,13 +27,17 @@ NOWHERE = Route(0, 0)
 
 @define(eq=False)
 class Entry:
-    """One subscription as known through one hop. `closed` names the links whose gate is still closed (R7)."""
+    """One subscription as known through one hop. `closed` names the links whose gate is still closed (R7).
+
+    `since` is for local ones: how many losses there were before it (`broker.core.losses`).
+    """
 
     id: str
     filter: Filter
     ordered: bool
     hop: Hop
     closed: Hops = 0
+    since: int = 0
 
 
 @define(eq=False)

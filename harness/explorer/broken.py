@@ -11,6 +11,7 @@ from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
 from broker.core.gates import Gates
 from broker.core.hops import Hop
+from broker.core.losses import Losses
 from broker.core.membership import Membership
 from broker.core.routing import Routing
 from broker.core.synchronisation import Announced, Synchronisation
@@ -32,6 +33,7 @@ _publication = Pairwise.publication
 _add = Pairwise._add
 _emit_free = Pairwise._emit_free
 _start = Barrier.start
+_forward = Routing._forward
 _synchronise = Synchronisation.synchronise
 _flood = Synchronisation._flood
 _synchronisation_done = Synchronisation.done
@@ -208,8 +210,7 @@ def says_once(self: Membership, link: Hop, joining: object) -> None:
 def crosses_early(self: Synchronisation, message: Synchronise, link: Hop) -> None:
     """Send subscriptions over a new link before the own tree has acknowledged the flood."""
     _synchronise(self, message, link)
-    self._routing.synchronising.discard(link)
-    self._routing.forward_all(link)
+    self._routing.synchronised(link)
 
 
 def floods_settled_links(
@@ -236,6 +237,27 @@ def opens_by_name(self: Synchronisation, message: FloodDone, neighbour: Hop) -> 
     if passing is not None:
         passing.link = self._routing.links.get(passing.link.name, passing.link)
     _synchronisation_done(self, message, neighbour)
+
+
+def asks_nobody_behind_new_links(self: Routing, entry: Entry, link: Hop) -> None:
+    """Answer a subscription without those behind a link over which it may not go yet."""
+    if link not in self.synchronising:
+        _forward(self, entry, link)
+
+
+# --- gaps ---
+
+
+def tells_no_loss(self: Losses, advertisement: str, content: Filter) -> None:
+    """Tell nobody that an advertisement is lost, and believe later that it was told."""
+    del content
+    self.count += 1
+    self._lost[advertisement] = self.count
+
+
+def tells_no_absence(self: Losses, advertisements: Announced, link: Hop) -> None:
+    """Tell nobody what he missed of publishers behind a link that is new."""
+    del self, advertisements, link
 
 
 def grants_everybody(self: Attachments, request: AttachRequest, came_by: Hop) -> list[Send]:

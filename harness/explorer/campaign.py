@@ -31,6 +31,7 @@ KINDS: Final = (
     "causal",
     "duplicate",
     "missing",
+    "gap",
     "stuck",
     "tables",
     "interest",

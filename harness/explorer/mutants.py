@@ -17,6 +17,7 @@ from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
 from broker.core.directory import Directory
 from broker.core.gates import Gates
+from broker.core.losses import Losses
 from broker.core.membership import Membership
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
@@ -90,6 +91,9 @@ MUTANTS: Final = {
             (Synchronisation, "done", broken.opens_by_name),
         ),
     ),
+    "opens-without-asking": _one("R7", "crash", Routing, "_forward", broken.asks_nobody_behind_new_links),
+    "untold-loss": _one("gaps", "crash", Losses, "lost", broken.tells_no_loss),
+    "untold-absence": _one("gaps", "loss", Losses, "found", broken.tells_no_absence),
     "outputs-before-sync": _one("journal", "restart", Keeper, "hold", broken_restarts.lets_out_at_once),
     "acknowledged-before-sync": _one(
         "journal", "restart", Keeper, "acknowledges_early", broken_restarts.acknowledges_at_once

@@ -70,8 +70,15 @@ settle B1 B2 / settle B1 B2 B3 B4 / deliver B3>B1 1
 """R9, the second look. As in KNOWN_TWO_WAYS, but B2 learns from B1 what is stale after it has let B4
 attach."""
 
+BEHIND_A_NEW_LINK: Final = """
+start B1 / start B2 / start B3 / dial B2 B1 / drain / advertise P1 B3 a / begin
+dial B3 B1 / settle B1 B3 / subscribe S1 B1 a / publish P1 a / settle B1 B2 / settle B1 B3 / publish P1 a
+"""
+"""R7. B3 has been attached, and its flood has not come to B2, so no subscription may cross to it yet. If S1
+were open already, it would miss what P1 publishes, and nothing would tell."""
+
 DIRECTED: Final[dict[str, tuple[tuple[Action, ...], ...]]] = {
     "churn": (read(EARLY_ANSWER),),
-    "crash": tuple(map(read, (FLOOD_BEHIND, OLD_FLOODS, KNOWN_TWO_WAYS, STALE_SINCE))),
+    "crash": tuple(map(read, (FLOOD_BEHIND, OLD_FLOODS, KNOWN_TWO_WAYS, STALE_SINCE, BEHIND_A_NEW_LINK))),
 }
 """All of them, by the faults that they belong to."""

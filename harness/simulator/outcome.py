@@ -9,8 +9,9 @@ from hashlib import sha256
 from attrs import frozen
 
 from harness.simulator.liveness import go_on, rest
+from harness.simulator.promises import broken_promises
 from harness.simulator.schedule import driver, repeat
-from harness.simulator.verdict import Fault, faults_in, missing_in
+from harness.simulator.verdict import Fault
 from harness.simulator.world import Action, Watch, World
 from ordering.interface import OrderingFactory
 
@@ -73,5 +74,4 @@ def _judged(world: World, happen: Callable[[], None]) -> Outcome:
             left += go_on(world)
     except Exception as error:  # noqa: BLE001 - whatever a core raises is what we look for
         left = [("error", f"{type(error).__name__}: {error}")]
-    faults = [*left, *faults_in(world.record), *missing_in(world.record, list(world.subscribers))]
-    return Outcome(world, tuple(world.actions[:count]), tuple(faults))
+    return Outcome(world, tuple(world.actions[:count]), (*left, *broken_promises(world)))

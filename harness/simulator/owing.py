@@ -47,6 +47,10 @@ class Owing:
         self._destinations.update(owed)
         return tuple(name for name, _ in owed)
 
+    def meet(self, one: Site, other: Site) -> bool:
+        """Whether there is a way at rest between two sites."""
+        return other in self._reached_from(one)
+
     def link_lost(self, one: Site, other: Site) -> None:
         """Whatever had a way over this link and has not been delivered is owed no more (law 2)."""
         if other not in self._links.get(one, ()):

@@ -12,7 +12,8 @@ from broker.messages import Publication
 class Published:
     """One publication. `past` is what came before it causally, `owed` who must deliver it, after all losses.
 
-    `read` says how much of which subscription its publisher had read.
+    `wanted` names the open subscriptions that match it, wherever they are: who does not deliver it must have
+    been told a gap. `read` says how much of which subscription its publisher had read.
     """
 
     publisher: str
@@ -23,6 +24,7 @@ class Published:
     past: int
     owed: tuple[str, ...]
     read: tuple[str, int] | None
+    wanted: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.publisher}:{self.sequence}"
@@ -30,7 +32,10 @@ class Published:
 
 @define(eq=False)
 class Stream:
-    """What one subscription delivered. `known` is that and its causal past."""
+    """What one subscription delivered. `known` is that and its causal past.
+
+    `gaps` says before which deliveries it was told that something may be missing.
+    """
 
     ordered: bool
     kinds: str
@@ -38,6 +43,7 @@ class Stream:
     delivered: list[int] = Factory(list)
     seen: int = 0
     known: int = 0
+    gaps: list[int] = Factory(list)
     faults: list[str] = Factory(list)
 
 
@@ -53,8 +59,8 @@ class Record:
 
     def publish(
         self, publisher: str, broker: str, kind: str, flags: tuple[bool, str | None], owed: tuple[str, ...]
-    ) -> int:
-        """Note a publication; return its sequence number. The flags: is it ordered, and whom has it read."""
+    ) -> Published:
+        """Note a publication. The flags: is it ordered, and whom has it read."""
         ordered, reader = flags
         sequence = self._last[publisher] = self._last.get(publisher, 0) + 1
         number = len(self.publications)
@@ -66,8 +72,9 @@ class Record:
             if reader is not None:
                 past |= self.streams[reader].known
             self._known[publisher] = past | 1 << number
-        self.publications.append(Published(publisher, sequence, broker, kind, ordered, past, owed, read))
-        return sequence
+        published = Published(publisher, sequence, broker, kind, ordered, past, owed, read)
+        self.publications.append(published)
+        return published
 
     def deliver(self, subscription: str, publication: Publication) -> None:
         """Note a delivery."""
@@ -83,6 +90,11 @@ class Record:
         stream.seen |= bit
         if published.ordered:
             stream.known |= published.past | bit
+
+    def gap(self, subscription: str) -> None:
+        """Note that it was told that something may be missing here."""
+        stream = self.streams[subscription]
+        stream.gaps.append(len(stream.delivered))
 
     @property
     def delivery_count(self) -> int:

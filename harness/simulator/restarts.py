@@ -170,6 +170,7 @@ def delivered(world: "World", subscription: str, messages: Sequence[LinkMessage]
         subscriber.position += len(messages)
         for publication in messages:
             if isinstance(publication, PublicationsLost):
+                world.record.gap(subscription)
                 continue
             assert isinstance(publication, Publication)
             world.record.deliver(subscription, publication)

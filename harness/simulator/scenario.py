@@ -4,8 +4,8 @@ A line is an action (see `world`), a comment (`# ...`), `show`, `rest` or `go on
 there is to see at that moment, after the others what the liveness phase and the verdict say; these lines
 begin with `= `.
 
-    show    what each subscription has delivered; what brokers keep, and why; who still waits to begin; where
-            brokers that heal by themselves are in the tree
+    show    what each subscription has delivered, and where it was told a gap; what brokers keep, and why; who
+            still waits to begin; where brokers that heal by themselves are in the tree
     rest    let everything arrive, join what is apart, and judge
     go on   let everybody publish once more, which must arrive everywhere, and judge
 
@@ -16,8 +16,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from harness.simulator.liveness import go_on, rest
+from harness.simulator.promises import broken_promises
+from harness.simulator.record import Record, Stream
 from harness.simulator.telling import told
-from harness.simulator.verdict import Fault, faults_in, missing_in
+from harness.simulator.verdict import Fault
 from harness.simulator.world import Action, World
 from ordering.interface import OrderingFactory
 
@@ -65,8 +67,7 @@ def action_of(line: str) -> Action:
 
 def _seen(world: World) -> Iterator[str]:
     for name, stream in world.record.streams.items():
-        delivered = [str(world.record.publications[number]) for number in stream.delivered]
-        yield " ".join([f"{name}:", *delivered])
+        yield " ".join([f"{name}:", *_told(stream, world.record)])
     for site in world.sites.values():
         if site.dialling is not None:
             yield f"{site.name} waits to become a child of {site.dialling.hop.name}"
@@ -84,11 +85,16 @@ def _seen(world: World) -> Iterator[str]:
             yield f"{subscriber.name} has closed gates"
 
 
+def _told(stream: Stream, record: Record) -> Iterator[str]:
+    """What a subscription has delivered, and where it was told a gap."""
+    for place, number in enumerate((*stream.delivered, None)):
+        if place in stream.gaps:
+            yield "gap"
+        if number is not None:
+            yield str(record.publications[number])
+
+
 def _judged(world: World, left: list[Fault]) -> list[str]:
-    faults = [
-        *left,
-        *faults_in(world.record),
-        *missing_in(world.record, list(world.subscribers)),
-    ]
+    faults = [*left, *broken_promises(world)]
     told_once = dict.fromkeys(f"{kind}: {text}" for kind, text in faults)
     return [*_seen(world), *(told_once or ["every promise was kept"])]

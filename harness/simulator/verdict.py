@@ -7,7 +7,7 @@ this finds, and about a sample of the rest.
 from collections.abc import Iterator
 from itertools import combinations
 
-from harness.simulator.record import Record, Stream
+from harness.simulator.record import Published, Record, Stream
 
 Fault = tuple[str, str]
 """The kind of promise that was broken, and how, in words."""
@@ -26,6 +26,38 @@ def missing_in(record: Record, subscribers: list[str]) -> list[Fault]:
         for number, published in enumerate(record.publications)
         if name in published.owed and not record.streams[name].seen >> number & 1
     ]
+
+
+def untold_in(record: Record, pairs: list[tuple[str, str]]) -> list[Fault]:
+    """What these subscriptions miss of these publishers without a gap in its place.
+
+    In its place: behind what came of that publisher before it, and before what came of it afterwards.
+    """
+    return [
+        ("gap", f"{name} never got {missed}, and no gap says so in its place")
+        for name, publisher in pairs
+        for missed, place in _missed(record, name, publisher)
+        if not any(gap in place for gap in record.streams[name].gaps)
+    ]
+
+
+def _missed(record: Record, name: str, publisher: str) -> Iterator[tuple[Published, range]]:
+    """What a subscription did not deliver of a publisher, and between which of its deliveries."""
+    stream = record.streams[name]
+    after, missed = 0, None
+    position_of = {number: position for position, number in enumerate(stream.delivered)}
+    for number, published in enumerate(record.publications):
+        if published.publisher != publisher:
+            continue
+        position = position_of.get(number)
+        if position is None:
+            missed = missed or (published if name in published.wanted else None)
+            continue
+        if missed is not None:
+            yield missed, range(after, position + 1)
+        after, missed = position + 1, None
+    if missed is not None:
+        yield missed, range(after, len(stream.delivered) + 1)
 
 
 def _duplicates(record: Record) -> Iterator[Fault]:

@@ -57,7 +57,7 @@ Action = tuple[str | int, ...]
 Watch = Callable[[str, str], None]
 """Is told what happens: at which broker or subscription, and what, in a few characters."""
 
-DRAIN_LIMIT: Final = 200_000
+DRAIN_LIMIT: Final = 50_000
 """More deliveries than any schedule needs to come to rest; beyond it brokers talk in circles."""
 
 
@@ -297,7 +297,9 @@ class World:
         wanted_by = [(s.name, s.site) for s in self.subscribers.values() if s.is_open and kind in s.kinds]
         owed = self.owing.published_at(publisher.site, wanted_by)
         flags = (ordered, readers[0] if readers else None)
-        sequence = self.record.publish(name, publisher.site.name, kind, flags, owed)
+        published = self.record.publish(name, publisher.site.name, kind, flags, owed)
+        published.wanted = tuple(wanted for wanted, _ in wanted_by)
+        sequence = published.sequence
         publication = restarts.publication_for(publisher.site, publisher, sequence, kind, ordered=ordered)
         publisher.site.inputs.publish(name, (publication,))
         self.collect(publisher.site)
@@ -425,6 +427,7 @@ class World:
     def _take_deliveries(self, subscription: str, messages: list[LinkMessage]) -> None:
         for publication in messages:
             if isinstance(publication, PublicationsLost):
+                self.record.gap(subscription)
                 continue
             assert isinstance(publication, Publication)
             self.record.deliver(subscription, publication)

@@ -24,7 +24,8 @@ def test_the_sequencer_keeps_all_order_whoever_is_lost(sequencer: str) -> None:
         kinds = {kind for kind, _ in outcome.faults}
         # A broker that loses its way to the sequencer gives up what it has under way. Without a sequencer
         # publications wait until there is one again.
-        assert kinds <= ({"missing", "stuck"} if sequencer not in outcome.world.sites else {"missing"})
+        lost = {"missing", "gap"}
+        assert kinds <= (lost | {"stuck"} if sequencer not in outcome.world.sites else lost)
 
 
 def test_a_full_queue_refuses_and_what_is_left_is_in_order() -> None:
@@ -33,7 +34,7 @@ def test_a_full_queue_refuses_and_what_is_left_is_in_order() -> None:
     refused = [sum(s.core.measures.refused for s in each.world.sites.values()) for each in outcomes]
     assert sum(refused) > 0
     for outcome, count in zip(outcomes, refused, strict=True):
-        assert {kind for kind, _ in outcome.faults} <= {"missing"}
+        assert {kind for kind, _ in outcome.faults} <= {"missing", "gap"}
         assert count or not outcome.faults
 
 

@@ -25,6 +25,7 @@ def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
         ("any-answer-opens", directed.EARLY_ANSWER),
         ("crosses-early", directed.FLOOD_BEHIND),
         ("old-flood-opens", directed.OLD_FLOODS),
+        ("opens-without-asking", directed.BEHIND_A_NEW_LINK),
         ("no-deferral", directed.KNOWN_TWO_WAYS),
         ("no-second-look", directed.STALE_SINCE),
     ],
@@ -37,7 +38,7 @@ def test_a_directed_schedule_needs_the_rule_it_is_made_for(name: str, plot: str)
 
 
 RULES = {
-    *("healing", "interest", "journal", "replay", "sessions", "snapshots"),
+    *("gaps", "healing", "interest", "journal", "replay", "sessions", "snapshots"),
     *(f"R{number}" for number in range(1, 10)),
 }
 

@@ -1,0 +1,72 @@
+"""Gaps: which local subscriptions are told that something may be missing, and where in their stream.
+
+Laws.
+
+1. When an advertisement is lost with a link (R8), every local subscription that overlaps it is told, in its
+   place behind what is pending for it (R5). What its publisher publishes until it is found again is missing
+   there, too.
+2. When an advertisement comes across a link that has just been attached (R9), its publisher may have
+   published for as long as the trees were apart: every local subscription that overlaps it is told.
+3. Nobody is told twice of one absence: who was told when the advertisement was lost is not told when it is
+   found. One that was never lost here, such as that of a broker without a memory, is told by law 2 alone.
+4. A loss is one gap, however many advertisements it takes along.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from attrs import Factory, define
+
+from broker.core.hops import Hop
+from broker.core.tables import Entry, RoutingTables
+from broker.filters import Filter
+from broker.messages import PublicationsLost
+
+LOST_COUNT_MAX: Final = 10_000
+"""Lost advertisements that are remembered, a megabyte: an overlay's worth. Who listens to one that is found
+after it was forgotten is told once more."""
+
+_NEVER: Final = -1
+
+
+@define(eq=False)
+class Losses:
+    """The advertisements that were lost and not found again, each with the number of its loss.
+
+    An entry's `since` is the number of the last loss before it: of those before nobody told it.
+    """
+
+    _tables: RoutingTables
+    _send: Callable[[Hop, PublicationsLost], None]
+    count: int = 0
+    _lost: OrderedDict[str, int] = Factory(OrderedDict)
+
+    def lost(self, advertisement: str, content: Filter) -> None:
+        """A link took this advertisement along (law 1)."""
+        self.count += 1
+        self._lost[advertisement] = self.count
+        self._lost.move_to_end(advertisement)
+        if len(self._lost) > LOST_COUNT_MAX:
+            self._lost.popitem(last=False)
+        self._tell(lambda entry: entry.filter.overlaps(content))
+
+    def found(self, advertisements: Iterable[tuple[str, Filter]], link: Hop) -> None:
+        """These came across a link that has just been attached, somewhere (law 2)."""
+        told: dict[Filter, int] = {}
+        for advertisement, content in advertisements:
+            number = self._lost.pop(advertisement, _NEVER)
+            if not self._tables.is_advertised(advertisement, link):
+                told[content] = min(number, told.get(content, number))
+        if told:
+            self._tell(
+                lambda entry: any(
+                    number <= entry.since and entry.filter.overlaps(each) for each, number in told.items()
+                )
+            )
+
+    def _tell(self, concerns: Callable[[Entry], bool]) -> None:
+        for entry in [entry for entry in self._tables.entries() if not entry.hop.is_link]:
+            last = entry.hop.outbox[-1] if entry.hop.outbox else None
+            if not isinstance(last, PublicationsLost) and concerns(entry):
+                self._send(entry.hop, PublicationsLost())

@@ -1,0 +1,24 @@
+"""Every promise that a world has broken, as far as clients can tell; what is left over is told elsewhere."""
+
+from harness.simulator.verdict import Fault, faults_in, missing_in, untold_in
+from harness.simulator.world import World
+
+
+def broken_promises(world: World) -> list[Fault]:
+    """What is wrong with the record of a world that has come to its end."""
+    record = world.record
+    return [
+        *faults_in(record),
+        *missing_in(record, list(world.subscribers)),
+        *untold_in(record, _met(world)),
+    ]
+
+
+def _met(world: World) -> list[tuple[str, str]]:
+    """The subscriptions and publishers that are in one tree at the end: between them nothing is untold."""
+    return [
+        (subscriber.name, publisher.name)
+        for subscriber in world.subscribers.values()
+        for publisher in world.publishers.values()
+        if world.owing.meet(subscriber.site, publisher.site)
+    ]
