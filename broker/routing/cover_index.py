@@ -11,7 +11,7 @@ anything else.
 from attrs import Factory, define
 
 from broker.matching import MatchingIndex
-from broker.routing.coverage import stands_for
+from broker.routing.coverage import equal, stands_for
 from broker.routing.points import Points
 from broker.routing.strategy import Item
 from broker.routing.witnesses import witness
@@ -40,20 +40,16 @@ class CoverIndex:
     def standing_for(self, item: Item) -> list[Item]:
         """Those that stand for the item."""
         event = witness(item.filter)
-        near = self._filters.match(event) if event is not None else _equal(item)
+        near = self._filters.match(event) if event is not None else equal(item)
         return [each for each in near if each in self._filters and stands_for(each, item)]
 
     def covered_by(self, item: Item) -> list[Item]:
         """Those that the item stands for."""
         near = self._witnesses.matched(item.filter)
         if witness(item.filter) is None:
-            near += [each for each in _equal(item) if each in self._filters]
+            near += [each for each in equal(item) if each in self._filters]
         return [each for each in near if stands_for(item, each)]
 
     def __bool__(self) -> bool:
         """Whether anything is in it."""
         return bool(len(self._filters) or self._witnesses)
-
-
-def _equal(item: Item) -> tuple[Item, Item]:
-    return item, Item(item.filter, not item.ordered)

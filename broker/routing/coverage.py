@@ -11,7 +11,9 @@ Laws:
 
 from collections.abc import Iterable
 
+from broker.filters import Filter
 from broker.filters.conjunctions import position
+from broker.filters.constraints import TextPattern
 from broker.routing.strategy import Item
 from broker.routing.witnesses import witness
 
@@ -32,11 +34,28 @@ def is_above(one: Item, other: Item) -> bool:
 
 def wins(one: Item, other: Item) -> bool:
     """Whether the first is told, given that it stands for the second."""
-    return not stands_for(other, one) or _rank(one) < _rank(other)
+    return not stands_for(other, one) or rank(one) < rank(other)
 
 
-def _rank(item: Item) -> tuple[object, ...]:
-    return tuple(position(each) for each in item.filter.conjunctions)
+def equal(item: Item) -> tuple[Item, Item]:
+    """The item, and the other one with the same filter."""
+    return item, Item(item.filter, not item.ordered)
+
+
+def rank(item: Item) -> tuple[object, ...]:
+    """The place of an item in an order of all items, by how they are written."""
+    return (*(position(each) for each in item.filter.conjunctions), ()), item.ordered
+
+
+def covers_transitively(one: Filter) -> bool:
+    """Whether it is certain that a filter is seen to cover what those are seen to cover that it covers.
+
+    That is so where everything is decided one constraint at a time, and each constraint is compared exactly.
+    """
+    if len(one.conjunctions) != 1:
+        return False
+    patterns = [each for _, each in one.conjunctions[0] if isinstance(each, TextPattern)]
+    return all(each.is_bare_prefix() for each in patterns)
 
 
 def maximal(items: Iterable[Item]) -> list[Item]:
@@ -49,6 +68,6 @@ def maximal(items: Iterable[Item]) -> list[Item]:
     left = list(items)
     while left:
         top = [one for one in left if not any(is_above(other, one) for other in left)]
-        kept += top or [min(left, key=_rank)]
+        kept += top or [min(left, key=rank)]
         left = [one for one in left if one not in kept and not any(is_above(other, one) for other in kept)]
     return kept

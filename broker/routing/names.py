@@ -1,6 +1,6 @@
 """Strategies by name: `covering`, `covering+identity`, `merging:1.5`.
 
-Law: `parse(str(routing)) == routing`.
+The second name is the strategy for advertisements. Law: `parse(str(routing)) == routing`.
 """
 
 from collections.abc import Mapping
@@ -13,20 +13,26 @@ from broker.errors import ConcordError
 from broker.routing.covering import Covering
 from broker.routing.flooding import Flooding
 from broker.routing.identity import Identity
+from broker.routing.merging import Merging
 from broker.routing.simple import Simple
 from broker.routing.strategy import Strategy
+from broker.routing.unions import PERFECT
 
 SEPARATOR: Final = "+"
 FACTOR_SEPARATOR: Final = ":"
 
 _PLAIN: Final[Mapping[str, Strategy]] = MappingProxyType(
-    {each.name: each for each in (Flooding(), Simple(), Identity(), Covering())}
+    {each.name: each for each in (Flooding(), Simple(), Identity(), Covering(), Merging())}
 )
 
-_SECOND: Final[Mapping[str, str]] = MappingProxyType({"flooding": "simple"})
+_SECOND: Final[Mapping[str, str]] = MappingProxyType({"flooding": "simple", "merging": "covering"})
 """The strategy for advertisements where one name alone means another for them than for subscriptions. Where
 publications are flooded, advertisements still say which subscriptions are exposed, so that order costs no
-more than it must."""
+more than it must. Advertisements are not merged unless it is asked for: each new union would be announced to
+everybody, and every publisher that has a part in it would wait for that."""
+
+FACTOR_LIMIT: Final = 1000.0
+"""Far more than anybody wants: by then nearly all ranges of numbers are one."""
 
 
 class RoutingError(ConcordError):
@@ -54,15 +60,28 @@ def parse(text: str) -> Routing:
     """Read a name for both levels, or one for subscriptions and one for advertisements."""
     first, separator, second = text.partition(SEPARATOR)
     if not separator:
-        second = _SECOND.get(first, first)
+        second = _SECOND.get(first.partition(FACTOR_SEPARATOR)[0], first)
     return Routing(_strategy(first, text), _strategy(second, text))
 
 
 def _strategy(name: str, text: str) -> Strategy:
     strategy = _PLAIN.get(name)
+    kind, separator, factor = name.partition(FACTOR_SEPARATOR)
+    if kind == Merging().name and separator:
+        strategy = _merging(factor)
     if strategy is None:
         raise RoutingError(
             f"{text!r} names no routing: {name!r} is none of {', '.join(_PLAIN)};"
-            " write one of them, or two as in 'covering+identity', for subscriptions and for advertisements"
+            " write one of them, or two as in 'covering+identity', for subscriptions and for advertisements;"
+            f" merging may have a factor from 1 to {FACTOR_LIMIT:.0f}, as in 'merging:1.5'"
         )
     return strategy
+
+
+def _merging(factor: str) -> Merging | None:
+    """Read the factor behind the name."""
+    try:
+        number = float(factor)
+    except ValueError:
+        return None
+    return Merging(number) if PERFECT <= number <= FACTOR_LIMIT else None

@@ -24,8 +24,28 @@ def test_flooding_alone_still_tells_advertisements() -> None:
     assert str(parse("flooding")) == "flooding+simple"
 
 
+def test_merging_has_a_factor_and_leaves_advertisements_to_covering() -> None:
+    assert str(parse("merging:1.5")) == "merging:1.5+covering"
+    assert str(parse("covering+merging:2")) == "covering+merging:2.0"
+    assert str(parse("merging:1")) == "merging+covering"
+    assert parse(str(parse("merging:1.5"))) == parse("merging:1.5")
+
+
 @pytest.mark.parametrize(
-    "text", ["", "coverin", "covering+", "+covering", "covering+identity+simple", "Simple"]
+    "text",
+    [
+        "",
+        "coverin",
+        "covering+",
+        "+covering",
+        "covering+identity+simple",
+        "Simple",
+        "merging:",
+        "merging:0.9",
+        "merging:nan",
+        "merging:inf",
+        "simple:2",
+    ],
 )
 def test_a_wrong_name_lists_the_right_ones(text: str) -> None:
     with pytest.raises(RoutingError) as caught:

@@ -1,0 +1,223 @@
+"""Merging routing: what is told is united where one filter can stand for several.
+
+Theory of operation: everything a selection knows is wanted through other hops than the neighbour, so any
+union of candidates may be told. An item that comes, and that nothing told stands for, is united with what is
+told as long as something can be (see `unions`); the union is told instead of its parts and of what it covers.
+When an item ends, each told item that stood for it stays if the candidates it still stands for make the
+same union; else it is taken apart, and what nothing else stands for is united anew.
+
+Laws:
+
+* A told item is the union of the candidates it stands for; with a factor above 1 it may be a hull (`unions`).
+* Ordered items are united with ordered ones only: to want more in order makes others wait.
+* Which parts a told item has is not remembered but looked up, so it follows from what is told and known.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+
+from attrs import Factory, define, frozen
+
+from broker.filters.constraints import Constraint
+from broker.routing.cover_index import CoverIndex
+from broker.routing.coverage import covers_transitively, equal, rank, stands_for
+from broker.routing.covering import RETURNS_LIMIT
+from broker.routing.grouped import Grouped, Moves
+from broker.routing.points import Points
+from broker.routing.seams import Seams
+from broker.routing.strategy import NOTHING_TOLD, Item, Picture, Selection, Wish
+from broker.routing.unions import PERFECT, Seam, cuts, halves, sewn, unions, united
+from broker.routing.witnesses import witness
+
+
+@define(eq=False)
+class Unions:
+    """Tells unions of items."""
+
+    _factor: float
+    _told: CoverIndex = Factory(CoverIndex)
+    _seams: Seams = Factory(Seams)
+    _candidates: dict[Item, None] = Factory(dict)
+    _points: Points[Item] = Factory(Points)
+
+    def came(self, item: Item, moves: Moves) -> None:
+        """Unite it with what is told, unless something told stands for it."""
+        self._know(item)
+        self._place([item], moves)
+
+    def ended(self, item: Item, moves: Moves) -> None:
+        """Take apart what is no union of candidates without it, and unite anew what is left."""
+        del self._candidates[item]
+        if witness(item.filter) is not None:
+            self._points.remove(item)
+        parts: dict[Item, None] = {}
+        for told in self._told.standing_for(item):
+            if told not in self._candidates:
+                known = self._known_below(told)
+                if not self._is_whole(told, known, item):
+                    self._fall(told, moves)
+                    parts.update(dict.fromkeys(known))
+        left = [each for each in parts if not self._told.standing_for(each)]
+        self._place(merged(left, self._factor), moves)
+
+    def standing_for(self, item: Item) -> Iterable[Item]:
+        """All told items that stand for an item."""
+        return self._told.standing_for(item)
+
+    def again(self, told: Iterable[Item], candidates: Iterable[Item]) -> None:
+        """Go on from what was told of these candidates."""
+        for item in told:
+            self._rise(item)
+        for item in candidates:
+            self._know(item)
+
+    def _know(self, item: Item) -> None:
+        self._candidates[item] = None
+        event = witness(item.filter)
+        if event is not None:
+            self._points.add(item, event)
+
+    def _known_below(self, told: Item) -> list[Item]:
+        """The candidates that a told item stands for."""
+        near = self._points.matched(told.filter)
+        if witness(told.filter) is None:
+            near += [each for each in equal(told) if each in self._candidates]
+        return [each for each in near if stands_for(told, each)]
+
+    def _is_whole(self, told: Item, known: list[Item], gone: Item) -> bool:
+        """Whether a told item is the union of these candidates, as it was with one that is gone."""
+        return any(stands_for(each, gone) for each in known) or told in merged(known, self._factor)
+
+    def _place(self, items: Iterable[Item], moves: Moves) -> None:
+        """Tell each item, or a union with it, unless something told stands for it."""
+        pending = deque(items)
+        returns: Counter[Item] = Counter()
+        while pending:
+            item = pending.popleft()
+            if self._told.standing_for(item):
+                continue
+            fallen: list[Item] = []
+            if returns[item] < RETURNS_LIMIT:
+                item = self._grown(item, fallen, moves)
+            self._rise(item)
+            moves.tell(item)
+            if not covers_transitively(item.filter):
+                lost = [each for below in fallen for each in self._known_below(below)]
+                lost = [each for each in lost if not self._told.standing_for(each)]
+                returns.update(lost)
+                pending += lost
+
+    def _grown(self, item: Item, fallen: list[Item], moves: Moves) -> Item:
+        """Unite an item with what is told as far as possible, and take back what the union stands for."""
+        while True:
+            for below in self._told.covered_by(item):
+                self._fall(below, moves)
+                fallen.append(below)
+            partner = self._partner(item)
+            if partner is None:
+                return item
+            told, item = partner
+            self._fall(told, moves)
+            fallen.append(told)
+
+    def _partner(self, item: Item) -> tuple[Item, Item] | None:
+        """Something told with which an item can be united, and the union."""
+        for cut in cuts(item.filter, ordered=item.ordered):
+            for piece in self._seams.near(cut.seam, cut.constraint):
+                union = united(cut.constraint, piece.constraint, self._factor)
+                whole = None if union is None else joined(cut.seam, union, (item, piece.item))
+                if whole is not None:
+                    return piece.item, whole
+        return None
+
+    def _rise(self, item: Item) -> None:
+        self._told.add(item)
+        self._seams.add(item)
+
+    def _fall(self, item: Item, moves: Moves) -> None:
+        self._told.remove(item)
+        self._seams.remove(item)
+        moves.take_back(item)
+
+
+def joined(seam: Seam, constraint: Constraint, parts: Iterable[Item]) -> Item | None:
+    """Return the item with this constraint at a seam, if it can be made and surely stands for its parts."""
+    whole = sewn(seam, constraint)
+    item = None if whole is None else Item(whole, seam.ordered)
+    return item if item is not None and all(stands_for(item, part) for part in parts) else None
+
+
+def merged(items: Iterable[Item], factor: float) -> list[Item]:
+    """Unite items as far as possible; the result does not depend on their order."""
+    left = sorted(items, key=rank)
+    while True:
+        united_once = _merged_once(left, factor)
+        if united_once is None:
+            return left
+        left = sorted(united_once, key=rank)
+
+
+def _merged_once(items: list[Item], factor: float) -> set[Item] | None:
+    """Unite items at each seam, every item at most once; None if there is nothing to unite."""
+    seams: dict[Seam, dict[Constraint, Item]] = {}
+    for item in items:
+        for cut in cuts(item.filter, ordered=item.ordered):
+            seams.setdefault(cut.seam, {})[cut.constraint] = item
+    left, new = set(items), set[Item]()
+    for seam, by_constraint in seams.items():
+        present = {constraint: item for constraint, item in by_constraint.items() if item in left}
+        if len(present) > 1:
+            for item, parts in _unions_at(seam, present, factor):
+                left.difference_update(parts)
+                new.add(item)
+    return left | new if new else None
+
+
+def _unions_at(
+    seam: Seam, by_constraint: dict[Constraint, Item], factor: float
+) -> Iterator[tuple[Item, list[Item]]]:
+    """Unite items that differ at one seam alone; halves of them, where all together are too long."""
+    pending = deque(unions(by_constraint, factor))
+    while pending:
+        union = pending.popleft()
+        if len(union.parts) > 1:
+            parts = [by_constraint[each] for each in union.parts]
+            item = joined(seam, union.constraint, parts)
+            if item is not None:
+                yield item, parts
+            else:
+                pending += halves(union, factor)
+
+
+@frozen
+class Merging:
+    """See the module."""
+
+    factor: float = PERFECT
+    floods: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name by which it is chosen, with its factor unless it is perfect."""
+        return "merging" if self.factor == PERFECT else f"merging:{self.factor!r}"
+
+    def selection(
+        self,
+        picture: Picture = NOTHING_TOLD,
+        candidates: Iterable[Wish] = (),
+        *,
+        label: str = "",
+    ) -> Selection:
+        """Make a selection, or make one again."""
+        return Grouped.again(picture, candidates, label, Unions(self.factor))
+
+    def stands_for(self, told: Item, wanted: Item) -> bool:
+        """Whether telling the first spares telling the second."""
+        return stands_for(told, wanted)
+
+    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
+        """What to tell of these candidates if they come in the order of their ids."""
+        selection = self.selection()
+        for wish in sorted(candidates, key=lambda wish: wish.id):
+            selection.add(wish)
+        return tuple(sorted(selection.told.values(), key=lambda wish: wish.id))
