@@ -33,11 +33,13 @@ KINDS: Final = (
     "missing",
     "gap",
     "stuck",
+    "promise",
     "tables",
     "interest",
     "error",
 )
-"""What can be wrong: a promise is broken, something waits for ever, a routing table or the product itself."""
+"""What can be wrong: something promised is broken, something waits for ever, an axiom of the formal
+specifications does not hold, a routing table is wrong, or the product itself."""
 
 BATCH: Final = 200
 """Schedules per piece of work: about half a second, so that progress shows and the last piece is short."""

@@ -24,7 +24,7 @@ from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
 from broker.healing import Search
 from broker.station import Station, inputs, picture
-from harness.explorer import broken, broken_healing, broken_restarts
+from harness.explorer import broken, broken_healing, broken_promises, broken_restarts
 from harness.simulator.keeper import Keeper
 from ordering.pairwise import Pairwise
 
@@ -66,6 +66,15 @@ MUTANTS: Final = {
     "no-barrier": _one("R6", "churn", Barrier, "start", broken.waits_for_nobody),
     "barrier-without-subscriptions": _one("R6", "churn", Barrier, "start", broken.waits_for_no_subscription),
     "no-gates": _one("R7", "churn", RoutingTables, "close_gate", broken.leaves_open),
+    "told-too-early": _one("R7", "churn", Gates, "due", broken_promises.acknowledges_its_own_at_once),
+    "late-farewell": Mutant(
+        "promises",
+        "churn",
+        (
+            (BrokerCore, "unsubscribe", broken_promises.lets_them_leave_later),
+            (BrokerCore, "receive", broken_promises.lets_them_leave_now),
+        ),
+    ),
     "old-routes": _one("R7", "churn", RoutingTables, "open_gate", broken.keeps_old_routes),
     "any-answer-opens": _one("R7", "churn", Gates, "answered", broken.takes_any_answer),
     "old-exposure": _one("R2", "churn", RoutingTables, "_expose", broken.exposes_nothing_new),

@@ -1,6 +1,6 @@
 """Every promise that a world has broken, as far as clients can tell; what is left over is told elsewhere."""
 
-from harness.simulator.verdict import Fault, faults_in, missing_in, untold_in
+from harness.simulator.verdict import Fault, broken_axioms, faults_in, missing_in, untold_in
 from harness.simulator.world import World
 
 
@@ -11,6 +11,7 @@ def broken_promises(world: World) -> list[Fault]:
         *faults_in(record),
         *missing_in(record, list(world.subscribers)),
         *untold_in(record, _met(world)),
+        *broken_axioms(record),
     ]
 
 

@@ -1,11 +1,16 @@
 """What clients saw: who published what after reading what, and what each subscription delivered, in order.
 
+`operations` are the same as one trace, for the formal promises: every subscription and every publisher is a
+client there, and a filter is the text of its kinds.
+
 Sets of publications are whole numbers with one bit per publication, so that a causal past costs one number.
 """
 
 from attrs import Factory, define
 
 from broker.messages import Publication
+from ordering import promises
+from ordering.verdicts import Key
 
 
 @define(eq=False)
@@ -53,6 +58,7 @@ class Record:
 
     publications: list[Published] = Factory(list)
     streams: dict[str, Stream] = Factory(dict)
+    operations: list[promises.Operation] = Factory(list)
     _index: dict[tuple[str, int], int] = Factory(dict)
     _known: dict[str, int] = Factory(dict)
     _last: dict[str, int] = Factory(dict)
@@ -74,12 +80,15 @@ class Record:
             self._known[publisher] = past | 1 << number
         published = Published(publisher, sequence, broker, kind, ordered, past, owed, read)
         self.publications.append(published)
+        self.operations.append(promises.publish((publisher, sequence)))
         return published
 
     def deliver(self, subscription: str, publication: Publication) -> None:
         """Note a delivery."""
         stream = self.streams[subscription]
-        number = self._index[publication.publisher, publication.sequence]
+        key = publication.publisher, publication.sequence
+        number = self._index[key]
+        self.operations.append(promises.notify(subscription, key))
         published = self.publications[number]
         bit = 1 << number
         if stream.seen & bit:
@@ -95,6 +104,10 @@ class Record:
         """Note that it was told that something may be missing here."""
         stream = self.streams[subscription]
         stream.gaps.append(len(stream.delivered))
+
+    def matches(self, kinds: str, key: Key) -> bool:
+        """Whether a filter of these kinds matches a publication."""
+        return self.publications[self._index[key]].kind in kinds
 
     @property
     def delivery_count(self) -> int:

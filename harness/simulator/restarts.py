@@ -157,7 +157,8 @@ def _read_on(world: "World", site: Site, subscriber: "Subscriber") -> None:
         site.inputs.subscribe(subscriber.name, subscriber.filter, ordered=ordered)
         return
     assert place.is_open or not subscriber.is_open, f"a gate of {subscriber.name} is closed again"
-    subscriber.is_open = place.is_open
+    if place.is_open and not subscriber.is_open:
+        world.acknowledged(subscriber.name)
     for batch in place.after(subscriber.position):
         assert not isinstance(batch, Missing)
         delivered(world, subscriber.name, batch)

@@ -1,13 +1,14 @@
 """A quick verdict on a record: the promises of the protocol, in a few operations on bits per delivery.
 
 The checker in `ordering` says the same at length, with a witness in words; a campaign asks it only about what
-this finds, and about a sample of the rest.
+this finds, and about a sample of the rest. The formal promises are judged by their own checker, always.
 """
 
 from collections.abc import Iterator
 from itertools import combinations
 
 from harness.simulator.record import Published, Record, Stream
+from ordering.promises import Trace, check
 
 Fault = tuple[str, str]
 """The kind of promise that was broken, and how, in words."""
@@ -58,6 +59,12 @@ def _missed(record: Record, name: str, publisher: str) -> Iterator[tuple[Publish
         after, missed = position + 1, None
     if missed is not None:
         yield missed, range(after, len(stream.delivered) + 1)
+
+
+def broken_axioms(record: Record) -> list[Fault]:
+    """What breaks an axiom of the formal specifications, with its first witness."""
+    promises = check(Trace(record.operations, record.matches))
+    return [("promise", f"{axiom}: {promises[axiom].witnesses[0]}") for axiom in promises.broken]
 
 
 def _duplicates(record: Record) -> Iterator[Fault]:

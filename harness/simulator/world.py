@@ -50,6 +50,7 @@ from harness.simulator.network import Network, Port, Site
 from harness.simulator.owing import Owing
 from harness.simulator.record import Record, Stream
 from harness.simulator.telling import told
+from ordering import promises
 from ordering.interface import OrderingFactory
 
 Action = tuple[str | int, ...]
@@ -168,6 +169,7 @@ class World:
             if listener.outgoing[old].site is dialler and old in (listener.core.uplink, listener.asked):
                 return False
             self.lose(listener.outgoing[old].back)
+        self.note(promises.torn())
         dialler.dialling = self.network.connect(dialler, listener, (self.weigh(), self.weigh()))
         self.collect(listener)
         self.collect(dialler)
@@ -205,13 +207,16 @@ class World:
             return False
         del self.sites[name]
         self.has_losses = True
+        self.note(promises.torn())
         prefixes = dict(zip(kept[::2], kept[1::2], strict=True))
         for port in site.outgoing.values():
             self.owing.link_lost(site, port.site)
             self.network.abandon(port.back)
             self.network.seal(port, int(prefixes.get(port.label, 0)))
-        self.publishers = {p.name: p for p in self.publishers.values() if p.site is not site}
-        self.subscribers = {s.name: s for s in self.subscribers.values() if s.site is not site}
+        for gone in [each for each in self.publishers.values() if each.site is site]:
+            self._forget_publisher(gone)
+        for left in [each for each in self.subscribers.values() if each.site is site]:
+            self._forget_subscriber(left)
         return True
 
     def cut(self, label: str, kept: int, kept_back: int) -> bool:
@@ -231,6 +236,7 @@ class World:
         site = port.site
         if site.outgoing.pop(port.hop, None) is None:
             return
+        self.note(promises.torn())
         self.owing.link_lost(site, port.back.site)
         self.network.abandon(port)
         self.network.seal(port.back, len(port.back.queue))
@@ -249,6 +255,7 @@ class World:
         if site is None or name in self.publishers:
             return False
         self.publishers[name] = Publisher(name, site, kinds)
+        self.note(promises.advertise(name, kinds))
         site.inputs.advertise(name, filter_of(kinds))
         self.collect(site)
         return True
@@ -259,7 +266,7 @@ class World:
         if publisher is None or publisher.site.name in self.down:
             return False
         restarts.sync(self, publisher.site.name)  # Whoever leaves flushes first.
-        del self.publishers[name]
+        self._forget_publisher(publisher)
         publisher.site.inputs.unadvertise(name)
         self.collect(publisher.site)
         return True
@@ -271,6 +278,7 @@ class World:
             return False
         self.subscribers[name] = Subscriber(name, site, kinds)
         self.record.streams[name] = Stream(flag != "unordered", kinds, broker)
+        self.note(promises.subscribe(name, kinds))
         site.inputs.subscribe(name, filter_of(kinds), ordered=flag != "unordered")
         self.collect(site)
         return True
@@ -280,10 +288,22 @@ class World:
         subscriber = self.subscribers.get(name)
         if subscriber is None or subscriber.site.name in self.down:
             return False
-        del self.subscribers[name]
+        self._forget_subscriber(subscriber)
         subscriber.site.inputs.unsubscribe(name)
         self.collect(subscriber.site)
         return True
+
+    def _forget_publisher(self, publisher: Publisher) -> None:
+        del self.publishers[publisher.name]
+        self.note(promises.unadvertise(publisher.name, publisher.kinds))
+
+    def _forget_subscriber(self, subscriber: Subscriber) -> None:
+        del self.subscribers[subscriber.name]
+        self.note(promises.unsubscribe(subscriber.name, subscriber.kinds))
+
+    def note(self, operation: promises.Operation) -> None:
+        """Remember what a client did or saw, or what became of the overlay, as a step of the formal trace."""
+        self.record.operations.append(operation)
 
     def publish(self, name: str, kind: str, *rest: str) -> bool:
         """A publisher whose barrier is passed publishes; what it has read came before."""
@@ -379,6 +399,9 @@ class World:
         self.owing.at_rest(self.sites.values())
         if sum(site.core.uplink is None for site in self.sites.values()) == 1:
             self.acquainted = frozenset(self.sites.values())
+            self.note(promises.rest())
+        else:
+            self.note(promises.torn())
 
     def collect(self, site: Site) -> None:
         """Carry out what a core wants done, or hold it back if there is a journal."""
@@ -416,13 +439,19 @@ class World:
                 assert self.publishers[name].is_wanted is not is_wanted, f"{name} was told the same twice"
                 self.publishers[name].is_wanted = is_wanted
         for name in effects.subscribed:
-            if name in self.subscribers:
-                self.subscribers[name].is_open = True
+            if site.keeper is None or name in self.subscribers:
+                self.acknowledged(name)
         for hop in effects.attached:
             if site.asked is hop:
                 site.dialling = None
                 if site.search is not None and site.candidate is not None:
                     site.search.attached(site.candidate)
+
+    def acknowledged(self, name: str) -> None:
+        """A client is told that all gates of its subscription are open; one that has left must not be."""
+        self.note(promises.acknowledge(name, self.record.streams[name].kinds))
+        if name in self.subscribers:
+            self.subscribers[name].is_open = True
 
     def _take_deliveries(self, subscription: str, messages: list[LinkMessage]) -> None:
         for publication in messages:

@@ -1,0 +1,87 @@
+"""What must happen: each axiom finds, in the state after the last step, what is owed and has not come.
+
+It answers with pairs of the epoch in which that was owed and a sentence. If there was a rest after that epoch
+nothing can come any more, and the axiom is broken; otherwise nobody knows yet.
+
+Whoever unsubscribed, or took the advertisement back, is owed nothing: the formulas say so.
+"""
+
+from collections.abc import Iterator
+
+from ordering.promises.state import State, Subscribed
+from ordering.verdicts.history import Key
+from ordering.verdicts.words import name
+
+Owed = tuple[int, str]
+
+
+def acknowledged(state: State) -> Iterator[Owed]:
+    """`[](sub(Y,F) & ~<>unsub(Y,F) => <>ack(Y,F))`: every subscription that lasts is acknowledged."""
+    for client, content, known in _lasting(state):
+        if known.pending_since is not None:
+            text = f"{client} subscribes {content} at step {known.pending_since}, and it is not acknowledged."
+            yield known.pending_epoch, text
+
+
+def complete(state: State) -> Iterator[Owed]:
+    """`[](ack(Y,F) & ~<>unsub(Y,F) => (<>pub(X,n) & n in N(F) => <>notify(Y,n,X)))`: no gap after it."""
+    matches, owed = state.trace.matches, state.owed()
+    for client, content, known in _lasting(state):
+        if known.acknowledged_at is None:
+            continue
+        delivered = state.delivered_to(client)
+        for key, publication in owed:
+            if publication.step < known.acknowledged_at or key in delivered or not matches(content, key):
+                continue
+            since = f"acknowledged at step {known.acknowledged_at}"
+            yield publication.epoch, _missed(client, content, key, publication.step, since)
+
+
+def live(state: State) -> Iterator[Owed]:
+    """`[](sub(Y,F) => <>[](pub(X,n) & n in N(F) => <>notify(Y,n)) or <>unsub(Y,F))`: it works some day.
+
+    On a finite trace: from the first rest after `sub`, for then it has been carried out.
+    """
+    for client, content, known, key in _settled(state):
+        publication = state.published[key]
+        since = f"carried out since the rest after step {known.since}"
+        yield publication.epoch, _missed(client, content, key, publication.step, since)
+
+
+def matched(state: State) -> Iterator[Owed]:
+    """The same with advertisements: from the first rest after both `sub(Y,F)` and `adv(Z,G)`.
+
+    `[]((sub(Y,F) & <>adv(Z,G)) or (adv(Z,G) & <>sub(Y,F)) => <>[](pub(Z,n) & n in N(F) & n in N(G) =>
+    <>notify(Y,n)) or <>unsub(Y,F) or <>unadv(Z,G))`. The publisher is the one that advertised: the printed
+    formula says `pub(X,n)`, its explanation says Z.
+    """
+    matches = state.trace.matches
+    for client, content, known, key in _settled(state):
+        publication = state.published[key]
+        for announced, epoch in state.advertised.get(key[0], {}).items():
+            if epoch < publication.epoch and matches(announced, key):
+                since = f"and advertised as {announced}, both carried out after step {known.since}"
+                yield publication.epoch, _missed(client, content, key, publication.step, since)
+                break
+
+
+def _lasting(state: State) -> Iterator[tuple[str, str, Subscribed]]:
+    """The subscriptions that were not taken back."""
+    for client, filters in state.subscribed.items():
+        for content, known in filters.items():
+            yield client, content, known
+
+
+def _settled(state: State) -> Iterator[tuple[str, str, Subscribed, Key]]:
+    """What a lasting subscription matches and never got, published after a rest that followed it."""
+    matches, owed = state.trace.matches, state.owed()
+    for client, content, known in _lasting(state):
+        delivered, epoch = state.delivered_to(client), known.epoch
+        for key, publication in owed:
+            if publication.epoch > epoch and key not in delivered and matches(content, key):
+                yield client, content, known, key
+
+
+def _missed(client: str, content: str, key: Key, step: int, since: str) -> str:
+    missed = f"{client} is not notified of {name(key)}, published at step {step}"
+    return f"{missed}: it subscribed {content}, {since}."

@@ -1,0 +1,40 @@
+"""The answer for one axiom, with witnesses that read as sentences."""
+
+from typing import Final
+
+from attrs import frozen
+
+WITNESSES_MAX: Final = 5
+"""Counts are complete; nobody reads a hundred witnesses."""
+
+
+@frozen
+class Verdict:
+    """Whether an axiom holds: true, false, or None for undetermined.
+
+    `violations` counts what broke it; `open` what is owed and may still come, in a trace that does not end at
+    rest. `witnesses` are sentences about the first of these.
+    """
+
+    axiom: str
+    outcome: bool | None
+    violations: int = 0
+    open: int = 0
+    witnesses: tuple[str, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """The outcome as it stands in a table."""
+        return {True: "true", False: "false", None: "undetermined"}[self.outcome]
+
+    def __str__(self) -> str:
+        counts = {True: "", False: f" ({self.violations} times)", None: f" ({self.open} owed, not at rest)"}
+        return " ".join((f"{self.axiom}: {self.word}{counts[self.outcome]}", *self.witnesses[:1]))
+
+
+def verdict_on(axiom: str, violated: list[str], still_open: list[str]) -> Verdict:
+    """Weigh what was found: a violation stays one, whatever comes."""
+    outcome = False if violated else None if still_open else True
+    return Verdict(
+        axiom, outcome, len(violated), len(still_open), tuple((violated or still_open)[:WITNESSES_MAX])
+    )
