@@ -29,7 +29,7 @@ from broker.shell.credit import Batch, Window
 from broker.shell.exchange import Exchange
 from broker.shell.publishers import LocalPublisher
 from broker.shell.queues import SubscriptionQueue
-from broker.shell.starts import Start, bound_within_limits, patience_of, start_of
+from broker.shell.starts import Start, bound_within_limits, start_of
 from broker.shell.subscriptions import Subscription
 from broker.wire import encode
 
@@ -373,7 +373,7 @@ class ClientSession:
             age_s=request.age_s,
         )
         place = station.subscriptions[identity]
-        known = Subscription(place, exchange, patience_of(place, self._patience_s))
+        known = Subscription(place, exchange, self._patience_s)
         self._go_on(request, known, Start(0, 0, goes_on=False))
 
     def _go_on(self, request: m.Subscribe, subscription: Subscription, start: Start) -> None:

@@ -161,7 +161,7 @@ class Exchange:
     absences: Absences = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.absences = Absences(self.settle)
+        self.absences = Absences(self.settle, None if self.commit is None else self.station)
 
     @property
     def core(self) -> BrokerCore:

@@ -104,6 +104,11 @@ class LinkSession:
         return self.place.hop
 
     @property
+    def absence(self) -> tuple[str, str]:
+        """Its place at the station."""
+        return "link", self.name
+
+    @property
     def is_uplink(self) -> bool:
         """Whether the other end is above us."""
         return self.place.is_uplink
@@ -163,8 +168,7 @@ class LinkSession:
         if self._is_final or connection.is_malformed or not self._exchange.is_kept:
             self.close(reason)
             return
-        until_s = self._exchange.now() + self._patience_s - connection.silent_s
-        self._exchange.absences.left(self, until_s)
+        self._exchange.absences.left(self, self._patience_s - connection.silent_s)
         _log.info("link without connection", neighbour=self.name, uplink=self.is_uplink, reason=reason)
 
     def give_up(self) -> None:

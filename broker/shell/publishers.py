@@ -80,6 +80,11 @@ class LocalPublisher:
         """Whether its barrier is passed, so that it may publish."""
         return self.place.is_open
 
+    @property
+    def absence(self) -> tuple[str, str]:
+        """Its place at the station."""
+        return "publisher", self.id
+
     def is_of(self, client: str, user: str) -> bool:
         """Whether it belongs to a client of that name and user."""
         return (self.place.client, self.place.user) == (client, user)
@@ -107,7 +112,7 @@ class LocalPublisher:
     def detach(self) -> None:
         """Its connection is over: wait for another one."""
         self.owner = None
-        self._exchange.absences.left(self, self._exchange.now() + self._patience_s)
+        self._exchange.absences.left(self, self._patience_s)
 
     def give_up(self) -> None:
         """Its client did not come back in time."""

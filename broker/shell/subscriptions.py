@@ -26,6 +26,7 @@ from broker.shell.credit import Batch
 from broker.shell.exchange import Exchange
 from broker.shell.pacing import Pace
 from broker.shell.queues import BOUND, DROP, Hole, Run, SubscriptionQueue, pieces_of
+from broker.shell.starts import patience_of
 from broker.station import SubscriptionPlace
 from broker.wire import encode
 
@@ -53,7 +54,7 @@ class Subscription:
 
     place: SubscriptionPlace
     _exchange: Exchange
-    _patience_s: float
+    _link_timeout_s: float
     queue: SubscriptionQueue = field(init=False)
     pace: Pace = field(init=False)
     _reader: Reader | None = field(default=None, init=False)
@@ -98,6 +99,11 @@ class Subscription:
         """Whether nobody waits for it any more."""
         return self.pace.slow or self._reader is None
 
+    @property
+    def absence(self) -> tuple[str, str]:
+        """Its place at the station."""
+        return "subscription", self.id
+
     def is_of(self, client: str, user: str) -> bool:
         """Whether it belongs to a client of that name and user."""
         return (self.place.client, self.place.user) == (client, user)
@@ -125,7 +131,9 @@ class Subscription:
             self._reader.backlog.pop(self, None)
             self._reader = None
         self.queue.credit = 0
-        self._exchange.absences.left(self, self._exchange.now() + self._patience_s)
+        patience_s = patience_of(self.place, self._link_timeout_s)
+        chance_s = self._link_timeout_s if self.place.durable else None
+        self._exchange.absences.left(self, patience_s, chance_s=chance_s)
 
     def taken_over(self) -> None:
         """Another connection wants it: tell the one that has it."""

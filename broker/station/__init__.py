@@ -6,13 +6,16 @@ from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace
 from broker.station.recovery import recover
 from broker.station.replaying import replay
 from broker.station.station import Station
+from broker.station.waiting import Away, Waited
 
 __all__ = [
+    "Away",
     "LinkPlace",
     "PublisherPlace",
     "Station",
     "StationError",
     "SubscriptionPlace",
+    "Waited",
     "picture_of",
     "recover",
     "replay",

@@ -54,6 +54,31 @@ class ReachedAt:
 
 
 @frozen
+class TimePassed:
+    """So much time has passed, with the broker up and down; and what the wall's clock says (`waiting`)."""
+
+    awake_ms: int
+    asleep_ms: int
+    at_ms: int
+
+
+@frozen
+class Left:
+    """Somebody with a place has no connection any more."""
+
+    kind: str
+    name: str
+
+
+@frozen
+class Came:
+    """It has one again."""
+
+    kind: str
+    name: str
+
+
+@frozen
 class LinkOpened:
     """A neighbour greeted us, and a session was agreed on."""
 
@@ -163,6 +188,9 @@ class Published:
 Input = (
     Begun
     | ReachedAt
+    | TimePassed
+    | Left
+    | Came
     | LinkOpened
     | LinkClosed
     | Acknowledged
@@ -184,6 +212,9 @@ PUBLISHED: Final = 0x03
 KINDS: Final[dict[int, type[AttrsInstance]]] = {
     BEGUN: Begun,
     0x08: ReachedAt,
+    0x09: TimePassed,
+    0x0A: Left,
+    0x0B: Came,
     0x10: LinkOpened,
     0x11: LinkClosed,
     0x12: Acknowledged,

@@ -1,7 +1,7 @@
 """What a station remembers of each neighbour, publisher and subscription, connected or not.
 
-Law: a place holds nothing of a connection. So it is the same after a restart, and whoever connects finds what
-was going on.
+Law: a place holds nothing of a connection, but for whether there is none (`away`, where that is remembered).
+So it is the same after a restart, and whoever connects finds what was going on.
 """
 
 from attrs import define, field
@@ -10,6 +10,7 @@ from broker.core import Hop
 from broker.filters import Filter
 from broker.messages import LinkMessage
 from broker.sessions import Batch, Missing, Retained, Session
+from broker.station.waiting import Away
 
 
 @define(eq=False)
@@ -21,6 +22,7 @@ class LinkPlace:
     is_uplink: bool
     _session: Session[LinkMessage]
     verdict: str = ""
+    away: Away | None = None
 
     @property
     def session(self) -> str:
@@ -70,6 +72,7 @@ class PublisherPlace:
     taken: int = 0
     is_open: bool = False
     is_wanted: bool = False
+    away: Away | None = None
 
 
 @define(eq=False)
@@ -90,6 +93,7 @@ class SubscriptionPlace:
     policy: str
     age_s: int
     is_open: bool = False
+    away: Away | None = None
     _stream: Retained[LinkMessage] = field(factory=Retained)
 
     @property

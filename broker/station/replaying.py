@@ -33,6 +33,12 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 -
             pass
         case i.ReachedAt():
             station.reached_at(content.address)
+        case i.TimePassed():
+            station.time_passed(content.awake_ms, content.asleep_ms, content.at_ms)
+        case i.Left():
+            station.left(content.kind, content.name)
+        case i.Came():
+            station.came(content.kind, content.name)
         case i.LinkOpened():
             station.open_link(content.name, content.session, uplink=content.is_uplink)
         case i.LinkClosed():

@@ -25,6 +25,7 @@ from broker.messages import LinkMessage, Publication
 from broker.sessions import Session
 from broker.station import inputs as i
 from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace
+from broker.station.waiting import Away, Waited
 from ordering.interface import OrderingFactory
 
 RETIRED_COUNT_MAX: Final = 10_000
@@ -67,6 +68,7 @@ class Station:
         self._durable: dict[tuple[str, str, str], SubscriptionPlace] = {}
         self._link_of: dict[Hop, LinkPlace] = {}
         self._sinks: dict[Hop, _Sink] = {}
+        self.waited = Waited()
         self._minted = 0
         self._taken = 0
         self._is_recovered = False
@@ -140,22 +142,56 @@ class Station:
 
     def state(self) -> tuple[object, ...]:
         """What there is beside the core, for `restore`."""
-        return self._minted, self._links, self._publishers, self._retired, self._subscriptions
+        places = self._links, self._publishers, self._retired, self._subscriptions
+        return self._minted, *places, self.waited
 
-    def restore(
+    def restore(  # noqa: PLR0913, PLR0917 - one per kind of place
         self,
         minted: int,
         links: Mapping[str, LinkPlace],
         publishers: dict[str, PublisherPlace],
         retired: OrderedDict[str, Retired],
         subscriptions: Mapping[str, SubscriptionPlace],
+        waited: Waited,
     ) -> None:
         """Go on from there; the core has been restored."""
+        self.waited = waited
         self._minted, self._publishers, self._retired = minted, publishers, retired
         for link in links.values():
             self._add_link(link)
         for subscription in subscriptions.values():
             self._add_subscription(subscription)
+
+    # --- absences ---
+
+    def time_passed(self, awake_ms: int, asleep_ms: int, at_ms: int) -> None:
+        """So much time has passed; `at_ms` is what the clock on the wall says."""
+        self._record(i.TimePassed(awake_ms, asleep_ms, at_ms))
+        self.waited.passed(awake_ms, asleep_ms, at_ms)
+
+    def left(self, kind: str, name: str) -> Away:
+        """Somebody has no connection any more; return since when, for one that was away before."""
+        place = self._place(kind, name)
+        if place.away is None:
+            self._record(i.Left(kind, name))
+            place.away = self.waited.now()
+        return place.away
+
+    def came(self, kind: str, name: str) -> None:
+        """Somebody has a connection again."""
+        place = self._place(kind, name)
+        if place.away is not None:
+            self._record(i.Came(kind, name))
+            place.away = None
+
+    def _place(self, kind: str, name: str) -> LinkPlace | PublisherPlace | SubscriptionPlace:
+        match kind:
+            case "link":
+                return self._links[name]
+            case "publisher":
+                return self._publishers[name]
+            case _:
+                return self._subscriptions[name]
 
     # --- links ---
 

@@ -19,6 +19,7 @@ KINDS: Final = "ab"
 TREE: Final = (("B2", "B1"), ("B3", "B1"))
 
 VERBS: Final = (
+    "be_away",
     "subscribe",
     "advertise",
     "publish",
@@ -178,6 +179,17 @@ class Stations:
             identity = self.random.choice(list(station.publishers))
             retire = self.random.random() < 0.5
             self.do(name, lambda station: station.unadvertise(identity, retire=retire))
+
+    def _be_away(self, name: str) -> None:
+        station = self.brokers[name].station
+        passed_ms = self.random.randint(0, 10)
+        self.do(name, lambda station: station.time_passed(passed_ms, passed_ms // 2, passed_ms))
+        places = [("link", each) for each in station.links]
+        places += [("publisher", each) for each in station.publishers]
+        places += [("subscription", each) for each in station.subscriptions]
+        kind, place = self.random.choice(places)
+        verb = self.random.choice(("left", "left", "came"))
+        self.do(name, lambda station: getattr(station, verb)(kind, place))
 
     def _ask(self, name: str) -> None:
         station = self.brokers[name].station
