@@ -15,6 +15,7 @@ from attrs import define, field, frozen
 from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.healing.place import Place
+from broker.routing.strategy import Wish
 
 
 @define(eq=False)
@@ -331,19 +332,36 @@ class PublicationsLost:
 
 @frozen
 class SubscriptionAdded:
-    """A subscription somewhere behind the sender; `number` is this request's (R7)."""
+    """A subscription somewhere behind the sender; `number` is this request's (R7).
+
+    One that `has_moved` may have been delivered something by another way: the request is answered when all
+    that is on its way to the sender is out of the way (R9).
+    """
 
     id: str
     filter: Filter
     ordered: bool
     number: int
+    has_moved: bool = False
+
+
+@frozen
+class SubscriptionsReplaced:
+    """Several changes in one: these are added, all under one number, and those withdrawn instead (R7).
+
+    What is withdrawn here serves on until what is added, now or in an earlier request, serves in its place.
+    """
+
+    number: int
+    added: tuple[Wish, ...]
+    withdrawn: frozenset[str]
+    has_moved: bool = False
 
 
 @frozen
 class SubscriptionAcknowledged:
     """Answers the request of that number: the sender and everybody it forwarded to know (R7)."""
 
-    id: str
     number: int
 
 
@@ -352,6 +370,24 @@ class SubscriptionWithdrawn:
     """The subscription is gone."""
 
     id: str
+
+
+@frozen
+class SettleAsked:
+    """A request that adds nothing: a subscription that has moved rides on the one of this id (R9).
+
+    It is answered, with its number, when all that was on its way along the routes of that one has arrived.
+    """
+
+    number: int
+    id: str
+
+
+@frozen
+class PublishersLost:
+    """Publications that match the filter may be missing from here on, although no advertisement is gone."""
+
+    filter: Filter
 
 
 @frozen
@@ -462,9 +498,12 @@ Control = (
     AdvertisementAdded
     | AdvertisementAcknowledged
     | AdvertisementWithdrawn
+    | PublishersLost
     | SubscriptionAdded
+    | SubscriptionsReplaced
     | SubscriptionAcknowledged
     | SubscriptionWithdrawn
+    | SettleAsked
     | AttachRequest
     | AttachAnswer
     | AttachDone

@@ -18,7 +18,9 @@ import trio
 
 from broker.commands.addresses import ADDRESS, Address
 from broker.commands.pairs import read_pairs
+from broker.commands.routing import DEFAULT_ROUTING, read_routing
 from broker.errors import ConcordError
+from broker.routing import known, parse
 from broker.shell.logs import FORMATS, LEVELS, configure
 from broker.shell.server import Server, serve
 from broker.shell.settings import DEFAULT_LINK_TIMEOUT_S, DEFAULT_ORDERING, Settings, Tls
@@ -112,6 +114,15 @@ def _read_token(path: Path | None, token: str | None) -> str:
     help="Option of the ordering plugin; may be repeated.",
 )
 @click.option(
+    "--routing",
+    default=DEFAULT_ROUTING,
+    show_default=True,
+    metavar="NAME[+NAME]",
+    callback=read_routing,
+    help="How subscriptions, and advertisements if another is named, are passed on: "
+    f"{', '.join(known())}; the same on all brokers.",
+)
+@click.option(
     "--journal",
     type=click.Path(path_type=Path),
     metavar="DIR",
@@ -158,6 +169,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     uplink: tuple[Address, ...],
     ordering: str,
     ordering_option: dict[str, str],
+    routing: str,
     journal: Path | None,
     link_timeout: float,
     metrics: Address | None,
@@ -182,6 +194,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         uplinks=tuple(each for each in uplink),
         ordering=ordering,
         ordering_options=ordering_option,
+        routing=parse(routing),
         journal=journal,
         link_timeout_s=link_timeout,
         metrics=None if metrics is None else metrics,

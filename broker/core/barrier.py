@@ -2,18 +2,24 @@
 
 Laws.
 
-1. A broker acknowledges an advertisement to the hop it came from once all its other neighbours have, and
-   once that hop has acknowledged every overlapping subscription that was on its way there.
-2. What is waited for only shrinks: a neighbour answers, a gate opens, a link is lost, a subscription ends.
+1. A broker acknowledges an advertisement to the hop it came from once all its other neighbours have answered
+   what stands for it there, and once that hop has answered every overlapping subscription that was on its
+   way there.
+2. What is waited for only shrinks, or is replaced by what is told instead: a neighbour answers, a link is
+   lost, an advertisement or a subscription ends.
 3. Every announcement over a link is answered exactly once: at the latest when it is withdrawn. So answers
    need no number, although an advertisement may be announced again over the same link (R9).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from attrs import Factory, define, frozen
 
 from broker.core.hops import Hop
+from broker.routing.strategy import Wish
+
+Awaited = tuple[Hop, str]
+"""A neighbour, and what it has been told and has not answered."""
 
 
 @frozen
@@ -26,58 +32,89 @@ class Passed:
 
 @define(eq=False)
 class _Crossing:
-    advertisement: str
+    wish: Wish
     link: Hop | None
-    neighbours: set[Hop]
-    subscriptions: set[str]
+    announcements: dict[Awaited, None]
+    subscriptions: dict[str, None]
 
 
 @define(eq=False)
 class Barrier:
     """The advertisements on their way through the overlay, as this broker sees them.
 
-    An advertisement crosses once per hop it came from; `_unanswered` counts per neighbour.
+    An advertisement crosses once per hop it came from; `_unanswered` counts announcements.
     """
 
     _crossings: dict[str, list[_Crossing]] = Factory(dict)
-    _unanswered: dict[str, dict[Hop, int]] = Factory(dict)
+    _unanswered: dict[Awaited, int] = Factory(dict)
+
+    def announced(self, neighbour: Hop, told: str) -> None:
+        """The neighbour has been told this, and owes an answer."""
+        self._unanswered[neighbour, told] = self._unanswered.get((neighbour, told), 0) + 1
+
+    def is_unanswered(self, neighbour: Hop, told: str) -> bool:
+        """Whether the neighbour owes an answer to this."""
+        return (neighbour, told) in self._unanswered
 
     def start(
-        self, advertisement: str, link: Hop | None, told: Iterable[Hop], subscriptions: set[str]
+        self, wish: Wish, link: Hop | None, announcements: Iterable[Awaited], subscriptions: Iterable[str]
     ) -> list[Passed]:
-        """These neighbours were told; wait for all that owe an answer, and for the gates towards the link."""
-        for neighbour in told:
-            owing = self._unanswered.setdefault(advertisement, {})
-            owing[neighbour] = owing.get(neighbour, 0) + 1
-        neighbours = set(self._unanswered.get(advertisement, ()))
-        neighbours.discard(link)
-        crossing = _Crossing(advertisement, link, neighbours, subscriptions)
-        self._crossings.setdefault(advertisement, []).append(crossing)
+        """Wait for the answers to these announcements, and for the gates of these towards the link."""
+        crossing = _Crossing(wish, link, dict.fromkeys(announcements), dict.fromkeys(subscriptions))
+        self._crossings.setdefault(wish.id, []).append(crossing)
         return self._take_over([crossing])
 
-    def acknowledged(self, advertisement: str, neighbour: Hop) -> list[Passed]:
-        """The neighbour answers the earliest announcement that it has not answered yet."""
-        owing = self._unanswered.get(advertisement, {})
-        if owing.get(neighbour, 0) > 1:
-            owing[neighbour] -= 1
+    def acknowledged(self, told: str, neighbour: Hop) -> list[Passed]:
+        """The neighbour answers the earliest announcement of this that it has not answered yet."""
+        owing = self._unanswered.get((neighbour, told), 0)
+        if owing > 1:
+            self._unanswered[neighbour, told] = owing - 1
             return []
-        self._forget_answer(advertisement, neighbour)
-        return self._answered(neighbour, list(self._crossings.get(advertisement, ())))
+        self._unanswered.pop((neighbour, told), None)
+        touched = [crossing for crossing in self._all() if (neighbour, told) in crossing.announcements]
+        for crossing in touched:
+            del crossing.announcements[neighbour, told]
+        return self._take_over(touched)
+
+    def replaced(
+        self, neighbour: Hop, gone: Iterable[str], instead: Callable[[Wish], Iterable[Awaited]]
+    ) -> list[Passed]:
+        """The neighbour is told these no more; whoever waited for one waits for what stands for it now."""
+        touched = []
+        for told in gone:
+            for crossing in self._all():
+                if (neighbour, told) in crossing.announcements:
+                    del crossing.announcements[neighbour, told]
+                    crossing.announcements.update(dict.fromkeys(instead(crossing.wish)))
+                    touched.append(crossing)
+        return self._take_over(touched)
 
     def route_open(self, subscription: str, link: Hop) -> list[Passed]:
-        """The gate of a subscription towards this link is open, or of no interest any more."""
+        """The neighbour has taken this in, or it is of no interest any more."""
+        return self.route_replaced(subscription, link, ())
+
+    def route_replaced(self, subscription: str, link: Hop, instead: Iterable[str]) -> list[Passed]:
+        """The neighbour is asked for these instead."""
         touched = [c for c in self._all() if c.link is link and subscription in c.subscriptions]
         for crossing in touched:
-            crossing.subscriptions.discard(subscription)
+            del crossing.subscriptions[subscription]
+            crossing.subscriptions.update(dict.fromkeys(instead))
         return self._take_over(touched)
 
     def link_lost(self, link: Hop) -> list[Passed]:
         """A lost link counts as having acknowledged; what came through it is forgotten."""
         for crossing in [c for c in self._all() if c.link is link]:
             self._remove(crossing)
-        for advertisement in list(self._unanswered):
-            self._forget_answer(advertisement, link)
-        return self._answered(link, self._all())
+        for awaited in [each for each in self._unanswered if each[0] is link]:
+            del self._unanswered[awaited]
+        touched = []
+        for crossing in self._all():
+            lost = [each for each in crossing.announcements if each[0] is link]
+            for each in lost:
+                del crossing.announcements[each]
+            if lost:
+                touched.append(crossing)
+        return self._take_over(touched)
 
     def withdrawn(self, advertisement: str, link: Hop | None) -> list[Passed]:
         """Whoever withdrew it is owed no more than an answer (law 3)."""
@@ -89,29 +126,16 @@ class Barrier:
     def _all(self) -> list[_Crossing]:
         return [crossing for crossings in self._crossings.values() for crossing in crossings]
 
-    def _answered(self, neighbour: Hop, crossings: list[_Crossing]) -> list[Passed]:
-        touched = [c for c in crossings if neighbour in c.neighbours]
-        for crossing in touched:
-            crossing.neighbours.discard(neighbour)
-        return self._take_over(touched)
-
-    def _take_over(self, crossings: list[_Crossing]) -> list[Passed]:
-        over = [c for c in crossings if not c.neighbours and not c.subscriptions]
+    def _take_over(self, crossings: Iterable[_Crossing]) -> list[Passed]:
+        over = [c for c in dict.fromkeys(crossings) if not c.announcements and not c.subscriptions]
         for crossing in over:
             self._remove(crossing)
-        return [Passed(crossing.advertisement, crossing.link) for crossing in over]
+        return [Passed(crossing.wish.id, crossing.link) for crossing in over]
 
     def _remove(self, crossing: _Crossing) -> None:
-        others = [c for c in self._crossings.pop(crossing.advertisement) if c is not crossing]
+        others = [c for c in self._crossings.pop(crossing.wish.id) if c is not crossing]
         if others:
-            self._crossings[crossing.advertisement] = others
-
-    def _forget_answer(self, advertisement: str, neighbour: Hop) -> None:
-        owing = self._unanswered.get(advertisement)
-        if owing is not None:
-            owing.pop(neighbour, None)
-            if not owing:
-                del self._unanswered[advertisement]
+            self._crossings[crossing.wish.id] = others
 
     def __len__(self) -> int:
         return len(self._all())

@@ -40,14 +40,19 @@ from broker.messages import (
     OrderingMessage,
     Publication,
     PublicationsLost,
+    PublishersLost,
+    SettleAsked,
     SubscriptionAcknowledged,
     SubscriptionAdded,
+    SubscriptionsReplaced,
     SubscriptionWithdrawn,
     Synchronise,
     WayAsked,
     WayTold,
     Whereabouts,
 )
+from broker.routing import SIMPLE
+from broker.routing import Routing as Strategies
 from ordering.interface import (
     Blocked,
     Context,
@@ -63,11 +68,17 @@ from ordering.interface import (
 class BrokerCore:
     """One broker. `incarnation` tells this run of a broker from earlier ones of the same name."""
 
-    def __init__(self, name: str, ordering: OrderingFactory, incarnation: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        ordering: OrderingFactory,
+        incarnation: str = "",
+        routing: Strategies = SIMPLE,
+    ) -> None:
         self.name = name
         self.uplink: Hop | None = None
         self._hops = HopTable()
-        self._routing = Routing(self._send)
+        self._routing = Routing(name, routing, self._send)
         self.ordering = ordering(Context(name, TableView(self._routing.tables)))
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(self._routing, self._send)
@@ -92,9 +103,12 @@ class BrokerCore:
             AdvertisementWithdrawn: lambda m, link: self._routing.withdraw_advertisement(
                 m.id, link, is_lost=m.is_lost
             ),
-            SubscriptionAdded: self._routing.add_subscription,
-            SubscriptionAcknowledged: self._routing.acknowledge_subscription,
-            SubscriptionWithdrawn: lambda m, link: self._routing.withdraw_subscription(m.id, link),
+            PublishersLost: self._routing.publishers_lost,
+            SubscriptionAdded: self._routing.add_subscriptions,
+            SubscriptionsReplaced: self._routing.add_subscriptions,
+            SubscriptionAcknowledged: self._routing.acknowledge_subscriptions,
+            SubscriptionWithdrawn: lambda m, link: self._routing.unsubscribe(m.id, link),
+            SettleAsked: self._routing.settle,
             OrderingMessage: self._note,
             Synchronise: self._synchronisation.synchronise,
             Flood: self._synchronisation.flood,
@@ -201,7 +215,7 @@ class BrokerCore:
     def unsubscribe(self, subscription: str) -> None:
         """A local subscription ends; nothing more is delivered to it."""
         hop = self._subscriptions.pop(subscription)
-        self._routing.withdraw_subscription(subscription, hop)
+        self._routing.unsubscribe(subscription, hop)
         self._carry_out(self.ordering.hop_lost(hop.bit))
         self._hops.close(hop)
         self._membership.go_on()
@@ -323,9 +337,11 @@ class BrokerCore:
             self._routing,
             self._routing.tables,
             self._routing.tables.demand,
-            self._routing.gates,
             self._routing.barrier,
             self._routing.losses,
+            self._routing.advertising,
+            self._routing.subscribing,
+            self._routing.subscribing.settling,
             self._synchronisation,
             self._membership,
             self._membership.attachments,
@@ -336,6 +352,10 @@ class BrokerCore:
             getattr(self.ordering, "watched", self.ordering),
         )
 
+    def rebuild(self) -> None:
+        """Make again what is in no picture, once the parts are filled and the tables have been made again."""
+        self._routing.rebuild()
+
     # --- what is due, and what is going on ---
 
     def take(self) -> Effects:
@@ -344,13 +364,13 @@ class BrokerCore:
         effects = Effects(
             self._hops.drain(),
             routing.advertised,
-            routing.subscribed,
+            routing.subscribing.subscribed,
             routing.tables.demand.news(),
             self._membership.attached,
             self._membership.rejected,
             self._explained,
         )
-        routing.advertised, routing.subscribed, self._explained = [], [], []
+        routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
         self._membership.attached, self._membership.rejected = [], []
         return effects
 
@@ -379,8 +399,7 @@ class BrokerCore:
             "links": len(self.neighbours),
             "local_subscriptions": len(self._subscriptions),
             "local_publishers": len(self._routing.tables.local.filters),
-            "closed_gates": len(self._routing.gates),
-            "open_barriers": len(self._routing.barrier),
+            **self._routing.counts(),
             "open_floods": len(self._synchronisation),
             "joining": len(self._membership.joining),
             "attachments": len(self._membership.attachments),

@@ -1,87 +1,113 @@
-"""R7: which neighbours still owe an acknowledgement of which subscription.
+"""R7: the requests that one neighbour has not answered, and the entries whose gates wait for that.
 
 Laws.
 
-1. A gate is closed from the moment the subscription is sent to a neighbour until that request is answered.
+1. A gate is closed from the moment its entry is offered to a neighbour until every request that it waits for
+   is answered. What was told before and is answered stands for it at once.
 2. Every request has a number of its own; the answer to an earlier one opens nothing.
-3. The hop a subscription came from is answered once, when no gate of the subscription is closed but the one
-   towards that hop itself: a broker that has moved is for a moment known two ways (R9).
+3. A gate that is open stays open while its entry is there: what serves in its place is never withdrawn before
+   something else does (`broker.core.arrivals`).
 """
 
-from attrs import Factory, define, frozen
+from collections.abc import Iterable
 
-from broker.core.hops import Hop
-from ordering.interface import Hops
+from attrs import Factory, define
+
+from broker.core.tables import Entry, Place, place_of
 
 
-@frozen
-class Asker:
-    """Whom to answer: the link the subscription came through and its request's number, or a local client."""
+@define(eq=False)
+class _Request:
+    """Adds what is told under these ids; the entries wait for the answer."""
 
-    link: Hop | None
-    number: int
+    told: dict[str, None]
+    waiting: dict[Place, Entry] = Factory(dict)
 
 
 @define(eq=False)
 class Gates:
-    """All closed gates, and who waits for them."""
+    """The gates towards one neighbour."""
 
-    _closed: dict[str, dict[Hop, int]] = Factory(dict)
-    _askers: dict[str, list[Asker]] = Factory(dict)
-    _last_number: int = 0
+    _requests: dict[int, _Request] = Factory(dict)
+    _unanswered: dict[str, int] = Factory(dict)
+    _count: dict[Place, int] = Factory(dict)
 
-    def close(self, subscription: str, link: Hop) -> int:
-        """Close a gate; return the number that the request to the neighbour carries."""
-        self._last_number += 1
-        self._closed.setdefault(subscription, {})[link] = self._last_number
-        return self._last_number
+    def asked(self, number: int, told: Iterable[str] = ()) -> None:
+        """A request goes to the neighbour, which adds what is told under these ids, or will go there."""
+        if number not in self._requests:
+            self._requests[number] = _Request(dict.fromkeys(told))
+        for each in self._requests[number].told:
+            self._unanswered[each] = number
 
-    def answer_to(self, subscription: str, asker: Asker) -> None:
-        """Remember whom to answer when all gates of the subscription are open."""
-        self.forget(subscription, asker.link)
-        self._askers.setdefault(subscription, []).append(asker)
+    def request_of(self, told: str) -> int | None:
+        """The request that added this, if the neighbour has not answered it."""
+        return self._unanswered.get(told)
 
-    def answered(self, subscription: str, link: Hop, number: int) -> bool:
-        """Open the gate if this answers the request that closed it; say whether it does."""
-        if self._closed.get(subscription, {}).get(link) != number:
+    def wait(self, entry: Entry, number: int) -> None:
+        """The gate of this entry waits for the answer to that request."""
+        waiting = self._requests[number].waiting
+        place = place_of(entry)
+        if place not in waiting:
+            waiting[place] = entry
+            self._count[place] = self._count.get(place, 0) + 1
+
+    def is_closed(self, entry: Entry) -> bool:
+        """Whether its gate waits for something."""
+        return place_of(entry) in self._count
+
+    def answered(self, number: int) -> tuple[list[str], list[Entry]]:
+        """The neighbour answers: return what it has taken in, and the entries that wait for nothing more."""
+        request = self._requests.pop(number, None)
+        if request is None:
+            return [], []
+        for each in request.told:
+            del self._unanswered[each]
+        return list(request.told), self._released(request)
+
+    def withdrawn(self, told: Iterable[str]) -> list[Entry]:
+        """Something is told no more; return the entries that waited for it, or for what was asked with it.
+
+        They have to wait for what is told instead.
+        """
+        touched: dict[Place, Entry] = {}
+        for each in told:
+            number = self._unanswered.pop(each, None)
+            if number is not None:
+                request = self._requests[number]
+                touched.update(request.waiting)
+                del request.told[each]
+                if not request.told:
+                    del self._requests[number]
+                    self._released(request)
+        return list(touched.values())
+
+    def _released(self, request: _Request) -> list[Entry]:
+        return [entry for place, entry in request.waiting.items() if self._waits_no_more(place)]
+
+    def _waits_no_more(self, place: Place) -> bool:
+        self._count[place] -= 1
+        if self._count[place]:
             return False
-        self.open(subscription, link)
+        del self._count[place]
         return True
 
-    def open(self, subscription: str, link: Hop) -> None:
-        """Open a gate, answered or not."""
-        gates = self._closed.get(subscription)
-        if gates is not None:
-            gates.pop(link, None)
-            if not gates:
-                del self._closed[subscription]
+    def forget(self, entry: Entry) -> bool:
+        """The entry is gone, or of no interest to the neighbour any more; say whether its gate was closed."""
+        place = place_of(entry)
+        if self._count.pop(place, None) is None:
+            return False
+        for request in self._requests.values():
+            request.waiting.pop(place, None)
+        return True
 
-    def is_closed(self, subscription: str, link: Hop) -> bool:
-        """Whether this neighbour still owes its acknowledgement."""
-        return link in self._closed.get(subscription, ())
+    def all_waiting(self) -> list[Entry]:
+        """Return every entry whose gate is closed."""
+        found = {p: entry for request in self._requests.values() for p, entry in request.waiting.items()}
+        return list(found.values())
 
-    def closed_hops(self, subscription: str) -> Hops:
-        """Return the same as a set of hops."""
-        return sum(link.bit for link in self._closed.get(subscription, ()))
-
-    def owed_by(self, link: Hop) -> list[str]:
-        """Return the subscriptions of which this neighbour still owes an acknowledgement."""
-        return [subscription for subscription, gates in self._closed.items() if link in gates]
-
-    def due(self, subscription: str) -> list[Asker]:
-        """Take out whom to answer now: those for whom every gate of the subscription is open."""
-        askers = self._askers.get(subscription, [])
-        closed = self._closed.get(subscription, {})
-        due = [asker for asker in askers if all(link is asker.link for link in closed)]
-        for asker in due:
-            self.forget(subscription, asker.link)
-        return due
-
-    def forget(self, subscription: str, link: Hop | None) -> None:
-        """Nobody there waits for the answer any more."""
-        left = [asker for asker in self._askers.pop(subscription, []) if asker.link is not link]
-        if left:
-            self._askers[subscription] = left
+    def unanswered(self) -> list[str]:
+        """Return what has been told and not been answered."""
+        return list(self._unanswered)
 
     def __len__(self) -> int:
-        return sum(len(gates) for gates in self._closed.values())
+        return len(self._count)

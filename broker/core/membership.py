@@ -166,10 +166,15 @@ class Membership:
             self._say(link, joining)
 
     def _known_advertisements(self) -> frozenset[str]:
+        """Those that are known under the same id everywhere."""
+        if not self._routing.strategies.advertisements.is_exact:
+            return frozenset()
         return frozenset(self._routing.tables.advertisements_but(None))
 
     def _route_ids(self) -> RouteIds:
-        return RouteIds(self._known_advertisements(), self._routing.tables.subscription_ids())
+        is_exact = self._routing.strategies.subscriptions.is_exact
+        subscriptions = self._routing.tables.subscription_ids() if is_exact else frozenset()
+        return RouteIds(self._known_advertisements(), subscriptions)
 
     def _is_stale(self, announced: RouteIds) -> bool:
         ours = self._route_ids()

@@ -14,11 +14,8 @@ Laws.
 from attrs import Factory, define
 
 from broker.core.hops import Hop
-from broker.core.routing import Routing, SendControl
-from broker.filters import Filter
+from broker.core.routing import Announced, Routing, SendControl
 from broker.messages import Flood, FloodDone, Synchronise
-
-Announced = tuple[tuple[str, Filter], ...]
 
 
 @define(eq=False)
@@ -32,18 +29,17 @@ class _Passing:
 
 @define(eq=False)
 class Synchronisation:
-    """The floods that pass through one broker, its own among them."""
+    """The floods that pass through one broker, its own among them, and what each told its neighbours."""
 
     _routing: Routing
     _send: SendControl
     _passing: dict[str, _Passing] = Factory(dict)
+    _told: dict[str, dict[Hop, tuple[str, ...]]] = Factory(dict)
     _count: int = 0
 
     def begin(self, link: Hop) -> None:
         """The link is attached: tell the other end what is advertised on this side."""
-        self._routing.synchronising.add(link)
-        known = self._routing.tables.advertisements_but(link)
-        self._send(link, Synchronise(tuple(known.items())))
+        self._send(link, Synchronise(self._routing.advertising.everything(link)))
 
     def synchronise(self, message: Synchronise, link: Hop) -> None:
         """The other end told what is advertised on its side; our whole tree must know before we go on."""
@@ -53,17 +49,20 @@ class Synchronisation:
     def flood(self, message: Flood, link: Hop) -> None:
         """Somebody else's new link: learn, forward what is wanted there, pass it on."""
         self._learn(message.advertisements, link)
-        self._routing.forward_all(link)
+        self._routing.offer_all(link)
         self._flood(message.token, message.advertisements, link)
 
     def done(self, message: FloodDone, neighbour: Hop) -> None:
         """Everybody behind the neighbour has seen the flood."""
+        self._routing.flood_done(neighbour, self._told.get(message.token, {}).pop(neighbour, ()))
         self._shrink(message.token, neighbour)
 
     def link_lost(self, link: Hop) -> None:
         """Forget what came across it (law 2); wait for its answers no longer."""
         for token in [token for token, passing in self._passing.items() if passing.link is link]:
             del self._passing[token]
+        for told in self._told.values():
+            told.pop(link, None)
         for token in list(self._passing):
             self._shrink(token, link)
 
@@ -77,8 +76,8 @@ class Synchronisation:
         self._count += 1
         ours = str(self._count)
         self._passing[ours] = _Passing(link, token, set(others))
-        for other in others:
-            self._send(other, Flood(ours, advertisements))
+        self._told = {each: told for each, told in self._told.items() if told}
+        self._told[ours] = {other: self._routing.flood(other, advertisements, ours) for other in others}
         self._shrink(ours, None)
 
     def _shrink(self, ours: str, neighbour: Hop | None) -> None:

@@ -20,9 +20,14 @@ from broker.core.hops import Hop
 from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.matching import MatchingIndex
+from broker.routing.strategy import Wish
 from ordering.interface import Hops, Route
 
 NOWHERE = Route(0, 0)
+
+
+Place = tuple[int, str]
+"""Where an entry stands: the number of its hop, and its id there."""
 
 
 @define(eq=False)
@@ -30,6 +35,7 @@ class Entry:
     """One subscription as known through one hop. `closed` names the links whose gate is still closed (R7).
 
     `since` is for local ones: how many losses there were before it (`broker.core.losses`).
+    It `is_answered` once whoever asked for it has been told that no gate is closed.
     """
 
     id: str
@@ -38,6 +44,17 @@ class Entry:
     hop: Hop
     closed: Hops = 0
     since: int = 0
+    is_answered: bool = False
+
+
+def place_of(entry: Entry) -> Place:
+    """Where an entry stands."""
+    return entry.hop.number, entry.id
+
+
+def wish_of(entry: Entry) -> Wish:
+    """What an entry asks for, as a strategy sees it."""
+    return Wish(entry.id, entry.filter, entry.ordered)
 
 
 @define(eq=False)
@@ -46,11 +63,11 @@ class Interest:
 
     filter: Filter
     exposures: int
-    entries: dict[tuple[int, str], Entry] = Factory(dict)
+    entries: dict[Place, Entry] = Factory(dict)
     routes: dict[Hops, Route] = field(factory=dict, repr=False)
 
 
-def _place_of(item: tuple[tuple[int, str], Entry]) -> tuple[int, str]:
+def _place_in(item: tuple[Place, Entry]) -> Place:
     return item[0]
 
 
@@ -88,6 +105,7 @@ class Advertisements:
 class RoutingTables:
     """Subscriptions by filter with their routes, advertisements by hop.
 
+    `synchronising` are the new links across which subscriptions may not be sent yet (R9).
     `version` counts changes of the advertisements known through links and of the entries.
     """
 
@@ -98,6 +116,7 @@ class RoutingTables:
     _entries: dict[Hop, dict[str, Entry]] = Factory(dict)
     _named: dict[str, tuple[Entry, ...]] = Factory(dict)
     _advertised: dict[Hop, Advertisements] = Factory(dict)
+    synchronising: set[Hop] = Factory(set)
     _uplink: Hop | None = None
     version: int = 0
 
@@ -254,6 +273,10 @@ class RoutingTables:
         """The ids of all subscriptions known."""
         return frozenset(self._named)
 
+    def has(self, entry: Entry) -> bool:
+        """Whether an entry is still there."""
+        return self._entries.get(entry.hop, {}).get(entry.id) is entry
+
     def close_gate(self, entry: Entry, link: Hop) -> None:
         """From now on the entry serves nothing that comes from this link (R7)."""
         entry.closed |= link.bit
@@ -283,7 +306,7 @@ class RoutingTables:
         """Every entry that a publication from this hop is routed by."""
         # By hop and id: how the index came to be must not show.
         found = [each for interest in self._index.match(attributes) for each in interest.entries.items()]
-        for _, entry in sorted(found, key=_place_of):
+        for _, entry in sorted(found, key=_place_in):
             if entry.hop.bit != origin and not entry.closed & origin:
                 yield entry
 

@@ -4,7 +4,7 @@
 file of its own. Everything is decided without looking at brokers, links or messages.
 """
 
-from broker.routing.names import Routing, RoutingError, known, parse
+from broker.routing.names import SIMPLE, Routing, RoutingError, known, parse
 from broker.routing.strategy import (
     MERGER_MARK,
     NOTHING,
@@ -21,6 +21,7 @@ __all__ = [
     "MERGER_MARK",
     "NOTHING",
     "NOTHING_TOLD",
+    "SIMPLE",
     "Change",
     "Item",
     "Picture",

@@ -110,6 +110,7 @@ class Covering:
 
     name: str = "covering"
     floods: bool = False
+    is_exact: bool = False
 
     def selection(
         self,

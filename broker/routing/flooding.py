@@ -1,42 +1,48 @@
-"""Flooding: nothing is told, since every link has a built-in entry for everything.
+"""Flooding: a neighbour is told of everything at once, and of nothing in particular.
 
-For subscriptions: every publication goes everywhere. For advertisements: every neighbour counts as a
-publisher of everything, so subscriptions go everywhere.
+For subscriptions: every neighbour behind which somebody publishes gets one entry for everything, which
+stands for every subscription, so publications go everywhere. For advertisements: nothing is told, and every
+neighbour counts as a publisher of everything, so subscriptions go everywhere. Both entries for everything
+are made by who uses the strategy: they are candidates like others, with the filter `True`.
 """
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 from typing import Final
 
-from attrs import frozen
+from attrs import Factory, define, frozen
 
+from broker.filters import parse
 from broker.routing.strategy import NOTHING, NOTHING_TOLD, Change, Item, Picture, Selection, Wish
 
-NO_WISHES: Final[Mapping[str, Wish]] = MappingProxyType({})
+EVERYTHING: Final = Wish("*", parse("True"))
+"""The one candidate that comes from nobody and is told."""
 
 
-@frozen
-class Silence:
-    """The selection that tells nothing."""
+@define(eq=False)
+class Everywhere:
+    """The selection that tells only `EVERYTHING`, if that is a candidate."""
 
-    told: Mapping[str, Wish] = NO_WISHES
+    told: dict[str, Wish] = Factory(dict)
     mergers: int = 0
 
-    def add(self, wish: Wish) -> Change:  # noqa: ARG002 - whatever comes
-        """Tell nothing."""
-        return NOTHING
+    def add(self, wish: Wish) -> Change:
+        """Tell it if it is everything."""
+        if wish != EVERYTHING or self.told:
+            return NOTHING
+        self.told[wish.id] = wish
+        return Change(added=(wish,))
 
-    def remove(self, id: str) -> Change:  # noqa: A002, ARG002 - whatever goes
-        """Tell nothing."""
-        return NOTHING
+    def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
+        """Take it back if it is everything."""
+        return NOTHING if self.told.pop(id, None) is None else Change(removed=(id,))
 
-    def standing_for(self, wish: Wish) -> Iterable[str]:  # noqa: ARG002 - the built-in entry has no id
-        """The built-in entry stands for everything, and has no id."""
-        return ()
+    def standing_for(self, wish: Wish) -> Iterable[str]:  # noqa: ARG002 - whatever it is
+        """Everything stands for whatever there is."""
+        return tuple(self.told)
 
     def picture(self) -> Picture:
-        """There is nothing to keep."""
-        return NOTHING_TOLD
+        """What has to be kept of it."""
+        return Picture(tuple(self.told.values()))
 
 
 @frozen
@@ -45,21 +51,22 @@ class Flooding:
 
     name: str = "flooding"
     floods: bool = True
+    is_exact: bool = False
 
     def selection(
         self,
-        picture: Picture = NOTHING_TOLD,  # noqa: ARG002 - it is always empty
-        candidates: Iterable[Wish] = (),  # noqa: ARG002 - none matters
+        picture: Picture = NOTHING_TOLD,
+        candidates: Iterable[Wish] = (),  # noqa: ARG002 - what is told is the only one that matters
         *,
         label: str = "",  # noqa: ARG002 - there are no mergers
     ) -> Selection:
-        """Make a selection, which has no state."""
-        return Silence()
+        """Make a selection, or make one again."""
+        return Everywhere({wish.id: wish for wish in picture.told})
 
-    def stands_for(self, told: Item, wanted: Item) -> bool:  # noqa: ARG002 - nothing is told
-        """Whether telling the first spares telling the second: there is no telling."""
-        return False
+    def stands_for(self, told: Item, wanted: Item) -> bool:  # noqa: ARG002 - whatever is wanted
+        """Whether telling the first spares telling the second."""
+        return told == EVERYTHING.item
 
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:  # noqa: ARG002 - none matters
-        """What to tell of these candidates: nothing."""
-        return ()
+    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
+        """What to tell of these candidates: everything, if it is one of them."""
+        return tuple(wish for wish in candidates if wish == EVERYTHING)

@@ -63,6 +63,7 @@ class Identity:
 
     name: str = "identity"
     floods: bool = False
+    is_exact: bool = False
 
     def selection(
         self,

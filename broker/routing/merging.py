@@ -195,6 +195,7 @@ class Merging:
 
     factor: float = PERFECT
     floods: bool = False
+    is_exact: bool = False
 
     @property
     def name(self) -> str:

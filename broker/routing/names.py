@@ -51,6 +51,10 @@ class Routing:
         return f"{self.subscriptions.name}{SEPARATOR}{self.advertisements.name}"
 
 
+SIMPLE: Final = Routing(Simple(), Simple())
+"""Every subscription and every advertisement is told, under its own id."""
+
+
 def known() -> tuple[str, ...]:
     """The names of all strategies, from the simplest to the most ambitious."""
     return tuple(_PLAIN)

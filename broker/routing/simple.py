@@ -48,6 +48,7 @@ class Simple:
 
     name: str = "simple"
     floods: bool = False
+    is_exact: bool = True
 
     def selection(
         self,

@@ -123,6 +123,10 @@ class Strategy(Protocol):
     def floods(self) -> bool:
         """Whether nothing is ever told, because every link has a built-in entry for everything."""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether every candidate is told under its own id, and nothing stands for anything else."""
+
     def selection(
         self,
         picture: Picture = NOTHING_TOLD,

@@ -71,13 +71,15 @@ def _remember(settings: Settings, ordering: OrderingFactory) -> Memory:
 
 
 def _ordering_name(settings: Settings) -> str:
-    """The plugin with its options: what is written down with one makes no sense to another."""
+    """The plugin with its options, and the routing: what is written with one makes no sense to another."""
     options = sorted(settings.ordering_options.items())
-    return " ".join([settings.ordering, *(f"{key}={value}" for key, value in options)])
+    return " ".join([settings.manner, *(f"{key}={value}" for key, value in options)])
 
 
 def _fresh(settings: Settings, ordering: OrderingFactory, incarnation: str) -> Station:
-    return Station(settings.name, ordering, incarnation, ordering_name=_ordering_name(settings))
+    return Station(
+        settings.name, ordering, incarnation, ordering_name=_ordering_name(settings), routing=settings.routing
+    )
 
 
 def _recovered(settings: Settings, ordering: OrderingFactory, journal: Journal) -> Station:
@@ -89,7 +91,12 @@ def _recovered(settings: Settings, ordering: OrderingFactory, journal: Journal) 
     snapshot_bytes = len(recovered.snapshot or b"")
     with undisturbed():
         station = recover(
-            settings.name, ordering, _ordering_name(settings), recovered.snapshot, recovered.records()
+            settings.name,
+            ordering,
+            _ordering_name(settings),
+            recovered.snapshot,
+            recovered.records(),
+            settings.routing,
         )
     recovered.forget()
     if station is None:

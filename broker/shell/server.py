@@ -119,7 +119,7 @@ class Server:
         return cls(
             settings,
             exchange,
-            House(exchange, settings.ordering, heartbeat_ms, settings.link_timeout_s, access),
+            House(exchange, settings.manner, heartbeat_ms, settings.link_timeout_s, access),
             serving,
             dialling,
             random or Random(),  # noqa: S311 - spreads attempts in time, hides nothing

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from broker.addresses import Address
 from broker.errors import ConcordError
+from broker.routing import SIMPLE, Routing
 
 __all__ = [
     "DEFAULT_LINK_TIMEOUT_S",
@@ -61,6 +62,7 @@ class Settings:
     uplinks: tuple[Address, ...] = ()
     ordering: str = DEFAULT_ORDERING
     ordering_options: Mapping[str, str] = field(factory=dict)
+    routing: Routing = SIMPLE
     journal: Path | None = None
     link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
     metrics: Address | None = None
@@ -84,6 +86,11 @@ class Settings:
                 f"--advertise-address {self.advertise_address}: nobody can dial that; give a host and a port"
             )
         self._check_reach()
+
+    @property
+    def manner(self) -> str:
+        """How order and routing work here, in words: neighbours agree if these are equal."""
+        return self.ordering if self.routing == SIMPLE else f"{self.ordering}, routing {self.routing}"
 
     def reached_at(self, port: int) -> Address | None:
         """Where other brokers can dial this one, which listens on that port; None if nobody has said so."""

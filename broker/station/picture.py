@@ -18,6 +18,7 @@ import cbor2
 from broker.core import BrokerCore
 from broker.core.hops import HopTable
 from broker.core.tables import RoutingTables
+from broker.routing import SIMPLE, Routing
 from broker.station.errors import StationError
 from broker.station.inputs import FORMAT as RECORD_FORMAT
 from broker.station.inputs import Begun
@@ -27,7 +28,7 @@ from broker.wire import WireError
 from broker.wire.cbor import KNOWN_TAGS
 from ordering.interface import Context, OrderingFactory
 
-FORMAT: Final = f"1.{RECORD_FORMAT}"
+FORMAT: Final = f"2.{RECORD_FORMAT}"
 """Of pictures: ours, and that of the frames in them."""
 
 DERIVED: Final[Mapping[type, frozenset[str]]] = {
@@ -41,6 +42,7 @@ PACKAGES: Final = (
     "broker.core",
     "broker.healing",
     "broker.messages",
+    "broker.routing",
     "broker.sessions",
     "broker.station",
     "ordering.interface",
@@ -91,7 +93,9 @@ def picture_of(station: Station) -> bytes:
     return cbor2.dumps([*owner, writer.tables(), state])
 
 
-def station_from(picture: bytes, name: str, ordering: OrderingFactory, ordering_name: str) -> Station:
+def station_from(
+    picture: bytes, name: str, ordering: OrderingFactory, ordering_name: str, routing: Routing = SIMPLE
+) -> Station:
     """Make the station of a picture.
 
     Raises:
@@ -100,7 +104,7 @@ def station_from(picture: bytes, name: str, ordering: OrderingFactory, ordering_
     try:
         begun, tables, state = _load(picture)
         check_owner(begun, name, ordering_name)
-        station = Station(name, ordering, begun.incarnation, ordering_name=ordering_name)
+        station = Station(name, ordering, begun.incarnation, ordering_name=ordering_name, routing=routing)
         _fill(station, tables, state)
     except _DAMAGES as error:
         raise StationError(
@@ -155,6 +159,7 @@ def _fill(station: Station, tables: list[Any], state: list[Any]) -> None:
             object.__setattr__(part, field, reader.read(value))
     core.ways.restore(reader.read(ways))
     core.tables.rebuild(reader.read(exposures))
+    core.rebuild()
     station.restore(*[reader.read(value) for value in station_state])
 
 

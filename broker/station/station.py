@@ -22,6 +22,7 @@ from attrs import AttrsInstance, frozen
 from broker.core import BrokerCore, Effects, Hop
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
+from broker.routing import SIMPLE, Routing
 from broker.sessions import Session
 from broker.station import inputs as i
 from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace
@@ -54,12 +55,18 @@ class Station:
     """One broker, but for its connections. `ordering_name` says which plugin it has, options included."""
 
     def __init__(
-        self, name: str, ordering: OrderingFactory, incarnation: str = "", *, ordering_name: str = ""
+        self,
+        name: str,
+        ordering: OrderingFactory,
+        incarnation: str = "",
+        *,
+        ordering_name: str = "",
+        routing: Routing = SIMPLE,
     ) -> None:
         self.name = name
         self.incarnation = incarnation
         self.ordering_name = ordering_name
-        self.core = BrokerCore(name, ordering, incarnation)
+        self.core = BrokerCore(name, ordering, incarnation, routing)
         self.recorder: Recorder | None = None
         self._links: dict[str, LinkPlace] = {}
         self._publishers: dict[str, PublisherPlace] = {}

@@ -70,7 +70,8 @@ def layout_of(owner: type) -> Layout:
     if issubclass(owner, tuple) and hasattr(owner, "_fields"):
         return Layout(name, tuple(owner._fields))
     if attrs.has(owner):
-        return Layout(name, tuple(each.name for each in attrs.fields(owner)))
+        derived: frozenset[str] = getattr(owner, "DERIVED", frozenset())
+        return Layout(name, tuple(each.name for each in attrs.fields(owner) if each.name not in derived))
     raise PictureError(
         f"{name} cannot be part of a snapshot: only plain values, containers of them, named tuples, and "
         "objects of attrs classes can"

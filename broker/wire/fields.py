@@ -12,6 +12,7 @@ from attrs import frozen
 
 from broker.filters import Filter, FilterError, parse
 from broker.healing.place import Place
+from broker.routing.strategy import Wish
 from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
 from broker.wire.limits import MAX_NUMBER, Limits
 
@@ -27,6 +28,7 @@ CHOICES: Final = {
 """Text fields that take one of a few words."""
 
 PLACE_FIELDS: Final = len(attrs.fields(Place))
+WISH_FIELDS: Final = len(attrs.fields(Wish))
 
 PROSE: Final = frozenset(
     {"Hello.token", "Fault.text", "Advertise.filter", "Subscribe.filter", "Refused.text", "Ended.text"}
@@ -131,6 +133,26 @@ def _read_route(value: object, where: str, limits: Limits) -> tuple[str, Filter]
     return read_id(pair[0], where, limits), read_filter(pair[1], where, limits)
 
 
+def read_wishes(value: object, where: str, limits: Limits) -> tuple[Wish, ...]:
+    """Take subscriptions, each with an id of its own."""
+    wishes = tuple(
+        _read_wish(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
+    )
+    if len({wish.id for wish in wishes}) != len(wishes):
+        raise WireError(MALFORMED, f"{where}: expected every id once, got one twice")
+    return wishes
+
+
+def _read_wish(value: object, where: str, limits: Limits) -> Wish:
+    items = _array(value, where)
+    if len(items) != WISH_FIELDS:
+        raise WireError(MALFORMED, f"{where}: expected {WISH_FIELDS} fields, got {len(items)}")
+    id_, content, ordered = items
+    return Wish(
+        read_id(id_, where, limits), read_filter(content, where, limits), read_truth(ordered, where, limits)
+    )
+
+
 def read_places(value: object, where: str, limits: Limits) -> tuple[Place, ...]:
     """Take where brokers are."""
     return tuple(
@@ -189,6 +211,10 @@ def _write_places(places: tuple[Place, ...]) -> list[list[object]]:
     return [list(attrs.astuple(place)) for place in places]
 
 
+def _write_wishes(wishes: tuple[Wish, ...]) -> list[list[object]]:
+    return [[wish.id, str(wish.filter), wish.ordered] for wish in wishes]
+
+
 def _write_routes(routes: tuple[tuple[str, Filter], ...]) -> list[list[str]]:
     return [[id_, str(filter_)] for id_, filter_ in routes]
 
@@ -201,6 +227,7 @@ _CODECS: Final[dict[object, tuple[Write, Read]]] = {
     frozenset[str]: (sorted, read_ids),
     tuple[tuple[str, Filter], ...]: (_write_routes, read_routes),
     tuple[Place, ...]: (_write_places, read_places),
+    tuple[Wish, ...]: (_write_wishes, read_wishes),
     tuple[int, ...]: (list, read_numbers),
     tuple[str, ...]: (list, read_lines),
 }

@@ -97,6 +97,9 @@ ROWS: Final = (
     Row(0x44, m.SubscriptionAcknowledged, _LINK),
     Row(0x45, m.SubscriptionWithdrawn, _LINK),
     Row(0x46, m.OrderingMessage, _LINK),
+    Row(0x47, m.SubscriptionsReplaced, _LINK, Size.TABLE),
+    Row(0x48, m.SettleAsked, _LINK),
+    Row(0x49, m.PublishersLost, _LINK),
     # Broker to broker: re-attachment.
     Row(0x50, m.AttachRequest, _LINK, Size.TABLE),
     Row(0x51, m.AttachAnswer, _LINK),

@@ -58,6 +58,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     until_found: bool,
     faults: str | None,
     ordering: str,
+    routing: str,
     options: dict[str, str],
     mutant: str | None,
     brokers: tuple[int, int],
@@ -68,7 +69,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     """
     check_ordering(ordering, options)
     settings = Settings(
-        schedules, seed, faults_or_default(faults, mutant), ordering, mutant, brokers, options
+        schedules, seed, faults_or_default(faults, mutant), ordering, mutant, brokers, options, routing
     )
     tally = run(settings, jobs, _Progress(schedules), until_found=until_found)
     click.echo(json.dumps(tally.as_json(), ensure_ascii=False))

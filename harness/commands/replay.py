@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from broker.routing import parse
 from harness.commands.schedules import check_ordering, faults_or_default, schedule_options
 from harness.explorer.campaign import judge
 from harness.explorer.diagram import draw
@@ -29,6 +30,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     is_shrunk: bool,
     faults: str | None,
     ordering: str,
+    routing: str,
     options: dict[str, str],
     mutant: str | None,
     brokers: tuple[int, int],
@@ -38,13 +40,13 @@ def command(  # noqa: PLR0913 - one parameter per option
     The lines on the left are the schedule as a scenario file. The exit status is 1 if a promise is broken.
     """
     check_ordering(ordering, options)
-    factory = plugins.load(ordering, options)
+    factory, strategies = plugins.load(ordering, options), parse(routing)
     with applied(mutant):
-        outcome, found = judge(seed, faults_or_default(faults, mutant), brokers, factory)
+        outcome, found = judge(seed, faults_or_default(faults, mutant), brokers, factory, strategies)
         actions = outcome.actions
         if found and is_shrunk:
-            actions = shrink(actions, found[0][0], factory)
-        diagram, again = draw(actions, factory)
+            actions = shrink(actions, found[0][0], factory, strategies)
+        diagram, again = draw(actions, factory, strategies)
     for line in diagram.lines():
         click.echo(line)
     click.echo("")

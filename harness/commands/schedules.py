@@ -6,7 +6,9 @@ from typing import TypeVar
 import click
 
 from broker.commands.pairs import read_pairs
+from broker.commands.routing import DEFAULT_ROUTING, read_routing
 from broker.errors import ConcordError
+from broker.routing import known
 from harness.explorer.mutants import MUTANTS
 from harness.simulator.knobs import FAULTS
 from ordering import plugins
@@ -52,6 +54,14 @@ def schedule_options(command: Decorated) -> Decorated:
             "Default: none; with --mutant, what finds it soonest.",
         ),
         click.option("--ordering", default="pairwise", show_default=True, help="The ordering plugin."),
+        click.option(
+            "--routing",
+            default=DEFAULT_ROUTING,
+            show_default=True,
+            metavar="NAME[+NAME]",
+            callback=read_routing,
+            help=f"How subscriptions, and advertisements, are passed on: {', '.join(known())}.",
+        ),
         click.option(
             "--ordering-option",
             "options",

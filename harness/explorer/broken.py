@@ -5,17 +5,19 @@ Each does what the method does, but for the one thing its docstring says.
 
 from collections.abc import Iterable, Sequence
 
+from broker.core.advertising import Advertising
 from broker.core.attachment import Attachments, Send
-from broker.core.barrier import Barrier, Passed
+from broker.core.barrier import Awaited, Barrier, Passed
 from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
-from broker.core.gates import Gates
 from broker.core.hops import Hop
 from broker.core.losses import Losses
 from broker.core.membership import Membership
-from broker.core.routing import Routing
-from broker.core.synchronisation import Announced, Synchronisation
+from broker.core.routing import Announced
+from broker.core.subscribing import Subscribing
+from broker.core.synchronisation import Synchronisation
 from broker.core.tables import Entry, RoutingTables
+from broker.core.told import Difference, Told
 from broker.filters import Filter
 from broker.messages import (
     AdvertisementWithdrawn,
@@ -24,8 +26,10 @@ from broker.messages import (
     Control,
     FloodDone,
     RouteIds,
+    SubscriptionAcknowledged,
     Synchronise,
 )
+from broker.routing.strategy import Wish
 from ordering.interface import Emission, Event, Hops, Route
 from ordering.pairwise import ACKNOWLEDGED, REQUEST, Pairwise, _Pending
 
@@ -33,7 +37,8 @@ _publication = Pairwise.publication
 _add = Pairwise._add
 _emit_free = Pairwise._emit_free
 _start = Barrier.start
-_forward = Routing._forward
+_answered = Subscribing.answered
+_edit = Told.edit
 _synchronise = Synchronisation.synchronise
 _flood = Synchronisation._flood
 _synchronisation_done = Synchronisation.done
@@ -135,19 +140,27 @@ def overtakes(self: BrokerCore, link: Hop, message: Control) -> None:
 
 
 def waits_for_nobody(
-    self: Barrier, advertisement: str, link: Hop | None, told: Iterable[Hop], subscriptions: set[str]
+    self: Barrier,
+    wish: Wish,
+    link: Hop | None,
+    announcements: Iterable[Awaited],
+    subscriptions: Iterable[str],
 ) -> list[Passed]:
     """Acknowledge an advertisement at once (R6)."""
-    del self, told, subscriptions
-    return [Passed(advertisement, link)]
+    del self, announcements, subscriptions
+    return [Passed(wish.id, link)]
 
 
 def waits_for_no_subscription(
-    self: Barrier, advertisement: str, link: Hop | None, told: Iterable[Hop], subscriptions: set[str]
+    self: Barrier,
+    wish: Wish,
+    link: Hop | None,
+    announcements: Iterable[Awaited],
+    subscriptions: Iterable[str],
 ) -> list[Passed]:
     """Acknowledge an advertisement before the subscriptions on their way to it are (R6)."""
     del subscriptions
-    return _start(self, advertisement, link, told, set())
+    return _start(self, wish, link, announcements, ())
 
 
 def leaves_open(self: RoutingTables, entry: Entry, link: Hop) -> None:
@@ -161,12 +174,10 @@ def keeps_old_routes(self: RoutingTables, entry: Entry, link: Hop) -> None:
     entry.closed &= ~link.bit
 
 
-def takes_any_answer(self: Gates, subscription: str, link: Hop, number: int) -> bool:
+def takes_any_answer(self: Subscribing, message: SubscriptionAcknowledged, link: Hop) -> None:
     """Let the answer to an earlier request open a gate (R7)."""
-    del number
-    was_closed = self.is_closed(subscription, link)
-    self.open(subscription, link)
-    return was_closed
+    for number in [each for each in self.neighbours[link].gates._requests if each >= message.number]:
+        _answered(self, SubscriptionAcknowledged(number), link)
 
 
 def exposes_nothing_new(self: RoutingTables, content: Filter, change: int) -> None:
@@ -174,17 +185,20 @@ def exposes_nothing_new(self: RoutingTables, content: Filter, change: int) -> No
     del self, content, change
 
 
-def withdraws_for_all(self: Routing, advertisement: str, link: Hop | None, *, is_lost: bool = False) -> None:
+def withdraws_for_all(
+    self: Advertising, wish: Wish, came_by: Hop | None, *, is_lost: bool = False
+) -> list[Passed]:
     """Withdraw an advertisement from everybody although it is known another way (R9)."""
-    for other in self.links.values():
-        if other is not link:
-            self._send(other, AdvertisementWithdrawn(advertisement, is_lost))
-    self._report(self.barrier.withdrawn(advertisement, link))
+    for link, told in self.told.items():
+        if link is not came_by:
+            told.edit(remove=[wish.id])
+            self._send(link, AdvertisementWithdrawn(wish.id, is_lost))
+    return self.barrier.withdrawn(wish.id, came_by)
 
 
-def withdraws_nothing(self: Routing, subscription: str, link: Hop) -> None:
-    """Never take a subscription back from a neighbour (R8)."""
-    del self, subscription, link
+def withdraws_nothing(self: Told, add: Iterable[Wish] = (), remove: Iterable[str] = ()) -> Difference:
+    """Never take anything back from a neighbour (R8)."""
+    return _edit(self, add) if remove == () else Difference()
 
 
 # --- re-attachment (R9) ---
@@ -219,7 +233,7 @@ def floods_settled_links(
     """Leave links that synchronise themselves out of floods."""
     every = self._routing.links
     self._routing.links = {
-        n: hop for n, hop in every.items() if hop is link or hop not in self._routing.synchronising
+        n: hop for n, hop in every.items() if hop is link or hop not in self._routing.tables.synchronising
     }
     _flood(self, token, advertisements, link)
     self._routing.links = every
@@ -239,10 +253,9 @@ def opens_by_name(self: Synchronisation, message: FloodDone, neighbour: Hop) -> 
     _synchronisation_done(self, message, neighbour)
 
 
-def asks_nobody_behind_new_links(self: Routing, entry: Entry, link: Hop) -> None:
+def asks_nobody_behind_new_links(self: Subscribing, link: Hop, entries: Iterable[Entry]) -> None:
     """Answer a subscription without those behind a link over which it may not go yet."""
-    if link not in self.synchronising:
-        _forward(self, entry, link)
+    del self, link, entries
 
 
 # --- gaps ---

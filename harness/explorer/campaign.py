@@ -18,6 +18,7 @@ from typing import Final
 
 from attrs import asdict, define, field, frozen
 
+from broker.routing import SIMPLE, Routing, parse
 from harness.explorer.history import second_opinion
 from harness.explorer.mutants import applied
 from harness.simulator.outcome import Outcome, of_seed, trace_of
@@ -59,11 +60,13 @@ class Settings:
     mutant: str | None = None
     brokers: tuple[int, int] = (2, 6)
     options: Mapping[str, str] = field(factory=dict)
+    routing: str = "simple"
 
     def replay(self, seed: int) -> str:
         """Return the command that shows one schedule of the campaign."""
         words = [f"concord harness replay {seed} --faults {self.faults} --ordering {self.ordering}"]
         words += [f"--ordering-option {key}={value}" for key, value in self.options.items()]
+        words += [f"--routing {self.routing}"] if self.routing != "simple" else []
         words += [f"--mutant {self.mutant}"] if self.mutant else []
         return " ".join([*words, f"--brokers {self.brokers[0]}-{self.brokers[1]}"])
 
@@ -124,22 +127,27 @@ def _pieces(settings: Settings, jobs: int) -> Iterator[Tally]:
 def explore(settings: Settings, seeds: range) -> Tally:
     """Let the schedules of some seeds happen, one after the other."""
     ordering = plugins.load(settings.ordering, settings.options)
+    routing = parse(settings.routing)
     tally = Tally()
     with applied(settings.mutant) if settings.mutant else nullcontext():
         for seed in seeds:
-            outcome, faults = judge(seed, settings.faults, settings.brokers, ordering)
+            outcome, faults = judge(seed, settings.faults, settings.brokers, ordering, routing)
             _count(tally, settings, seed, outcome, faults)
     return tally
 
 
 def judge(
-    seed: int, faults: str, brokers: tuple[int, int], ordering: OrderingFactory
+    seed: int,
+    faults: str,
+    brokers: tuple[int, int],
+    ordering: OrderingFactory,
+    routing: Routing = SIMPLE,
 ) -> tuple[Outcome, list[Fault]]:
     """Let one schedule happen and judge it; for some seeds twice, and with the checker too (laws 2 and 3)."""
-    outcome = of_seed(seed, faults, brokers, ordering)
+    outcome = of_seed(seed, faults, brokers, ordering, routing=routing)
     found = list(outcome.faults)
     if seed % REPEATED_EVERY == 0:
-        traces = {trace_of(seed, faults, brokers, ordering) for _ in range(2)}
+        traces = {trace_of(seed, faults, brokers, ordering, routing) for _ in range(2)}
         found += [("error", "the same seed left two traces")] if len(traces) > 1 else []
         found += [fault for fault in second_opinion(outcome) if not outcome.has(fault[0])]
     return outcome, found

@@ -11,6 +11,7 @@ from typing import Final
 
 from attrs import Factory, define
 
+from broker.routing import SIMPLE, Routing
 from harness.simulator.outcome import Outcome, of_actions
 from harness.simulator.world import Action
 from ordering.interface import OrderingFactory
@@ -59,7 +60,9 @@ class Diagram:
         return lines
 
 
-def draw(actions: Sequence[Action], ordering: OrderingFactory) -> tuple[Diagram, Outcome]:
+def draw(
+    actions: Sequence[Action], ordering: OrderingFactory, routing: Routing = SIMPLE
+) -> tuple[Diagram, Outcome]:
     """Let a schedule happen once more and draw it, its liveness phase included."""
     diagram = Diagram()
     for kind in ("start", "subscribe"):
@@ -71,5 +74,6 @@ def draw(actions: Sequence[Action], ordering: OrderingFactory) -> tuple[Diagram,
         ordering,
         diagram.put,
         lambda action: diagram.begin(" ".join(map(str, action))),
+        routing,
     )
     return diagram, outcome

@@ -11,17 +11,18 @@ from typing import Final
 
 from attrs import frozen
 
+from broker.core.advertising import Advertising
 from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
 from broker.core.directory import Directory
-from broker.core.gates import Gates
 from broker.core.losses import Losses
 from broker.core.membership import Membership
-from broker.core.routing import Routing
+from broker.core.subscribing import Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
+from broker.core.told import Told
 from broker.healing import Search
 from broker.station import Station, inputs, picture
 from harness.explorer import broken, broken_healing, broken_promises, broken_restarts
@@ -76,10 +77,10 @@ MUTANTS: Final = {
         ),
     ),
     "old-routes": _one("R7", "churn", RoutingTables, "open_gate", broken.keeps_old_routes),
-    "any-answer-opens": _one("R7", "churn", Gates, "answered", broken.takes_any_answer),
+    "any-answer-opens": _one("R7", "churn", Subscribing, "answered", broken.takes_any_answer),
     "old-exposure": _one("R2", "churn", RoutingTables, "_expose", broken.exposes_nothing_new),
-    "withdrawn-for-all": _one("R9", "crash", Routing, "_take_back_advertisement", broken.withdraws_for_all),
-    "nothing-taken-back": _one("R8", "churn", Routing, "_take_back_subscription", broken.withdraws_nothing),
+    "withdrawn-for-all": _one("R9", "crash", Advertising, "take_back", broken.withdraws_for_all),
+    "nothing-taken-back": _one("R8", "churn", Told, "edit", broken.withdraws_nothing),
     "no-deferral": Mutant(
         "R9",
         "crash",
@@ -100,7 +101,7 @@ MUTANTS: Final = {
             (Synchronisation, "done", broken.opens_by_name),
         ),
     ),
-    "opens-without-asking": _one("R7", "crash", Routing, "_forward", broken.asks_nobody_behind_new_links),
+    "opens-without-asking": _one("R7", "crash", Subscribing, "_hold", broken.asks_nobody_behind_new_links),
     "untold-loss": _one("gaps", "crash", Losses, "lost", broken.tells_no_loss),
     "untold-absence": _one("gaps", "loss", Losses, "found", broken.tells_no_absence),
     "outputs-before-sync": _one("journal", "restart", Keeper, "hold", broken_restarts.lets_out_at_once),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from broker.routing import SIMPLE, Routing
 from harness.simulator.outcome import of_actions
 from harness.simulator.world import Action
 from ordering.interface import OrderingFactory
@@ -20,11 +21,11 @@ Schedule = tuple[Action, ...]
 Fails = Callable[[Schedule], bool]
 
 
-def shrink(actions: Schedule, kind: str, ordering: OrderingFactory) -> Schedule:
+def shrink(actions: Schedule, kind: str, ordering: OrderingFactory, routing: Routing = SIMPLE) -> Schedule:
     """Return a smaller schedule with a fault of the same kind."""
 
     def fails(candidate: Schedule) -> bool:
-        return of_actions(candidate, ordering).has(kind)
+        return of_actions(candidate, ordering, routing=routing).has(kind)
 
     if not fails(actions):
         return actions
@@ -35,7 +36,7 @@ def shrink(actions: Schedule, kind: str, ordering: OrderingFactory) -> Schedule:
         actions = _shorter(actions, fails)
         if actions == before:
             break
-    return of_actions(actions, ordering).actions
+    return of_actions(actions, ordering, routing=routing).actions
 
 
 def _improved(

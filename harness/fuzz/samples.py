@@ -10,6 +10,7 @@ from broker.filters import Filter, parse
 from broker.filters.constraints import Value
 from broker.healing import Place
 from broker.messages import Deliver, Fault, Hello, Welcome
+from broker.routing import Wish
 from broker.wire import VERSION, Peer, encode, encode_publication, marked, publication_prefix
 from broker.wire.fields import CHOICES
 from broker.wire.header import PUBLICATION
@@ -26,6 +27,7 @@ _VALUES: Final[dict[object, tuple[object, ...]]] = {
     frozenset[str]: (frozenset(), frozenset({"a", "b"})),
     tuple[tuple[str, Filter], ...]: ((), (("a", _ALL), ("b", _TRADES))),
     tuple[Place, ...]: ((), (Place("B1", 1, "b1.example:7411", ""), Place("B2", 300, "", "B1"))),
+    tuple[Wish, ...]: ((), (Wish("a", _ALL, ordered=False), Wish("b", _TRADES))),
     tuple[int, ...]: ((), (1, 300)),
     tuple[str, ...]: ((), ("{}", '{"a": 1}')),
 }

@@ -13,6 +13,7 @@ from typing import Final
 from attrs import Factory, define, field
 
 from broker.core import Effects, Hop
+from broker.routing import SIMPLE, Routing
 from broker.station import Station, picture_of, recover
 from harness.simulator.network import Port, Site
 from ordering.interface import OrderingFactory
@@ -32,6 +33,7 @@ class Keeper:
     station: Station
     port: Port
     patience: int = 1
+    routing: Routing = SIMPLE
     records: list[bytes] = Factory(list)
     synced: int = 0
     snapshot: bytes | None = None
@@ -73,16 +75,20 @@ class Keeper:
         """Make the station again out of what is on disk (law 3)."""
         name, incarnation = self.station.name, self.station.incarnation
         after = self.records[self.snapshot_upto :]
-        station = recover(name, self.ordering, "", self.snapshot, after)
-        self.station = station if station is not None else Station(name, self.ordering, incarnation)
+        station = recover(name, self.ordering, "", self.snapshot, after, self.routing)
+        if station is None:
+            station = Station(name, self.ordering, incarnation, routing=self.routing)
+        self.station = station
         self.station.begin(self.records.append)
         return self.station
 
 
-def keep(site: Site, ordering: OrderingFactory, incarnation: str, knobs: tuple[float, int]) -> None:
+def keep(
+    site: Site, ordering: OrderingFactory, routing: Routing, incarnation: str, knobs: tuple[float, int]
+) -> None:
     """Give a site a journal that is synced so eagerly, and its patience; its core is its station's."""
     weight, patience = knobs
-    station = Station(site.name, ordering, incarnation)
-    site.keeper = Keeper(ordering, station, Port(f"{site.name}!", site, NOWHERE, weight), patience)
+    station = Station(site.name, ordering, incarnation, routing=routing)
+    site.keeper = Keeper(ordering, station, Port(f"{site.name}!", site, NOWHERE, weight), patience, routing)
     site.inputs, site.core = station, station.core
     station.begin(site.keeper.records.append)

@@ -8,6 +8,7 @@ from hashlib import sha256
 
 from attrs import frozen
 
+from broker.routing import SIMPLE, Routing
 from harness.simulator.liveness import go_on, rest
 from harness.simulator.promises import broken_promises
 from harness.simulator.schedule import driver, repeat
@@ -29,15 +30,16 @@ class Outcome:
         return any(fault[0] == kind for fault in self.faults)
 
 
-def of_seed(
+def of_seed(  # noqa: PLR0913, PLR0917 - what a schedule follows from
     seed: int,
     faults: str,
     brokers: tuple[int, int],
     ordering: OrderingFactory,
     watch: Watch | None = None,
+    routing: Routing = SIMPLE,
 ) -> Outcome:
     """Let the schedule of a seed happen and judge it."""
-    made = driver(seed, faults, brokers, ordering)
+    made = driver(seed, faults, brokers, ordering, routing)
     made.world.watch = watch
     return _judged(made.world, made.run)
 
@@ -47,18 +49,27 @@ def of_actions(
     ordering: OrderingFactory,
     watch: Watch | None = None,
     announce: Callable[[Action], None] | None = None,
+    routing: Routing = SIMPLE,
 ) -> Outcome:
     """Carry out a schedule and judge it; whoever watches is told each action and what follows from it."""
-    world = World(ordering, watch=watch, announce=announce)
+    world = World(ordering, routing, watch=watch, announce=announce)
     return _judged(world, lambda: repeat(world, actions))
 
 
-def trace_of(seed: int, faults: str, brokers: tuple[int, int], ordering: OrderingFactory) -> str:
+def trace_of(
+    seed: int,
+    faults: str,
+    brokers: tuple[int, int],
+    ordering: OrderingFactory,
+    routing: Routing = SIMPLE,
+) -> str:
     """Everything that happens in the schedule of a seed, as a text of fixed length: the same for ever."""
     digest = sha256()
-    outcome = of_seed(
-        seed, faults, brokers, ordering, lambda place, text: digest.update(f"{place} {text}\n".encode())
-    )
+
+    def watch(place: str, text: str) -> None:
+        digest.update(f"{place} {text}\n".encode())
+
+    outcome = of_seed(seed, faults, brokers, ordering, watch, routing)
     for line in (*outcome.actions, *outcome.faults):
         digest.update(f"{line}\n".encode())
     return digest.hexdigest()

@@ -14,6 +14,7 @@ from typing import Final
 
 from attrs import define, field
 
+from broker.routing import SIMPLE, Routing
 from harness.simulator.interests import KINDS
 from harness.simulator.knobs import Knobs, draw
 from harness.simulator.losses import chosen, configured
@@ -341,12 +342,18 @@ def _turned(label: str) -> str:
     return f"{below}>{above}{dot}{count}"
 
 
-def driver(seed: int, faults: str, brokers: tuple[int, int], ordering: OrderingFactory) -> Driver:
+def driver(
+    seed: int,
+    faults: str,
+    brokers: tuple[int, int],
+    ordering: OrderingFactory,
+    routing: Routing = SIMPLE,
+) -> Driver:
     """Prepare the schedule of this seed; `run` lets it happen, up to its liveness phase."""
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     knobs = draw(random, faults, brokers)
     weights = knobs.weights
-    world = World(ordering, lambda: weights[int(random.random() * len(weights))])
+    world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])
     return Driver(world, random, knobs)
 
 

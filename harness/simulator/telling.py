@@ -15,8 +15,10 @@ from broker.messages import (
     OrderingMessage,
     Publication,
     RouteIds,
+    SettleAsked,
     SubscriptionAcknowledged,
     SubscriptionAdded,
+    SubscriptionsReplaced,
     SubscriptionWithdrawn,
     Synchronise,
 )
@@ -37,8 +39,15 @@ def told(message: LinkMessage | Acknowledge) -> str:  # noqa: C901, PLR0911, PLR
             return f"+{message.id}"
         case AdvertisementWithdrawn() | SubscriptionWithdrawn():
             return f"-{message.id}"
-        case AdvertisementAcknowledged() | SubscriptionAcknowledged():
+        case AdvertisementAcknowledged():
             return f"ok {message.id}"
+        case SubscriptionAcknowledged():
+            return f"ok #{message.number}"
+        case SubscriptionsReplaced():
+            added = "".join(f"+{wish.id}" for wish in message.added)
+            return f"{added}{''.join(f'-{each}' for each in sorted(message.withdrawn))}"
+        case SettleAsked():
+            return f"settled {message.id}?"
         case AttachRequest():
             return f"attach {message.asker}#{message.number}?"
         case AttachAnswer():

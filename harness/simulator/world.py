@@ -43,6 +43,7 @@ from broker.core import BrokerCore, Effects
 from broker.filters import Filter
 from broker.healing import Search
 from broker.messages import Acknowledge, LinkMessage, Publication, PublicationsLost
+from broker.routing import SIMPLE, Routing
 from harness.simulator import restarts
 from harness.simulator.interests import filter_of
 from harness.simulator.keeper import keep
@@ -107,6 +108,7 @@ class World:
     """
 
     ordering: OrderingFactory
+    routing: Routing = SIMPLE
     weigh: Callable[[], float] = lambda: 1.0
     network: Network = Factory(Network)
     sites: dict[str, Site] = Factory(dict)
@@ -144,9 +146,9 @@ class World:
         if name in self.down:
             return restarts.restart(self, self.down[name])
         count = self._starts[name] = self._starts.get(name, 0) + 1
-        site = self.sites[name] = Site(name, BrokerCore(name, self.ordering, str(count)))
+        site = self.sites[name] = Site(name, BrokerCore(name, self.ordering, str(count), self.routing))
         if flag:
-            keep(site, self.ordering, str(count), (self.weigh(), patience))
+            keep(site, self.ordering, self.routing, str(count), (self.weigh(), patience))
         return True
 
     def dial(self, child: str, parent: str) -> bool:

@@ -12,6 +12,7 @@ from broker.filters import Filter, parse
 from broker.filters.constraints import Value
 from broker.healing import Place
 from broker.messages import Hello, Welcome
+from broker.routing import Wish
 from broker.wire import VERSION, Decoder, Limits, Peer, encode, encode_publication, publication_prefix
 from broker.wire.fields import CHOICES
 from broker.wire.header import PUBLICATION
@@ -39,6 +40,9 @@ _FIELDS: Final[dict[object, SearchStrategy[object]]] = {
     frozenset[str]: st.frozensets(texts, max_size=5),
     tuple[tuple[str, Filter], ...]: st.lists(st.tuples(texts, filters), max_size=5).map(tuple),
     tuple[Place, ...]: st.lists(st.builds(Place, texts, numbers, texts, texts), max_size=5).map(tuple),
+    tuple[Wish, ...]: st.lists(
+        st.builds(Wish, texts, filters, st.booleans()), max_size=5, unique_by=lambda wish: wish.id
+    ).map(tuple),
     tuple[int, ...]: st.lists(numbers, max_size=5).map(tuple),
     tuple[str, ...]: st.lists(texts, max_size=5).map(tuple),
 }

@@ -133,7 +133,11 @@ HUGE = "x" * 8193
             "malformed: AdvertisementAdded.filter: expected a filter: column",
         ),
         (AdvertisementAdded, ["a", 1], "malformed: AdvertisementAdded.filter: expected text, got a number"),
-        (SubscriptionAdded, ["a", "True", 1, 1], "malformed: SubscriptionAdded.ordered: expected a truth"),
+        (
+            SubscriptionAdded,
+            ["a", "True", 1, 1, False],
+            "malformed: SubscriptionAdded.ordered: expected a truth",
+        ),
         (RouteIds, [["a", "a"], []], "malformed: RouteIds.advertisements: expected every id once"),
         (RouteIds, [[], ["a", 1]], "malformed: RouteIds.subscriptions[1]: expected text, got a number"),
         (RouteIds, [[], {}], "malformed: RouteIds.subscriptions: expected an array, got a map"),

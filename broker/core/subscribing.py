@@ -1,0 +1,393 @@
+"""What neighbours are told of subscriptions, and from when on publications are let through for them (R7).
+
+Laws.
+
+1. What a neighbour has been told is what the strategy makes of every entry that is known some other way than
+   through it and overlaps something that came from it.
+2. An entry serves publications from a link only once what stands for it there is answered. One for which
+   something answered stands is open at once, unless it has moved: then the routes settle first (R9).
+3. The hop an entry came from is answered once no gate of the entry is closed.
+4. Nothing that is open is closed by what is told instead of what stood for it (`broker.core.gates`, law 3).
+"""
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar, Final
+
+from attrs import Factory, define, field
+
+from broker.core.arrivals import Arrivals
+from broker.core.barrier import Barrier, Passed
+from broker.core.gates import Gates
+from broker.core.hops import Hop
+from broker.core.settling import Answer, Settling
+from broker.core.tables import Entry, Place, RoutingTables, place_of, wish_of
+from broker.core.told import Difference, Told
+from broker.filters import Filter
+from broker.messages import (
+    Control,
+    SettleAsked,
+    SubscriptionAcknowledged,
+    SubscriptionAdded,
+    SubscriptionsReplaced,
+    SubscriptionWithdrawn,
+)
+from broker.routing.flooding import EVERYTHING
+from broker.routing.strategy import Strategy, Wish
+
+UNSENT: Final = 0
+"""The number of the request that is sent when a new link has synchronised."""
+
+HELD: Final = ""
+"""What such a request adds: nobody knows yet."""
+
+
+@define(eq=False)
+class Neighbour:
+    """What one neighbour has been told of subscriptions and owes, and what it has asked for.
+
+    `offered` are the entries that the strategy has to choose from; `held` are those that are to be offered
+    when the link has synchronised.
+    """
+
+    told: Told
+    gates: Gates = Factory(Gates)
+    arrivals: Arrivals = Factory(Arrivals)
+    offered: dict[Place, Entry] = Factory(dict)
+    held: dict[Place, Entry] = Factory(dict)
+
+
+@define(eq=False)
+class Subscribing:
+    """The subscriptions of one broker, as it tells its neighbours of them and they tell it."""
+
+    DERIVED: ClassVar = frozenset({"strategy"})
+
+    _broker: str
+    strategy: Strategy
+    _tables: RoutingTables
+    _barrier: Barrier
+    _send: Callable[[Hop, Control], None]
+    settling: Settling = Factory(Settling)
+    neighbours: dict[Hop, Neighbour] = Factory(dict)
+    passed: list[Passed] = Factory(list)
+    subscribed: list[str] = field(factory=list, init=False)
+    _last_number: int = 0
+
+    # --- links ---
+
+    def add_link(self, link: Hop) -> None:
+        """A neighbour is to be told; nothing yet."""
+        self.neighbours[link] = Neighbour(Told.nothing(self.strategy, self._broker))
+
+    def remove_link(self, link: Hop) -> None:
+        """A lost link counts as having answered everything (R7), and nobody behind it wants anything."""
+        gone = self.neighbours.pop(link)
+        for told in gone.gates.unanswered():
+            self.passed += self._barrier.route_open(told, link)
+        self._answer_questions(self.settling.link_lost(link))
+        entries = list(self._tables.entries_of(link).values())
+        for entry in entries:
+            self._tables.remove_entry(link, entry.id)
+        self._take_back_everywhere(entries)
+        for entry in gone.gates.all_waiting():
+            self._open(entry, link)
+
+    # --- entries ---
+
+    def subscribe(self, entry: Entry, *, has_moved: bool = False) -> None:
+        """Take an entry in, and tell all who should know."""
+        self._tables.add_entry(entry)
+        for link in self.neighbours:
+            self.offer(link, (entry,), has_moved=has_moved)
+        self._complete_if_open(entry)
+
+    def unsubscribe(self, subscription: str, hop: Hop) -> None:
+        """An entry goes."""
+        entry = self._tables.remove_entry(hop, subscription)
+        if entry is None:
+            return
+        self._take_back_everywhere([entry])
+        neighbour = self.neighbours.get(hop)
+        if neighbour is not None:
+            self._acknowledge(hop, neighbour.arrivals.removed(subscription))
+            self._retire(hop, neighbour, subscription)
+
+    def _take_back_everywhere(self, entries: list[Entry]) -> None:
+        for link, neighbour in list(self.neighbours.items()):
+            for entry in entries:
+                neighbour.gates.forget(entry)
+                neighbour.held.pop(place_of(entry), None)
+            mine = [entry for entry in entries if neighbour.offered.pop(place_of(entry), None) is not None]
+            gone = [entry.id for entry in mine if not self._tables.is_wanted(entry.id, link)]
+            if gone:
+                self._tell(link, neighbour, neighbour.told.edit(remove=gone))
+
+    # --- telling ---
+
+    def offer(self, link: Hop, entries: Iterable[Entry], *, has_moved: bool = False) -> None:
+        """Let the strategy decide what a neighbour is told of these entries."""
+        if link in self._tables.synchronising:
+            self._hold(link, entries)
+            return
+        neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
+        offered = {
+            place_of(each): each
+            for each in entries
+            if each.hop is not link
+            and place_of(each) not in neighbour.offered
+            and advertised.overlap(each.filter)
+        }
+        if offered:
+            neighbour.offered.update(offered)
+            difference = neighbour.told.edit(add=map(wish_of, offered.values()))
+            self._tell(link, neighbour, difference, offered.values(), has_moved=has_moved)
+
+    def _hold(self, link: Hop, entries: Iterable[Entry]) -> None:
+        """Keep the gates closed of entries that may not cross a new link yet (R9)."""
+        neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
+        for entry in entries:
+            place = place_of(entry)
+            is_new = entry.hop is not link and place not in neighbour.held
+            if is_new and advertised.overlap(entry.filter):
+                neighbour.held[place] = entry
+                neighbour.gates.asked(UNSENT)
+                neighbour.gates.wait(entry, UNSENT)
+                self._tables.close_gate(entry, link)
+
+    def synchronised(self, link: Hop) -> None:
+        """What was held may cross the link; whoever waited for that waits for the answers now."""
+        neighbour = self.neighbours[link]
+        neighbour.held.clear()
+        self.offer_all(link, has_moved=True)
+        self.passed += self._barrier.route_replaced(HELD, link, neighbour.gates.unanswered())
+        for entry in neighbour.gates.answered(UNSENT)[1]:
+            self._open(entry, link)
+
+    def offer_all(self, link: Hop, *, has_moved: bool = False) -> None:
+        """Offer every entry there is."""
+        self._flood(link)
+        self.offer(link, self._tables.entries(), has_moved=has_moved)
+
+    def _flood(self, link: Hop) -> None:
+        """If the strategy floods, a neighbour behind which somebody publishes is told of everything."""
+        if not self.strategy.floods or link in self._tables.synchronising:
+            return
+        told = self.neighbours[link].told
+        if self._tables.advertisements(link).filters:
+            self._tell(link, self.neighbours[link], told.edit(add=[EVERYTHING]), has_moved=True)
+        else:
+            self._tell(link, self.neighbours[link], told.edit(remove=[EVERYTHING.id]))
+
+    def retract(self, link: Hop, content: Filter) -> None:
+        """Something is not advertised by a neighbour any more: take back what overlapped only that."""
+        neighbour, still = self.neighbours[link], self._tables.advertisements(link)
+        mine = [
+            entry
+            for entry in neighbour.offered.values()
+            if entry.filter.overlaps(content) and not still.overlap(entry.filter)
+        ]
+        for entry in mine:
+            del neighbour.offered[place_of(entry)]
+        mine_held = [entry for entry in neighbour.held.values() if not still.overlap(entry.filter)]
+        for entry in mine_held:
+            del neighbour.held[place_of(entry)]
+        closed = [entry for entry in (*mine, *mine_held) if neighbour.gates.forget(entry)]
+        if mine:
+            gone = dict.fromkeys(entry.id for entry in mine)
+            self._tell(link, neighbour, neighbour.told.edit(remove=gone))
+        for entry in closed:
+            self._open(entry, link)
+        self._flood(link)
+
+    def _tell(
+        self,
+        link: Hop,
+        neighbour: Neighbour,
+        difference: Difference,
+        offered: Iterable[Entry] = (),
+        *,
+        has_moved: bool = False,
+    ) -> None:
+        """Send a difference; the gates of what is offered, and of what waited for what is gone, follow."""
+        gates, number = neighbour.gates, 0
+        if difference.added:
+            number = self._next_number()
+            gates.asked(number, [wish.id for wish in difference.added])
+        waited_for = [each for each in difference.removed if gates.request_of(each) is not None]
+        left = gates.withdrawn(difference.removed)
+        self._send_difference(link, neighbour, difference, number, has_moved=has_moved)
+        instead = [each for entry in left for each in self._wait(neighbour, entry)]
+        for told in waited_for:
+            self.passed += self._barrier.route_replaced(told, link, instead)
+        for entry in offered:
+            self._wait(neighbour, entry)
+            if has_moved:
+                self._settle(link, neighbour, entry, number)
+            if gates.is_closed(entry):
+                self._tables.close_gate(entry, link)
+        for entry in left:
+            if not gates.is_closed(entry):
+                self._open(entry, link)
+
+    def _send_difference(
+        self, link: Hop, neighbour: Neighbour, difference: Difference, number: int, *, has_moved: bool
+    ) -> None:
+        added, removed = difference.added, difference.removed
+        if not difference:
+            return
+        if not removed and len(added) == 1:
+            wish = added[0]
+            self._send(link, SubscriptionAdded(wish.id, wish.filter, wish.ordered, number, has_moved))
+        elif not added and (neighbour.told.is_exact or not neighbour.gates.unanswered()):
+            for each in removed:
+                self._send(link, SubscriptionWithdrawn(each))
+        else:
+            self._send(link, SubscriptionsReplaced(number, added, frozenset(removed), has_moved))
+
+    def _wait(self, neighbour: Neighbour, entry: Entry) -> list[str]:
+        """Let the gate wait for what stands for the entry, unless some is answered; say for what."""
+        standing = neighbour.told.standing_for(wish_of(entry))
+        requests = [neighbour.gates.request_of(each) for each in standing]
+        first = requests[0] if requests else None
+        if first is None or None in requests:
+            return []
+        neighbour.gates.wait(entry, first)
+        return standing[:1]
+
+    def _settle(self, link: Hop, neighbour: Neighbour, entry: Entry, number: int) -> None:
+        """Ask whether the routes that the entry rides on have settled, unless it asks anew (law 2)."""
+        standing = neighbour.told.standing_for(wish_of(entry))
+        is_told_now = any(number and neighbour.gates.request_of(each) == number for each in standing)
+        if standing and not is_told_now and not neighbour.told.is_exact:
+            asked = self._next_number()
+            neighbour.gates.asked(asked)
+            neighbour.gates.wait(entry, asked)
+            self._send(link, SettleAsked(asked, standing[0]))
+
+    def _next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
+
+    # --- answers ---
+
+    def answered(self, message: SubscriptionAcknowledged, link: Hop) -> None:
+        """Everybody the neighbour passed a request on to has taken it in."""
+        told, entries = self.neighbours[link].gates.answered(message.number)
+        for each in told:
+            self.passed += self._barrier.route_open(each, link)
+        for entry in entries:
+            self._open(entry, link)
+        self._answer_questions(self.settling.answered(link, message.number))
+
+    def _open(self, entry: Entry, link: Hop) -> None:
+        if self._tables.has(entry):
+            self._tables.open_gate(entry, link)
+            self._complete_if_open(entry)
+
+    def _complete_if_open(self, entry: Entry) -> None:
+        """Answer whoever waits for the entry, once no gate is closed (law 3)."""
+        if entry.closed or entry.is_answered:
+            return
+        entry.is_answered = True
+        if not entry.hop.is_link:
+            self.subscribed.append(entry.id)
+        elif entry.hop in self.neighbours:
+            neighbour = self.neighbours[entry.hop]
+            self._acknowledge(entry.hop, neighbour.arrivals.opened(entry.id))
+            self._retire(entry.hop, neighbour, entry.id)
+
+    def _acknowledge(self, link: Hop, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._send(link, SubscriptionAcknowledged(number))
+
+    def _retire(self, link: Hop, neighbour: Neighbour, settled: str) -> None:
+        """What served until this was open, or gone, may go now."""
+        for gone in neighbour.arrivals.settled(settled):
+            self.unsubscribe(gone, link)
+
+    # --- requests of neighbours ---
+
+    def asked(self, message: SubscriptionAdded | SubscriptionsReplaced, link: Hop) -> None:
+        """A neighbour asks for what somebody behind it wants."""
+        if isinstance(message, SubscriptionAdded):
+            added: tuple[Wish, ...] = (Wish(message.id, message.filter, message.ordered),)
+            withdrawn: frozenset[str] = frozenset()
+        else:
+            added, withdrawn = message.added, message.withdrawn
+        arrivals = self.neighbours[link].arrivals
+        stays = {wish.id for wish in added if arrivals.revive(wish.id)}
+        for wish in added:
+            if wish.id not in stays:
+                self.unsubscribe(wish.id, link)  # A neighbour that keeps the rules never says it twice.
+        arrivals.asked(message.number, [wish.id for wish in added])
+        for wish in added:
+            if wish.id in stays:
+                self._ask_again(self._tables.entries_of(link)[wish.id])
+            else:
+                entry = Entry(wish.id, wish.filter, wish.ordered, link)
+                self.subscribe(entry, has_moved=message.has_moved)
+        for each in sorted(withdrawn):
+            self._leave(each, link, arrivals)
+
+    def _ask_again(self, entry: Entry) -> None:
+        entry.is_answered = False
+        self._complete_if_open(entry)
+
+    def _leave(self, withdrawn: str, link: Hop, arrivals: Arrivals) -> None:
+        """Let it serve on while something that may serve in its place is not open."""
+        known = self._tables.entries_of(link)
+        entry = known.get(withdrawn)
+        if entry is None:
+            return
+        awaited = [
+            each
+            for each in arrivals.closed
+            if each != withdrawn and known[each].filter.overlaps(entry.filter)
+        ]
+        if awaited:
+            arrivals.retire(withdrawn, awaited)
+        else:
+            self.unsubscribe(withdrawn, link)
+
+    def settle(self, message: SettleAsked, link: Hop) -> None:
+        """Somebody who has moved rides on this entry: ask on, along its routes."""
+        entry = self._tables.entries_of(link).get(message.id)
+        asked = []
+        for other, neighbour in self.neighbours.items() if entry is not None else ():
+            assert entry is not None
+            if place_of(entry) in neighbour.offered:
+                number = self._next_number()
+                self._send(other, SettleAsked(number, neighbour.told.standing_for(wish_of(entry))[0]))
+                asked.append((other, number))
+        self._answer_questions(self.settling.pass_on(link, message.number, asked))
+
+    def _answer_questions(self, answers: Iterable[Answer]) -> None:
+        for link, number in answers:
+            if link in self.neighbours:
+                self._send(link, SubscriptionAcknowledged(number))
+
+    # --- what is going on, and pictures ---
+
+    def rebuild(self) -> None:
+        """Make again what is in no picture."""
+        for neighbour in self.neighbours.values():
+            candidates = {entry.id: wish_of(entry) for entry in neighbour.offered.values()}
+            if self.strategy.floods and neighbour.told.wishes:
+                candidates[EVERYTHING.id] = EVERYTHING
+            neighbour.told.rebuild(self.strategy, candidates)
+
+    def on_their_way(self, link: Hop, content: Filter) -> list[str]:
+        """What this neighbour has been told and has not answered, as far as it overlaps a filter (R6)."""
+        neighbour = self.neighbours[link]
+        known = neighbour.told.wishes
+        told = [each for each in neighbour.gates.unanswered() if known[each].filter.overlaps(content)]
+        is_held = any(entry.filter.overlaps(content) for entry in neighbour.held.values())
+        return [*told, HELD] if is_held else told
+
+    def counts(self) -> dict[str, int]:
+        """How much is on its way."""
+        neighbours = list(self.neighbours.values())
+        return {
+            "closed_gates": sum(len(each.gates) for each in neighbours),
+            "settling": len(self.settling) + sum(len(each.arrivals) for each in neighbours),
+        }

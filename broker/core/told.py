@@ -1,0 +1,106 @@
+"""What one neighbour has been told on one level, of subscriptions or of advertisements.
+
+The strategy's selection says which of the candidates are told. An *exact* strategy (`simple`) tells each
+under its own id, the same on every link. With every other one, what is told stands for several, now for these
+and then for those; so it gets an id that is good for one link only, and nobody takes it for a client's.
+
+Laws.
+
+1. Several changes made in one `edit` go to the neighbour as one difference.
+2. The selection follows from what is here and from the candidates, so that a picture needs no more.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from attrs import Factory, define, frozen
+
+from broker.routing.strategy import Picture, Selection, Strategy, Wish
+
+
+@frozen
+class Difference:
+    """What is to be told to a neighbour, under the ids of the link."""
+
+    added: tuple[Wish, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self.added or self.removed)
+
+
+@define(eq=False)
+class Told:
+    """One level towards one neighbour: ids on the link by the selection's own, and what stands under them."""
+
+    DERIVED: ClassVar = frozenset({"_strategy", "_selection"})
+
+    _strategy: Strategy
+    _selection: Selection
+    _broker: str
+    _ids: dict[str, str] = Factory(dict)
+    wishes: dict[str, Wish] = Factory(dict)
+    _count: int = 0
+    _mergers: int = 0
+
+    @classmethod
+    def nothing(cls, strategy: Strategy, broker: str) -> "Told":
+        """Nothing has been told yet."""
+        return cls(strategy, strategy.selection(), broker)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether everything is told, under its own id."""
+        return self._strategy.is_exact
+
+    def edit(self, add: Iterable[Wish] = (), remove: Iterable[str] = ()) -> Difference:
+        """Candidates came and went; say what that changes for the neighbour."""
+        adds, removes = tuple(add), tuple(remove)
+        if len(adds) + len(removes) > 1:
+            return self._edit_many(adds, removes)
+        for wish in adds:
+            change = self._selection.add(wish)
+            return self._on_link(change.added, change.removed)
+        for gone in removes:
+            change = self._selection.remove(gone)
+            return self._on_link(change.added, change.removed)
+        return Difference()
+
+    def _edit_many(self, adds: tuple[Wish, ...], removes: tuple[str, ...]) -> Difference:
+        before = dict(self._selection.told)
+        for wish in adds:
+            self._selection.add(wish)
+        for gone in removes:
+            self._selection.remove(gone)
+        after = self._selection.told
+        removed = [each for each, wish in before.items() if after.get(each) != wish]
+        return self._on_link([wish for each, wish in after.items() if before.get(each) != wish], removed)
+
+    def _on_link(self, added: Iterable[Wish], removed: Iterable[str]) -> Difference:
+        gone = tuple(self._ids.pop(each) for each in removed)
+        for each in gone:
+            del self.wishes[each]
+        named = tuple(map(self._named, added))
+        self._mergers = self._selection.mergers
+        return Difference(named, gone)
+
+    def _named(self, wish: Wish) -> Wish:
+        named = wish
+        if not self.is_exact:
+            self._count += 1
+            named = Wish(f"{self._broker}~{self._count}", wish.filter, wish.ordered)
+        self._ids[wish.id] = named.id
+        self.wishes[named.id] = named
+        return named
+
+    def standing_for(self, wish: Wish) -> list[str]:
+        """The ids on the link of all that was told and stands for it."""
+        return [self._ids[each] for each in self._selection.standing_for(wish)]
+
+    def rebuild(self, strategy: Strategy, candidates: Mapping[str, Wish]) -> None:
+        """Make again what is in no picture (law 2)."""
+        wishes = [(each, self.wishes[on_link]) for each, on_link in self._ids.items()]
+        told = tuple(Wish(each, wish.filter, wish.ordered) for each, wish in wishes)
+        self._strategy = strategy
+        self._selection = strategy.selection(Picture(told, self._mergers), candidates.values())
