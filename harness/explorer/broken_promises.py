@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 
 from broker.core.broker import BrokerCore
-from broker.core.gates import Asker, Gates
 from broker.core.hops import Hop
+from broker.core.subscribing import Subscribing
+from broker.core.tables import Entry
 from broker.messages import LinkMessage
 
-_due = Gates.due
+_complete = Subscribing._complete_if_open
 _receive = BrokerCore.receive
 _unsubscribe = BrokerCore.unsubscribe
 
 
-def acknowledges_its_own_at_once(self: Gates, subscription: str) -> list[Asker]:
+def acknowledges_its_own_at_once(self: Subscribing, entry: Entry) -> None:
     """Tell local clients that a subscription is complete before any neighbour has acknowledged it (R7)."""
-    own = [asker for asker in self._askers.get(subscription, ()) if asker.link is None]
-    for asker in own:
-        self.forget(subscription, asker.link)
-    return [*own, *_due(self, subscription)]
+    if not entry.hop.is_link and not entry.is_answered:
+        entry.is_answered = True
+        self.subscribed.append(entry.id)
+    _complete(self, entry)
 
 
 def lets_them_leave_later(self: BrokerCore, subscription: str) -> None:

@@ -67,7 +67,9 @@ MUTANTS: Final = {
     "no-barrier": _one("R6", "churn", Barrier, "start", broken.waits_for_nobody),
     "barrier-without-subscriptions": _one("R6", "churn", Barrier, "start", broken.waits_for_no_subscription),
     "no-gates": _one("R7", "churn", RoutingTables, "close_gate", broken.leaves_open),
-    "told-too-early": _one("R7", "churn", Gates, "due", broken_promises.acknowledges_its_own_at_once),
+    "told-too-early": _one(
+        "R7", "churn", Subscribing, "_complete_if_open", broken_promises.acknowledges_its_own_at_once
+    ),
     "late-farewell": Mutant(
         "promises",
         "churn",
