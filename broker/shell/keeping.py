@@ -4,6 +4,7 @@ Law: a broker that ends in order leaves a picture of its last state, so that its
 One that does not leaves what was synced, which is everything that anybody was told.
 """
 
+import os
 from functools import partial
 
 import structlog
@@ -11,6 +12,7 @@ import trio
 from attrs import define
 
 from broker.journal import Journal
+from broker.shell.apart import Apart
 from broker.shell.commit import Commit
 from broker.shell.exchange import Exchange
 from broker.shell.memory import Memory
@@ -40,7 +42,12 @@ class Keeping:
         picture = partial(picture_of, memory.station)
         totals = exchange.totals
         pictures = Pictures(
-            journal, picture, lambda: totals.core_s, exchange.grant_withheld, memory.replayed_s
+            journal,
+            picture,
+            lambda: totals.core_s,
+            exchange.grant_withheld,
+            memory.replayed_s,
+            elsewhere=Apart() if hasattr(os, "fork") else None,
         )
         return cls(journal, commit, pictures, exchange)
 
@@ -54,6 +61,7 @@ class Keeping:
     async def finish(self) -> None:
         """Leave a last picture. Raises `JournalError`."""
         self._exchange.settle()
+        self.pictures.stay()
         await self.pictures.take()
         _log.info("journal closed", journal=str(self.journal.path), records=self.journal.synced)
 

@@ -2,10 +2,12 @@
 
 Laws:
 
-1. A picture is taken between two steps, and written in a thread.
+1. A picture is of the state between two steps. A small one is taken at once, any other in a process of its
+   own (`broker.shell.apart`): the broker goes on meanwhile. It is written in a thread.
 2. It is taken when replaying what came since the last one would take `REPLAY_S` (told from how long it took
    to apply), or when `GROWTH_BYTES` have been written, or after `AGE_S` if anything was: so a start is quick
-   and the directory bounded. A large state is pictured more rarely: at most `PART_MAX` of the time.
+   and the directory bounded. A large state is pictured more rarely: at most `PART_MAX` of the broker's time,
+   and `APART_PART_MAX` of another process's.
 3. The next segment is reserved as soon as one is begun. If there is no room on the disk, nothing more is
    taken from clients (`Exchange.is_full`), and it is asked for until there is some.
 """
@@ -18,6 +20,7 @@ import structlog
 import trio
 from attrs import define, field
 
+from broker.shell.apart import ApartError
 from broker.shell.collector import undisturbed
 
 __all__ = ["Album", "Blocking", "Pictures"]
@@ -36,6 +39,12 @@ AGE_S: Final = 600.0
 
 PART_MAX: Final = 0.05
 """The part of the time that pictures may take of the broker's own."""
+
+APART_PART_MAX: Final = 0.25
+"""The same of the time of processes apart: they yield to the broker, but not to others."""
+
+AT_ONCE_S: Final = 0.005
+"""A picture that was taken in less is taken at once the next time, too: a fork takes about as long."""
 
 LOOK_S: Final = 0.1
 """How often it looks whether anything is due: much shorter than half a segment lasts."""
@@ -86,6 +95,16 @@ class Blocking(Protocol):
         ...
 
 
+class Elsewhere(Protocol):
+    """Calls something with the state of this moment in another process (`broker.shell.apart.Apart`)."""
+
+    last_stall_s: float
+
+    async def __call__(self, call: Callable[[], bytes]) -> bytes:
+        """Return what the call returns. Raises `ApartError`."""
+        ...
+
+
 async def _in_thread(call: Callable[..., bool], *arguments: object) -> bool:
     return await trio.to_thread.run_sync(call, *arguments)
 
@@ -104,9 +123,14 @@ class Pictures:
     _replay_s: float = 0.0
     _clock: Callable[[], float] = trio.current_time
     _blocking: Blocking = _in_thread
+    _elsewhere: Elsewhere | None = None
     taken_at_s: float = field(default=0.0, init=False)
     last_bytes: int = field(default=0, init=False)
     last_stall_s: float = field(default=0.0, init=False)
+    _apart_s: float = field(default=0.0, init=False)
+    _is_small: bool = field(default=False, init=False)
+    _taking: trio.Lock = field(factory=trio.Lock, init=False)
+    _waiting: trio.CancelScope = field(factory=trio.CancelScope, init=False)
     _upto: int = field(default=0, init=False)
     _applied_before_s: float = field(default=0.0, init=False)
     _written_before: int = field(default=0, init=False)
@@ -159,7 +183,7 @@ class Pictures:
     @property
     def _is_costly(self) -> bool:
         """Whether another picture already would take too much of the time."""
-        return self.age_s * PART_MAX < self.last_stall_s
+        return self.age_s * PART_MAX < self.last_stall_s or self.age_s * APART_PART_MAX < self._apart_s
 
     @property
     def is_due(self) -> bool:
@@ -174,21 +198,49 @@ class Pictures:
 
     async def take(self) -> None:
         """Take a picture and write it. Raises `JournalError`."""
-        if self.album.appended == self._upto:
-            return
-        started_s = perf_counter()
-        with undisturbed():
-            content = self._picture()
-        self.last_stall_s = perf_counter() - started_s
+        async with self._taking:
+            if self.album.appended != self._upto:
+                await self._take()
+
+    async def _take(self) -> None:
+        started_s, self._apart_s = perf_counter(), 0.0
         self._noted()
-        is_kept = await self._blocking(self.album.snapshot, content, self._upto)
+        upto = self._upto
+        content = None
+        if self._elsewhere is not None and not self._is_small:
+            content = await self._taken_elsewhere(self._elsewhere)
+            self._apart_s = perf_counter() - started_s
+        if content is None:
+            started_s = perf_counter()
+            self._noted()
+            upto = self._upto
+            with undisturbed():
+                content = self._picture()
+            self.last_stall_s = perf_counter() - started_s
+        self._is_small = perf_counter() - started_s <= AT_ONCE_S
+        is_kept = await self._blocking(self.album.snapshot, content, upto)
         self.last_bytes = len(content)
         if is_kept:
-            _log.debug(
-                "picture taken", records=self._upto, size_bytes=len(content), stall_s=self.last_stall_s
-            )
+            _log.debug("picture taken", records=upto, size_bytes=len(content), stall_s=self.last_stall_s)
         else:
             _log.warning("journal has no room for a snapshot", size_bytes=len(content))
+
+    async def _taken_elsewhere(self, elsewhere: Elsewhere) -> bytes | None:
+        """Take it in another process; None if that is not possible, and is not tried again."""
+        content = None
+        with trio.CancelScope() as self._waiting:
+            try:
+                content = await elsewhere(self._picture)
+                self.last_stall_s = elsewhere.last_stall_s
+            except ApartError as error:
+                _log.warning("pictures hold up this broker from now on", reason=str(error))
+                self._elsewhere = None
+        return content
+
+    def stay(self) -> None:
+        """Nobody is held up any more: take what is left to take here and at once."""
+        self._elsewhere = None
+        self._waiting.cancel()
 
     def _noted(self) -> None:
         self.taken_at_s = self._clock()

@@ -7,6 +7,7 @@ import trio
 import trio.testing
 from attrs import define, field
 
+from broker.shell.apart import ApartError
 from broker.shell.pictures import AGE_S, GROWTH_BYTES, REPLAY_S, ROOM_LOOK_S, Pictures
 
 
@@ -140,3 +141,61 @@ async def test_without_room_it_asks_until_there_is_some_and_tells_both_times(
         "journal has room again: publications are taken",
     ]
     assert [log["log_level"] for log in logs if "room for a snapshot" in log["event"]][:1] == ["warning"]
+
+
+@define(eq=False)
+class Elsewhere:
+    """Another process that takes what the picture was when it was asked; `gate` is when it is done."""
+
+    last_stall_s: float = 0.001
+    gate: trio.Event = field(factory=trio.Event)
+    is_broken: bool = False
+    asked: int = 0
+
+    async def __call__(self, call: Callable[[], bytes]) -> bytes:
+        self.asked += 1
+        if self.is_broken:
+            raise ApartError
+        content = call()
+        await self.gate.wait()
+        return content + b" apart"
+
+
+def with_another_process(case: Case, *, is_broken: bool = False) -> Elsewhere:
+    elsewhere = case.pictures._elsewhere = Elsewhere(is_broken=is_broken)
+    case.shelf.appended = 1
+    return elsewhere
+
+
+async def test_a_picture_from_another_process_stands_for_what_was_there_when_it_began() -> None:
+    case = Case()
+    elsewhere = with_another_process(case)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(case.pictures.take)
+        await trio.testing.wait_all_tasks_blocked()
+        case.shelf.appended = 5
+        elsewhere.gate.set()
+    assert case.shelf.kept == [(b"state apart", 1)]
+    assert case.pictures.last_stall_s == elsewhere.last_stall_s
+
+
+async def test_where_there_is_no_other_process_pictures_are_taken_here() -> None:
+    case = Case()
+    elsewhere = with_another_process(case, is_broken=True)
+    for appended in (1, 2):
+        case.shelf.appended = appended
+        await case.pictures.take()
+    assert case.shelf.kept == [(b"state", 1), (b"state", 2)]
+    assert elsewhere.asked == 1
+
+
+async def test_a_broker_that_ends_does_not_wait_for_a_picture_of_a_moment_that_is_over() -> None:
+    case = Case()
+    with_another_process(case)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(case.pictures.take)
+        await trio.testing.wait_all_tasks_blocked()
+        case.shelf.appended = 5
+        case.pictures.stay()
+        await case.pictures.take()
+    assert case.shelf.kept == [(b"state", 5)]

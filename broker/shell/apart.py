@@ -1,0 +1,123 @@
+"""Work on the state of this moment in a process of its own, while this one goes on and changes it.
+
+A fork sees everything as it was, for the price of copying the tables of the memory's pages: a millisecond or
+two, where writing the state down would hold up the broker for seconds.
+
+Laws.
+
+1. The child does one thing that needs no thread, no lock and no I/O, writes the result into a pipe, and ends
+   at once. So nothing that another thread held when it was forked can hold it up.
+2. It keeps no file and no socket of its parent but that pipe: whatever becomes of the parent, its journal
+   is unlocked, its port free and its connections closed as if there were no child.
+3. A child that is not needed any more is killed; none outlives the wait for it.
+"""
+
+import gc
+import os
+import signal
+import warnings
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final, NoReturn
+
+import trio
+from attrs import define, field
+
+__all__ = ["Apart", "ApartError"]
+
+CHUNK_BYTES: Final = 1024 * 1024
+
+DONE: Final = b"\x01"
+"""The last byte of a result that is whole. A child that died has not written it."""
+
+NICE: Final = 5
+"""The child yields to its parent: nobody waits for a picture."""
+
+SOME_FDS: Final = 4096
+"""Descriptors are closed up to the system's limit, or to this if it does not say."""
+
+
+class ApartError(Exception):
+    """There is no other process, or it has not come to its end."""
+
+
+@define(eq=False)
+class Apart:
+    """Calls functions in processes of their own. `last_stall_s` is how long the last fork held us up."""
+
+    last_stall_s: float = field(default=0.0, init=False)
+
+    async def __call__(self, call: Callable[[], bytes]) -> bytes:
+        """Return what it returns with the state of this moment: nothing is awaited before the fork.
+
+        Raises:
+            ApartError: it did not come to that.
+        """
+        started_s = perf_counter()
+        try:
+            pid, descriptor = _fork(call)
+        except OSError as error:
+            raise ApartError(f"no process to take a picture in: {error}") from error
+        self.last_stall_s = perf_counter() - started_s
+        content = b""
+        try:
+            content = await _read_all(descriptor)
+        finally:
+            if not content.endswith(DONE):
+                os.kill(pid, signal.SIGKILL)
+            with trio.CancelScope(
+                shield=True
+            ):  # It ends at once: giving back its memory is all that is left.
+                await trio.to_thread.run_sync(os.waitpid, pid, 0)
+        if not content.endswith(DONE):
+            raise ApartError(f"the process that took a picture ended early, after {len(content)} bytes")
+        return content[: -len(DONE)]
+
+
+async def _read_all(descriptor: int) -> bytes:
+    chunks = []
+    async with trio.lowlevel.FdStream(descriptor) as pipe:
+        while chunk := await pipe.receive_some(CHUNK_BYTES):
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _fork(call: Callable[[], bytes]) -> tuple[int, int]:
+    """Return the child and the end of the pipe to read from. Raises `OSError`."""
+    reader, writer = os.pipe()
+    try:
+        with warnings.catch_warnings():
+            # Later Pythons warn of forks beside threads. The child does nothing that could wait for one.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        raise
+    if pid == 0:
+        _be_child(call, writer)
+    os.close(writer)
+    return pid, reader
+
+
+def _be_child(call: Callable[[], bytes], writer: int) -> NoReturn:
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        gc.disable()
+        _close_all_but(writer)
+        os.nice(NICE)
+        rest = memoryview(call() + DONE)
+        while rest:
+            rest = rest[os.write(writer, rest) :]
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _close_all_but(kept: int) -> None:
+    limit = os.sysconf("SC_OPEN_MAX")
+    os.closerange(0, kept)
+    os.closerange(kept + 1, limit if limit > 0 else SOME_FDS)
