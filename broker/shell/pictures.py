@@ -23,7 +23,7 @@ from attrs import define, field
 from broker.shell.apart import ApartError
 from broker.shell.collector import undisturbed
 
-__all__ = ["Album", "Blocking", "Pictures"]
+__all__ = ["Album", "Blocking", "Elsewhere", "Pictures"]
 
 REPLAY_S: Final = 0.7
 """A third of the two seconds in which a broker is to be back; the rest is for Python and for reading."""
