@@ -14,6 +14,9 @@ Laws.
    duplicate; the same broker named by both sides has just moved, and the news of it are on their way.
 5. When the tree changes above it, a request may come back from below, where its old way led. The broker that
    the asker asked knows it already and takes no notice; it is done with only where it came from.
+6. Where routes stand for one another, nobody can see whether one is stale. There a request waits while it
+   names a broker that is in this tree already, or in one that has been granted; and who asks says so anew
+   when somebody whom it named has gone.
 
 No cycle forms by law 2 alone: a top grants only while it does not ask, so whatever it asks, it asks
 later than whom it granted, and so does every later top of that tree, for a new top by loss does not ask
@@ -46,10 +49,12 @@ class Attachments:
     """What one broker knows of attachments under way.
 
     An identity is a broker's name and incarnation. `brokers` are the identities of this broker and of all
-    below it; `announced` is what our last request said of them.
+    below it; `announced` is what our last request said of them. What a request that we have granted named is
+    in `_granted` (law 6). `names_brokers`: routes are not known by name everywhere, so law 6 is needed.
     """
 
     identity: str
+    names_brokers: bool = False
     wish: Hop | None = None
     is_granted: bool = False
     _asked: bool = False
@@ -58,6 +63,7 @@ class Attachments:
     announced: frozenset[str] = frozenset()
     _uplink: Hop | None = None
     _grants: dict[_Key, Hop] = Factory(dict)
+    _granted: dict[_Key, frozenset[str]] = Factory(dict)
     _relayed: dict[_Key, _Relayed] = Factory(dict)
     _queued: list[tuple[AttachRequest, Hop]] = Factory(list)
 
@@ -130,6 +136,9 @@ class Attachments:
         if self._has_namesake(request.brokers):
             return [(came_by, AttachAnswer(request.asker, request.number, DUPLICATE))]
         sends: list[Send] = []
+        if self.names_brokers and self._is_named_elsewhere(request):
+            self._queued.append((request, came_by))
+            return []
         if self._asked:
             if self.identity < request.asker:
                 self._queued.append((request, came_by))
@@ -138,6 +147,7 @@ class Attachments:
             sends.append((self.wish, AttachDone(self.identity, self._number)))
             self._asked = self.is_granted = False
         self._grants[request.asker, request.number] = came_by
+        self._granted[request.asker, request.number] = request.brokers
         return [*sends, (came_by, AttachAnswer(request.asker, request.number, GRANTED))]
 
     def granted_to(self, link: Hop) -> bool:
@@ -148,6 +158,23 @@ class Attachments:
     def _has_namesake(self, others: frozenset[str]) -> bool:
         ours = {name_of(identity): identity for identity in self.brokers}
         return any(ours.get(name_of(other), other) != other for other in others)
+
+    def _is_named_elsewhere(self, request: AttachRequest) -> bool:
+        return any(request.brokers & named for named in (self.brokers, *self._granted.values()))
+
+    def look_again(self) -> list[Send]:
+        """Something may have changed that requests wait for; or whom we named has gone (law 6)."""
+        if not self.names_brokers:
+            return []
+        sends: list[Send] = []
+        if self.wish is not None and self._asked and not self.is_granted and self.announced - self.brokers:
+            sends.append((self.wish, AttachDone(self.identity, self._number)))
+            self._asked = False
+            sends += self._ask()
+        if self._uplink is None and self._queued:
+            queued, self._queued = self._queued, []
+            sends += [send for request, came_by in queued for send in self._decide(request, came_by)]
+        return sends
 
     def _is_echo(self, key: _Key, came_by: Hop) -> bool:
         """Whether we have the request from the asker itself, and it comes back from below (law 5)."""
@@ -165,6 +192,7 @@ class Attachments:
         self._queued = [q for q in self._queued if (q[0].asker, q[0].number) != key or q[1] is not came_by]
         if self._grants.get(key) is came_by:
             del self._grants[key]
+            self._granted.pop(key, None)
         relayed = self._relayed.get(key)
         if relayed is not None and relayed.came_by is came_by:
             del self._relayed[key]
@@ -191,7 +219,9 @@ class Attachments:
 
     def _inherit(self) -> list[Send]:
         inherited, self._relayed = self._relayed, {}
-        self._grants.update({key: r.came_by for key, r in inherited.items() if r.is_granted})
+        granted = {key: relayed for key, relayed in inherited.items() if relayed.is_granted}
+        self._grants.update({key: relayed.came_by for key, relayed in granted.items()})
+        self._granted.update({key: relayed.request.brokers for key, relayed in granted.items()})
         undecided = [r for r in inherited.values() if not r.is_granted]
         return [send for r in undecided for send in self._decide(r.request, r.came_by)]
 

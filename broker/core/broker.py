@@ -84,10 +84,15 @@ class BrokerCore:
         self._synchronisation = Synchronisation(self._routing, self._send)
         self._directory = Directory(Roster(name), self._send_now)
         self._membership = Membership(
-            Attachments(identity, brokers=frozenset((identity,))),
+            Attachments(
+                identity,
+                names_brokers=not routing.advertisements.is_exact,
+                brokers=frozenset((identity,)),
+            ),
             self._routing,
             self._synchronisation,
             self._send_now,
+            self._send,
             self._become_child,
             self._link_attached,
             self._directory.learn,

@@ -105,6 +105,10 @@ class Gates:
         found = {p: entry for request in self._requests.values() for p, entry in request.waiting.items()}
         return list(found.values())
 
+    def requests(self) -> list[int]:
+        """Return the numbers of the requests that the neighbour has not answered."""
+        return list(self._requests)
+
     def unanswered(self) -> list[str]:
         """Return what has been told and not been answered."""
         return list(self._unanswered)

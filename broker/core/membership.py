@@ -69,6 +69,7 @@ class Membership:
     _routing: Routing
     _synchronisation: Synchronisation
     _send_now: Callable[[Hop, Control], None]
+    _send: Callable[[Hop, Control], None]
     _become_child: Callable[[Hop], None]
     _link_attached: Callable[[Hop], None]
     _learn: Callable[[Whereabouts, Hop], None]
@@ -104,7 +105,8 @@ class Membership:
 
     def _pass_on(self, sends: Iterable[Send]) -> None:
         for link, message in sends:
-            self._send_now(link, message)
+            keeps_place = self.attachments.names_brokers and self._routing.is_linked(link)
+            (self._send if keeps_place else self._send_now)(link, message)
 
     # --- joining ---
 
@@ -133,6 +135,7 @@ class Membership:
 
     def go_on(self) -> None:
         """Take the next step on every joining link that nothing stale defers (laws 1 and 2)."""
+        self._pass_on(self.attachments.look_again())
         for link, joining in list(self.joining.items()):
             if self.joining.get(link) is not joining:
                 continue  # What was held for another link came first and let this one go on.

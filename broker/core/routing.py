@@ -140,6 +140,10 @@ class Routing:
     def _report(self, passed: Iterable[Passed] = ()) -> None:
         """Tell whoever waits for a barrier that it is passed."""
         also, self.subscribing.passed = self.subscribing.passed, []
+        crossed, self.subscribing.crossed = self.subscribing.crossed, []
+        for new in filter(self.is_linked, crossed):
+            for content in self.tables.advertisements(new).distinct():
+                self.publishers_lost(PublishersLost(content), new)
         for advertisement, link in ((p.advertisement, p.link) for p in (*passed, *also)):
             if link is None:
                 self.advertised.append(advertisement)
@@ -159,8 +163,13 @@ class Routing:
             self.subscribing.retract(link, content)
             self._report()
 
+    def found_apart(self, link: Hop) -> None:
+        """Nothing is said of the publishers behind a new link: tell that what they published is missing."""
+        if self.strategies.advertisements.floods:
+            self.publishers_lost(PublishersLost(EVERYTHING.filter), link)
+
     def publishers_lost(self, message: PublishersLost, link: Hop) -> None:
-        """Somebody is lost for whom something else stands: it is told, and told on (R8)."""
+        """Publications may be missing of somebody for whom something else stands: it is told, and told on."""
         self.losses.lost(UNNAMED, message.filter)
         for other in self.links.values():
             if other is not link:
@@ -202,6 +211,10 @@ class Routing:
         difference = self.advertising.flood(other, advertisements)
         self._send(other, Flood(token, tuple((wish.id, wish.filter) for wish in difference.added)))
         self._report(self.advertising.withdraw(other, difference.removed))
+        told = {wish.filter for wish in difference.added}
+        for _, content in advertisements if not self.strategies.advertisements.is_exact else ():
+            if content not in told:  # Something stands for it there, but what it published may be missing.
+                self._send(other, PublishersLost(content))
         return tuple(wish.id for wish in difference.added)
 
     def flood_done(self, other: Hop, told: Iterable[str]) -> None:

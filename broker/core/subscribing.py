@@ -46,7 +46,7 @@ class Neighbour:
     """What one neighbour has been told of subscriptions and owes, and what it has asked for.
 
     `offered` are the entries that the strategy has to choose from; `held` are those that are to be offered
-    when the link has synchronised.
+    when the link has synchronised; `crossing` are the requests with which they were.
     """
 
     told: Told
@@ -54,6 +54,7 @@ class Neighbour:
     arrivals: Arrivals = Factory(Arrivals)
     offered: dict[Place, Entry] = Factory(dict)
     held: dict[Place, Entry] = Factory(dict)
+    crossing: set[int] = Factory(set)
 
 
 @define(eq=False)
@@ -70,6 +71,7 @@ class Subscribing:
     settling: Settling = Factory(Settling)
     neighbours: dict[Hop, Neighbour] = Factory(dict)
     passed: list[Passed] = Factory(list)
+    crossed: list[Hop] = Factory(list)
     subscribed: list[str] = field(factory=list, init=False)
     _last_number: int = 0
 
@@ -162,6 +164,8 @@ class Subscribing:
         self.passed += self._barrier.route_replaced(HELD, link, neighbour.gates.unanswered())
         for entry in neighbour.gates.answered(UNSENT)[1]:
             self._open(entry, link)
+        neighbour.crossing = set(neighbour.gates.requests())
+        self._note_crossed(link, neighbour)
 
     def offer_all(self, link: Hop, *, has_moved: bool = False) -> None:
         """Offer every entry there is."""
@@ -278,6 +282,15 @@ class Subscribing:
         for entry in entries:
             self._open(entry, link)
         self._answer_questions(self.settling.answered(link, message.number))
+        neighbour = self.neighbours[link]
+        if message.number in neighbour.crossing:
+            neighbour.crossing.discard(message.number)
+            self._note_crossed(link, neighbour)
+
+    def _note_crossed(self, link: Hop, neighbour: Neighbour) -> None:
+        """Where one stands for another, some count as served before what stands for them has crossed."""
+        if not neighbour.crossing and not self.strategy.is_exact:
+            self.crossed.append(link)
 
     def _open(self, entry: Entry, link: Hop) -> None:
         if self._tables.has(entry):

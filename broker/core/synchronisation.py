@@ -44,6 +44,7 @@ class Synchronisation:
     def synchronise(self, message: Synchronise, link: Hop) -> None:
         """The other end told what is advertised on its side; our whole tree must know before we go on."""
         self._learn(message.advertisements, link)
+        self._routing.found_apart(link)
         self._flood(None, message.advertisements, link)
 
     def flood(self, message: Flood, link: Hop) -> None:

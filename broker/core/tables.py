@@ -92,6 +92,10 @@ class Advertisements:
                 del self._distinct[content]
         return content
 
+    def distinct(self) -> list[Filter]:
+        """Return what is advertised, each once."""
+        return list(self._distinct)
+
     def overlap(self, content: Filter) -> bool:
         """Whether any of them overlaps this filter."""
         return any(known.overlaps(content) for known in self._distinct)
