@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from harness.commands.schedules import check_ordering, faults_or_default, schedule_options
+from harness.commands.schedules import check_ordering, faults_or_default, routing_or_default, schedule_options
 from harness.explorer.campaign import Settings, Tally, run
 
 __all__ = ["command"]
@@ -58,7 +58,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     until_found: bool,
     faults: str | None,
     ordering: str,
-    routing: str,
+    routing: str | None,
     options: dict[str, str],
     mutant: str | None,
     brokers: tuple[int, int],
@@ -69,7 +69,14 @@ def command(  # noqa: PLR0913 - one parameter per option
     """
     check_ordering(ordering, options)
     settings = Settings(
-        schedules, seed, faults_or_default(faults, mutant), ordering, mutant, brokers, options, routing
+        schedules,
+        seed,
+        faults_or_default(faults, mutant),
+        ordering,
+        mutant,
+        brokers,
+        options,
+        routing_or_default(routing, mutant),
     )
     tally = run(settings, jobs, _Progress(schedules), until_found=until_found)
     click.echo(json.dumps(tally.as_json(), ensure_ascii=False))

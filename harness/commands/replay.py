@@ -5,7 +5,7 @@ import sys
 import click
 
 from broker.routing import parse
-from harness.commands.schedules import check_ordering, faults_or_default, schedule_options
+from harness.commands.schedules import check_ordering, faults_or_default, routing_or_default, schedule_options
 from harness.explorer.campaign import judge
 from harness.explorer.diagram import draw
 from harness.explorer.mutants import applied
@@ -30,7 +30,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     is_shrunk: bool,
     faults: str | None,
     ordering: str,
-    routing: str,
+    routing: str | None,
     options: dict[str, str],
     mutant: str | None,
     brokers: tuple[int, int],
@@ -40,7 +40,8 @@ def command(  # noqa: PLR0913 - one parameter per option
     The lines on the left are the schedule as a scenario file. The exit status is 1 if a promise is broken.
     """
     check_ordering(ordering, options)
-    factory, strategies = plugins.load(ordering, options), parse(routing)
+    factory = plugins.load(ordering, options)
+    strategies = parse(routing_or_default(routing, mutant))
     with applied(mutant):
         outcome, found = judge(seed, faults_or_default(faults, mutant), brokers, factory, strategies)
         actions = outcome.actions

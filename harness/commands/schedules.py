@@ -14,7 +14,13 @@ from harness.simulator.knobs import FAULTS
 from ordering import plugins
 from ordering.interface import ALONE, OptionError
 
-__all__ = ["UnknownPluginError", "check_ordering", "faults_or_default", "schedule_options"]
+__all__ = [
+    "UnknownPluginError",
+    "check_ordering",
+    "faults_or_default",
+    "routing_or_default",
+    "schedule_options",
+]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
@@ -43,6 +49,10 @@ class _BrokerRange(click.ParamType[tuple[int, int]]):
         return limits
 
 
+def _read_routing(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
+    return None if text is None else read_routing(ctx, param, text)
+
+
 def schedule_options(command: Decorated) -> Decorated:
     """Give a command the options that say which schedules are meant."""
     for option in (
@@ -56,11 +66,10 @@ def schedule_options(command: Decorated) -> Decorated:
         click.option("--ordering", default="pairwise", show_default=True, help="The ordering plugin."),
         click.option(
             "--routing",
-            default=DEFAULT_ROUTING,
-            show_default=True,
             metavar="NAME[+NAME]",
-            callback=read_routing,
-            help=f"How subscriptions, and advertisements, are passed on: {', '.join(known())}.",
+            callback=_read_routing,
+            help=f"How subscriptions, and advertisements, are passed on: {', '.join(known())}. "
+            f"Default: {DEFAULT_ROUTING}; with --mutant, where the rule matters.",
         ),
         click.option(
             "--ordering-option",
@@ -85,6 +94,11 @@ def check_ordering(name: str, options: Mapping[str, str]) -> None:
         plugins.load(name, options)(ALONE)
     except (plugins.UnknownOrderingError, OptionError) as error:
         raise UnknownPluginError(f"--ordering {name}: {error}") from error
+
+
+def routing_or_default(routing: str | None, mutant: str | None) -> str:
+    """Return how subscriptions and advertisements are passed on, if nobody said it."""
+    return routing or (MUTANTS[mutant].routing if mutant else DEFAULT_ROUTING)
 
 
 def faults_or_default(faults: str | None, mutant: str | None) -> str:

@@ -4,21 +4,32 @@ from collections.abc import Sequence
 
 from broker.core.broker import BrokerCore
 from broker.core.hops import Hop
-from broker.core.subscribing import Subscribing
-from broker.core.tables import Entry
+from broker.core.subscribing import Neighbour, Subscribing
+from broker.core.tables import Entry, wish_of
 from broker.messages import LinkMessage
 
-_complete = Subscribing._complete_if_open
+_complete_if_open = Subscribing._complete_if_open
+_wait = Subscribing._wait
 _receive = BrokerCore.receive
 _unsubscribe = BrokerCore.unsubscribe
 
 
 def acknowledges_its_own_at_once(self: Subscribing, entry: Entry) -> None:
     """Tell local clients that a subscription is complete before any neighbour has acknowledged it (R7)."""
-    if not entry.hop.is_link and not entry.is_answered:
+    if entry.hop.is_link or entry.is_answered:
+        _complete_if_open(self, entry)
+    else:
         entry.is_answered = True
         self.subscribed.append(entry.id)
-    _complete(self, entry)
+
+
+def opens_under_a_closed_cover(self: Subscribing, neighbour: Neighbour, entry: Entry) -> list[str]:
+    """Take what stands for another subscription for acknowledged, although it is not yet (R7)."""
+    wish = wish_of(entry)
+    standing = [neighbour.told.wishes[each] for each in neighbour.told.standing_for(wish)]
+    if standing and all(told.item != wish.item for told in standing):
+        return []
+    return _wait(self, neighbour, entry)
 
 
 def lets_them_leave_later(self: BrokerCore, subscription: str) -> None:

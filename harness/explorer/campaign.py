@@ -66,7 +66,7 @@ class Settings:
         """Return the command that shows one schedule of the campaign."""
         words = [f"concord harness replay {seed} --faults {self.faults} --ordering {self.ordering}"]
         words += [f"--ordering-option {key}={value}" for key, value in self.options.items()]
-        words += [f"--routing {self.routing}"] if self.routing != "simple" else []
+        words += [f"--routing {self.routing}"] if parse(self.routing) != SIMPLE else []
         words += [f"--mutant {self.mutant}"] if self.mutant else []
         return " ".join([*words, f"--brokers {self.brokers[0]}-{self.brokers[1]}"])
 

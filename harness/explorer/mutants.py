@@ -34,11 +34,12 @@ Change = tuple[type | ModuleType, str, Callable[..., object]]
 
 @frozen
 class Mutant:
-    """A rule and how it is broken: the methods that are replaced."""
+    """A rule and how it is broken: the methods that are replaced. `routing` says where the rule matters."""
 
     rule: str
     faults: str
     changes: tuple[Change, ...]
+    routing: str = "simple"
 
     @property
     def text(self) -> str:
@@ -69,6 +70,9 @@ MUTANTS: Final = {
     "no-gates": _one("R7", "churn", RoutingTables, "close_gate", broken.leaves_open),
     "told-too-early": _one(
         "R7", "churn", Subscribing, "_complete_if_open", broken_promises.acknowledges_its_own_at_once
+    ),
+    "closed-cover-opens": Mutant(
+        "R7", "churn", ((Subscribing, "_wait", broken_promises.opens_under_a_closed_cover),), "covering"
     ),
     "late-farewell": Mutant(
         "promises",

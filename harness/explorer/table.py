@@ -40,7 +40,9 @@ def search(name: str, seed: int, within_s: float) -> Search:
     begun_s = time.process_time()
     start = seed
     while time.process_time() - begun_s < within_s:
-        tally = run(Settings(PIECE, start, MUTANTS[name].faults, "pairwise", name), until_found=True)
+        mutant = MUTANTS[name]
+        settings = Settings(PIECE, start, mutant.faults, "pairwise", name, routing=mutant.routing)
+        tally = run(settings, until_found=True)
         if tally.first:
             return Search(int(str(tally.first["seed"])) - seed + 1, time.process_time() - begun_s)
         start += PIECE

@@ -2,15 +2,16 @@
 
 Under a strategy that tells less than everything, ids are the brokers' own affair. Then tables are compared by
 filters; under merging, which may tell the same in several ways, by the kinds of events that they let through.
+What nobody on this side publishes does not count there: a union that is wanted here may have other parts.
+Where unions may be hulls, what is let through depends on what was told before, and has to be enough.
 """
 
-from collections.abc import Hashable, Sequence
-from functools import cache
+from collections.abc import Sequence
 
 from broker.filters import Filter
 from broker.routing import Routing, Strategy, Wish
 from broker.routing.flooding import EVERYTHING
-from harness.simulator.interests import KINDS, attributes_of
+from harness.simulator.interests import kinds_of
 
 
 def expected_advertisements(routing: Routing, published: Sequence[Wish]) -> list[Wish]:
@@ -27,20 +28,30 @@ def expected_subscriptions(
     if routing.subscriptions.floods:
         return [EVERYTHING] if here else []
     of_interest = [wish for wish in wanted if any(wish.filter.overlaps(each) for each in here)]
-    return list(routing.subscriptions.reduce(of_interest))
+    return of_interest if is_hull(routing.subscriptions) else list(routing.subscriptions.reduce(of_interest))
 
 
-def seen_by(strategy: Strategy, wishes: Sequence[Wish]) -> Hashable:
-    """What counts of a table: equal values mean tables that are equally right."""
+def is_as_it_should(
+    strategy: Strategy, has: Sequence[Wish], should: Sequence[Wish], published: Sequence[Filter]
+) -> bool:
+    """Whether a table is right, if this is published on this side."""
     if strategy.is_exact:
-        return frozenset(wish.id for wish in wishes)
-    if strategy.name.startswith("merging"):
-        every = [_kinds_of(wish.filter) for wish in wishes]
-        ordered = [_kinds_of(wish.filter) for wish in wishes if wish.ordered]
-        return frozenset().union(*every), frozenset().union(*ordered)
-    return frozenset(wish.item for wish in wishes)
+        return {wish.id for wish in has} == {wish.id for wish in should}
+    if not strategy.name.startswith("merging"):
+        return {wish.item for wish in has} == {wish.item for wish in should}
+    here = frozenset[str]().union(*map(kinds_of, published))
+    for is_ordered in (True, False):
+        lets, must = (_let_through(each, ordered=is_ordered) & here for each in (has, should))
+        if lets != must and not (is_hull(strategy) and lets > must):
+            return False
+    return True
 
 
-@cache
-def _kinds_of(content: Filter) -> frozenset[str]:
-    return frozenset(kind for kind in KINDS if content.match(attributes_of(kind)))
+def is_hull(strategy: Strategy) -> bool:
+    """Whether what is told may be more than anybody wants."""
+    return strategy.name.startswith("merging:")
+
+
+def _let_through(wishes: Sequence[Wish], *, ordered: bool) -> frozenset[str]:
+    """The kinds that some entry takes, or some ordered one."""
+    return frozenset[str]().union(*(kinds_of(wish.filter) for wish in wishes if wish.ordered or not ordered))

@@ -54,6 +54,8 @@ class Knobs:
     crashes: int = 0
     cuts: int = 0
     plot: tuple[Action, ...] = ()
+    ranges: float = 0.0
+    """How many filters are ranges, and not sets."""
     heal: float = 0.0
     lose: float = 0.0
     losses: tuple[str, ...] = ()

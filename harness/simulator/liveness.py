@@ -9,7 +9,8 @@ from typing import Final
 from broker.core import Hop
 from broker.core.tables import wish_of
 from broker.routing import Wish
-from harness.simulator.expected import expected_advertisements, expected_subscriptions, seen_by
+from broker.routing.flooding import EVERYTHING
+from harness.simulator.expected import expected_advertisements, expected_subscriptions, is_as_it_should
 from harness.simulator.healing import heal_all
 from harness.simulator.network import Site
 from harness.simulator.restarts import bring_back
@@ -97,12 +98,13 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
             known = [Wish(name, content) for name, content in tables.advertisements(hop).filters.items()]
             entries = map(wish_of, tables.entries_of(hop).values())
             expected = expected_subscriptions(world.routing, wanted, here)
-            for what, has, should in (
-                ("advertisements", known, expected_advertisements(world.routing, published)),
-                ("subscriptions", list(entries), expected),
+            everything = [EVERYTHING.filter]
+            some = everything if world.routing.advertisements.floods else here
+            for what, has, should, of in (
+                ("advertisements", known, expected_advertisements(world.routing, published), everything),
+                ("subscriptions", list(entries), expected, some),
             ):
-                strategy = getattr(world.routing, what)
-                if seen_by(strategy, has) != seen_by(strategy, should):
+                if not is_as_it_should(getattr(world.routing, what), has, should, of):
                     text = f"{site.name} knows the {what} {_listed(has)} through {hop.name}"
                     wrong.append(("tables", f"{text}, not {_listed(should)}"))
     return wrong

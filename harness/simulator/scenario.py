@@ -6,6 +6,7 @@ begin with `= `.
 
     show    what each subscription has delivered, and where it was told a gap; what brokers keep, and why; who
             still waits to begin; where brokers that heal by themselves are in the tree
+    routing NAME[+NAME]    how subscriptions and advertisements are passed on; before a broker starts
     rest    let everything arrive, join what is apart, and judge
     go on   let everybody publish once more, which must arrive everywhere, and judge
 
@@ -15,6 +16,7 @@ A file is performed, and gives itself with these lines written anew: unchanged i
 from collections.abc import Iterator
 from typing import Final
 
+from broker.routing import parse
 from harness.simulator.liveness import go_on, rest
 from harness.simulator.promises import broken_promises
 from harness.simulator.record import Record, Stream
@@ -24,6 +26,8 @@ from harness.simulator.world import Action, World
 from ordering.interface import OrderingFactory
 
 PHASES: Final = {"rest": rest, "go on": go_on}
+
+ROUTING: Final = "routing "
 
 OUTPUT: Final = "= "
 """How a line of output begins."""
@@ -47,6 +51,9 @@ def perform(text: str, ordering: OrderingFactory) -> str:
 
 
 def _carry_out(world: World, line: str, number: int) -> list[str]:
+    if line.startswith(ROUTING) and not world.sites:
+        world.routing = parse(line.removeprefix(ROUTING))
+        return []
     if line == "show":
         return list(_seen(world))
     if line in PHASES:

@@ -8,6 +8,7 @@ Laws.
 """
 
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import accumulate
 from random import Random
 from typing import Final
@@ -45,6 +46,8 @@ class Driver:
     knobs: Knobs
     readers: dict[str, str] = field(factory=dict)
     published: int = 0
+    begin: Callable[[], None] | None = None
+    """Is called when the tree stands, before any client comes."""
     _publishers: int = 0
     _subscriptions: int = 0
     _crashes: int = 0
@@ -135,6 +138,8 @@ class Driver:
             if number and knobs.starts_joined:
                 world.do(("dial", name, parent))
                 world.do(("drain",))
+        if self.begin is not None:
+            self.begin()
         for _ in range(knobs.subscriptions):
             self._subscribe()
         for _ in range(knobs.publishers):
@@ -157,6 +162,9 @@ class Driver:
     def _kinds(self) -> str:
         knobs = self.knobs
         count = 1 + self._below(knobs.width)
+        if knobs.ranges and self.random.random() < knobs.ranges:
+            first = self._below(knobs.kinds + 1 - count)
+            return KINDS[first : first + count][::-1] if count > 1 else KINDS[first] * 2
         return "".join(sorted(self.random.sample(KINDS[: knobs.kinds], count)))
 
     # --- what happens; each says whether it did ---

@@ -59,6 +59,9 @@ Action = tuple[str | int, ...]
 Watch = Callable[[str, str], None]
 """Is told what happens: at which broker or subscription, and what, in a few characters."""
 
+After = Callable[[Site, Port | None, int], None]
+"""Is told of every step of a broker: at which port how many messages came; at none if it was a client."""
+
 DRAIN_LIMIT: Final = 50_000
 """More deliveries than any schedule needs to come to rest; beyond it brokers talk in circles."""
 
@@ -119,6 +122,7 @@ class World:
     actions: list[Action] = Factory(list)
     watch: Watch | None = None
     announce: Callable[[Action], None] | None = None
+    after: After | None = None
     owing: Owing = field(init=False)
     has_losses: bool = False
     acquainted: frozenset[Site] = frozenset()
@@ -348,7 +352,7 @@ class World:
             self._tell_arrivals(port, messages, self.watch, is_lost=is_lost)
         if messages:
             site.core.receive(port.hop, messages)  # type: ignore[arg-type]  # nothing is acknowledged
-            self.collect(site)
+            self.collect(site, port, len(messages))
         if is_lost:
             self.lose(port)
 
@@ -405,13 +409,15 @@ class World:
         else:
             self.note(promises.torn())
 
-    def collect(self, site: Site) -> None:
+    def collect(self, site: Site, port: Port | None = None, count: int = 0) -> None:
         """Carry out what a core wants done, or hold it back if there is a journal."""
         effects = site.inputs.take()
         if site.keeper is not None:
             restarts.hold(self, site.keeper, effects)
         else:
             self.release(site, effects)
+        if self.after is not None:
+            self.after(site, port, count)
 
     def release(self, site: Site, effects: Effects) -> None:
         """Let out what a core wanted done."""

@@ -15,7 +15,8 @@ SOON = 3000
 
 @pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
-    settings = Settings(SOON, 0, MUTANTS[name].faults, "pairwise", name)
+    mutant = MUTANTS[name]
+    settings = Settings(SOON, 0, mutant.faults, "pairwise", name, routing=mutant.routing)
     assert run(settings, until_found=True).violations
 
 

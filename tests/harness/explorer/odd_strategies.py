@@ -1,0 +1,94 @@
+"""Strategies that nobody should use: one that is not legal, and one that is, and never forgets."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from attrs import Factory, define, frozen
+
+from broker.routing import Change, Item, Picture, Wish
+
+Reduce = Callable[[Iterable[Wish], Mapping[str, Wish]], dict[str, Wish]]
+
+
+@define(eq=False)
+class Recomputed:
+    """Tells what a function makes of all candidates, and of what was told before."""
+
+    reduce: Reduce
+    suffices: Callable[[Item, Item], bool]
+    candidates: dict[str, Wish] = Factory(dict)
+    told: dict[str, Wish] = Factory(dict)
+    mergers: int = 0
+
+    def add(self, wish: Wish) -> Change:
+        self.candidates[wish.id] = wish
+        return self._change()
+
+    def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
+        self.candidates.pop(id, None)
+        return self._change()
+
+    def _change(self) -> Change:
+        before, self.told = self.told, self.reduce(self.candidates.values(), self.told)
+        added = [wish for each, wish in sorted(self.told.items()) if each not in before]
+        return Change(tuple(added), tuple(sorted(each for each in before if each not in self.told)))
+
+    def standing_for(self, wish: Wish) -> list[str]:
+        return sorted(each for each, told in self.told.items() if self.suffices(told.item, wish.item))
+
+    def picture(self) -> Picture:
+        return Picture(tuple(self.told.values()))
+
+
+def _overlaps(told: Item, wanted: Item) -> bool:
+    return told.filter.overlaps(wanted.filter) and (told.ordered or not wanted.ordered)
+
+
+def _few(candidates: Iterable[Wish], _: Mapping[str, Wish]) -> dict[str, Wish]:
+    """Whatever overlaps what is told already need not be told."""
+    told: dict[str, Wish] = {}
+    for wish in sorted(candidates, key=lambda each: each.id):
+        if not any(_overlaps(other.item, wish.item) for other in told.values()):
+            told[wish.id] = wish
+    return told
+
+
+def _same(told: Item, wanted: Item) -> bool:
+    return told == wanted
+
+
+def _all_that_ever_came(candidates: Iterable[Wish], told: Mapping[str, Wish]) -> dict[str, Wish]:
+    return {**told, **{wish.id: wish for wish in candidates}}
+
+
+@frozen
+class Odd:
+    """A strategy made of these."""
+
+    name: str
+    reducing: Reduce
+    suffices: Callable[[Item, Item], bool]
+    floods: bool = False
+    is_exact: bool = False
+
+    def selection(
+        self,
+        picture: Picture | None = None,
+        candidates: Iterable[Wish] = (),
+        *,
+        label: str = "",
+    ) -> Recomputed:
+        del picture, candidates, label
+        return Recomputed(self.reducing, self.suffices)
+
+    def stands_for(self, told: Item, wanted: Item) -> bool:
+        return self.suffices(told, wanted)
+
+    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
+        return tuple(self.reducing(candidates, {}).values())
+
+
+OVERLAPPING = Odd("overlapping", _few, _overlaps)
+"""Not legal: what merely overlaps does not stand for anything."""
+
+HOARDING = Odd("hoarding", _all_that_ever_came, _same)
+"""Legal: it tells enough. But never perfect, and something is left."""
