@@ -40,8 +40,11 @@ class CoverIndex:
     def standing_for(self, item: Item) -> list[Item]:
         """Those that stand for the item."""
         event = witness(item.filter)
-        near = self._filters.match(event) if event is not None else equal(item)
-        return [each for each in near if each in self._filters and stands_for(each, item)]
+        if event is not None:
+            near = self._filters.match(event)
+        else:
+            near = [each for each in equal(item) if each in self._filters]
+        return [each for each in near if stands_for(each, item)]
 
     def covered_by(self, item: Item) -> list[Item]:
         """Those that the item stands for."""

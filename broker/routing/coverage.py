@@ -12,8 +12,8 @@ Laws:
 from collections.abc import Iterable
 
 from broker.filters import Filter
-from broker.filters.conjunctions import position
-from broker.filters.constraints import TextPattern
+from broker.filters.conjunctions import conjunction_covers, position
+from broker.filters.constraints import NumberRange, TextPattern
 from broker.routing.strategy import Item
 from broker.routing.witnesses import witness
 
@@ -24,7 +24,15 @@ def stands_for(told: Item, wanted: Item) -> bool:
         return False
     if told.filter == wanted.filter:
         return True
-    return witness(wanted.filter) is not None and told.filter.covers(wanted.filter)
+    return covers(told.filter, wanted.filter) and witness(wanted.filter) is not None
+
+
+def covers(one: Filter, other: Filter) -> bool:
+    """Whether a filter covers another: `Filter.covers`, the quick way where the first has one alternative."""
+    if len(one.conjunctions) != 1:
+        return one.covers(other)
+    (mine,) = one.conjunctions
+    return all(conjunction_covers(mine, dict(each)) for each in other.conjunctions)
 
 
 def is_above(one: Item, other: Item) -> bool:
@@ -45,6 +53,14 @@ def equal(item: Item) -> tuple[Item, Item]:
 def rank(item: Item) -> tuple[object, ...]:
     """The place of an item in an order of all items, by how they are written."""
     return (*(position(each) for each in item.filter.conjunctions), ()), item.ordered
+
+
+def narrowness(item: Item) -> tuple[int, float]:
+    """A guess that puts what covers before what is covered: few constraints first, and long ranges."""
+    constraints = [each for one in item.filter.conjunctions for _, each in one]
+    ranges = [each for each in constraints if isinstance(each, NumberRange)]
+    lengths = [each.high - each.low for each in ranges if each.low is not None and each.high is not None]
+    return len(constraints), -sum(lengths)
 
 
 def covers_transitively(one: Filter) -> bool:

@@ -2,7 +2,7 @@
 
 import click
 
-from harness.benchmarks import costs, detection, journal, matching, order, throughput
+from harness.benchmarks import costs, detection, journal, matching, order, routing, throughput
 
 
 @click.command()
@@ -11,6 +11,8 @@ def main(*, quick: bool) -> None:
     """Measure everything, and print a table of each."""
     click.echo("Matching an event against many filters; times in microseconds.\n")
     click.echo(matching.table(matching.run()))
+    click.echo("\nA subscription that comes or goes, by routing strategy; times in microseconds.\n")
+    click.echo(routing.table(routing.run()))
     click.echo()
     click.echo(detection.tables(detection.run_large(), detection.run_paper()))
     click.echo(

@@ -1,0 +1,71 @@
+"""Selections stay sound where `Filter.covers` is in doubt, so that covering is not transitive."""
+
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from broker.filters import Filter, parse
+from broker.routing import Selection, Wish, coverage, merging
+from broker.routing import parse as routing
+
+EQUALS = [parse(f"0 <= x <= {high}") for high in range(1, 6)]
+"""They stand for filters of forms so different that covering is only seen here and there."""
+
+pairs = st.sampled_from([pair for pair in product(range(len(EQUALS)), repeat=2) if pair[0] != pair[1]])
+
+
+Seen = frozenset[tuple[int, int]]
+
+doubts = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+histories = st.lists(st.integers(0, len(EQUALS) - 1), max_size=20)
+
+
+def see(monkeypatch: pytest.MonkeyPatch, seen: Seen) -> None:
+    """Let only these pairs be seen to cover."""
+    numbers = {each: number for number, each in enumerate(EQUALS)}
+
+    def covers(one: Filter, other: Filter) -> bool:
+        return (numbers.get(one, -1), numbers.get(other, -1)) in seen
+
+    monkeypatch.setattr(coverage, "covers", covers)
+    monkeypatch.setattr(merging, "covers_transitively", lambda _: False)
+
+
+def took(selection: Selection, known: dict[str, Wish], step: int) -> None:
+    """A candidate goes if it is known, else it comes."""
+    wish = Wish(str(step), EQUALS[step])
+    if known.pop(wish.id, None):
+        selection.remove(wish.id)
+    else:
+        known[wish.id] = wish
+        selection.add(wish)
+
+
+@pytest.mark.parametrize("name", ["covering", "merging"])
+@given(seen=st.frozensets(pairs), steps=histories)
+@doubts
+def test_rings_of_doubt_end_and_leave_nobody_without_what_stands_for_it(
+    name: str, seen: Seen, steps: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see(monkeypatch, seen)
+    selection, known = routing(name).subscriptions.selection(), dict[str, Wish]()
+    for step in steps:
+        took(selection, known, step)
+        assert all(list(selection.standing_for(wish)) for wish in known.values())
+
+
+@given(seen=st.frozensets(pairs), steps=histories)
+@doubts
+def test_without_rings_covering_tells_what_is_computed_from_scratch(
+    seen: Seen, steps: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see(monkeypatch, frozenset(pair for pair in seen if pair[0] > pair[1]))
+    covering = routing("covering").subscriptions
+    selection, known = covering.selection(), dict[str, Wish]()
+    for step in steps:
+        took(selection, known, step)
+        assert {wish.item for wish in selection.told.values()} == {
+            wish.item for wish in covering.reduce(known.values())
+        }
