@@ -14,19 +14,19 @@ Laws:
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from attrs import Factory, define, frozen
 
-from broker.filters.constraints import Constraint
+from broker.routing.bulk import merged
 from broker.routing.cover_index import CoverIndex
-from broker.routing.coverage import covers_transitively, equal, rank, stands_for
+from broker.routing.coverage import covers_transitively, equal, stands_for
 from broker.routing.covering import RETURNS_LIMIT
 from broker.routing.grouped import Grouped, Moves
 from broker.routing.points import Points
 from broker.routing.seams import Seams
 from broker.routing.strategy import NOTHING_TOLD, Item, Picture, Selection, Wish
-from broker.routing.unions import PERFECT, Seam, cuts, halves, sewn, unions, united
+from broker.routing.unions import PERFECT, cuts, joined, may_be_part, united
 from broker.routing.witnesses import witness
 
 
@@ -52,11 +52,11 @@ class Unions:
             self._points.remove(item)
         parts: dict[Item, None] = {}
         for told in self._told.standing_for(item):
-            if told not in self._candidates:
-                known = self._known_below(told)
-                if not self._is_whole(told, known, item):
+            if told not in self._candidates and may_be_part(item, told):
+                near = self._near(told)
+                if not self._is_whole(told, near, item):
                     self._fall(told, moves)
-                    parts.update(dict.fromkeys(known))
+                    parts.update((each, None) for each in near if stands_for(told, each))
         left = [each for each in parts if not self._told.standing_for(each)]
         self._place(merged(left, self._factor), moves)
 
@@ -77,16 +77,22 @@ class Unions:
         if event is not None:
             self._points.add(item, event)
 
-    def _known_below(self, told: Item) -> list[Item]:
-        """The candidates that a told item stands for."""
+    def _near(self, told: Item) -> list[Item]:
+        """The candidates that a told item stands for, and perhaps a few more."""
         near = self._points.matched(told.filter)
         if witness(told.filter) is None:
             near += [each for each in equal(told) if each in self._candidates]
-        return [each for each in near if stands_for(told, each)]
+        return near
 
-    def _is_whole(self, told: Item, known: list[Item], gone: Item) -> bool:
-        """Whether a told item is the union of these candidates, as it was with one that is gone."""
-        return any(stands_for(each, gone) for each in known) or told in merged(known, self._factor)
+    def _is_whole(self, told: Item, near: Iterable[Item], gone: Item) -> bool:
+        """Whether a told item is the union of the candidates below it without one that is gone."""
+        parts = [each for each in near if may_be_part(each, told) and stands_for(told, each)]
+        event = witness(gone.filter)
+        if event is not None:
+            above = (each for each in parts if each.filter.match(event))
+            if any(stands_for(each, gone) for each in above):
+                return True
+        return told in merged(parts, self._factor)
 
     def _place(self, items: Iterable[Item], moves: Moves) -> None:
         """Tell each item, or a union with it, unless something told stands for it."""
@@ -102,8 +108,8 @@ class Unions:
             self._rise(item)
             moves.tell(item)
             if not covers_transitively(item.filter):
-                lost = [each for below in fallen for each in self._known_below(below)]
-                lost = [each for each in lost if not self._told.standing_for(each)]
+                below = [each for one in fallen for each in self._near(one) if stands_for(one, each)]
+                lost = [each for each in below if not self._told.standing_for(each)]
                 returns.update(lost)
                 pending += lost
 
@@ -122,7 +128,7 @@ class Unions:
 
     def _partner(self, item: Item) -> tuple[Item, Item] | None:
         """Something told with which an item can be united, and the union."""
-        for cut in cuts(item.filter, ordered=item.ordered):
+        for cut in cuts(item):
             for piece in self._seams.near(cut.seam, cut.constraint):
                 union = united(cut.constraint, piece.constraint, self._factor)
                 whole = None if union is None else joined(cut.seam, union, (item, piece.item))
@@ -138,55 +144,6 @@ class Unions:
         self._told.remove(item)
         self._seams.remove(item)
         moves.take_back(item)
-
-
-def joined(seam: Seam, constraint: Constraint, parts: Iterable[Item]) -> Item | None:
-    """Return the item with this constraint at a seam, if it can be made and surely stands for its parts."""
-    whole = sewn(seam, constraint)
-    item = None if whole is None else Item(whole, seam.ordered)
-    return item if item is not None and all(stands_for(item, part) for part in parts) else None
-
-
-def merged(items: Iterable[Item], factor: float) -> list[Item]:
-    """Unite items as far as possible; the result does not depend on their order."""
-    left = sorted(items, key=rank)
-    while True:
-        united_once = _merged_once(left, factor)
-        if united_once is None:
-            return left
-        left = sorted(united_once, key=rank)
-
-
-def _merged_once(items: list[Item], factor: float) -> set[Item] | None:
-    """Unite items at each seam, every item at most once; None if there is nothing to unite."""
-    seams: dict[Seam, dict[Constraint, Item]] = {}
-    for item in items:
-        for cut in cuts(item.filter, ordered=item.ordered):
-            seams.setdefault(cut.seam, {})[cut.constraint] = item
-    left, new = set(items), set[Item]()
-    for seam, by_constraint in seams.items():
-        present = {constraint: item for constraint, item in by_constraint.items() if item in left}
-        if len(present) > 1:
-            for item, parts in _unions_at(seam, present, factor):
-                left.difference_update(parts)
-                new.add(item)
-    return left | new if new else None
-
-
-def _unions_at(
-    seam: Seam, by_constraint: dict[Constraint, Item], factor: float
-) -> Iterator[tuple[Item, list[Item]]]:
-    """Unite items that differ at one seam alone; halves of them, where all together are too long."""
-    pending = deque(unions(by_constraint, factor))
-    while pending:
-        union = pending.popleft()
-        if len(union.parts) > 1:
-            parts = [by_constraint[each] for each in union.parts]
-            item = joined(seam, union.constraint, parts)
-            if item is not None:
-                yield item, parts
-            else:
-                pending += halves(union, factor)
 
 
 @frozen

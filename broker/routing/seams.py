@@ -114,7 +114,7 @@ class Seams:
 
     def add(self, item: Item) -> None:
         """Take an item in."""
-        for cut in cuts(item.filter, ordered=item.ordered):
+        for cut in cuts(item):
             edge = self._edges.get(cut.seam)
             if edge is None:
                 edge = self._edges[cut.seam] = Edge()
@@ -122,7 +122,7 @@ class Seams:
 
     def remove(self, item: Item) -> None:
         """Forget an item."""
-        for cut in cuts(item.filter, ordered=item.ordered):
+        for cut in cuts(item):
             edge = self._edges[cut.seam]
             edge.remove(item, cut.constraint, cut.seam.name)
             if not edge:

@@ -19,13 +19,16 @@ from attrs import frozen
 
 from broker.filters import SIZE_LIMIT_BYTES, Conjunction, Filter
 from broker.filters.conjunctions import canonical, conjunction
-from broker.filters.constraints import Constraint, NumberRange, NumberSet, TextSet, covers, unite
+from broker.filters.constraints import Constraint, Number, NumberRange, unite
+from broker.routing.coverage import stands_for
+from broker.routing.strategy import Item
+from broker.routing.witnesses import witness
 
 PERFECT: Final = 1.0
 
 CONJUNCTIONS_UNITED: Final = 4
-"""Filters of more conjunctions are left alone: each has as many seams as constraints, and each seam is nearly
-as long as the filter."""
+"""Filters of more conjunctions are left alone, since each has as many seams as constraints, and each seam is
+nearly as long as the filter."""
 
 
 class Seam(NamedTuple):
@@ -45,109 +48,68 @@ class Cut:
     constraint: Constraint
 
 
-@frozen
-class Union:
-    """A constraint, and those of which it is the union."""
-
-    constraint: Constraint
-    parts: tuple[Constraint, ...]
-
-
-def cuts(filter: Filter, *, ordered: bool) -> Iterator[Cut]:  # noqa: A002 - it is a filter
-    """All ways to cut a filter, in the order of its constraints."""
-    conjunctions = filter.conjunctions
-    if len(conjunctions) > CONJUNCTIONS_UNITED:
+def cuts(item: Item) -> Iterator[Cut]:
+    """All ways to cut an item that may be united, in the order of its constraints."""
+    conjunctions = item.filter.conjunctions
+    if len(conjunctions) > CONJUNCTIONS_UNITED or witness(item.filter) is None:
         return
     for at, one in enumerate(conjunctions):
         others = (*conjunctions[:at], *conjunctions[at + 1 :])
         for place, (name, constraint) in enumerate(one):
             rest = (*one[:place], *one[place + 1 :])
-            yield Cut(Seam(name, rest, others, ordered), constraint)
+            yield Cut(Seam(name, rest, others, item.ordered), constraint)
 
 
-def sewn(seam: Seam, constraint: Constraint) -> Filter | None:
-    """Put a constraint where one was cut out, or return None if the filter would become too long."""
+def sewn(seam: Seam, constraint: Constraint) -> Item | None:
+    """Put a constraint where one was cut out; None if the filter became too long or changed otherwise."""
     whole = conjunction({**dict(seam.rest), seam.name: constraint})
-    filter_ = Filter(canonical((whole, *seam.others)) if seam.others else (whole,))
-    return filter_ if len(str(filter_).encode()) <= SIZE_LIMIT_BYTES else None
+    conjunctions = canonical((whole, *seam.others)) if seam.others else (whole,)
+    made = Filter(conjunctions)
+    if len(conjunctions) <= len(seam.others) or len(str(made).encode()) > SIZE_LIMIT_BYTES:
+        return None
+    return Item(made, seam.ordered)
+
+
+def joined(seam: Seam, constraint: Constraint, parts: Iterable[Item]) -> Item | None:
+    """Return the item with this constraint at a seam, if it can be made and surely stands for its parts."""
+    item = sewn(seam, constraint)
+    return item if item is not None and all(stands_for(item, part) for part in parts) else None
+
+
+def may_be_part(one: Item, union: Item) -> bool:
+    """Whether an item that a union stands for may be one of its parts.
+
+    Uniting keeps the number of conjunctions and the names in each.
+    """
+    if len(union.filter.conjunctions) != 1:
+        return True
+    return one.ordered == union.ordered and _names(one) == _names(union)
+
+
+def _names(item: Item) -> list[list[str]]:
+    return [[name for name, _ in each] for each in item.filter.conjunctions]
 
 
 def united(one: Constraint, other: Constraint, factor: float) -> Constraint | None:
     """Return the union of two constraints on one attribute, if it is one constraint."""
     if isinstance(one, NumberRange) and isinstance(other, NumberRange) and _are_apart(one, other):
-        return _hull(one, other, factor)
+        return hull(one, other, factor)
     union = unite([one, other])
     return union[0] if len(union) == 1 else None
 
 
-def unions(constraints: Iterable[Constraint], factor: float) -> list[Union]:
-    """Unite constraints on one attribute as far as possible, those of one type of constraint each."""
-    kinds: dict[type[Constraint], list[Constraint]] = {}
-    for each in constraints:
-        kinds.setdefault(type(each), []).append(each)
-    return [union for kind in kinds.values() for union in _of_one_kind(kind, factor)]
-
-
-def halves(union: Union, factor: float) -> list[Union]:
-    """Make two unions of what is too long for one, or none if it cannot be divided."""
-    middle = len(union.parts) // 2
-    divided = (union.parts[:middle], union.parts[middle:])
-    return [each for half in divided for each in _of_one_kind(list(half), factor)] if middle else []
-
-
-def _of_one_kind(constraints: list[Constraint], factor: float) -> list[Union]:
-    """Unite constraints of one type; each lies in one of the unions as a whole."""
-    if len(constraints) == 1:
-        return [Union(constraints[0], tuple(constraints))]
-    pieces = _pieces(constraints)
-    if factor > PERFECT:
-        pieces = _widened(pieces, factor)
-    parts: dict[Constraint, list[Constraint]] = {piece: [] for piece in pieces}
-    for each in constraints:
-        around = next((piece for piece in pieces if covers(piece, each)), None)
-        if around is None:  # It is hard to see; so nothing is united.
-            return [Union(each, (each,)) for each in constraints]
-        parts[around].append(each)
-    return [Union(piece, tuple(inside)) for piece, inside in parts.items()]
-
-
-def _pieces(constraints: list[Constraint]) -> list[Constraint]:
-    texts = [each.values for each in constraints if isinstance(each, TextSet)]
-    if texts:
-        return [TextSet(frozenset().union(*texts))]
-    numbers = [each.values for each in constraints if isinstance(each, NumberSet)]
-    return [NumberSet(frozenset().union(*numbers))] if numbers else unite(constraints)
-
-
-def _widened(pieces: list[Constraint], factor: float) -> list[Constraint]:
-    """Unite neighbouring ranges to hulls until no two are near enough."""
-    ranges = sorted((each for each in pieces if isinstance(each, NumberRange)), key=_start)
-    if len(ranges) < len(pieces):
-        return pieces
-    while True:
-        joined: list[NumberRange] = []
-        for each in ranges:
-            hull = _hull(joined[-1], each, factor) if joined else None
-            if hull is None:
-                joined.append(each)
-            else:
-                joined[-1] = hull
-        if len(joined) == len(ranges):
-            return [*joined]
-        ranges = joined
-
-
-def _start(each: NumberRange) -> float:
+def start_of(each: NumberRange) -> Number:
+    """Where a range begins."""
     return float("-inf") if each.low is None else each.low
 
 
 def _are_apart(one: NumberRange, other: NumberRange) -> bool:
     """Whether two ranges are no single one together. Where a single number parts them, they are one."""
-    first, second = (one, other) if _start(one) <= _start(other) else (other, one)
+    first, second = (one, other) if start_of(one) <= start_of(other) else (other, one)
     return first.high is not None and second.low is not None and first.high < second.low
 
 
-def _hull(one: NumberRange, other: NumberRange, factor: float) -> NumberRange | None:
+def hull(one: NumberRange, other: NumberRange, factor: float) -> NumberRange | None:
     """Return the smallest range around two, if it is short enough."""
     if factor == PERFECT or one.low is None or one.high is None or other.low is None or other.high is None:
         return None
