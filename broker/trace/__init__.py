@@ -3,6 +3,6 @@
 `rows` writes rows of any dataset, `counters` what a broker counts.
 """
 
-from broker.trace.rows import FLOAT, FLUSH_EVERY_S, TEXT, TRUTH, WHOLE, Columns, RowFiles
+from broker.trace.rows import FLOAT, FLUSH_EVERY_S, TEXT, TRUTH, WHOLE, Columns, RowFiles, prepare
 
-__all__ = ["FLOAT", "FLUSH_EVERY_S", "TEXT", "TRUTH", "WHOLE", "Columns", "RowFiles"]
+__all__ = ["FLOAT", "FLUSH_EVERY_S", "TEXT", "TRUTH", "WHOLE", "Columns", "RowFiles", "prepare"]

@@ -18,7 +18,7 @@ from attrs import define, field
 from broker.core import Hop
 from broker.messages import LinkMessage, OrderingMessage, Publication
 from broker.shell.exchange import Exchange
-from broker.trace.rows import FLOAT, FLUSH_EVERY_S, TEXT, WHOLE, RowFiles
+from broker.trace.rows import FLOAT, FLUSH_EVERY_S, TEXT, WHOLE, RowFiles, prepare
 from ordering.interface import OrderingFactory
 from ordering.watched import Watch
 
@@ -56,6 +56,7 @@ class Tracer:
     @classmethod
     def into(cls, folder: Path, name: str, incarnation: str) -> "Tracer":
         """Return one that writes below this folder, apart from earlier runs of the same broker."""
+        prepare()
         return cls(name, RowFiles(folder / FOLDER, f"{name}-{incarnation}", COLUMNS))
 
     def over(self, factory: OrderingFactory) -> OrderingFactory:

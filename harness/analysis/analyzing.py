@@ -22,6 +22,7 @@ from harness.analysis.answers import Answers, Totals, answer
 from harness.analysis.datasets import Run, open_run
 from harness.analysis.errors import UnknownVerdictError
 from harness.analysis.numbering import Numbering, number
+from harness.analysis.session import fit
 from harness.analysis.trees import distances
 
 __all__ = ["analyze"]
@@ -63,6 +64,7 @@ def analyze(
 
 def _analyze(spark: SparkSession, path: Path, progress: Progress, long: int) -> dict[str, object]:
     run = open_run(spark, path)
+    fit(spark, run.rows("deliveries"))
     progress("numbering publications")
     numbering = number(run)
     clock = _clock(numbering)

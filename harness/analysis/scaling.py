@@ -9,7 +9,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -51,7 +51,7 @@ def _all(sizes: list[float], disorders: tuple[float, ...], master: str) -> Itera
                 yield _measured(spark, Shape(deliveries=int(millions * MILLION), disorder=disorder))
 
 
-def markdown(rows: list[Measured]) -> list[str]:
+def markdown(rows: Sequence[Mapping[str, float]]) -> list[str]:
     """The table as it stands in a document."""
     return [
         "| deliveries | pairs compared | inversions | seconds |",

@@ -22,13 +22,19 @@ from pyspark.sql import SparkSession
 
 from harness.analysis.errors import AnalysisError
 
-__all__ = ["PARALLEL_LEAST", "package", "session"]
+__all__ = ["fit", "package", "session"]
 
 DRIVER_MEMORY: Final = "3g"
 """Ten million deliveries need one; Python's workers, which hold the arrays, are not in it."""
 
 PARALLEL_LEAST: Final = 8
-"""Partitions of a shuffle at least: small tasks share two cores evenly and cost 10 ms each."""
+"""Partitions of a shuffle where there is much to do: small tasks share two cores evenly."""
+
+SMALL_ROWS: Final = 50_000
+"""A partition of fewer rows costs more to begin than to work through: a task takes 10 ms at least."""
+
+PARTITIONS_LEAST: Final = 2
+"""Of a shuffle, so that two cores share even the smallest."""
 
 BATCH_ROWS: Final = 1 << 17
 """Rows that a worker is given at once: enough for numpy to be at its speed, a few megabytes."""
@@ -44,8 +50,9 @@ _CONFIGURATION: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
     # One subscriber's stream may have more than the two gigabytes that short offsets reach.
     "spark.sql.execution.arrow.useLargeVarTypes": "true",
-    # Tasks are few and heavy in Python, and small as Java counts them: put together they would run alone.
-    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    # Planning anew after each stage makes each a job of its own, which costs a small run half of its time.
+    # Nothing is gained by it: tasks are few and heavy in Python, and skewed pairs are split by us.
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     # A file that is cut off is an error that says so, not fewer deliveries.
     "spark.sql.files.ignoreCorruptFiles": "false",
@@ -118,11 +125,16 @@ def _started(master: str | None, scratch: Path) -> SparkSession:
                 f"Spark does not start with --master {master}: {_last(log, error)}"
             ) from error
     spark.sparkContext.setLogLevel("OFF")
-    parallel = max(PARALLEL_LEAST, 2 * spark.sparkContext.defaultParallelism)
-    spark.conf.set("spark.sql.shuffle.partitions", str(parallel))
     if is_shared:
         spark.sparkContext.addPyFile(str(package(scratch / "concord-analysis.zip")))
     return spark
+
+
+def fit(spark: SparkSession, rows: int) -> None:
+    """Have shuffles in as many partitions as so many rows are worth."""
+    most = max(PARALLEL_LEAST, 2 * spark.sparkContext.defaultParallelism)
+    wanted = min(most, max(PARTITIONS_LEAST, rows // SMALL_ROWS))
+    spark.conf.set("spark.sql.shuffle.partitions", str(wanted))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import click
 from harness.commands.running import asked, perform, scenario_options
 from harness.commands.schedules import check_ordering
 from harness.runs.directory import prepare
-from harness.scenarios import Study
+from harness.scenarios import Study, find
 
 __all__ = ["command"]
 
@@ -42,8 +42,7 @@ def command(  # noqa: PLR0913 - one parameter per option
 
     Writes Parquet datasets and run.json to DIR, which `concord harness analyze` reads.
     """
-    changes = dict(overrides) if ordering is None else {**overrides, "ordering": ordering}
-    study = asked(scenario, faults, seed, changes)
+    study = asked(scenario, faults, seed, _with_ordering(scenario, ordering, overrides))
     for name in {point.scenario.ordering for point in study.points}:
         check_ordering(name, {})
     if simulated:
@@ -57,6 +56,16 @@ def command(  # noqa: PLR0913 - one parameter per option
             f"{each.folder}: {each.ordering}, {each.published:,} published, {each.delivered:,} delivered, "
             f"{each.faults} faults, {each.seconds:.1f} s"
         )
+
+
+def _with_ordering(
+    scenario: str, ordering: str | None, overrides: Mapping[str, object]
+) -> Mapping[str, object]:
+    """Choose an ordering. Options that a scenario has for its own plugin mean nothing to another."""
+    if ordering is None:
+        return overrides
+    is_own = find(scenario, overrides).first.ordering == ordering
+    return {**({} if is_own else {"ordering_options": {}}), **overrides, "ordering": ordering}
 
 
 def _simulate(study: Study, out: Path, *, replace: bool, as_json: bool) -> NoReturn:

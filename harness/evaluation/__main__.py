@@ -1,6 +1,7 @@
 """`python -m harness.evaluation`: run, analyse, report, and write the page."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Final
 
@@ -43,4 +44,6 @@ def command(*, out: Path, page: Path, only: str | None, master: str) -> None:
 
 
 if __name__ == "__main__":
+    # A run in the making ends with this program, whichever way it is told to end.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     command()

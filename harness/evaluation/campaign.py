@@ -21,6 +21,7 @@ from harness.analysis.errors import UnknownVerdictError
 from harness.analysis.promises import unknown
 from harness.analysis.session import session
 from harness.analysis.writing import write as write_analysis
+from harness.evaluation.quiet import watched
 from harness.evaluation.studies import Study
 from harness.report.page import write as write_report
 
@@ -61,9 +62,10 @@ def _run(study: Study, ordering: str, place: Path) -> str:
     options = ["--ordering", ordering, "--out", str(unfinished), "--quiet", *changes]
     command = [sys.executable, "-m", "broker", "harness", "run", study.scenario, *options]
     try:
-        done = subprocess.run(  # noqa: S603 - our own command, with words of the table
-            command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
-        )
+        with watched(unfinished):
+            done = subprocess.run(  # noqa: S603 - our own command, with words of the table
+                command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+            )
     except subprocess.TimeoutExpired:
         return f"not finished after {TIMEOUT_S} s"
     if done.returncode:

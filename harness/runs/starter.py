@@ -42,11 +42,12 @@ _PR_SET_PDEATHSIG: Final = 1
 
 def _preload() -> None:
     """Load all that a broker will use, so that it is there after the fork."""
-    import pyarrow.parquet  # noqa: F401, PLC0415 - loaded for the children
-    import trio  # noqa: F401, PLC0415 - likewise
+    import trio  # noqa: F401, PLC0415 - loaded for the children
 
     import broker.commands.broker  # noqa: F401, PLC0415 - likewise
+    from broker.trace import prepare  # noqa: PLC0415 - likewise
 
+    prepare()
     gc.collect()
     # What is there now is never looked at again by the collectors of the children, and so stays shared.
     gc.freeze()

@@ -19,7 +19,7 @@ from typing import Final, cast
 import trio
 from attrs import define
 
-from broker.trace import FLUSH_EVERY_S
+from broker.trace import FLUSH_EVERY_S, prepare
 from harness.runs.crew import Crew, Slowness
 from harness.runs.ledger import Ledger
 from harness.runs.matching import write_matches
@@ -185,6 +185,7 @@ async def _main() -> None:
 
 def main() -> None:
     """Work until told to finish."""
+    prepare()
     logging.getLogger("concord.client").addHandler(logging.NullHandler())
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)

@@ -6,12 +6,12 @@ from harness.report.charts import Axis, Chart, draw
 from harness.report.figures.figure import Figure, swept
 from harness.report.results import Result
 
-__all__ = ["figure"]
+__all__ = ["figure", "throughput"]
 
 
 def figure(results: Sequence[Result]) -> Figure | None:
     """Deliveries a second, over the middle of each run."""
-    lines, rows = swept(results, "publishers", _throughput)
+    lines, rows = swept(results, "publishers", throughput)
     if not lines:
         return None
     chart = Chart(lines, Axis("publishers", least=0), Axis("deliveries a second", least=0))
@@ -27,7 +27,7 @@ def figure(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def _throughput(result: Result) -> float | None:
+def throughput(result: Result) -> float | None:
     """The mean of the middle half of a run: neither its beginning nor what drains at its end."""
     rates = [float(str(each["deliveries_s"])) for each in result.objects("series", "timeline")]
     middle = rates[len(rates) // 4 : len(rates) - len(rates) // 4]

@@ -1,11 +1,27 @@
 """Rows become files that are whole as soon as they have their name."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from broker.trace import FLOAT, TEXT, TRUTH, WHOLE, RowFiles, rows
+
+FIRST_FILE = """
+import sys
+from pathlib import Path
+from broker.trace import WHOLE, RowFiles, prepare
+
+assert "pyarrow" not in sys.modules
+prepare()
+loaded = set(sys.modules)
+written = RowFiles(Path(sys.argv[1]), "me", {"b": WHOLE})
+written.append(1)
+written.flush()
+assert set(sys.modules) == loaded, set(sys.modules) - loaded
+"""
 
 COLUMNS = {"a": TEXT, "b": WHOLE, "c": FLOAT, "d": TRUTH}
 
@@ -38,3 +54,9 @@ def test_a_wrong_type_is_noticed(tmp_path: Path) -> None:
     written.append("text")
     with pytest.raises(Exception, match="int"):
         written.flush()
+
+
+def test_once_prepared_the_first_file_loads_nothing_more(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", FIRST_FILE, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 - the interpreter of this test
+    assert done.returncode == 0, done.stderr

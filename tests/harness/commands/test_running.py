@@ -84,6 +84,18 @@ def test_every_point_of_a_sweep_is_run_and_an_earlier_run_is_replaced_only_if_to
     assert CliRunner().invoke(concord, [*words, "--replace"]).exit_code == 0
 
 
+def test_options_of_an_ordering_are_not_given_to_another(tmp_path: Path, small: str) -> None:
+    optioned = tmp_path / "optioned.toml"
+    own = 'ordering = "published"\nordering_options = { form = "fast" }\n'
+    optioned.write_text(own + Path(small).read_text())
+    words = ["harness", "run", str(optioned), "--quiet", "--set", "duration_s=0.3"]
+    for ordering, options in (("published", {"form": "fast"}), ("fifo", {})):
+        out = tmp_path / ordering
+        result = CliRunner().invoke(concord, [*words, "--out", str(out), "--ordering", ordering])
+        assert result.exit_code == 0, result.output
+        assert json.loads((out / "run.json").read_text())["ordering_options"] == options
+
+
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path, small: str) -> None:
     (tmp_path / "out" / "thesis").mkdir(parents=True)
     (tmp_path / "out" / "thesis" / "chapter.txt").write_text("ten years of work")
