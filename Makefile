@@ -15,7 +15,7 @@ JOBS ?= 2
 MINUTES ?= 10
 
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench explore worlds examples fuzz soak evaluation clean
+.PHONY: help run test check format bench explore worlds examples fuzz soak evaluation spark clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -61,6 +61,9 @@ soak: $(READY) ## kill brokers with journals every second, under load (MINUTES=.
 
 evaluation: $(READY) ## repeat the paper's evaluation and write docs/evaluation.md; goes on where it was interrupted
 	@$(BIN)/python -m harness.evaluation
+
+spark: $(READY) ## ship the analysis with spark-submit to a small Spark cluster, and check what it finds
+	@$(BIN)/python -m harness.analysis.shipping
 
 clean: ## remove caches, builds and results; .venv stays
 	@rm -rf build dist runs .hypothesis .mypy_cache .pytest_cache .ruff_cache ./*.egg-info

@@ -80,11 +80,12 @@ def command(*, millions: str, ordered: bool, master: str, out: Path | None) -> N
             f"{row['deliveries']:,.0f} deliveries, {row['inversions']:,.0f} inversions: "
             f"{row['seconds']:.1f} s"
         )
+        if out is not None:
+            # After each, so that an interrupt costs one measurement.
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(json.dumps(rows), encoding="utf-8")
     for line in markdown(rows):
         click.echo(line)
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ does not start.
 """
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -105,7 +106,8 @@ def _attrs() -> list[tuple[Path, str]]:
 
 def _started(master: str | None, scratch: Path) -> SparkSession:
     is_here = master is not None and master.startswith("local")
-    is_shared = not is_here or (master is not None and master.startswith("local-cluster"))
+    # What spark-submit started has its package already: --py-files ships it.
+    is_shipped = master is not None and not re.match(r"local(\[|$)", master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if is_here:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -125,7 +127,7 @@ def _started(master: str | None, scratch: Path) -> SparkSession:
                 f"Spark does not start with --master {master}: {_last(log, error)}"
             ) from error
     spark.sparkContext.setLogLevel("OFF")
-    if is_shared:
+    if is_shipped:
         spark.sparkContext.addPyFile(str(package(scratch / "concord-analysis.zip")))
     return spark
 

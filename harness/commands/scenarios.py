@@ -4,7 +4,7 @@ import json
 
 import click
 
-from harness.scenarios import find, shipped
+from harness.scenarios import find, shipped_scenarios
 
 __all__ = ["command"]
 
@@ -13,7 +13,7 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 def command(*, as_json: bool) -> None:
     """List the scenarios that can be run by name, and what each is for."""
-    studies = [(name, path, find(name)) for name, path in shipped().items()]
+    studies = [(name, path, find(name)) for name, path in shipped_scenarios().items()]
     if as_json:
         click.echo(
             json.dumps(

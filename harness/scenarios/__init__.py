@@ -4,7 +4,7 @@
 and `interests` turn what is asked for into brokers and filters. Those in `shipped` come with the product.
 """
 
-from harness.scenarios.files import Point, Study, find, from_content, shipped
+from harness.scenarios.files import Point, Study, find, from_content, shipped_scenarios
 from harness.scenarios.interests import Interests, interests
 from harness.scenarios.keys import ScenarioError
 from harness.scenarios.overlays import edges, fallbacks, uplinks
@@ -21,6 +21,6 @@ __all__ = [
     "find",
     "from_content",
     "interests",
-    "shipped",
+    "shipped_scenarios",
     "uplinks",
 ]

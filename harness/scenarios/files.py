@@ -24,7 +24,7 @@ from harness.scenarios.keys import ScenarioError, read
 from harness.scenarios.overlays import edges, uplinks
 from harness.scenarios.scenario import Scenario
 
-__all__ = ["Point", "Study", "find", "from_content", "shipped"]
+__all__ = ["Point", "Study", "find", "from_content", "shipped_scenarios"]
 
 POINTS_MAX: Final = 200
 """A sweep of more runs than this is a mistake in the file, or a night's work that is better cut in parts."""
@@ -56,8 +56,12 @@ class Study:
         return self.points[0].scenario
 
 
-def shipped() -> dict[str, Path]:
-    """Return the scenarios that come with the product, by name."""
+def shipped_scenarios() -> dict[str, Path]:
+    """Return the scenarios that come with the product, by name.
+
+    Their folder is a package, called as it is: nothing else of this package may have that name, or the two
+    take turns at being it.
+    """
     folder = Path(str(files(_SHIPPED)))
     return {path.stem: path for path in sorted(folder.glob(f"*{_SUFFIX}"))}
 
@@ -68,13 +72,13 @@ def find(name_or_path: str, overrides: Mapping[str, object] | None = None) -> St
     Raises:
         ScenarioError: there is none, or it makes no sense.
     """
-    path = shipped().get(name_or_path, Path(name_or_path))
+    path = shipped_scenarios().get(name_or_path, Path(name_or_path))
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ScenarioError(
             f"{name_or_path}: no file ({error.strerror}) and no scenario of that name; there are "
-            f"{', '.join(shipped())}"
+            f"{', '.join(shipped_scenarios())}"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ScenarioError(f"{path}: {error}") from error

@@ -1,8 +1,6 @@
 """`concord harness run`, `compare`, `faults` and `scenarios`, as a user calls them."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +9,7 @@ from click.testing import CliRunner
 
 from broker.commands import concord, main
 from harness.faults import KINDS
-from harness.scenarios import shipped
+from harness.scenarios import shipped_scenarios
 
 SMALL: Final = """
 duration_s = 1
@@ -42,15 +40,10 @@ def test_faults_are_listed_with_an_example_each() -> None:
 
 
 def test_scenarios_are_listed_with_what_they_are_for() -> None:
-    table = _listing()
-    found = json.loads(_listing("--json"))
-    assert [line.split()[0] for line in table.splitlines()] == list(shipped())
-    assert {each["name"] for each in found} == set(shipped())
-
-
-def _listing(*options: str) -> str:
-    words = [sys.executable, "-m", "broker", "harness", "scenarios", *options]
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own command
+    table = CliRunner().invoke(concord, ["harness", "scenarios"], catch_exceptions=False).stdout
+    found = json.loads(CliRunner().invoke(concord, ["harness", "scenarios", "--json"]).stdout)
+    assert [line.split()[0] for line in table.splitlines()] == list(shipped_scenarios())
+    assert {each["name"] for each in found} == set(shipped_scenarios())
 
 
 def test_compare_judges_every_ordering_and_writes_a_report(tmp_path: Path, small: str) -> None:

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.scenarios import Scenario, ScenarioError, find, from_content, shipped
+from harness.scenarios import Scenario, ScenarioError, find, from_content, shipped_scenarios
 from harness.scenarios.keys import keys_of
 from tests.sources import ROOT
 
 KEYS = keys_of(Scenario)
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", shipped_scenarios())
 def test_what_is_shipped_makes_sense_and_says_what_it_is_for(name: str) -> None:
     study = find(name)
     assert study.first.about
