@@ -11,12 +11,9 @@ which nothing else is done: whoever measures calls `prepare` before.
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import define, field
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = [
     "FLOAT",
@@ -103,15 +100,11 @@ def prepare() -> None:
 
 
 def _write(columns: Columns, rows: Sequence[tuple[Value, ...]], target: Path | BytesIO) -> None:
-    import pyarrow.parquet as pq  # noqa: PLC0415 - heavy, and only who writes pays for it
-
-    pq.write_table(_table(columns, rows), target, compression="zstd")
-
-
-def _table(columns: Columns, rows: Sequence[tuple[Value, ...]]) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only who writes pays for it
+    import pyarrow.parquet as pq  # noqa: PLC0415 - likewise
 
     fields = [pa.field(name, getattr(pa, kind)(), nullable=False) for name, kind in columns.items()]
     schema = pa.schema(fields)
     values = zip(zip(*rows, strict=True), schema, strict=True)
-    return pa.Table.from_arrays([pa.array(each, column.type) for each, column in values], schema=schema)
+    arrays = [pa.array(each, column.type) for each, column in values]
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), target, compression="zstd")
