@@ -18,7 +18,7 @@ from harness.simulator.world import Action
 FAULTS: Final = ("none", "churn", "crash", "loss", "restart")
 """Nothing changes after the start; clients come and go; brokers and connections are lost as well, and others
 attach anywhere; brokers are lost for good, several at once, and the rest heals by itself; brokers with
-journals crash and come back, several at once, and connections break and are resumed."""
+journals crash and come back, several at once, connections break and are resumed, some are lost for good."""
 
 
 @frozen
@@ -342,12 +342,32 @@ def _giving_up(random: Random, brokers: tuple[int, int]) -> Knobs:
     return evolve(_busy(random, brokers), expire=0.1, attach=0.2, cut=0.15)
 
 
+def _losing_some(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Brokers with journals crash and come back, and some are lost for good, disk and all; the rest heals."""
+    low, high = brokers
+    knobs = random.choice((_restarting, _busy))(random, (min(max(low, 3), high), high))
+    return evolve(
+        knobs,
+        kill=random.choice((0.02, 0.05)),
+        revive=0.1,
+        resume=0.1,
+        picture=random.choice((0.0, 0.05)),
+        take=random.choice((0.0, 0.05)),
+        expire=random.choice((0.03, 0.08)),
+        heal=random.choice((0.05, 0.1)),
+        lose=random.choice((0.01, 0.03)),
+        losses=tuple(random.choice(LOSSES) for _ in range(random.choice((1, 1, 2, 3)))),
+        preferences=random.choice(PREFERENCES),
+        restart=random.choice((0.0, 0.03, 0.1)),
+    )
+
+
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
     "churn": (*(_churning, _crowded) * 4, _directed_churn),
     "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _plotted, _plotted, _directed_crash),
-    "restart": (_restarting, _busy, _busy, _giving_up),
+    "restart": (_restarting, _busy, _busy, _giving_up, _losing_some),
     "loss": (_losing, _losing, _breaking, _returning, _gathering),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""

@@ -13,7 +13,7 @@ from broker.routing.flooding import EVERYTHING
 from harness.simulator.expected import expected_advertisements, expected_subscriptions, is_as_it_should
 from harness.simulator.healing import heal_all
 from harness.simulator.network import Site
-from harness.simulator.restarts import bring_back
+from harness.simulator.restarts import bring_back, drain
 from harness.simulator.world import RestlessError, World
 
 LEFT_TO_DO: Final = (
@@ -64,7 +64,7 @@ def _join_all(world: World) -> list[tuple[str, str]]:
             return []
         for top in tops[1:]:
             world.do(("dial", top.name, tops[0].name))
-            world.do(("drain",))
+            drain(world)
     return [("stuck", "the trees do not join")]
 
 

@@ -9,12 +9,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from broker.core import Effects, Hop
+from broker.healing import Search
 from broker.messages import Acknowledge, LinkMessage, Publication, PublicationsLost
 from broker.sessions import Missing
 from broker.wire import encode_publication, publication_prefix
 from harness.simulator.interests import attributes_of
 from harness.simulator.keeper import Keeper
 from harness.simulator.network import Port, Site
+from ordering import promises
 
 if TYPE_CHECKING:
     from harness.simulator.world import Publisher, Subscriber, World
@@ -89,6 +91,23 @@ def kill(world: "World", name: str, surviving: int, *kept: str | int) -> bool:
     return True
 
 
+def lose(world: "World", name: str, *kept: str | int) -> bool:
+    """A broker with a journal is lost for good, with its journal, whether it was down already or not.
+
+    Its neighbours will have waited for it too long, one after the other.
+    """
+    kill(world, name, 0, *kept)
+    site = world.down.pop(name, None)
+    if site is None:
+        return False
+    world.has_losses = True
+    world.note(promises.torn())
+    for port in site.outgoing.values():
+        world.owing.link_lost(site, port.site)
+    world.forget_clients(site)
+    return True
+
+
 def restart(world: "World", site: Site) -> bool:
     """It comes back; its clients connect again and go on. Its links wait to be resumed."""
     keeper = site.keeper
@@ -111,6 +130,10 @@ def restart(world: "World", site: Site) -> bool:
         if subscriber.site is site:
             _read_on(world, site, subscriber)
     _end_what_nobody_wants(world, site)
+    if site.search is not None:
+        # What was tried is no state of the broker; that others can dial it may not have been on disk.
+        site.search, site.candidate = Search(site.name, site.search.configured), None
+        station.reached_at(site.name)
     world.collect(site)
     return True
 
@@ -301,17 +324,35 @@ def publication_for(
 
 
 def bring_back(world: "World") -> None:
-    """Every broker comes back, every connection is made again, and everything arrives.
+    """Every broker comes back that can, and everything arrives."""
+    for name in list(world.down):
+        world.do(("start", name))
+    drain(world)
+
+
+def drain(world: "World") -> None:
+    """Everything arrives, over connections that are made again where they were lost.
 
     A link of which one end knows nothing goes: in time the other end would declare it lost.
     """
-    for name in list(world.down):
-        world.do(("start", name))
     world.do(("drain",))
     while labels := broken(world):
+        _give_up_the_lost(world)
         for label in labels:
             world.do(("resume", label))
         world.do(("drain",))
+
+
+def _give_up_the_lost(world: "World") -> None:
+    """Links to brokers that are lost for good end, as they would in time."""
+    links = [
+        (site, hop)
+        for site in world.sites.values()
+        for hop, port in site.outgoing.items()
+        if world.sites.get(port.site.name) is not port.site
+    ]
+    for site, hop in links:
+        world.do(("expire", site.name, hop.name))
 
 
 def broken(world: "World") -> list[str]:

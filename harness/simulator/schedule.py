@@ -130,7 +130,7 @@ class Driver:
         if knobs.losses:
             self.random.shuffle(names)
         for number, name in enumerate(names):
-            world.do(("start", name, *(("journal", knobs.patience) if knobs.has_journals else ())))
+            world.do(("start", name, *self._journal()))
             parent = names[self._parent_of(number)] if number else ""
             if knobs.losses:
                 self._uplinks[name] = configured(knobs.preferences, name, parent, names, self.random)
@@ -146,6 +146,10 @@ class Driver:
             self._advertise()
         if knobs.settles_first:
             world.do(("drain",))
+
+    def _journal(self) -> tuple[str | int, ...]:
+        """How a broker that has no memory yet is started."""
+        return ("journal", self.knobs.patience) if self.knobs.has_journals else ()
 
     def _parent_of(self, number: int) -> int:
         return {"chain": number - 1, "star": 0}.get(self.knobs.shape, self._below(number))
@@ -242,7 +246,8 @@ class Driver:
         kept: list[str | int] = []
         for port in site.outgoing.values():
             kept += [port.label, self._prefix(port)]
-        return self.world.do(("crash", site.name, *kept))
+        verb = "crash" if site.keeper is None else "lose"
+        return self.world.do((verb, site.name, *kept))
 
     def _cut(self) -> bool:
         if self._cuts >= self.knobs.cuts:
@@ -276,7 +281,7 @@ class Driver:
         if not self._dead:
             return False
         name = self._dead.pop(self._below(len(self._dead)))
-        self.world.do(("start", name))
+        self.world.do(("start", name, *self._journal()))
         return name not in self._uplinks or self.world.do(("reach", name, *self._uplinks[name]))
 
     def _heal(self) -> bool:

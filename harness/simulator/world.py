@@ -28,6 +28,7 @@ Brokers with journals. What they do leaves them when it is on disk; a lost conne
     sync B1                           its journal is on disk; what was held back leaves
     kill B2 1 [B2>B1 3]...            B2 dies; one record that was not synced survives; of what it had sent,
                                       the first three messages arrive at B1
+    lose B2 [B2>B1 3]...              B2 dies, and its disk with it; it may start again as a new one
     resume B2>B1                      B2 dials B1 again; the link goes on where it was
     expire B1 B2                      B1 has waited too long for B2 and declares the link lost
     picture B1                        B1 writes a snapshot
@@ -219,11 +220,15 @@ class World:
             self.owing.link_lost(site, port.site)
             self.network.abandon(port.back)
             self.network.seal(port, int(prefixes.get(port.label, 0)))
+        self.forget_clients(site)
+        return True
+
+    def forget_clients(self, site: Site) -> None:
+        """Clients are lost with their broker."""
         for gone in [each for each in self.publishers.values() if each.site is site]:
             self._forget_publisher(gone)
         for left in [each for each in self.subscribers.values() if each.site is site]:
             self._forget_subscriber(left)
-        return True
 
     def cut(self, label: str, kept: int, kept_back: int) -> bool:
         """A connection is lost while both ends live; each end gets a prefix and then notices."""
@@ -487,6 +492,7 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "sync": restarts.sync,
     "picture": restarts.picture,
     "kill": restarts.kill,
+    "lose": restarts.lose,
     "resume": restarts.resume,
     "expire": restarts.expire,
     "take": restarts.take,
