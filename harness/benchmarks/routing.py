@@ -2,7 +2,8 @@
 
 A selection of so many candidates is made, and then, in turn, a candidate comes and one goes. Each change is
 timed for itself, in the process's own time. Beside a mix of the matching benchmark stand quotes: intervals
-around one price, on one of a thousand symbols, among which many cover each other.
+around one price, on one of a thousand symbols, among which many cover each other. The last rows are those of
+a whole broker core (see `routing_core`).
 """
 
 import gc
@@ -21,8 +22,12 @@ from broker.filters.constraints import NumberRange, TextSet
 from broker.routing import Change, Wish, parse
 from harness.benchmarks.filter_mixes import MIXES, Mix
 from harness.benchmarks.report import aligned
+from harness.benchmarks.routing_core import Pair
 
 STRATEGIES: Final = ("simple", "identity", "covering", "merging", "merging:1.5")
+BROKER_STRATEGIES: Final = ("simple", "identity", "covering", "merging")
+"""Each takes a minute or two at the largest size, most of it for the neighbour's part."""
+
 SIZES: Final = (1_000, 10_000, 100_000)
 
 CHANGES: Final = 1_000
@@ -48,6 +53,17 @@ class Row:
     remove_p99_us: float
 
 
+@frozen
+class Subject:
+    """What was changed, how much was told in the end, and how much the changes moved of it."""
+
+    strategy: str
+    mix: str
+    candidates: int
+    told: int
+    moved: int
+
+
 def _quote(random: Random, _count: int) -> Filter:
     symbol = TextSet(frozenset({f"S{random.randrange(SYMBOLS)}"}))
     low, high = MIDDLE * (1 - random.random()), MIDDLE * (1 + random.random())
@@ -60,42 +76,76 @@ CHANGED: Final = (QUOTES, *(mix for mix in MIXES if mix.name == "mixture"))
 
 
 def run(sizes: Sequence[int] = SIZES, strategies: Sequence[str] = STRATEGIES) -> list[Row]:
-    """Measure every strategy with every mix at every size."""
-    return [_row(name, mix, size) for mix in CHANGED for size in sizes for name in strategies]
+    """Measure every strategy with every mix at every size, and with quotes also whole brokers."""
+    rows = [_row(name, mix, size) for mix in CHANGED for size in sizes for name in strategies]
+    return rows + [_broker_row(name, size) for size in sizes for name in BROKER_STRATEGIES]
 
 
 def _row(name: str, mix: Mix, size: int) -> Row:
-    wishes = [
-        Wish(f"s{number}", each) for number, each in enumerate(mix.filters(size + CHANGES, size, seed=size))
-    ]
-    selection = parse(name).subscriptions.selection()
+    selection, changes = parse(name).subscriptions.selection(), list[Change]()
+
+    def timed_us(change: Callable[[], Change]) -> float:
+        start = process_time_ns()
+        changes.append(change())
+        return (process_time_ns() - start) / 1000
+
+    added, removed = _times(
+        mix.filters(size + CHANGES, size, seed=size),
+        size,
+        lambda wish: timed_us(partial(selection.add, wish)),
+        lambda gone: timed_us(partial(selection.remove, gone)),
+    )
+    moved = sum(len(each.added) + len(each.removed) for each in changes[size:])
+    return _summary(Subject(name, mix.name, size, len(selection.told), moved), added, removed)
+
+
+def _broker_row(name: str, size: int) -> Row:
+    pair = Pair.joined(name)
+    before = 0
+
+    def add_us(wish: Wish) -> float:
+        nonlocal before
+        before = pair.told if wish.id == f"s{size}" else before
+        return pair.timed_us(partial(pair.lower.subscribe, wish.id, wish.filter, ordered=True))
+
+    added, removed = _times(
+        QUOTES.filters(size + CHANGES, size, seed=size),
+        size,
+        add_us,
+        lambda gone: pair.timed_us(partial(pair.lower.unsubscribe, gone)),
+    )
+    known = pair.upper.counts()["subscriptions"]
+    return _summary(Subject(name, "quotes, broker", size, known, pair.told - before), added, removed)
+
+
+def _times(
+    filters: Sequence[Filter], size: int, add_us: Callable[[Wish], float], remove_us: Callable[[str], float]
+) -> tuple[list[float], list[float]]:
+    """Let so many candidates come, and then in turn one come and one go; return how long those took."""
+    wishes = [Wish(f"s{number}", each) for number, each in enumerate(filters)]
     for wish in wishes[:size]:
-        selection.add(wish)
+        add_us(wish)
     gone = Random(size).sample(range(size), min(size, CHANGES))  # noqa: S311 - a workload, no secret
     gc.collect()
-    changes: list[Change] = []
-    added_us, removed_us = list[float](), list[float]()
+    added, removed = list[float](), list[float]()
     for wish, number in zip(wishes[size:], gone, strict=False):
-        added_us.append(_timed_us(partial(selection.add, wish), changes))
-        removed_us.append(_timed_us(partial(selection.remove, f"s{number}"), changes))
-    moved = sum(len(change.added) + len(change.removed) for change in changes)
+        added.append(add_us(wish))
+        removed.append(remove_us(f"s{number}"))
+    return added, removed
+
+
+def _summary(subject: Subject, added: list[float], removed: list[float]) -> Row:
     return Row(
-        strategy=name,
-        mix=mix.name,
-        candidates=size,
-        told=len(selection.told),
-        told_per_change=moved / len(changes),
-        add_p50_us=_quantile(added_us, 0.5),
-        add_p99_us=_quantile(added_us, 0.99),
-        remove_p50_us=_quantile(removed_us, 0.5),
-        remove_p99_us=_quantile(removed_us, 0.99),
+        strategy=subject.strategy,
+        mix=subject.mix,
+        candidates=subject.candidates,
+        told=subject.told,
+        told_per_change=subject.moved / (len(added) + len(removed)),
+        add_p50_us=_quantile(added, 0.5),
+        add_p99_us=_quantile(added, 0.99),
+        remove_p50_us=_quantile(removed, 0.5),
+        remove_p99_us=_quantile(removed, 0.99),
     )
-
-
-def _timed_us(change: Callable[[], Change], changes: list[Change]) -> float:
-    start = process_time_ns()
-    changes.append(change())
-    return (process_time_ns() - start) / 1000
 
 
 def _quantile(times_us: list[float], share: float) -> float:

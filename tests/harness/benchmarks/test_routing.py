@@ -6,8 +6,15 @@ from harness.benchmarks import routing
 def test_every_strategy_is_measured_with_every_mix() -> None:
     rows = routing.run(sizes=[300])
     assert [(row.mix, row.strategy) for row in rows] == [
-        (mix, strategy) for mix in ("quotes", "mixture") for strategy in routing.STRATEGIES
+        (mix, strategy)
+        for mix, strategies in (
+            ("quotes", routing.STRATEGIES),
+            ("mixture", routing.STRATEGIES),
+            ("quotes, broker", routing.BROKER_STRATEGIES),
+        )
+        for strategy in strategies
     ]
     told = {row.strategy: row.told for row in rows if row.mix == "quotes"}
+    assert all(row.told == told[row.strategy] for row in rows if row.mix == "quotes, broker")
     assert told["simple"] == told["identity"] == 300 > told["covering"] > told["merging"]
     assert len(routing.table(rows).splitlines()) == 1 + len(rows)
