@@ -16,16 +16,18 @@ from attrs import define, field, frozen
 from broker.filters.constraints import Value
 from broker.wire.header import HEADER
 
-__all__ = ["BOUND", "FORGOTTEN", "LOST", "Delivery", "Gap"]
+__all__ = ["BOUND", "FORGOTTEN", "LOST", "TAKEN", "Delivery", "Gap"]
 
 BOUND: Final = "bound"
 LOST: Final = "lost"
+TAKEN: Final = "taken"
 FORGOTTEN: Final = "forgotten"
-"""Why deliveries are missing; the first two are the broker's words, the third is what the client finds."""
+"""Why deliveries are missing; all but the last are the broker's words, that is what the client finds."""
 
 _WHY: Final = {
     BOUND: "the subscription's queue at the broker was full",
     LOST: "a broker or a link on their way was lost",
+    TAKEN: "the program goes back behind what it had said that it had, and the broker keeps that no more",
     FORGOTTEN: "the broker does not know any more what this subscription has had",
 }
 
@@ -97,8 +99,9 @@ class Delivery:
 class Gap:
     """Here deliveries are missing: so many, or an unknown number (None), which may be none.
 
-    `reason` is "bound" (the subscription's queue was full), "lost" (a broker or a link was lost for good) or
-    "forgotten" (the broker came back without its memory, or the subscription stayed away for too long).
+    `reason` is "bound" (the subscription's queue was full), "lost" (a broker or a link was lost for good),
+    "taken" (the program went back behind what it had) or "forgotten" (the broker came back without its
+    memory, or the subscription stayed away for too long).
     """
 
     count: int | None

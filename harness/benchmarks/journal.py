@@ -1,7 +1,7 @@
-"""What the journal costs: throughput and latency with it on beside off, and how long a start takes.
+"""What the journal costs: throughput and latency with it on beside off, starts, and pictures.
 
-Run as `python -m harness.benchmarks.journal`. The disk is the one of `--directory`: a sync there is timed and
-shown, because everything depends on it.
+Run as `python -m harness.benchmarks.journal`: all figures about journals but those of `make soak`. The disk
+is the one of `--directory`: a sync there is timed and shown, because everything depends on it.
 """
 
 import json
@@ -18,8 +18,18 @@ import attrs
 import click
 
 from harness import outcomes
+from harness.benchmarks import stores
 from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
-from harness.benchmarks.recovery import QUICK_COUNTS, THOROUGH_COUNTS, Start, starts
+from harness.benchmarks.recovery import (
+    QUICK_COUNTS,
+    QUICK_SUBSCRIPTIONS,
+    THOROUGH_COUNTS,
+    THOROUGH_SUBSCRIPTIONS,
+    Pictured,
+    Start,
+    pictured,
+    starts,
+)
 from harness.benchmarks.report import aligned, machine, middle_of
 from harness.benchmarks.scenario import QUICK, SCENARIOS, THOROUGH, Scenario, Timing
 
@@ -46,6 +56,15 @@ _START_HEADINGS: Final = (
     "replayed in s",
     "per publication us",
     "from a snapshot s",
+)
+
+
+_PICTURE_HEADINGS: Final = (
+    "subscriptions",
+    "picture MB",
+    "taken here s",
+    "held up by a process apart ms",
+    "start s",
 )
 
 
@@ -131,6 +150,16 @@ def _start_cells(start: Start) -> tuple[str, ...]:
     )
 
 
+def _picture_cells(each: Pictured) -> tuple[str, ...]:
+    return (
+        f"{each.subscriptions:,}",
+        f"{each.picture_bytes / 1e6:.1f}",
+        f"{each.here_s:.2f}",
+        f"{each.stall_s * 1000:.1f}",
+        f"{each.start_s:.2f}",
+    )
+
+
 @click.command()
 @click.option("--repeat", type=click.IntRange(min=1), help="Runs to take the medians of.  [default: 3]")
 @click.option("--quick", is_flag=True, help="One short run.")
@@ -156,6 +185,7 @@ def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json
         raise click.UsageError(f"no scenario has {only!r} in its name; there are: {'; '.join(measured)}")
     results = outcomes.run(_compare_all, scenarios, timing, directory)
     started = starts(QUICK_COUNTS if quick else THOROUGH_COUNTS, directory)
+    pictures = [pictured(count) for count in (QUICK_SUBSCRIPTIONS if quick else THOROUGH_SUBSCRIPTIONS)]
     synced_ms = sync_ms(directory)
     if json_:
         content = {
@@ -163,6 +193,7 @@ def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json
             "sync_ms": synced_ms,
             "results": [attrs.asdict(each) for each in results],
             "starts": [attrs.asdict(each) for each in started],
+            "pictures": [attrs.asdict(each) for each in pictures],
         }
         click.echo(json.dumps(content, indent=2))
         return
@@ -171,7 +202,10 @@ def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json
         f"{timing.repeat} on {machine()}.\nLatency at {timing.rate_per_s:.0f} events/s. A page is synced in "
         f"{synced_ms:.2f} ms.\n\n{aligned([_HEADINGS, *map(_cells, results)])}\n\n"
         f"Starting from a journal, without any snapshot and with one of the last state.\n\n"
-        f"{aligned([_START_HEADINGS, *map(_start_cells, started)])}"
+        f"{aligned([_START_HEADINGS, *map(_start_cells, started)])}\n\n"
+        f"Pictures of brokers with many subscriptions, and starting from one.\n\n"
+        f"{aligned([_PICTURE_HEADINGS, *map(_picture_cells, pictures)])}\n\n"
+        f"Segments of our own beside SQLite: {stores.table(directory)}"
     )
 
 

@@ -6,28 +6,47 @@ at once, and writes them down; then it is made again, from the records alone and
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Final, cast
 
 import attrs
+import trio
 
 from broker.addresses import Address
 from broker.filters import parse
 from broker.journal import Journal
 from broker.messages import Publication
+from broker.shell.apart import Apart
+from broker.shell.collector import undisturbed
 from broker.shell.memory import remember
 from broker.shell.settings import Settings
-from broker.station import Station, picture_of
+from broker.station import Station, picture_of, recover
 from broker.station.inputs import read_frames
 from broker.wire import encode_publication, publication_prefix
 from harness.benchmarks.frames import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
+from ordering.interface import OrderingFactory
+from ordering.plugins import load
 
-__all__ = ["QUICK_COUNTS", "THOROUGH_COUNTS", "Start", "starts"]
+__all__ = [
+    "QUICK_COUNTS",
+    "QUICK_SUBSCRIPTIONS",
+    "THOROUGH_COUNTS",
+    "THOROUGH_SUBSCRIPTIONS",
+    "Pictured",
+    "Start",
+    "pictured",
+    "starts",
+]
 
 QUICK_COUNTS: Final = (10_000, 50_000)
 THOROUGH_COUNTS: Final = (10_000, 50_000, 200_000, 800_000)
+
+QUICK_SUBSCRIPTIONS: Final = (1_000,)
+THOROUGH_SUBSCRIPTIONS: Final = (1_000, 10_000, 100_000)
+"""Local subscriptions of the stations that pictures are taken of. The last takes 3 GB."""
 
 _RUN: Final = 400
 """Publications that a busy broker reads at once."""
@@ -99,3 +118,43 @@ def starts(counts: Sequence[int], directory: Path) -> list[Start]:
         return [_measure(count, place) for count in counts]
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+@attrs.frozen
+class Pictured:
+    """A station with many subscriptions: what its picture costs here, apart, and at a start."""
+
+    subscriptions: int
+    picture_bytes: int
+    here_s: float
+    stall_s: float
+    start_s: float
+
+
+def _station_of(subscriptions: int, ordering: OrderingFactory) -> Station:
+    station = Station("B1", ordering, "1", ordering_name="pairwise")
+    for number in range(subscriptions):
+        wanted = parse(f"symbol == 'S{number}' and price > {number % 100}")
+        station.subscribe(f"s{number}", wanted, ordered=True, client="c")
+    station.take()
+    return station
+
+
+async def _apart_s(picture: Callable[[], bytes]) -> float:
+    apart = Apart()
+    await apart(picture)
+    return apart.last_stall_s
+
+
+def pictured(subscriptions: int) -> Pictured:
+    """Measure pictures of a station with so many subscriptions."""
+    ordering = load("pairwise", {})
+    station = _station_of(subscriptions, ordering)
+    stall_s = trio.run(_apart_s, partial(picture_of, station))
+    with undisturbed():
+        started_s = perf_counter()
+        picture = picture_of(station)
+        taken_s = perf_counter()
+        recover("B1", ordering, "pairwise", picture, ())
+        done_s = perf_counter()
+    return Pictured(subscriptions, len(picture), taken_s - started_s, stall_s, done_s - taken_s)

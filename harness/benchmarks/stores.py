@@ -17,7 +17,7 @@ import click
 from broker.journal import open_journal
 from harness.benchmarks.report import aligned, machine
 
-__all__ = ["Cost", "command", "measure"]
+__all__ = ["Cost", "command", "measure", "table"]
 
 _BATCHES: Final = 200
 _SIZES_BYTES: Final = (300, 4096, 65_536, 1_048_576)
@@ -88,12 +88,17 @@ def command(*, directory: Path) -> None:
 
     Example: python -m harness.benchmarks.stores
     """
+    click.echo(table(directory))
+
+
+def table(directory: Path) -> str:
+    """Measure both stores with batches of every size, and say so."""
     rows = [_HEADINGS]
     for size_bytes in _SIZES_BYTES:
         costs = measure(directory, size_bytes)
         cells = [cell for cost in costs for cell in (f"{cost.p50_ms:.2f}", f"{cost.used_us:.0f}")]
         rows.append((f"{size_bytes:,}", cells[0], cells[1], cells[2], cells[3]))
-    click.echo(f"{_BATCHES} batches of each size, each synced; {machine()}.\n\n{aligned(rows)}")
+    return f"{_BATCHES} batches of each size, each synced; {machine()}.\n\n{aligned(rows)}"
 
 
 if __name__ == "__main__":

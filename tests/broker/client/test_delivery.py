@@ -46,3 +46,5 @@ def test_a_delivery_shows_what_it_is() -> None:
 def test_a_gap_says_how_much_is_missing_and_why() -> None:
     assert "3 deliveries are missing" in str(Gap(3))
     assert "unknown number" in str(Gap(None))
+    assert "goes back behind what it had" in str(Gap(2, "taken"))
+    assert "link on their way was lost" in str(Gap(None, "lost"))

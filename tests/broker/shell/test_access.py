@@ -16,6 +16,7 @@ from broker.shell.server import Server
 from broker.shell.settings import SettingsError, Tls
 from broker.wire import Peer
 from tests.broker.shell.overlay import broker_hello, client_hello, raw_peer, running, settings, until
+from tests.broker.shell.proxy import proxied
 
 AUTHORITY = trustme.CA()
 
@@ -70,6 +71,35 @@ async def test_clients_and_links_speak_tls(tmp_path: Path) -> None:
                 expected += 1
                 if expected > 1000:
                     break
+
+
+async def test_connections_in_tls_that_break_are_resumed(tmp_path: Path) -> None:
+    one, two = files_of(tmp_path, "B1"), files_of(tmp_path, "B2")
+    context = client_context(files_of(tmp_path, "alice"))
+    async with (
+        running(settings("B1", tls=one)) as top,
+        proxied(top.endpoint) as between,
+        running(settings("B2", between.endpoint, tls=two)) as leaf,
+        proxied(leaf.endpoint) as to_leaf,
+    ):
+        await until(lambda: leaf.is_attached)
+        async with (
+            connect(top.address, name="alice", tls=context) as alice,
+            connect(to_leaf.address, name="bob", tls=context, retry=True) as bob,
+            bob.subscribe("x > 0") as deliveries,
+            alice.advertise("x > 0") as publisher,
+        ):
+            for number in range(1, 401):
+                await publisher.publish({"x": number}, payload=bytes(1000), confirm=number % 100 == 0)
+                if number % 100 == 0:
+                    assert [(await anext(deliveries)).attributes["x"] for _ in range(100)] == list(
+                        range(number - 99, number + 1)
+                    )
+                    between.cut()
+                    to_leaf.cut()
+        assert between.count > 1
+        assert to_leaf.count > 1
+        assert top.server.exchange.totals.lost_links == leaf.server.exchange.totals.lost_links == 0
 
 
 async def test_without_a_certificate_of_the_authority_nobody_comes_in(tmp_path: Path) -> None:

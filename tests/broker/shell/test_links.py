@@ -10,7 +10,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from broker import connect
 from broker.addresses import Address
 from broker.errors import BrokerFaultError
-from broker.messages import AdvertisementWithdrawn, Fault, Ping, Pong, Welcome
+from broker.messages import AdvertisementWithdrawn, Fault, Hello, Ping, Pong, Welcome
 from broker.shell.greeting import PROBE_S
 from broker.shell.settings import Settings
 from broker.wire import VERSION, Peer, encode
@@ -254,3 +254,27 @@ async def test_a_silent_connection_is_broken_and_its_link_is_lost_later(mock_clo
         assert one.links() == {"B2"}
         mock_clock.jump(1.5)
         await until(lambda: one.links() == set())
+
+
+@pytest.mark.parametrize("received", [10**9, 2**63 - 1])
+async def test_a_session_is_not_resumed_by_who_counts_what_was_never_sent(received: int) -> None:
+    """It has lost its memory, or never had this one: the link is lost, and another one begins."""
+    async with running(settings("B1")) as one, raw_peer(one.server.port, Peer.UPLINK) as first:
+        await first.say(broker_hello("B2"))
+        session = (await first.hear_a(Welcome)).session
+        assert session
+        async with raw_peer(one.server.port, Peer.UPLINK) as second:
+            await second.say(encode(Hello(VERSION, "broker", "B2", "1", "pairwise", "", session, received)))
+            answer = await second.hear_a(Welcome)
+            assert answer.session not in {"", session}
+            assert answer.received == 0
+            assert one.server.exchange.totals.lost_links == 1
+            assert one.links() == {"B2"}
+
+
+async def test_a_session_that_nobody_began_is_answered_with_a_new_one() -> None:
+    async with running(settings("B1")) as one, raw_peer(one.server.port, Peer.UPLINK) as peer:
+        await peer.say(encode(Hello(VERSION, "broker", "B2", "1", "pairwise", "", "B1/beef", 7)))
+        answer = await peer.hear_a(Welcome)
+        assert answer.session not in {"", "B1/beef"}
+        assert (answer.received, one.server.exchange.totals.lost_links) == (0, 0)

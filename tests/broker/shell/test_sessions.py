@@ -1,5 +1,7 @@
 """Any number of cuts, at any byte: every subscriber's stream is exactly as without them."""
 
+from random import Random
+
 import pytest
 import trio
 from hypothesis import given
@@ -26,10 +28,10 @@ async def publish(client: Client, count: int, first: int = 1) -> str:
         return publisher.id
 
 
-async def numbers(deliveries: Deliveries, count: int) -> list[object]:
+async def numbers(deliveries: Deliveries, count: int, within_s: float = WAIT_S) -> list[object]:
     """The next so many; a gap would raise."""
     found: list[object] = []
-    with trio.fail_after(WAIT_S):
+    with trio.fail_after(within_s):
         for _ in range(count):
             delivery = await anext(deliveries)
             found.append(delivery.attributes["number"])
@@ -104,6 +106,36 @@ async def test_a_half_open_connection_is_noticed_and_the_link_goes_on(mock_clock
             assert await numbers(deliveries, 1) == [2]
         assert top.server.exchange.totals.lost_links == leaf.server.exchange.totals.lost_links == 0
         assert between.count == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_connections_that_hang_or_break_at_any_byte_change_nothing(
+    seed: int, mock_clock: MockClock
+) -> None:
+    """Half-open ones are found by silence; those cut meanwhile are found at once."""
+    random = Random(seed)
+    plans = [
+        [(random.randint(200, 40_000), random.random() < 0.7) for _ in range(random.randint(0, 2))]
+        for _ in range(3)
+    ]
+    async with (
+        running(settings("B1", link_timeout_s=20)) as top,
+        proxied(top.endpoint) as to_top,
+        proxied(top.endpoint) as between,
+        running(settings("B2", between.endpoint, link_timeout_s=20)) as leaf,
+        proxied(leaf.endpoint) as to_leaf,
+        connect(to_leaf.address, name="bob", retry=True) as bob,
+        bob.subscribe("True") as far,
+        connect(to_top.address, name="alice", retry=True) as alice,
+    ):
+        await until(lambda: leaf.is_attached)
+        for proxy, plan in zip((to_top, between, to_leaf), plans, strict=True):
+            proxy.doom(plan)
+        mock_clock.rate = RATE
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(publish, alice, COUNT)
+            assert await numbers(far, COUNT, within_s=40 * WAIT_S) == list(range(1, COUNT + 1))
+        assert top.server.exchange.totals.lost_links == leaf.server.exchange.totals.lost_links == 0
 
 
 async def test_a_peer_that_stays_away_is_lost(mock_clock: MockClock) -> None:

@@ -27,6 +27,12 @@ def test_a_start_from_a_picture_and_from_records_is_timed_and_nothing_is_left(tm
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_picture_is_timed_here_apart_and_at_a_start() -> None:
+    found = recovery.pictured(50)
+    assert found.picture_bytes > 50 * 100
+    assert min(found.here_s, found.stall_s, found.start_s) > 0
+
+
 def test_a_sync_is_timed(tmp_path: Path) -> None:
     assert journal.sync_ms(tmp_path) > 0
 
