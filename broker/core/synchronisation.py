@@ -55,7 +55,10 @@ class Synchronisation:
 
     def done(self, message: FloodDone, neighbour: Hop) -> None:
         """Everybody behind the neighbour has seen the flood."""
-        self._routing.flood_done(neighbour, self._told.get(message.token, {}).pop(neighbour, ()))
+        told = self._told.get(message.token, {})
+        self._routing.flood_done(neighbour, told.pop(neighbour, ()))
+        if not told:
+            self._told.pop(message.token, None)
         self._shrink(message.token, neighbour)
 
     def link_lost(self, link: Hop) -> None:
@@ -64,6 +67,7 @@ class Synchronisation:
             del self._passing[token]
         for told in self._told.values():
             told.pop(link, None)
+        self._told = {token: told for token, told in self._told.items() if told}
         for token in list(self._passing):
             self._shrink(token, link)
 
@@ -77,8 +81,9 @@ class Synchronisation:
         self._count += 1
         ours = str(self._count)
         self._passing[ours] = _Passing(link, token, set(others))
-        self._told = {each: told for each, told in self._told.items() if told}
-        self._told[ours] = {other: self._routing.flood(other, advertisements, ours) for other in others}
+        told = {other: self._routing.flood(other, advertisements, ours) for other in others}
+        if told:
+            self._told[ours] = told
         self._shrink(ours, None)
 
     def _shrink(self, ours: str, neighbour: Hop | None) -> None:

@@ -25,7 +25,7 @@ from broker.core.tables import RoutingTables
 from broker.core.told import Told
 from broker.healing import Search
 from broker.station import Station, inputs, picture
-from harness.explorer import broken, broken_healing, broken_promises, broken_restarts
+from harness.explorer import broken, broken_healing, broken_promises, broken_restarts, broken_routing
 from harness.simulator.keeper import Keeper
 from ordering.pairwise import Pairwise
 
@@ -70,6 +70,22 @@ MUTANTS: Final = {
     "no-gates": _one("R7", "churn", RoutingTables, "close_gate", broken.leaves_open),
     "told-too-early": _one(
         "R7", "churn", Subscribing, "_complete_if_open", broken_promises.acknowledges_its_own_at_once
+    ),
+    "breaks-before-making": Mutant(
+        "R7", "churn", ((Subscribing, "_leave", broken_routing.breaks_before_it_makes),), "covering"
+    ),
+    "barrier-forgets": Mutant(
+        "R6", "churn", ((Barrier, "route_replaced", broken_routing.forgets_what_was_replaced),), "covering"
+    ),
+    "unsettled": Mutant("R9", "crash", ((Subscribing, "_settle", broken_routing.rides_at_once),), "covering"),
+    "trusts-names": Mutant(
+        "R9",
+        "crash",
+        ((Attachments, "_is_named_elsewhere", broken_routing.trusts_every_name),),
+        "simple+covering",
+    ),
+    "untold-crossing": Mutant(
+        "gaps", "loss", ((Subscribing, "_note_crossed", broken_routing.tells_no_crossing),), "covering"
     ),
     "closed-cover-opens": Mutant(
         "R7", "churn", ((Subscribing, "_wait", broken_promises.opens_under_a_closed_cover),), "covering"
