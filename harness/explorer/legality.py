@@ -21,7 +21,7 @@ Ordering may keep control messages back. So this is watched under `fifo`, which 
 from collections import deque
 from collections.abc import Iterator
 
-from attrs import Factory, define
+from attrs import Factory, define, frozen
 
 from broker.core import Hop
 from harness.explorer.configurations import Kinds, inexact, needed, nu
@@ -29,11 +29,29 @@ from harness.simulator.network import Port, Site
 from harness.simulator.world import World
 
 
+@frozen
+class _Need:
+    """What a broker needs of a neighbour that it has told so in these messages, or in none.
+
+    After a step in which several messages came, nobody knows what it needed between them.
+    """
+
+    kinds: Kinds
+    first: int
+    last: int
+    is_one_step: bool = True
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the neighbour was not told."""
+        return self.first == self.last
+
+
 @define(eq=False)
 class _Link:
-    """One direction of a link: what its sender needs of its receiver, after so many messages."""
+    """One direction of a link: what its sender has needed of its receiver, and how far that has read."""
 
-    needs: deque[tuple[int, Kinds, bool]] = Factory(deque)
+    needs: deque[_Need] = Factory(deque)
     sent: int = 0
     taken: int = 0
 
@@ -52,14 +70,14 @@ class Watch:
             self._entries[site] = _entries(site)
             for hop in site.core.neighbours.values():
                 link = self._links[site.outgoing[hop]] = _Link(sent=len(site.outgoing[hop].queue))
-                link.needs.append((link.sent, needed(site, hop), False))
+                link.needs.append(_Need(needed(site, hop), 0, link.sent))
 
     def step(self, site: Site, port: Port | None, count: int) -> None:
         """A broker has taken in so many messages, or its client did something."""
         if port is not None:
             self._links[port].taken += count
         for hop in site.core.neighbours.values():
-            self._note_needs(site, hop)
+            self._note_needs(site, hop, is_one_step=count <= 1)
         self.wrong += inexact(self._world, site)
         self.wrong += self._lacking(site)
         self.wrong += self._touched(site, port)
@@ -69,13 +87,13 @@ class Watch:
         for site in self._world.sites.values():
             self.wrong += self._lacking(site)
 
-    def _note_needs(self, site: Site, hop: Hop) -> None:
+    def _note_needs(self, site: Site, hop: Hop, *, is_one_step: bool) -> None:
         port = site.outgoing[hop]
         link = self._links[port]
         sent = link.taken + len(port.queue)
         kinds = needed(site, hop)
-        if kinds != link.needs[-1][1]:
-            link.needs.append((sent, kinds, sent == link.sent))
+        if kinds != link.needs[-1].kinds or (sent > link.sent and not is_one_step):
+            link.needs.append(_Need(kinds, link.sent, sent, is_one_step))
         link.sent = sent
 
     def _lacking(self, site: Site) -> Iterator[str]:
@@ -83,11 +101,17 @@ class Watch:
         for hop in site.core.neighbours.values():
             back = site.outgoing[hop].back
             link = self._links[back]
-            while len(link.needs) > 1 and link.needs[1][0] <= link.taken:
+            while len(link.needs) > 1 and link.needs[1].last <= link.taken:
                 link.needs.popleft()
-            _, kinds, is_silent = link.needs[0]
-            missing = kinds - nu(site, hop)
+            need = link.needs[0]
+            missing = need.kinds - nu(site, hop)
+            if (
+                len(link.needs) > 1 and link.needs[1].first < link.taken
+            ):  # It has read some of these messages.
+                following = link.needs[1]
+                missing = missing & following.kinds if following.is_one_step else frozenset()
             if missing:
+                is_silent = need.is_silent
                 why = f"{hop.name} said nothing (3)" if is_silent else "it has taken in what it was told (2b)"
                 yield f"{site.name} does not send {''.join(sorted(missing))} to {hop.name}, and {why}"
 
