@@ -125,11 +125,9 @@ class Covering:
         self,
         picture: Picture = NOTHING_TOLD,
         candidates: Iterable[Wish] = (),
-        *,
-        label: str = "",
     ) -> Selection:
         """Make a selection, or make one again."""
-        return Grouped.again(picture, candidates, label, Maximal())
+        return Grouped.again(picture, candidates, Maximal())
 
     def stands_for(self, told: Item, wanted: Item) -> bool:
         """Whether telling the first spares telling the second."""

@@ -57,8 +57,6 @@ class Flooding:
         self,
         picture: Picture = NOTHING_TOLD,
         candidates: Iterable[Wish] = (),  # noqa: ARG002 - what is told is the only one that matters
-        *,
-        label: str = "",  # noqa: ARG002 - there are no mergers
     ) -> Selection:
         """Make a selection, or make one again."""
         return Everywhere({wish.id: wish for wish in picture.told})

@@ -61,13 +61,13 @@ class Grouped:
     _choice: Choice
 
     @classmethod
-    def again(cls, picture: Picture, candidates: Iterable[Wish], label: str, choice: Choice) -> "Grouped":
+    def again(cls, picture: Picture, candidates: Iterable[Wish], choice: Choice) -> "Grouped":
         """Make it again from what was kept."""
         known = Candidates()
         for wish in candidates:
             known.add(wish)
         choice.again([wish.item for wish in picture.told], sorted(known.items(), key=known.ids))
-        return cls(known, Told.again(picture, known, label), choice)
+        return cls(known, Told.again(picture, known), choice)
 
     @property
     def told(self) -> Mapping[str, Wish]:

@@ -69,11 +69,9 @@ class Identity:
         self,
         picture: Picture = NOTHING_TOLD,
         candidates: Iterable[Wish] = (),
-        *,
-        label: str = "",
     ) -> Selection:
         """Make a selection, or make one again."""
-        return Grouped.again(picture, candidates, label, Distinct())
+        return Grouped.again(picture, candidates, Distinct())
 
     def stands_for(self, told: Item, wanted: Item) -> bool:
         """Whether telling the first spares telling the second."""

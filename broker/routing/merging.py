@@ -163,11 +163,9 @@ class Merging:
         self,
         picture: Picture = NOTHING_TOLD,
         candidates: Iterable[Wish] = (),
-        *,
-        label: str = "",
     ) -> Selection:
         """Make a selection, or make one again."""
-        return Grouped.again(picture, candidates, label, Unions(self.factor))
+        return Grouped.again(picture, candidates, Unions(self.factor))
 
     def stands_for(self, told: Item, wanted: Item) -> bool:
         """Whether telling the first spares telling the second."""

@@ -54,8 +54,6 @@ class Simple:
         self,
         picture: Picture = NOTHING_TOLD,
         candidates: Iterable[Wish] = (),  # noqa: ARG002 - they are what was told
-        *,
-        label: str = "",  # noqa: ARG002 - there are no mergers
     ) -> Selection:
         """Make a selection, or make one again."""
         return Everything({wish.id: wish for wish in picture.told})

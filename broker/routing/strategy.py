@@ -131,14 +131,8 @@ class Strategy(Protocol):
         self,
         picture: Picture = NOTHING_TOLD,
         candidates: Iterable[Wish] = (),
-        *,
-        label: str = "",
     ) -> Selection:
-        """Make a selection, or make one again from its picture and its candidates in any order.
-
-        The label becomes part of every merger's id. If no two selections of an overlay share one, no two
-        mergers share an id.
-        """
+        """Make a selection, or make one again from its picture and its candidates in any order."""
 
     def stands_for(self, told: Item, wanted: Item) -> bool:
         """Whether telling the first spares telling the second."""

@@ -21,15 +21,14 @@ class Told:
     """What the neighbour has been told, by id and by item."""
 
     _candidates: Candidates
-    _label: str
     mergers: int = 0
     wishes: dict[str, Wish] = Factory(dict)
     _ids: dict[Item, str] = Factory(dict)
 
     @classmethod
-    def again(cls, picture: Picture, candidates: Candidates, label: str) -> "Told":
+    def again(cls, picture: Picture, candidates: Candidates) -> "Told":
         """Make it again from what was kept."""
-        told = cls(candidates, label, picture.mergers)
+        told = cls(candidates, picture.mergers)
         for wish in picture.told:
             told.wishes[wish.id] = wish
             told._ids[wish.item] = wish.id
@@ -81,7 +80,7 @@ class Told:
             return next((each for each in ids if each not in self.wishes), ids[0])
         while True:
             self.mergers += 1
-            merger = f"{MERGER_MARK}{self._label}{self.mergers}"
+            merger = f"{MERGER_MARK}{self.mergers}"
             if merger not in self.wishes and self._candidates.get(merger) is None:
                 return merger
 
