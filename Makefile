@@ -10,12 +10,14 @@ NO_VENV := $(PYTHON) cannot make virtual environments: install the venv package 
 
 ORDERING ?= pairwise
 SCHEDULES ?= 200000
+RUNS ?= 3000
+ROUTING ?= simple
 SEED ?= 0
 JOBS ?= 2
 MINUTES ?= 10
 
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench explore worlds examples fuzz soak evaluation spark clean
+.PHONY: help run test check format bench explore worlds strategies examples fuzz soak evaluation spark clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -39,10 +41,13 @@ format: $(READY) ## rewrite the sources in the one format, and repair what lint 
 bench: $(READY) ## measure matching, throughput and latency, and print a table of each
 	@$(BIN)/python -m harness.benchmarks
 
-explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=... SCHEDULES=... SEED=... JOBS=...)
+explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=... ROUTING=... SCHEDULES=... SEED=... JOBS=...)
 	@for faults in none churn crash restart loss; do \
-	  $(BIN)/concord harness explore --faults $$faults --ordering $(ORDERING) --schedules $(SCHEDULES) --seed $(SEED) --jobs $(JOBS) || exit 1; \
+	  $(BIN)/concord harness explore --faults $$faults --ordering $(ORDERING) --routing $(ROUTING) --schedules $(SCHEDULES) --seed $(SEED) --jobs $(JOBS) || exit 1; \
 	done
+
+strategies: $(READY) ## let every pair of routing strategies go through churn, and look at every table (RUNS=... SEED=... JOBS=...)
+	@$(BIN)/python -m harness.explorer.strategies --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
 
 worlds: $(READY) ## explore small worlds exhaustively: every interleaving, up to equal states
 	@$(BIN)/python -m harness.explorer.worlds
