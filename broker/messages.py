@@ -391,6 +391,27 @@ class PublishersLost:
 
 
 @frozen
+class LeaseRenewed:
+    """All that the sender has told on this link, of advertisements and of subscriptions, as a digest."""
+
+    digest: int
+
+
+@frozen
+class LeaseAsked:
+    """What the sender knows through this link has another digest: tell it all."""
+
+
+@frozen
+class LeaseTold:
+    """All that the sender has told on this link. Subscriptions that are new are answered under `number`."""
+
+    number: int
+    advertisements: tuple[tuple[str, Filter], ...]
+    subscriptions: tuple[Wish, ...]
+
+
+@frozen
 class OrderingMessage:
     """Something one ordering plugin says to its neighbour; only the plugin knows what the numbers mean."""
 
@@ -504,6 +525,9 @@ Control = (
     | SubscriptionAcknowledged
     | SubscriptionWithdrawn
     | SettleAsked
+    | LeaseRenewed
+    | LeaseAsked
+    | LeaseTold
     | AttachRequest
     | AttachAnswer
     | AttachDone

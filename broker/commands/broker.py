@@ -136,6 +136,19 @@ def _read_token(path: Path | None, token: str | None) -> str:
     metavar="S",
     help="Seconds of silence after which a connection is dead.",
 )
+@click.option(
+    "--lease",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Forget what neighbours have not said again for so many seconds, so that tables heal by themselves; "
+    "the same on all brokers. More than four times the link timeout.",
+)
+@click.option(
+    "--lease-refresh",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="How often everything is said again; a quarter of the lease unless something else is asked for.",
+)
 @click.option("--metrics", type=ADDRESS, help="Where to answer Prometheus.")
 @click.option(
     "--trace",
@@ -172,6 +185,8 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     routing: str,
     journal: Path | None,
     link_timeout: float,
+    lease: float | None,
+    lease_refresh: float | None,
     metrics: Address | None,
     trace: Path | None,
     tls_cert: Path | None,
@@ -197,6 +212,8 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         routing=parse(routing),
         journal=journal,
         link_timeout_s=link_timeout,
+        lease_s=lease or 0.0,
+        lease_refresh_s=lease_refresh or 0.0,
         metrics=None if metrics is None else metrics,
         trace=trace,
         tls=Tls(tls_cert, tls_key, tls_ca),

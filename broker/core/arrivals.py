@@ -9,6 +9,8 @@ Laws.
 3. What is withdrawn and added again before that has never been away.
 """
 
+from collections.abc import Iterable
+
 from attrs import Factory, define
 
 
@@ -31,6 +33,15 @@ class Arrivals:
     def closed(self) -> list[str]:
         """Everything that is not open yet."""
         return list(self._closed)
+
+    @property
+    def retiring(self) -> Iterable[str]:
+        """Everything that has been withdrawn and serves on."""
+        return self._retiring.keys()
+
+    def all(self) -> list[str]:
+        """Everything that is not open yet, or serves on."""
+        return [*self._closed, *self._retiring]
 
     def retire(self, withdrawn: str, awaited: list[str]) -> None:
         """This is gone as soon as all those are open or gone (law 2)."""
@@ -67,6 +78,8 @@ class Arrivals:
         number = self._closed.pop(each, None)
         if number is not None:
             self._requests[number].pop(each, None)
+            if not self._requests[number]:
+                del self._requests[number]  # Who asks anew waits for the later answer.
 
     def __len__(self) -> int:
         return len(self._retiring)

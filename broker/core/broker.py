@@ -16,7 +16,9 @@ from broker.core.attachment import Attachments, identity_of, name_of
 from broker.core.directory import Directory
 from broker.core.effects import Effects
 from broker.core.hops import Hop, HopTable
+from broker.core.leases import Leases
 from broker.core.membership import Membership
+from broker.core.mending import Mending
 from broker.core.protocol import ProtocolError
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
@@ -36,6 +38,9 @@ from broker.messages import (
     Control,
     Flood,
     FloodDone,
+    LeaseAsked,
+    LeaseRenewed,
+    LeaseTold,
     LinkMessage,
     OrderingMessage,
     Publication,
@@ -82,6 +87,7 @@ class BrokerCore:
         self.ordering = ordering(Context(name, TableView(self._routing.tables)))
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(self._routing, self._send)
+        self.leases = Leases(self._routing, Mending(self._routing), self._send)
         self._directory = Directory(Roster(name), self._send_now)
         self._membership = Membership(
             Attachments(
@@ -114,6 +120,9 @@ class BrokerCore:
             SubscriptionAcknowledged: self._routing.acknowledge_subscriptions,
             SubscriptionWithdrawn: lambda m, link: self._routing.unsubscribe(m.id, link),
             SettleAsked: self._routing.settle,
+            LeaseRenewed: self.leases.renewed,
+            LeaseAsked: self.leases.asked,
+            LeaseTold: self.leases.told,
             OrderingMessage: self._note,
             Synchronise: self._synchronisation.synchronise,
             Flood: self._synchronisation.flood,
@@ -230,6 +239,17 @@ class BrokerCore:
         assert publisher in self._routing.tables.local.filters, f"{publisher} has not advertised"
         for publication in publications:
             self._route(publication, 0)
+
+    # --- leases ---
+
+    def refresh(self) -> None:
+        """Say again to each neighbour what it has been told; as often as was agreed on (`broker.leases`)."""
+        self.leases.refresh()
+
+    def sweep(self, patience: int) -> None:
+        """Forget what neighbours have not said again for so many sweeps."""
+        self.leases.sweep(patience)
+        self._membership.go_on()
 
     # --- neighbours ---
 
@@ -348,6 +368,8 @@ class BrokerCore:
             self._routing.subscribing,
             self._routing.subscribing.settling,
             self._synchronisation,
+            self.leases,
+            self.leases.mending,
             self._membership,
             self._membership.attachments,
             self._directory,

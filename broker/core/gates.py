@@ -37,7 +37,23 @@ class Gates:
         if number not in self._requests:
             self._requests[number] = _Request(dict.fromkeys(told))
         for each in self._requests[number].told:
+            if each in self._unanswered:
+                self._ask_anew(each, number)
             self._unanswered[each] = number
+
+    def _ask_anew(self, told: str, number: int) -> None:
+        """Whoever waits for an earlier request of this waits for the later one: only that will be answered.
+
+        A broker that keeps all rules says nothing twice; one whose tables were mended may.
+        """
+        earlier = self._unanswered[told]
+        request = self._requests[earlier]
+        for entry in request.waiting.values():
+            self.wait(entry, number)
+        del request.told[told]
+        if not request.told:
+            del self._requests[earlier]
+            self._released(request)
 
     def request_of(self, told: str) -> int | None:
         """The request that added this, if the neighbour has not answered it."""

@@ -355,7 +355,7 @@ class Subscribing:
         awaited = [
             each
             for each in arrivals.closed
-            if each != withdrawn and known[each].filter.overlaps(entry.filter)
+            if each != withdrawn and each in known and known[each].filter.overlaps(entry.filter)
         ]
         if awaited:
             arrivals.retire(withdrawn, awaited)
@@ -393,7 +393,8 @@ class Subscribing:
         """What this neighbour has been told and has not answered, as far as it overlaps a filter (R6)."""
         neighbour = self.neighbours[link]
         known = neighbour.told.wishes
-        told = [each for each in neighbour.gates.unanswered() if known[each].filter.overlaps(content)]
+        owed = [each for each in neighbour.gates.unanswered() if each in known]
+        told = [each for each in owed if known[each].filter.overlaps(content)]
         is_held = any(entry.filter.overlaps(content) for entry in neighbour.held.values())
         return [*told, HELD] if is_held else told
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from attrs import Factory, define, frozen
 
-from broker.routing.strategy import Picture, Selection, Strategy, Wish
+from broker.routing.strategy import MERGER_MARK, Picture, Selection, Strategy, Wish
 
 
 @frozen
@@ -93,6 +93,31 @@ class Told:
         self._ids[wish.id] = named.id
         self.wishes[named.id] = named
         return named
+
+    def is_right(self, candidates: Mapping[str, Wish]) -> bool:
+        """Whether this is what the strategy may have told of these candidates, and nothing else."""
+        told = self._selection.told
+        on_link = {each: self.wishes.get(self._ids.get(each, "")) for each in told}
+        if len(self.wishes) != len(told) or any(
+            wish is None or wish.item != told[each].item for each, wish in on_link.items()
+        ):
+            return False
+        if self.is_exact:
+            return dict(told) == dict(candidates)
+        items = {wish.item for wish in candidates.values()}
+        if any(not each.startswith(MERGER_MARK) and wish.item not in items for each, wish in told.items()):
+            return False
+        standing = {each.item: frozenset(self._selection.standing_for(each)) for each in candidates.values()}
+        return all(standing.values()) and frozenset().union(*standing.values()) == frozenset(told)
+
+    def remake(self, candidates: Mapping[str, Wish]) -> tuple[Difference, tuple[str, ...]]:
+        """Choose anew among these; say what that changes, and which ids mean something else now."""
+        before, self.wishes = self.wishes, {}
+        self._selection, self._ids = self._strategy.selection(), {}
+        self.edit(add=candidates.values())
+        added = tuple(wish for each, wish in self.wishes.items() if before.get(each) != wish)
+        removed = tuple(each for each in before if each not in self.wishes)
+        return Difference(added, removed), tuple(wish.id for wish in added if wish.id in before)
 
     def standing_for(self, wish: Wish) -> list[str]:
         """The ids on the link of all that was told and stands for it."""

@@ -34,6 +34,7 @@ from broker.shell.connection import Connection, fault_of
 from broker.shell.exchange import Exchange
 from broker.shell.greeting import Callee, Dialled, House
 from broker.shell.keeping import Keeping
+from broker.shell.leasing import renew, sweep
 from broker.shell.memory import remember
 from broker.shell.returning import wait_for_everybody
 from broker.shell.settings import Settings, SettingsError
@@ -155,6 +156,9 @@ class Server:
             watch.start_soon(self.exchange.judge_paced)
             watch.start_soon(self.exchange.absences.run)
             watch.start_soon(self._keep_watch)
+            if (terms := self.settings.terms) is not None:
+                watch.start_soon(renew, self.exchange, terms)
+                watch.start_soon(sweep, self.exchange, terms)
             async with trio.open_nursery() as connections:
                 async with trio.open_nursery() as newcomers:
                     newcomers.start_soon(

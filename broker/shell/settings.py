@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from broker.addresses import Address
 from broker.errors import ConcordError
+from broker.leases import REFRESHES, Terms
 from broker.routing import SIMPLE, Routing
 
 __all__ = [
@@ -65,6 +66,8 @@ class Settings:
     routing: Routing = SIMPLE
     journal: Path | None = None
     link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
+    lease_s: float = 0.0
+    lease_refresh_s: float = 0.0
     metrics: Address | None = None
     trace: Path | None = None
     tls: Tls = field(factory=Tls)
@@ -79,6 +82,9 @@ class Settings:
             )
         if self.link_timeout_s <= 0:
             raise SettingsError(f"--link-timeout {self.link_timeout_s}: must be more than 0 seconds")
+        if self.lease_refresh_s and not self.lease_s:
+            raise SettingsError("--lease-refresh is of use only together with --lease")
+        _ = self.terms
         if (self.tls.certificate is None) != (self.tls.key is None):
             raise SettingsError("--tls-cert and --tls-key belong together: give both or neither")
         if self.advertise_address is not None and not self.advertise_address.is_dialable:
@@ -86,6 +92,18 @@ class Settings:
                 f"--advertise-address {self.advertise_address}: nobody can dial that; give a host and a port"
             )
         self._check_reach()
+
+    @property
+    def terms(self) -> Terms | None:
+        """The times of leases, or None if there are none. Raises `LeaseError` if they cannot work.
+
+        What is on its way over a link is kept while its connection is broken, so it may take as long as a
+        link is kept without one.
+        """
+        if not self.lease_s:
+            return None
+        refresh_s = self.lease_refresh_s or self.lease_s / REFRESHES
+        return Terms(self.lease_s, self.link_timeout_s, refresh_s=refresh_s)
 
     @property
     def manner(self) -> str:

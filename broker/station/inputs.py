@@ -171,6 +171,18 @@ class WayExplained:
 
 
 @frozen
+class Refreshed:
+    """It is time to say again to neighbours what they were told."""
+
+
+@frozen
+class Swept:
+    """It is time to forget what was not said again for so many sweeps."""
+
+    patience: int
+
+
+@frozen
 class Received:
     """What came over the link of that hop."""
 
@@ -201,6 +213,8 @@ Input = (
     | Taken
     | Dropped
     | WayExplained
+    | Refreshed
+    | Swept
     | Received
     | Published
 )
@@ -225,6 +239,8 @@ KINDS: Final[dict[int, type[AttrsInstance]]] = {
     0x24: Taken,
     0x25: Dropped,
     0x26: WayExplained,
+    0x30: Refreshed,
+    0x31: Swept,
 }
 """Inputs that are written as their fields. A number once used is never used again for something else."""
 

@@ -65,6 +65,10 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 -
             station.taken(content.subscription, content.position)
         case i.Dropped():
             station.drop(content.subscription, content.count)
+        case i.Refreshed():
+            station.refresh()
+        case i.Swept():
+            station.sweep(content.patience)
         case i.WayExplained():
             station.minted(content.minted)
             station.explain_way(content.question, content.publisher, content.sequence)

@@ -346,6 +346,18 @@ class Station:
         self._subscriptions[subscription]._stream.drop_newest(count)  # noqa: SLF001 - as above
         self._record(i.Dropped(subscription, count))
 
+    # --- leases ---
+
+    def refresh(self) -> None:
+        """Say again to each neighbour what it has been told."""
+        self._record(i.Refreshed())
+        self.core.refresh()
+
+    def sweep(self, patience: int) -> None:
+        """Forget what neighbours have not said again for so many sweeps."""
+        self._record(i.Swept(patience))
+        self.core.sweep(patience)
+
     # --- explaining ---
 
     def explain_way(self, question: str, publisher: str, sequence: int) -> None:

@@ -113,6 +113,10 @@ ROWS: Final = (
     # Broker to broker: explanations.
     Row(0x60, m.WayAsked, _LINK),
     Row(0x61, m.WayTold, _LINK, Size.TABLE),
+    # Broker to broker: leases.
+    Row(0x70, m.LeaseRenewed, _LINK),
+    Row(0x71, m.LeaseAsked, _LINK),
+    Row(0x72, m.LeaseTold, _LINK, Size.TABLE),
 )
 
 BY_KIND: Final[dict[int, Row]] = {row.kind: row for row in ROWS}

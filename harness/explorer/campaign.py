@@ -37,6 +37,7 @@ KINDS: Final = (
     "promise",
     "tables",
     "interest",
+    "leases",
     "error",
 )
 """What can be wrong: something promised is broken, something waits for ever, an axiom of the formal

@@ -17,6 +17,7 @@ from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
 from broker.core.directory import Directory
+from broker.core.leases import Leases
 from broker.core.losses import Losses
 from broker.core.membership import Membership
 from broker.core.subscribing import Subscribing
@@ -25,7 +26,14 @@ from broker.core.tables import RoutingTables
 from broker.core.told import Told
 from broker.healing import Search
 from broker.station import Station, inputs, picture
-from harness.explorer import broken, broken_healing, broken_promises, broken_restarts, broken_routing
+from harness.explorer import (
+    broken,
+    broken_healing,
+    broken_leases,
+    broken_promises,
+    broken_restarts,
+    broken_routing,
+)
 from harness.simulator.keeper import Keeper
 from ordering.pairwise import Pairwise
 
@@ -154,6 +162,8 @@ MUTANTS: Final = {
     ),
     "news-forgotten": _one("healing", "loss", Directory, "link_lost", broken_healing.forgets_with_the_link),
     "interest-not-ended": _one("interest", "churn", Demand, "interest_went", broken.keeps_interest),
+    "lease-not-renewed": _one("leases", "churn+leases", Leases, "_renew", broken_leases.renews_nothing),
+    "lease-half-said": _one("leases", "churn+leases", Leases, "_told", broken_leases.forgets_subscriptions),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
 }
 """Every mutant, by name."""

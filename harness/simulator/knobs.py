@@ -15,7 +15,12 @@ from harness.simulator.directed import DIRECTED
 from harness.simulator.plots import PLOTS
 from harness.simulator.world import Action
 
-FAULTS: Final = ("none", "churn", "crash", "loss", "restart")
+LEASES: Final = "+leases"
+"""Behind the name of faults: brokers have leases, and so say again what they have told, and sweep."""
+
+FAULTS: Final = tuple(
+    faults + leases for leases in ("", LEASES) for faults in ("none", "churn", "crash", "loss", "restart")
+)
 """Nothing changes after the start; clients come and go; brokers and connections are lost as well, and others
 attach anywhere; brokers are lost for good, several at once, and the rest heals by itself; brokers with
 journals crash and come back, several at once, connections break and are resumed, some are lost for good."""
@@ -70,6 +75,8 @@ class Knobs:
     picture: float = 0.0
     take: float = 0.0
     expire: float = 0.0
+    refresh: float = 0.0
+    sweep: float = 0.0
     patience: int = 1
     """Every so many messages are acknowledged."""
     most_at_once: int = 1
@@ -89,8 +96,11 @@ WEIGHTS: Final[tuple[tuple[float, ...], ...]] = (
 
 def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
     """Draw the knobs of one schedule, of a tree with so many brokers."""
-    regimes = REGIMES[faults]
-    return regimes[int(random.random() * len(regimes))](random, brokers)
+    regimes = REGIMES[faults.removesuffix(LEASES)]
+    knobs = regimes[int(random.random() * len(regimes))](random, brokers)
+    if not faults.endswith(LEASES):
+        return knobs
+    return evolve(knobs, refresh=random.choice((0.05, 0.15)), sweep=random.choice((0.05, 0.15)))
 
 
 def _calm(random: Random, brokers: tuple[int, int]) -> Knobs:

@@ -79,6 +79,8 @@ class Driver:
             knobs.picture,
             knobs.take,
             knobs.expire,
+            knobs.refresh,
+            knobs.sweep,
         )
         events = (
             self._subscribe,
@@ -97,6 +99,8 @@ class Driver:
             self._picture,
             self._take,
             self._expire,
+            self._refresh,
+            self._sweep,
             self._publish,
         )
         limits = list(accumulate(chances))
@@ -346,6 +350,16 @@ class Driver:
             if is_down(port)
         ]
         return bool(down) and self.world.do(("expire", *down[self._below(len(down))]))
+
+    # --- leases ---
+
+    def _refresh(self) -> bool:
+        site = self._site()
+        return site is not None and self.world.do(("refresh", site.name))
+
+    def _sweep(self) -> bool:
+        site = self._site()
+        return site is not None and self.world.do(("sweep", site.name))
 
 
 def _turned(label: str) -> str:

@@ -19,6 +19,8 @@ other; `B2>B1.2` belongs to the second connection of the two.
     cut B2>B1 3 0                     the connection is lost; three messages and none still arrive
     settle B1 B2...                   what is on its way between these arrives, and what follows from it among
                                       them; not what was sent over connections that are lost
+    refresh B1                        B1 says again to its neighbours what it has told them
+    sweep B1                          B1 forgets what its neighbours have not said again for two sweeps
     drain                             everything on its way arrives
 
 Brokers with journals. What they do leaves them when it is on disk; a lost connection is no lost link there.
@@ -126,6 +128,7 @@ class World:
     after: After | None = None
     owing: Owing = field(init=False)
     has_losses: bool = False
+    has_leases: bool = False
     acquainted: frozenset[Site] = frozenset()
     _starts: dict[str, int] = Factory(dict)
 
@@ -316,6 +319,28 @@ class World:
         """Remember what a client did or saw, or what became of the overlay, as a step of the formal trace."""
         self.record.operations.append(operation)
 
+    def refresh(self, name: str) -> bool:
+        """A broker says again to its neighbours what it has told them."""
+        site = self.sites.get(name)
+        if site is None or name in self.down:
+            return False
+        self.has_leases = True
+        site.inputs.refresh()
+        self.collect(site)
+        return True
+
+    def sweep(self, name: str) -> bool:
+        """A broker forgets what was not said again; no sooner than every neighbour has said something again.
+
+        That is what the condition on times comes to where there are no times.
+        """
+        site = self.sites.get(name)
+        if site is None or name in self.down or not site.core.leases.is_heard:
+            return False
+        site.inputs.sweep(1)
+        self.collect(site)
+        return True
+
     def publish(self, name: str, kind: str, *rest: str) -> bool:
         """A publisher whose barrier is passed publishes; what it has read came before."""
         publisher = self.publishers.get(name)
@@ -486,6 +511,8 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "unadvertise": World.unadvertise,
     "subscribe": World.subscribe,
     "unsubscribe": World.unsubscribe,
+    "refresh": World.refresh,
+    "sweep": World.sweep,
     "publish": World.publish,
     "deliver": World.deliver,
     "settle": World.settle,

@@ -1,0 +1,40 @@
+"""Leases with one rule broken per function: what the mutants put in the place of a method of the product."""
+
+from collections.abc import Iterable
+
+from broker.core.hops import Hop
+from broker.core.leases import Leases
+from broker.filters import Filter
+from broker.routing import Wish
+
+__all__ = ["forgets_subscriptions", "refreshes_like_the_thesis", "renews_nothing", "says_nothing"]
+
+_told = Leases._told  # noqa: SLF001 - what a mutant replaces
+
+
+def renews_nothing(self: Leases, link: Hop, advertised: Iterable[str], wanted: Iterable[str]) -> None:
+    """Let everything expire, whether or not it was said again."""
+    del self, link, advertised, wanted
+
+
+def forgets_subscriptions(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
+    """Say only advertisements again."""
+    return _told(self, link)[0], []
+
+
+def says_nothing(self: Leases) -> None:
+    """Never say again what was told."""
+    del self
+
+
+def refreshes_like_the_thesis(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
+    """Say a subscription again only if no other hop has one like it.
+
+    Each of two equal ones meets the other on its way and is suppressed, as new subscriptions are.
+    """
+    advertised, wanted = _told(self, link)
+    offered = self._routing.subscribing.neighbours[link].offered.values()
+    hops: dict[Filter, set[Hop]] = {}
+    for entry in offered:
+        hops.setdefault(entry.filter, set()).add(entry.hop)
+    return advertised, [wish for wish in wanted if len(hops[wish.filter]) < 2]  # noqa: PLR2004 - two are equal

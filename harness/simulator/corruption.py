@@ -1,0 +1,147 @@
+"""Memory that changes by itself: what may happen to the tables of a simulated broker, drawn by chance.
+
+Everything is changed behind the back of the core, and stays well formed: it is what a defect or a torn write
+that nobody noticed leaves behind, not a broken object.
+"""
+
+# ruff: noqa: SLF001 - it changes what nobody may change
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from broker.core import BrokerCore, Hop
+from broker.core.tables import Entry, wish_of
+from broker.filters import Filter
+from broker.routing import Wish
+from harness.simulator.interests import KINDS, filter_of
+
+GARBAGE: Final = "G"
+"""What begins with it was invented."""
+
+KINDS_OF_GARBAGE: Final = 4
+
+
+def corrupt(core: BrokerCore, random: Random) -> str:
+    """Change something; say what, or nothing if there was nothing to change."""
+    links = list(core.neighbours.values())
+    if not links:
+        return ""
+    link = random.choice(links)
+    return random.choice(CORRUPTIONS)(core, link, random)
+
+
+def _some_filter(random: Random) -> Filter:
+    return filter_of("".join(sorted(random.sample(KINDS[:KINDS_OF_GARBAGE], random.randint(1, 2)))))
+
+
+def _some_entry(core: BrokerCore, link: Hop, random: Random) -> Entry | None:
+    entries = list(core.tables.entries_of(link).values())
+    return random.choice(entries) if entries else None
+
+
+def drop_entry(core: BrokerCore, link: Hop, random: Random) -> str:
+    """A subscription that came over a link is gone."""
+    entry = _some_entry(core, link, random)
+    if entry is None:
+        return ""
+    core.tables.remove_entry(link, entry.id)
+    return f"{core.name} lost the entry {entry.id} of {link.name}"
+
+
+def invent_entry(core: BrokerCore, link: Hop, random: Random) -> str:
+    """A subscription is there that nobody asked for."""
+    invented = f"{GARBAGE}{random.randrange(2**30)}"
+    core.tables.add_entry(Entry(invented, _some_filter(random), random.random() < 0.5, link))  # noqa: PLR2004 - a coin
+    return f"{core.name} has an invented entry {invented} of {link.name}"
+
+
+def change_filter(core: BrokerCore, link: Hop, random: Random) -> str:
+    """A subscription means something else."""
+    entry = _some_entry(core, link, random)
+    if entry is None:
+        return ""
+    core.tables.add_entry(Entry(entry.id, _some_filter(random), entry.ordered, link, entry.closed))
+    return f"{core.name} has another filter for {entry.id} of {link.name}"
+
+
+def flip_gate(core: BrokerCore, link: Hop, random: Random) -> str:
+    """A gate is open that is to be closed, or the other way round."""
+    entries = [entry for entry in core.tables.entries() if entry.hop is not link]
+    if not entries:
+        return ""
+    entry = random.choice(entries)
+    flip = core.tables.open_gate if entry.closed & link.bit else core.tables.close_gate
+    flip(entry, link)
+    return f"{core.name} has a wrong gate of {entry.id} towards {link.name}"
+
+
+def drop_advertisement(core: BrokerCore, link: Hop, random: Random) -> str:
+    """An advertisement that came over a link is gone."""
+    known = list(core.tables.advertisements(link).filters)
+    if not known:
+        return ""
+    gone = random.choice(known)
+    core.tables.remove_advertisement(link, gone)
+    return f"{core.name} lost the advertisement {gone} of {link.name}"
+
+
+def invent_advertisement(core: BrokerCore, link: Hop, random: Random) -> str:
+    """An advertisement is there that nobody made."""
+    invented = f"{GARBAGE}{random.randrange(2**30)}"
+    core.tables.add_advertisement(link, invented, _some_filter(random))
+    return f"{core.name} has an invented advertisement {invented} of {link.name}"
+
+
+def forget_told(core: BrokerCore, link: Hop, random: Random) -> str:
+    """A neighbour counts as not told of something that it was told."""
+    neighbour = core._routing.subscribing.neighbours[link]
+    told = [entry.id for entry in neighbour.offered.values()]
+    if not told:
+        return ""
+    gone = random.choice(told)
+    neighbour.told.edit(remove=[gone])
+    return f"{core.name} forgot that it told {link.name} of {gone}"
+
+
+def invent_told(core: BrokerCore, link: Hop, random: Random) -> str:
+    """A neighbour counts as told of something that it was not told."""
+    told = core._routing.subscribing.neighbours[link].told
+    invented = Wish(f"{GARBAGE}{random.randrange(2**30)}", _some_filter(random))
+    told.edit(add=[invented])
+    return f"{core.name} believes that it told {link.name} of {invented.id}"
+
+
+def forget_told_advertisement(core: BrokerCore, link: Hop, random: Random) -> str:
+    """The same for an advertisement."""
+    known = list(core.tables.advertisements_but(link))
+    if not known:
+        return ""
+    gone = random.choice(known)
+    core._routing.advertising.told[link].edit(remove=[gone])
+    return f"{core.name} forgot that it told {link.name} of the advertisement {gone}"
+
+
+def forget_offer(core: BrokerCore, link: Hop, random: Random) -> str:
+    """A subscription is not among those that a neighbour might be told of."""
+    offered = core._routing.subscribing.neighbours[link].offered
+    if not offered:
+        return ""
+    place = random.choice(list(offered))
+    entry = offered.pop(place)
+    return f"{core.name} forgot to offer {wish_of(entry).id} to {link.name}"
+
+
+CORRUPTIONS: Final[tuple[Callable[[BrokerCore, Hop, Random], str], ...]] = (
+    drop_entry,
+    invent_entry,
+    change_filter,
+    flip_gate,
+    drop_advertisement,
+    invent_advertisement,
+    forget_told,
+    invent_told,
+    forget_told_advertisement,
+    forget_offer,
+)
+"""All of them, each as likely as the others."""

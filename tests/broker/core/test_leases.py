@@ -1,0 +1,194 @@
+"""Leases: what is true stays, what is not goes, and every broker that keeps the rules changes nothing."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from broker.core import BrokerCore
+from broker.core.leases import Leases
+from broker.core.tables import Entry
+from broker.filters import parse
+from broker.messages import LeaseAsked, LeaseRenewed
+from broker.routing import parse as strategies
+from harness.explorer import broken_leases
+from ordering.pairwise import Pairwise
+from tests.broker.core.network import Network
+
+PATIENCE = 2
+
+
+class Overlay(Network):
+    """A chain of brokers with leases, whose clocks go alike."""
+
+    def chain_with(self, routing: str, *names: str) -> None:
+        for name in names:
+            self.cores[name] = BrokerCore(name, self.ordering, routing=strategies(routing))
+        for parent, child in pairwise(names):
+            self.dial(child, parent)
+            self.settle()
+
+    def turn(self) -> None:
+        """Everybody says again what was told; then everybody sweeps."""
+        for name, core in self.cores.items():
+            core.refresh()
+            self.collect(name)
+        self.settle()
+        for name, core in self.cores.items():
+            core.sweep(PATIENCE)
+            self.collect(name)
+        self.settle()
+
+
+def overlay(routing: str) -> Overlay:
+    """A publisher at A, subscribers elsewhere: two at C want the same."""
+    network = Overlay(Pairwise, Random(1))
+    network.chain_with(routing, "A", "B", "C", "D")
+    network.advertise("A", "p", "kind == 'a'")
+    for broker, name, text in (
+        ("C", "s1", "x > 1"),
+        ("C", "s2", "x > 1"),
+        ("D", "s3", "x > 5"),
+        ("B", "s4", "x < 0"),
+    ):
+        network.subscribe(broker, name, text)
+    network.settle()
+    return network
+
+
+def tables(network: Network) -> dict[tuple[str, str], tuple[list[str], list[str]]]:
+    """The filters that each broker knows through each link."""
+    return {
+        (name, link.name): (
+            sorted(map(str, core.tables.advertisements(link).filters.values())),
+            sorted(f"{each.filter} {each.closed}" for each in core.tables.entries_of(link).values()),
+        )
+        for name, core in network.cores.items()
+        for link in core.neighbours.values()
+    }
+
+
+def changes(network: Network) -> int:
+    return sum(c.leases.expired + c.leases.mended + c.leases.mending.count for c in network.cores.values())
+
+
+@pytest.mark.parametrize("routing", ["simple", "identity", "covering", "covering+identity", "flooding"])
+def test_what_is_true_is_renewed_and_nothing_else_is_said(routing: str) -> None:
+    network = overlay(routing)
+    before = tables(network)
+    for core, name in ((core, name) for name, core in network.cores.items()):
+        core.refresh()
+        effects = core.take()
+        said = [message for _, messages in effects.outgoing for message in messages]
+        assert [type(message) for message in said] == [LeaseRenewed] * len(core.neighbours)
+        for hop, messages in effects.outgoing:
+            network.in_flight[name, hop.name].extend(messages)
+    network.settle()
+    for _ in range(2 * PATIENCE):
+        network.turn()
+    assert tables(network) == before
+    assert changes(network) == 0
+
+
+def test_refreshing_per_subscription_loses_what_two_want_and_refreshing_per_link_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = overlay("identity")
+    for _ in range(2 * PATIENCE):
+        network.turn()
+    network.publish("A", "p", kind="a", x=3)
+    network.settle()
+    assert len(network.got("s1")) == len(network.got("s2")) == 1
+    monkeypatch.setattr(Leases, "_told", broken_leases.refreshes_like_the_thesis)
+    for _ in range(2 * PATIENCE):
+        network.turn()
+    network.publish("A", "p", kind="a", x=3)
+    network.settle()
+    assert len(network.got("s1")) == len(network.got("s2")) == 1  # The second one never came.
+
+
+Corruption = Callable[[BrokerCore], None]
+
+
+def _lose_an_entry(core: BrokerCore) -> None:
+    link = core.neighbours["C"]
+    core.tables.remove_entry(link, next(iter(core.tables.entries_of(link))))
+
+
+def _invent_an_entry(core: BrokerCore) -> None:
+    core.tables.add_entry(Entry("garbage", parse("kind == 'z'"), True, core.neighbours["C"]))
+
+
+def _change_a_filter(core: BrokerCore) -> None:
+    link = core.neighbours["C"]
+    entry = next(iter(core.tables.entries_of(link).values()))
+    core.tables.add_entry(Entry(entry.id, parse("x == 77"), entry.ordered, link))
+
+
+def _close_a_gate(core: BrokerCore) -> None:
+    entry = next(iter(core.tables.entries_of(core.neighbours["C"]).values()))
+    core.tables.close_gate(entry, core.neighbours["A"])
+
+
+def _lose_an_advertisement(core: BrokerCore) -> None:
+    link = core.neighbours["A"]
+    core.tables.remove_advertisement(link, next(iter(core.tables.advertisements(link).filters)))
+
+
+def _invent_an_advertisement(core: BrokerCore) -> None:
+    core.tables.add_advertisement(core.neighbours["C"], "garbage", parse("x == 0"))
+
+
+def _forget_what_was_told(core: BrokerCore) -> None:
+    neighbour = core._routing.subscribing.neighbours[core.neighbours["A"]]
+    neighbour.told.edit(remove=[each.id for each in neighbour.offered.values()])
+
+
+@pytest.mark.parametrize("routing", ["simple", "identity", "covering"])
+@pytest.mark.parametrize(
+    "corrupt",
+    [
+        _lose_an_entry,
+        _invent_an_entry,
+        _change_a_filter,
+        _close_a_gate,
+        _lose_an_advertisement,
+        _invent_an_advertisement,
+        _forget_what_was_told,
+    ],
+)
+def test_the_middle_broker_heals(routing: str, corrupt: Corruption) -> None:
+    network = overlay(routing)
+    before = tables(network)
+    corrupt(network.cores["B"])
+    assert tables(network) != before or corrupt is _forget_what_was_told
+    for _ in range(PATIENCE + 2):
+        network.turn()
+    assert tables(network) == before
+    assert changes(network)
+    network.publish("A", "p", kind="a", x=7)
+    network.settle()
+    assert [len(network.got(each)) for each in ("s1", "s2", "s3", "s4")] == [1, 1, 1, 0]
+
+
+def test_what_is_not_said_again_expires_after_its_time_and_not_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = overlay("simple")
+    monkeypatch.setattr(Leases, "refresh", broken_leases.says_nothing)
+    for _ in range(PATIENCE):
+        network.turn()
+    assert network.cores["A"].tables.counts()["subscriptions"] == 4
+    network.turn()
+    assert network.cores["A"].tables.counts()["subscriptions"] == 0
+
+
+def test_a_neighbour_that_knows_something_else_asks() -> None:
+    network = overlay("simple")
+    core = network.cores["B"]
+    link = core.neighbours["A"]
+    core.receive(link, [LeaseRenewed(1)])
+    [(hop, messages)] = core.take().outgoing
+    assert hop is link
+    assert messages == [LeaseAsked()]
