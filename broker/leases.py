@@ -47,7 +47,7 @@ class Terms:
         return self.lease_s / REFRESHES
 
     def __attrs_post_init__(self) -> None:
-        needed_s = self.refresh_s + ROUND_TRIP * self.delay_max_s - self.delay_min_s + self.skew_s
+        needed_s = self.refresh_s + ROUND_TRIP * self.delay_max_s + self.skew_s
         if self.lease_s <= needed_s:
             raise LeaseError(
                 f"--lease {self.lease_s:g}: a lease must last longer than {needed_s:g} s, which is the time "

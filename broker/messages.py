@@ -399,7 +399,9 @@ class LeaseRenewed:
 
 @frozen
 class LeaseAsked:
-    """What the sender knows through this link has another digest: tell it all."""
+    """What the sender knows through this link has this digest, and not the one that was said: tell it all."""
+
+    digest: int
 
 
 @frozen

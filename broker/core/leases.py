@@ -90,11 +90,12 @@ class Leases:
         self.renewals += 1
         self._heard[link] = self._sweeps
         advertised, wanted = self._known(link)
-        if digest(advertised.items(), wanted.values()) == message.digest:
+        known = digest(advertised.items(), wanted.values())
+        if known == message.digest:
             self._renew(link, advertised, wanted)
         else:
             self.mended += 1
-            self._send(link, LeaseAsked())
+            self._send(link, LeaseAsked(known))
 
     def _known(self, link: Hop) -> tuple[dict[str, Filter], dict[str, Wish]]:
         """What the neighbour should have told, but for what it has withdrawn and what serves on (law 2)."""

@@ -4,10 +4,18 @@ from collections.abc import Iterable
 
 from broker.core.hops import Hop
 from broker.core.leases import Leases
+from broker.core.mending import Mending
 from broker.filters import Filter
 from broker.routing import Wish
 
-__all__ = ["forgets_subscriptions", "refreshes_like_the_thesis", "renews_nothing", "says_nothing"]
+__all__ = [
+    "forgets_subscriptions",
+    "mends_nothing",
+    "refreshes_like_the_thesis",
+    "renews_nothing",
+    "says_nothing",
+    "sweeps_nothing",
+]
 
 _told = Leases._told  # noqa: SLF001 - what a mutant replaces
 
@@ -24,6 +32,16 @@ def forgets_subscriptions(self: Leases, link: Hop) -> tuple[list[tuple[str, Filt
 
 def says_nothing(self: Leases) -> None:
     """Never say again what was told."""
+    del self
+
+
+def sweeps_nothing(self: Leases, patience: int) -> None:
+    """Let nothing expire."""
+    del self, patience
+
+
+def mends_nothing(self: Mending) -> None:
+    """Say again whatever was told, right or wrong."""
     del self
 
 
