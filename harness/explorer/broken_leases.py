@@ -17,7 +17,7 @@ __all__ = [
     "sweeps_nothing",
 ]
 
-_told = Leases._told  # noqa: SLF001 - what a mutant replaces
+_told = Leases._told
 
 
 def renews_nothing(self: Leases, link: Hop, advertised: Iterable[str], wanted: Iterable[str]) -> None:
