@@ -26,8 +26,8 @@ from broker.shell.collector import undisturbed
 __all__ = ["Album", "Blocking", "Elsewhere", "Pictures"]
 
 REPLAY_S: Final = 0.4
-"""A fifth of the two seconds in which a broker is to be back: Python and its modules take as long, and everything
-takes several times as long where the processors are busy. A picture holds nobody up, so more of them are cheap."""
+"""A fifth of the two seconds in which a broker is to be back. Python and its modules take as long, and all of
+it takes several times as long on busy processors. Pictures hold up nobody, so more of them are cheap."""
 
 REPLAY_FACTOR: Final = 3.0
 """Replaying takes so many times as long as applying did: frames are decoded again, which was not timed."""
