@@ -146,7 +146,7 @@ def _svg(chart: Chart, width: int, name: str) -> str:
         opening(name, width, height, chart.summary or chart.up.label),
         *(text for _, text in keys),
         *_grid(across, up, width - right),
-        *(_mark(mark, index, across, up) for index, mark in enumerate(chart.marks)),
+        *_marks(chart.marks, across, up),
         *(_line(line, across, up) for line in chart.lines),
         *(_labels(chart.lines, across, up) if width == WIDE else ()),
         "</svg>",
@@ -232,11 +232,20 @@ def _keys(lines: Sequence[Line], width: int) -> Iterator[tuple[int, str]]:
         x += needed
 
 
-def _mark(mark: Mark, index: int, across: _Scale, up: _Scale) -> str:
+def _marks(marks: Sequence[Mark], across: _Scale, up: _Scale) -> Iterator[str]:
+    """Upright lines; names that follow each other stand at different heights."""
+    named = 0
+    for mark in marks:
+        yield _mark(mark, named, across, up)
+        named += bool(mark.label)
+
+
+def _mark(mark: Mark, named: int, across: _Scale, up: _Scale) -> str:
     x = across.at(mark.at)
-    y = up.end + 10 + 13 * (index % 4)
+    y = up.end + 10 + 13 * (named % 4)
     is_late = x > (across.start + across.end) * 0.6
-    label = _text(x - 5 if is_late else x + 5, y, mark.label, "event", "end" if is_late else "start")
+    place = x - 5 if is_late else x + 5
+    label = _text(place, y, mark.label, "event", "end" if is_late else "start") if mark.label else ""
     return f'<path class="event" d="M{x:.1f} {up.end:.1f}V{up.start:.1f}"/>{label}'
 
 

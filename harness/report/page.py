@@ -161,7 +161,9 @@ def _making(results: Sequence[Result]) -> Iterator[str]:
     for name, key in (("command", "command"), ("seed", "seed"), ("started", "started")):
         values = dict.fromkeys(str(each.about[key]) for each in results if each.about.get(key) is not None)
         if values:
-            shown = "<br>".join(f"<code>{escape(value)}</code>" for value in values)
+            # Commands are to be repeated, each of them; of times the first and the last are enough.
+            told = sorted({min(values), max(values)}) if name == "started" else list(values)
+            shown = "<br>".join(f"<code>{escape(value)}</code>" for value in told)
             yield f"<dt>{name}</dt><dd>{shown}</dd>"
     versions = next(
         (each.about["versions"] for each in results if isinstance(each.about.get("versions"), Mapping)), {}

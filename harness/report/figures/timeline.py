@@ -1,12 +1,19 @@
 """Deliveries over time, with what was done to the overlay."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from harness.report.charts import Axis, Chart, Line, Mark, draw
 from harness.report.figures.figure import Figure, same_scenario, style
 from harness.report.results import Result
 
 __all__ = ["figure"]
+
+NAMED_MAX: Final = 8
+"""Names of faults that can be told apart over one line of time."""
+
+_ENDS: Final = frozenset({"started again", "mended", "as before", "SIGCONT"})
+"""What a run writes down when a fault is over."""
 
 
 def figure(results: Sequence[Result]) -> Figure | None:
@@ -26,10 +33,10 @@ def figure(results: Sequence[Result]) -> Figure | None:
     if not lines:
         return None
     faults = next((each.objects("faults") for each in runs if each.rows("faults")), [])
-    marks = [Mark(float(str(each["at_s"])), f"{each['kind']} {each['target']}".strip()) for each in faults]
+    marks = _marks(faults)
     words = "Deliveries a second, all subscribers together."
     if marks:
-        words += " Upright lines are injected faults."
+        words += " Upright lines are injected faults and their ends; the table of faults names them."
     return Figure(
         "timeline",
         "Timeline",
@@ -38,3 +45,16 @@ def figure(results: Sequence[Result]) -> Figure | None:
         ("ordering", "run", "at_s", "deliveries_s", "max_ms"),
         rows,
     )
+
+
+def _marks(faults: Sequence[Mapping[str, object]]) -> list[Mark]:
+    """A line for each fault and each end of one. Faults alone have names, where there is room for them."""
+    begins = [str(each.get("detail", "")) not in _ENDS for each in faults]
+    has_room = sum(begins) <= NAMED_MAX
+    return [
+        Mark(
+            float(str(each["at_s"])),
+            f"{each['kind']} {each['target']}".strip() if has_room and is_begin else "",
+        )
+        for each, is_begin in zip(faults, begins, strict=True)
+    ]

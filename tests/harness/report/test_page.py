@@ -68,6 +68,31 @@ def test_a_single_run_leaves_out_what_only_a_sweep_can_show(single: Path) -> Non
     assert "left out: latency over subscriptions, throughput over publishers" in single.read_text()
 
 
+def broken(place: Path, kills: int) -> str:
+    """The timeline of a run with so many brokers killed and started again."""
+    analysed(place, "pairwise", has_faults=True)
+    analysis = json.loads((place / "analysis.json").read_text())
+    fault = analysis["faults"][0]
+    analysis["faults"] = [
+        {**fault, "at_s": 0.5 * number, "target": f"core-{number}", "detail": detail}
+        for number in range(1, kills + 1)
+        for detail in ("SIGKILL", "started again")
+    ]
+    (place / "analysis.json").write_text(json.dumps(analysis))
+    text = write(place).read_text()
+    start = text.index('<figure id="timeline"')
+    return text[start : text.index("</figure>", start)]
+
+
+def test_faults_have_their_names_in_the_timeline_where_there_is_room(tmp_path: Path) -> None:
+    few, many = broken(tmp_path / "few", 2), broken(tmp_path / "many", 9)
+    drawings = 2
+    assert few.count(">crash core-1<") == few.count(">crash core-2<") == drawings
+    assert few.count('<path class="event"') == 4 * drawings
+    assert "crash" not in many
+    assert many.count('<path class="event"') == 18 * drawings
+
+
 def test_overlaps_are_lines_of_their_own(tmp_path: Path) -> None:
     for overlap in (25, 100):
         for many in (12, 24):
