@@ -23,7 +23,7 @@ UNITED = [
     ("t == True", "t == False", "t in (False, True)"),
     ("s == 'A' or x < 1", "s == 'B' or x < 1", "x < 1 or s in ('A', 'B')"),
 ]
-"""Perfect unions. What sets of values lack has no row: an attribute has one value, and there it is perfect."""
+"""Perfect unions. What sets of values lack has no row: here an attribute has one value, so it is perfect too."""
 
 APART = [
     ("1 <= x <= 2", "3 <= x <= 4"),
