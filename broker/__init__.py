@@ -11,7 +11,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from broker.client import Client, Deliveries, Delivery, Gap, Limits, Publisher, StateChange, connect
+    from broker.client import (
+        Client,
+        Deliveries,
+        Delivery,
+        Gap,
+        Limits,
+        Publisher,
+        Replay,
+        StateChange,
+        connect,
+    )
     from broker.errors import (
         BrokerFaultError,
         ClosedError,
@@ -47,6 +57,7 @@ __all__ = [
     "Publisher",
     "PublisherEndedError",
     "RefusedError",
+    "Replay",
     "SlowSubscriberError",
     "StateChange",
     "SubscriptionEndedError",

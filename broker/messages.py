@@ -15,6 +15,15 @@ from attrs import define, field, frozen
 from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.healing.place import Place
+from broker.replay_messages import (
+    ReplayAsked,
+    ReplayCut,
+    ReplayMark,
+    ReplayMore,
+    ReplayOver,
+    ReplayPart,
+    ReplayReady,
+)
 from broker.routing.strategy import Wish
 
 
@@ -28,10 +37,12 @@ class Publication:
     ordered: bool
     frame: bytes = field(repr=False)
     mark: int = 0
+    published_ns: int = 0
 
     def with_mark(self, mark: int) -> "Publication":
         """Return a copy of the same event that carries another mark."""
-        return Publication(self.publisher, self.sequence, self.attributes, self.ordered, self.frame, mark)
+        known = self.publisher, self.sequence, self.attributes, self.ordered, self.frame
+        return Publication(*known, mark, self.published_ns)
 
 
 # --- any connection -----------------------------------------------------------------------------------
@@ -127,6 +138,8 @@ class Subscribe:
     `credit` deliveries may be sent at once; `Credit` adds to it. A `durable` name makes it outlive its
     client, for `age_s` without one (0: as long as the broker allows). `resume` names the subscription that it
     was on an earlier connection. `after`, if there is one, is the position behind which it is to go on.
+    `replay` asks for the past: the newest so many (0: all), and not older than so many milliseconds, if that
+    is there.
     """
 
     number: int
@@ -139,6 +152,7 @@ class Subscribe:
     age_s: int = 0
     resume: str = ""
     after: tuple[int, ...] = ()
+    replay: tuple[int, ...] = ()
 
 
 @frozen
@@ -249,8 +263,8 @@ class Deliver:
 class Gap:
     """Deliveries of the subscription are missing at this place: so many, or 0 where nobody knows how many.
 
-    It takes as many positions, and one where nobody knows. `reason` is "bound" (its queue was full) or "lost"
-    (a broker or a link was lost for good).
+    It takes as many positions, and one where nobody knows. `reason` is "bound" (its queue was full), "lost"
+    (a broker or a link was lost for good) or "replay" (not all of the past that was asked for could be told).
     """
 
     number: int
@@ -541,5 +555,12 @@ Control = (
     | Whereabouts
     | WayAsked
     | WayTold
+    | ReplayAsked
+    | ReplayReady
+    | ReplayMore
+    | ReplayPart
+    | ReplayOver
 )
-LinkMessage = Publication | PublicationsLost | OrderingMessage | Control
+Told = PublicationsLost | ReplayMark | ReplayCut
+"""What is told to a local subscription in its place, and never goes over a link."""
+LinkMessage = Publication | Told | OrderingMessage | Control

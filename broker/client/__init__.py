@@ -10,5 +10,16 @@ from broker.client.deliveries import Deliveries
 from broker.client.delivery import Delivery, Gap
 from broker.client.limits import Limits
 from broker.client.publisher import Publisher
+from broker.client.replay import Replay
 
-__all__ = ["Client", "Deliveries", "Delivery", "Gap", "Limits", "Publisher", "StateChange", "connect"]
+__all__ = [
+    "Client",
+    "Deliveries",
+    "Delivery",
+    "Gap",
+    "Limits",
+    "Publisher",
+    "Replay",
+    "StateChange",
+    "connect",
+]

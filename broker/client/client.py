@@ -23,6 +23,7 @@ from broker.client.dialling import dialler
 from broker.client.inbox import Inbox
 from broker.client.limits import BOUND_BYTES, Limits
 from broker.client.publisher import Publisher
+from broker.client.replay import Replay
 from broker.client.session import Asked, Forgetting, Question, Session
 from broker.errors import ClosedError
 from broker.filters import Filter, parse
@@ -86,6 +87,7 @@ class Client:
         durable: str = "",
         age_s: float = 0,
         after: int | None = None,
+        replay: Replay | str | int | None = None,
     ) -> AsyncIterator[Deliveries]:
         """Subscribe to what the filter matches; entered once every matching publication will come.
 
@@ -101,6 +103,8 @@ class Client:
             durable: a name under which the subscription outlives the program. It goes on behind what the
                 program had of it: a delivery was had when the next one was asked for.
             age_s: how long it is kept without a program; 0 leaves that to the broker.
+            replay: which part of the past comes first: an age ("5m"; "now" is all since this call), a count
+                (1000), or a `Replay` with both. What is live follows; each publication comes once.
             after: the `position` behind which it is to go on, for a program that keeps its own place.
 
         Raises:
@@ -113,6 +117,8 @@ class Client:
         _check_options(policy, bound_bytes, durable, age_s, after)
         limits = self._connection.session.limits
         inbox = Inbox(str(filter), ordered, bound_bytes, policy, limits, durable, math.ceil(age_s), after)
+        if replay is not None:
+            inbox.replay = Replay.of(replay).asking(trio.current_time)
         self._connection.session.subscribe(inbox)
         deliveries = Deliveries(inbox, self._connection)
         is_done = False

@@ -20,6 +20,7 @@ __all__ = ["BOUND", "FORGOTTEN", "LOST", "TAKEN", "Delivery", "Gap"]
 
 BOUND: Final = "bound"
 LOST: Final = "lost"
+REPLAY: Final = "replay"
 TAKEN: Final = "taken"
 FORGOTTEN: Final = "forgotten"
 """Why deliveries are missing; all but the last are the broker's words, that is what the client finds."""
@@ -28,6 +29,7 @@ _WHY: Final = {
     BOUND: "the subscription's queue at the broker was full",
     LOST: "a broker or a link on their way was lost",
     TAKEN: "the program goes back behind what it had said that it had, and the broker keeps that no more",
+    REPLAY: "not all of the past that was asked for could be told",
     FORGOTTEN: "the broker does not know any more what this subscription has had",
 }
 
@@ -35,6 +37,7 @@ _NS_PER_S: Final = 1e-9
 
 _FLAGS_AT: Final = HEADER.size - 1
 _ORDERED: Final = 0x01
+_REPLAYED: Final = 0x02
 
 _Fields = tuple[str, int, int, Mapping[str, Value], bytes]
 
@@ -90,6 +93,11 @@ class Delivery:
         """Whether it was published with `ordered=True`."""
         return self.frame[_FLAGS_AT] & _ORDERED == _ORDERED
 
+    @property
+    def replayed(self) -> bool:
+        """Whether it is of the past that the subscription asked for; what is live comes behind all of it."""
+        return self.frame[_FLAGS_AT] & _REPLAYED == _REPLAYED
+
     def __repr__(self) -> str:
         publisher, sequence, _, attributes, payload = self._decoded or self._decode()
         return f"<Delivery {publisher} {sequence} {dict(attributes)!r} with {len(payload)} bytes>"
@@ -100,8 +108,9 @@ class Gap:
     """Here deliveries are missing: so many, or an unknown number (None), which may be none.
 
     `reason` is "bound" (the subscription's queue was full), "lost" (a broker or a link was lost for good),
-    "taken" (the program went back behind what it had) or "forgotten" (the broker came back without its
-    memory, or the subscription stayed away for too long).
+    "taken" (the program went back behind what it had), "replay" (not all of the past that was asked for could
+    be told) or "forgotten" (the broker came back without its memory, or the subscription stayed away for too
+    long).
     """
 
     count: int | None

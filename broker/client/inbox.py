@@ -15,7 +15,7 @@ Laws:
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import length_hint
 from typing import Final
 
@@ -67,6 +67,7 @@ class Inbox:
     durable: str = ""
     age_s: int = 0
     after: int | None = None
+    replay: Callable[[], tuple[int, ...]] = tuple
     number: int = 0
     id: str = ""
     is_placed: bool = False

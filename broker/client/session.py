@@ -284,6 +284,7 @@ class Session:
             inbox.age_s,
             inbox.id,
             inbox.place,
+            inbox.replay(),
         )
         self._controls.append(encode(asked))
 

@@ -18,12 +18,21 @@ import trio
 
 from broker.commands.addresses import ADDRESS, Address
 from broker.commands.pairs import read_pairs
+from broker.commands.quantities import SIZE, SPAN
 from broker.commands.routing import DEFAULT_ROUTING, read_routing
 from broker.errors import ConcordError
 from broker.routing import known, parse
 from broker.shell.logs import FORMATS, LEVELS, configure
 from broker.shell.server import Server, serve
-from broker.shell.settings import DEFAULT_LINK_TIMEOUT_S, DEFAULT_ORDERING, Settings, Tls
+from broker.shell.settings import (
+    DEFAULT_LINK_TIMEOUT_S,
+    DEFAULT_ORDERING,
+    DEFAULT_REPLAY_AGE_S,
+    DEFAULT_REPLAY_CACHE_BYTES,
+    DEFAULT_REPLAY_COUNT,
+    Settings,
+    Tls,
+)
 
 __all__ = ["command"]
 
@@ -149,6 +158,29 @@ def _read_token(path: Path | None, token: str | None) -> str:
     metavar="S",
     help="How often everything is said again; a quarter of the lease unless something else is asked for.",
 )
+@click.option(
+    "--replay-cache",
+    type=SIZE,
+    default=DEFAULT_REPLAY_CACHE_BYTES,
+    show_default="16MiB",
+    metavar="SIZE",
+    help="How much of what its publishers published last the broker keeps for replays; 0 keeps nothing.",
+)
+@click.option(
+    "--replay-count",
+    type=click.IntRange(min=0),
+    default=DEFAULT_REPLAY_COUNT,
+    show_default=True,
+    help="How many publications of these at most.",
+)
+@click.option(
+    "--replay-age",
+    type=SPAN,
+    default=DEFAULT_REPLAY_AGE_S,
+    show_default="1h",
+    metavar="TIME",
+    help="How old these may be.",
+)
 @click.option("--metrics", type=ADDRESS, help="Where to answer Prometheus.")
 @click.option(
     "--trace",
@@ -187,6 +219,9 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     link_timeout: float,
     lease: float | None,
     lease_refresh: float | None,
+    replay_cache: int,
+    replay_count: int,
+    replay_age: float,
     metrics: Address | None,
     trace: Path | None,
     tls_cert: Path | None,
@@ -220,6 +255,9 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         auth=auth,
         token=_read_token(token_file, os.environ.get("CONCORD_TOKEN")),
         is_insecure=insecure,
+        replay_cache_bytes=replay_cache,
+        replay_count=replay_count,
+        replay_age_s=replay_age,
     )
     configure(log_level, log_format)
     _calm_collector()

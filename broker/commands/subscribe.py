@@ -8,7 +8,7 @@ from typing import Literal
 import click
 import trio
 
-from broker.client import Deliveries, Delivery, Gap
+from broker.client import Deliveries, Delivery, Gap, Replay
 from broker.client.limits import BOUND_BYTES
 from broker.commands.connecting import Connecting, connecting_options, notice
 from broker.filters import parse
@@ -44,6 +44,11 @@ __all__ = ["command"]
 )
 @click.option("--after", type=click.IntRange(min=0), help="Go on behind this position of a durable one.")
 @click.option(
+    "--replay",
+    metavar="AGE|COUNT",
+    help="Begin with the past: not older than 5m (90s, 1h30m, now), or the newest 1000.",
+)
+@click.option(
     "--forget", metavar="NAME", help="End the durable subscription of that name, and do nothing else."
 )
 @click.argument("filter_text", metavar="FILTER", required=False)
@@ -57,6 +62,7 @@ def command(  # noqa: PLR0913 - one per option
     durable: str,
     age: float,
     after: int | None,
+    replay: str | None,
     forget: str | None,
     unordered: bool,
 ) -> None:
@@ -73,6 +79,7 @@ def command(  # noqa: PLR0913 - one per option
     if not durable and (age or after is not None):
         raise click.UsageError("--age and --after are for durable subscriptions: give --durable NAME")
     parse(filter_text)
+    past = None if replay is None else _past_of(replay)
 
     async def run() -> None:
         async with (
@@ -85,12 +92,20 @@ def command(  # noqa: PLR0913 - one per option
                 durable=durable,
                 age_s=age,
                 after=after,
+                replay=past,
             ) as deliveries,
         ):
             notice(f"subscribed to {filter_text} at {client.broker}")
             await _print_all(deliveries, count)
 
     trio.run(run)
+
+
+def _past_of(text: str) -> Replay:
+    try:
+        return Replay.of(text)
+    except ValueError as error:
+        raise click.UsageError(f"--{error}") from None
 
 
 async def _forget(connecting: Connecting, durable: str) -> None:
@@ -126,6 +141,8 @@ def _as_json(delivery: Delivery) -> dict[str, object]:
         "published_at": delivery.published_at,
         "attributes": delivery.attributes,
     }
+    if delivery.replayed:
+        shown["replayed"] = True
     try:
         shown["payload"] = delivery.payload.decode()
     except UnicodeDecodeError:

@@ -20,6 +20,7 @@ from broker.core.leases import Leases
 from broker.core.membership import Membership
 from broker.core.mending import Mending
 from broker.core.protocol import ProtocolError
+from broker.core.replays import Replays
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import Entry, RoutingTables
@@ -44,7 +45,6 @@ from broker.messages import (
     LinkMessage,
     OrderingMessage,
     Publication,
-    PublicationsLost,
     PublishersLost,
     SettleAsked,
     SubscriptionAcknowledged,
@@ -52,10 +52,13 @@ from broker.messages import (
     SubscriptionsReplaced,
     SubscriptionWithdrawn,
     Synchronise,
+    Told,
     WayAsked,
     WayTold,
     Whereabouts,
 )
+from broker.replay import Bounds, Cache, Window
+from broker.replay_messages import ReplayAsked, ReplayMore, ReplayOver, ReplayPart, ReplayReady
 from broker.routing import SIMPLE
 from broker.routing import Routing as Strategies
 from ordering.interface import (
@@ -108,6 +111,8 @@ class BrokerCore:
         self.ways = Ways()
         self._questions = Questions()
         self._explained: list[WayTold] = []
+        self._replays = Replays(self._routing, self._send, self._send_now)
+        self._cache = self._replays.cache
         self._handlers: Mapping[type, Callable[..., None]] = {
             AdvertisementAdded: self._routing.add_advertisement,
             AdvertisementAcknowledged: self._routing.acknowledge_advertisement,
@@ -134,6 +139,11 @@ class BrokerCore:
             Whereabouts: self._directory.learn,
             WayAsked: self._way_asked,
             WayTold: self._way_told,
+            ReplayAsked: self._replays.asked,
+            ReplayReady: self._replays.ready,
+            ReplayMore: self._replays.more,
+            ReplayPart: self._replays.part,
+            ReplayOver: self._replays.over,
         }
 
     # --- links ---
@@ -177,6 +187,7 @@ class BrokerCore:
         self._synchronisation.link_lost(link)
         self._tell(self._questions.link_lost(link))
         self._routing.remove_link(link)
+        self._replays.link_lost(link)
 
     def _become_child(self, link: Hop) -> None:
         self.uplink = link
@@ -219,24 +230,35 @@ class BrokerCore:
         self._routing.unadvertise(publisher)
         self._membership.go_on()
 
-    def subscribe(self, subscription: str, content: Filter, *, ordered: bool) -> Hop:
-        """A local client subscribes; `Effects.subscribed` names it when all gates are open."""
+    def subscribe(
+        self, subscription: str, content: Filter, *, ordered: bool, window: Window | None = None
+    ) -> Hop:
+        """A local client subscribes; `Effects.subscribed` names it when all gates are open.
+
+        With a window it gets that part of the past first; `Effects.replaying` names it when it can be given
+        more of it.
+        """
         hop = self._subscriptions[subscription] = self._hops.open(subscription, is_link=False)
         self.ways.hop_opened(hop)
+        if window is not None:
+            self._replays.subscribe(subscription, hop, window)
         self._routing.subscribe(Entry(subscription, content, ordered, hop))
         return hop
 
     def unsubscribe(self, subscription: str) -> None:
         """A local subscription ends; nothing more is delivered to it."""
         hop = self._subscriptions.pop(subscription)
+        self._replays.unsubscribe(subscription, hop)
         self._routing.unsubscribe(subscription, hop)
         self._carry_out(self.ordering.hop_lost(hop.bit))
         self._hops.close(hop)
         self._membership.go_on()
 
-    def publish(self, publisher: str, publications: Iterable[Publication]) -> None:
+    def publish(self, publisher: str, publications: Sequence[Publication]) -> None:
         """A local publisher whose barrier is passed publishes."""
         assert publisher in self._routing.tables.local.filters, f"{publisher} has not advertised"
+        if self._cache.is_on:
+            self._cache.keep(publisher, publications)
         for publication in publications:
             self._route(publication, 0)
 
@@ -250,6 +272,28 @@ class BrokerCore:
         """Forget what neighbours have not said again for so many sweeps."""
         self.leases.sweep(patience)
         self._membership.go_on()
+
+    # --- replays ---
+
+    @property
+    def cache(self) -> Cache:
+        """What local publishers published last."""
+        return self._cache
+
+    @property
+    def replays(self) -> Replays:
+        """Who asks for the past, to look at."""
+        return self._replays
+
+    def bound_replays(self, bounds: Bounds) -> None:
+        """Keep so much of what local publishers publish, and replay so much at a time."""
+        self._replays.bound(bounds)
+
+    def replay_more(self, subscription: str, size_bytes: int) -> None:
+        """A local subscription has room for so much of its past."""
+        hop = self._subscriptions.get(subscription)
+        if hop is not None:
+            self._replays.go_on(subscription, hop, size_bytes)
 
     # --- neighbours ---
 
@@ -311,7 +355,7 @@ class BrokerCore:
             else:
                 hop.outbox[-1] = OrderingMessage(combined)
 
-    def _send(self, link: Hop, message: Control | PublicationsLost) -> None:
+    def _send(self, link: Hop, message: Control | Told) -> None:
         """In its place behind what is pending for that link (R5)."""
         self._carry_out(self.ordering.control(message, link.bit))
 
@@ -375,6 +419,8 @@ class BrokerCore:
             self._directory,
             self._directory.roster,
             self._questions,
+            self._replays,
+            self._cache,
             # One that is watched is as it would be unwatched: what was seen is no state of the broker.
             getattr(self.ordering, "watched", self.ordering),
         )
@@ -387,16 +433,23 @@ class BrokerCore:
 
     def take(self) -> Effects:
         """Hand over what became due since the last call."""
-        routing = self._routing
+        routing, replays = self._routing, self._replays
+        subscribed = replays.opened(routing.subscribing.subscribed)
+        outgoing = self._hops.drain()
+        if replays.is_holding:
+            # Who holds back too much tells whom it asked, so there may be more to send.
+            outgoing = replays.hold(outgoing, subscribed) + self._hops.drain()
         effects = Effects(
-            self._hops.drain(),
+            outgoing,
             routing.advertised,
-            routing.subscribing.subscribed,
+            subscribed,
             routing.tables.demand.news(),
             self._membership.attached,
             self._membership.rejected,
             self._explained,
+            replays.waiting,
         )
+        replays.waiting = []
         routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
         self._membership.attached, self._membership.rejected = [], []
         return effects
@@ -430,6 +483,7 @@ class BrokerCore:
             "open_floods": len(self._synchronisation),
             "joining": len(self._membership.joining),
             "attachments": len(self._membership.attachments),
+            "replays": len(self._replays),
             "waiting": self.waiting_count,
         }
 

@@ -34,3 +34,6 @@ class Effects:
 
     explained: list[WayTold]
     """Answers to questions after a publication's way that were asked here."""
+
+    replaying: list[str]
+    """Subscriptions that can be given more of their past, when there is room for it."""

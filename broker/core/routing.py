@@ -32,12 +32,12 @@ from broker.messages import (
     AdvertisementAdded,
     Control,
     Flood,
-    PublicationsLost,
     PublishersLost,
     SettleAsked,
     SubscriptionAcknowledged,
     SubscriptionAdded,
     SubscriptionsReplaced,
+    Told,
 )
 from broker.routing import Routing as Strategies
 from broker.routing.flooding import EVERYTHING
@@ -49,7 +49,7 @@ Announced = tuple[tuple[str, Filter], ...]
 UNNAMED = ""
 """The id of whoever is lost while something else stands for it."""
 
-SendControl = Callable[[Hop, Control | PublicationsLost], None]
+SendControl = Callable[[Hop, Control | Told], None]
 """Send a message to a link."""
 
 

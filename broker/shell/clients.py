@@ -29,6 +29,7 @@ from broker.shell.credit import Batch, Window
 from broker.shell.exchange import Exchange
 from broker.shell.publishers import LocalPublisher
 from broker.shell.queues import SubscriptionQueue
+from broker.shell.replaying import objection_to, past_of
 from broker.shell.starts import Start, bound_within_limits, start_of
 from broker.shell.subscriptions import Subscription
 from broker.wire import encode
@@ -332,6 +333,10 @@ class ClientSession:
         wanted = self._wanted(request.number, "subscribe", request.filter)
         if wanted is None:
             return
+        objection = objection_to(request)
+        if objection:
+            self._refuse(request.number, "replay", objection)
+            return
         known = self._known(request)
         if known is None:
             self._subscribe_anew(request, wanted)
@@ -371,6 +376,7 @@ class ClientSession:
             bound_bytes=bound_within_limits(request.bound_bytes),
             policy=request.policy,
             age_s=request.age_s,
+            replay=past_of(request, exchange.replaying.wall_ns()),
         )
         place = station.subscriptions[identity]
         known = Subscription(place, exchange, self._patience_s)

@@ -29,6 +29,7 @@ from broker.shell.connection import Connection
 from broker.shell.credit import Batch, Share
 from broker.shell.pacing import PATIENCE_S
 from broker.shell.queues import LinkQueue, Run, RunCache
+from broker.shell.replaying import Replaying
 from broker.shell.totals import Totals
 from broker.station import LinkPlace, Station
 
@@ -159,9 +160,11 @@ class Exchange:
     _questions: dict[str, Callable[[tuple[str, ...]], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
     absences: Absences = field(init=False)
+    replaying: Replaying = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.absences = Absences(self.settle, None if self.commit is None else self.station)
+        self.replaying = Replaying(self.station, self.settle)
 
     @property
     def core(self) -> BrokerCore:
@@ -206,6 +209,9 @@ class Exchange:
             for hop, messages in effects.outgoing:
                 self.sinks[hop].put(messages, runs.run(messages), batch, now_s)
         self._tell_clients(effects)
+        for identity in effects.replaying:
+            if (subscriber := self.subscribers.get(identity)) is not None:
+                self.replaying.add(subscriber)
         self._carry_out_links(effects)
 
     def _tell_clients(self, effects: Effects) -> None:

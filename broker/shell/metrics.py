@@ -45,6 +45,7 @@ class BrokerCollector(Collector):
         yield from self._links()
         yield from self._uplink()
         yield from self._subscriptions()
+        yield from self._replays()
         if self._exchange.commit is not None:
             yield from _journal(self._exchange.commit)
         table = GaugeMetricFamily(
@@ -127,6 +128,19 @@ class BrokerCollector(Collector):
         yield GaugeMetricFamily(
             "concord_known_brokers", "Brokers this one has heard of.", value=len(exchange.core.roster)
         )
+
+    def _replays(self) -> Iterator[Metric]:
+        core = self._exchange.core
+        for name, text, value in (
+            ("replay_cache_bytes", "Publications kept for replays, in bytes.", core.cache.size_bytes),
+            ("replay_cache_publications", "Publications kept for replays.", core.cache.count),
+        ):
+            yield GaugeMetricFamily(f"concord_{name}", text, value=value)
+        for name, text, value in (
+            ("replays", "Subscriptions here that asked for the past.", core.replays.asked_count),
+            ("replayed_publications", "Publications replayed to them.", core.replays.played_count),
+        ):
+            yield CounterMetricFamily(f"concord_{name}", text, value=value)
 
     def _subscriptions(self) -> Iterator[Metric]:
         """All together: one label per subscription would be more than a Prometheus server likes."""

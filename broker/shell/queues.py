@@ -18,6 +18,7 @@ from typing import TypeGuard
 from attrs import define, field, frozen
 
 from broker.messages import Deliver, Gap, LinkMessage, Publication
+from broker.replay_messages import ReplayCut
 from broker.shell.credit import Batch
 from broker.wire import encode, marked
 
@@ -28,6 +29,9 @@ DROP = "drop"
 
 LOST = "lost"
 """The reason of a gap where a link was lost for good."""
+
+REPLAY = "replay"
+"""The reason of a gap where some of the past is missing that was asked for."""
 
 BOUND = "bound"
 """The reason of a gap in the place of what a full queue dropped."""
@@ -134,7 +138,7 @@ def pieces_of(messages: Sequence[LinkMessage]) -> Iterator[Run | Hole]:
         if frames:
             yield Run(b"".join(frames), len(frames))
             frames = []
-        yield Hole(0, LOST)
+        yield Hole(0, REPLAY if isinstance(message, ReplayCut) else LOST)
     if frames:
         yield Run(b"".join(frames), len(frames))
 

@@ -28,6 +28,7 @@ from broker.addresses import Address
 from broker.backoff import FIRST_S, Backoff, longest_while_kept_s
 from broker.healing import Search
 from broker.messages import Ping
+from broker.replay import Bounds
 from broker.shell.auth import load_access
 from broker.shell.commit import Commit
 from broker.shell.connection import Connection, fault_of
@@ -152,9 +153,11 @@ class Server:
                 self._keeping.begin(watch)
                 wait_for_everybody(self._house)
             self._say_where_we_are()
+            self._keep_the_past(watch)
             watch.start_soon(self.exchange.flush_filled)
             watch.start_soon(self.exchange.judge_paced)
             watch.start_soon(self.exchange.absences.run)
+            watch.start_soon(self.exchange.replaying.run)
             watch.start_soon(self._keep_watch)
             if (terms := self.settings.terms) is not None:
                 watch.start_soon(renew, self.exchange, terms)
@@ -191,6 +194,12 @@ class Server:
             )
         self.exchange.station.reached_at("" if address is None else str(address))
         self.exchange.settle()
+
+    def _keep_the_past(self, nursery: trio.Nursery) -> None:
+        settings, exchange = self.settings, self.exchange
+        exchange.station.bound_replays(Bounds(settings.replay_cache_bytes, settings.replay_count))
+        exchange.settle()
+        nursery.start_soon(exchange.replaying.age, settings.replay_age_s)
 
     # --- connections ---
 

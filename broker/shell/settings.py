@@ -14,6 +14,9 @@ from broker.routing import SIMPLE, Routing
 __all__ = [
     "DEFAULT_LINK_TIMEOUT_S",
     "DEFAULT_ORDERING",
+    "DEFAULT_REPLAY_AGE_S",
+    "DEFAULT_REPLAY_CACHE_BYTES",
+    "DEFAULT_REPLAY_COUNT",
     "NAME_BYTES_MAX",
     "Settings",
     "SettingsError",
@@ -25,6 +28,15 @@ DEFAULT_LINK_TIMEOUT_S: Final = 10.0
 
 DEFAULT_ORDERING: Final = "pairwise"
 """The ordering plugin that is used if none is named."""
+
+DEFAULT_REPLAY_CACHE_BYTES: Final = 16 * 1024 * 1024
+"""What local publishers published last, for those who ask later: about 100,000 small events."""
+
+DEFAULT_REPLAY_COUNT: Final = 100_000
+"""Small publications that come alone take three times their size in memory."""
+
+DEFAULT_REPLAY_AGE_S: Final = 3600.0
+"""Who wants more than the last hour wants a database."""
 
 NAME_BYTES_MAX: Final = 200
 """A publisher's id holds a client's name, a broker's name and two counters, and has to fit its limit."""
@@ -74,6 +86,9 @@ class Settings:
     auth: Path | None = None
     token: str = field(default="", repr=False)
     is_insecure: bool = False
+    replay_cache_bytes: int = DEFAULT_REPLAY_CACHE_BYTES
+    replay_count: int = DEFAULT_REPLAY_COUNT
+    replay_age_s: float = DEFAULT_REPLAY_AGE_S
 
     def __attrs_post_init__(self) -> None:
         if not self.name or len(self.name.encode()) > NAME_BYTES_MAX or not self.name.isprintable():

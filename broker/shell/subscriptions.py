@@ -26,6 +26,7 @@ from broker.shell.credit import Batch
 from broker.shell.exchange import Exchange
 from broker.shell.pacing import Pace
 from broker.shell.queues import BOUND, DROP, Hole, Run, SubscriptionQueue, pieces_of
+from broker.shell.replaying import room_for
 from broker.shell.starts import patience_of
 from broker.station import SubscriptionPlace
 from broker.wire import encode
@@ -66,6 +67,8 @@ class Subscription:
         self._exchange.subscribers[self.id] = self
         self._exchange.sinks[self.hop] = self
         self._begin(SubscriptionQueue(0, place.bound_bytes, place.policy, 0), place.taken)
+        if self._exchange.core.replays.is_replaying(self.hop):
+            self._exchange.replaying.add(self)
 
     def _begin(self, queue: SubscriptionQueue, position: int) -> None:
         """Send what comes after this position through a new queue."""
@@ -107,6 +110,11 @@ class Subscription:
     def is_of(self, client: str, user: str) -> bool:
         """Whether it belongs to a client of that name and user."""
         return (self.place.client, self.place.user) == (client, user)
+
+    @property
+    def replay_room_bytes(self) -> int:
+        """How much of its past may be put into its queue now."""
+        return room_for(self.queue.bound_bytes, self.queue.queued_bytes)
 
     @property
     def unsaid_count(self) -> int:
@@ -211,6 +219,7 @@ class Subscription:
             reader.connection.send_all(chunks)
             if self.pace.freed(before_bytes - queue.queued_bytes, queue.queued_bytes):
                 self._let_go()
+            self._exchange.replaying.look(self)
         if queue.ready:
             reader.backlog[self] = None
         else:
@@ -264,6 +273,7 @@ class Subscription:
         """Withdraw it from the station, once, whoever asks first."""
         self.stop()
         self._exchange.absences.came(self)
+        self._exchange.replaying.discard(self)
         reader, self._reader = self._reader, None
         if self._exchange.subscribers.pop(self.id, None) is not None:
             if reader is not None:

@@ -22,7 +22,7 @@ from broker.wire import VERSION, Decoder, Limits, Peer, WireError, encode, marke
 from broker.wire.cbor import load_item
 from broker.wire.fields import Field, fields_of
 
-FORMAT: Final = f"1.{VERSION}"
+FORMAT: Final = f"2.{VERSION}"
 """Of records: ours, and that of the frames in them."""
 
 TAKEN: Final = 0x80
@@ -123,7 +123,7 @@ class Unadvertised:
 
 @frozen
 class Subscribed:
-    """A local client subscribes."""
+    """A local client subscribes. `replay` are since when and how many of the past it asks for, if it does."""
 
     subscription: str
     filter: Filter
@@ -135,6 +135,32 @@ class Subscribed:
     policy: str
     age_s: int
     minted: int
+    replay: tuple[int, ...] = ()
+
+
+@frozen
+class ReplayWanted:
+    """A subscription has room for so much of its past."""
+
+    subscription: str
+    size_bytes: int
+
+
+@frozen
+class ReplaysBounded:
+    """So much of the recent past of local publishers is kept, and so much is replayed at a time."""
+
+    size_bytes: int
+    count: int
+    part_bytes: int
+    step_count: int
+
+
+@frozen
+class CacheAged:
+    """What was published before this is too old to be kept."""
+
+    before_ns: int
 
 
 @frozen
@@ -215,6 +241,9 @@ Input = (
     | WayExplained
     | Refreshed
     | Swept
+    | ReplayWanted
+    | ReplaysBounded
+    | CacheAged
     | Received
     | Published
 )
@@ -241,6 +270,9 @@ KINDS: Final[dict[int, type[AttrsInstance]]] = {
     0x26: WayExplained,
     0x30: Refreshed,
     0x31: Swept,
+    0x28: ReplayWanted,
+    0x29: ReplaysBounded,
+    0x2A: CacheAged,
 }
 """Inputs that are written as their fields. A number once used is never used again for something else."""
 

@@ -18,6 +18,7 @@ import cbor2
 from broker.core import BrokerCore
 from broker.core.hops import HopTable
 from broker.core.tables import RoutingTables
+from broker.replay import Cache
 from broker.routing import SIMPLE, Routing
 from broker.station.errors import StationError
 from broker.station.inputs import FORMAT as RECORD_FORMAT
@@ -35,14 +36,17 @@ DERIVED: Final[Mapping[type, frozenset[str]]] = {
     BrokerCore: frozenset({"_handlers", "ordering", "ways"}),
     HopTable: frozenset({"_fan_outs"}),
     RoutingTables: frozenset({"_interests", "_index", "_named"}),
+    Cache: frozenset({"_runs", "_chains"}),
 }
-"""Fields of parts that are made again, not written. The ways are written on their own."""
+"""Fields of parts that are made again, not written. The ways and what is cached are written on their own."""
 
 PACKAGES: Final = (
     "broker.core",
     "broker.healing",
     "broker.messages",
     "broker.routing",
+    "broker.replay",
+    "broker.replay_messages",
     "broker.sessions",
     "broker.station",
     "ordering.interface",
@@ -87,6 +91,7 @@ def picture_of(station: Station) -> bytes:
         [list(state_of(part, parts, writer)) for part in parts],
         writer.write(core.ways.passed()),
         writer.write(core.tables.exposures()),
+        writer.write(core.cache.columns()),
         [writer.write(each) for each in station.state()],
     ]
     owner = [FORMAT, station.name, station.incarnation, station.ordering_name]
@@ -148,7 +153,7 @@ def _fill(station: Station, tables: list[Any], state: list[Any]) -> None:
     parts = core.parts()
     plugin_package = type(parts[-1]).__module__.partition(".")[0]
     reader = Reader(tables, parts, (*PACKAGES, plugin_package))
-    part_states, ways, exposures, station_state = state
+    part_states, ways, exposures, cached, station_state = state
     for part, fields in zip(parts, part_states, strict=True):
         allowed = set(_fields_of(part))
         for field, value in fields:
@@ -160,6 +165,7 @@ def _fill(station: Station, tables: list[Any], state: list[Any]) -> None:
     core.ways.restore(reader.read(ways))
     core.tables.rebuild(reader.read(exposures))
     core.rebuild()
+    core.cache.restore(reader.read(cached))
     station.restore(*[reader.read(value) for value in station_state])
 
 

@@ -3,6 +3,7 @@
 from contextlib import suppress
 
 from broker.core import ProtocolError
+from broker.replay import Bounds
 from broker.sessions import SessionError
 from broker.station import inputs as i
 from broker.station.errors import StationError
@@ -72,6 +73,14 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 -
         case i.WayExplained():
             station.minted(content.minted)
             station.explain_way(content.question, content.publisher, content.sequence)
+        case i.ReplayWanted():
+            station.replay_more(content.subscription, content.size_bytes)
+        case i.ReplaysBounded():
+            station.bound_replays(
+                Bounds(content.size_bytes, content.count, content.part_bytes, content.step_count)
+            )
+        case i.CacheAged():
+            station.forget_before(content.before_ns)
 
 
 def _subscribe(station: Station, content: i.Subscribed) -> None:
@@ -85,4 +94,5 @@ def _subscribe(station: Station, content: i.Subscribed) -> None:
         bound_bytes=content.bound_bytes,
         policy=content.policy,
         age_s=content.age_s,
+        replay=content.replay,
     )

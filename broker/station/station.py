@@ -22,6 +22,7 @@ from attrs import AttrsInstance, frozen
 from broker.core import BrokerCore, Effects, Hop
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
+from broker.replay import Bounds, Window
 from broker.routing import SIMPLE, Routing
 from broker.sessions import Session
 from broker.station import inputs as i
@@ -301,13 +302,22 @@ class Station:
         bound_bytes: int = 0,
         policy: str = "",
         age_s: int = 0,
+        replay: tuple[int, ...] = (),
     ) -> Hop:
-        """A local client subscribes; there is no durable subscription of that name and client."""
+        """A local client subscribes; there is no durable subscription of that name and client.
+
+        `replay` is empty, or since when (in nanoseconds since 1970) and how many (0: all) of the past it is
+        to have first.
+        """
         assert subscription not in self._subscriptions
         assert not durable or (user, client, durable) not in self._durable
         keeps = (client, user, durable, bound_bytes, policy, age_s)
-        self._record(i.Subscribed(subscription, content, ordered, *keeps, self._minted))
-        hop = self.core.subscribe(subscription, content, ordered=ordered)
+        self._record(i.Subscribed(subscription, content, ordered, *keeps, self._minted, replay))
+        window = None
+        if replay:
+            since_ns, count = replay
+            window = Window(since_ns, count, bound_bytes)
+        hop = self.core.subscribe(subscription, content, ordered=ordered, window=window)
         self._add_subscription(SubscriptionPlace(subscription, content, ordered, hop, *keeps))
         return hop
 
@@ -357,6 +367,26 @@ class Station:
         """Forget what neighbours have not said again for so many sweeps."""
         self._record(i.Swept(patience))
         self.core.sweep(patience)
+
+    # --- the past ---
+
+    def replay_more(self, subscription: str, size_bytes: int) -> None:
+        """A subscription that waits for its past has room for so much of it."""
+        self._record(i.ReplayWanted(subscription, size_bytes))
+        self.core.replay_more(subscription, size_bytes)
+
+    def bound_replays(self, bounds: Bounds) -> None:
+        """Keep so much of the recent past; what is known already changes nothing."""
+        if self.core.replays.bounds != bounds:
+            content = i.ReplaysBounded(bounds.size_bytes, bounds.count, bounds.part_bytes, bounds.step_count)
+            self._record(content)
+            self.core.bound_replays(bounds)
+
+    def forget_before(self, before_ns: int) -> None:
+        """What was published before this is too old to be kept; without any, nothing changes."""
+        if self.core.cache.has_before(before_ns):
+            self._record(i.CacheAged(before_ns))
+            self.core.cache.forget_before(before_ns)
 
     # --- explaining ---
 

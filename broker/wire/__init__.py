@@ -16,6 +16,7 @@ from broker.wire.publications import (
     plain,
     publication_prefix,
     read_deliveries,
+    replayed,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "plain",
     "publication_prefix",
     "read_deliveries",
+    "replayed",
 ]

@@ -27,7 +27,7 @@ from broker.wire.errors import MALFORMED, UNEXPECTED, UNKNOWN, WireError, oversi
 from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, LENGTH_BYTES, PUBLICATION
 from broker.wire.kinds import BY_KIND, ROWS, Stage
 from broker.wire.limits import Limits
-from broker.wire.publications import MARK, ORDERED, read_publications
+from broker.wire.publications import MARK, ORDERED, REPLAYED, read_publications
 
 _unpack_header: Final = HEADER.unpack_from
 _HEADER_BYTES: Final = HEADER.size
@@ -75,11 +75,14 @@ class _Admission:
 
 
 @lru_cache(maxsize=64)
-def _admission(stage: Stage, limits: Limits) -> _Admission:
+def _admission(stage: Stage, limits: Limits, *, is_kept: bool) -> _Admission:
+    """What was written down (`is_kept`) has the flags of links and those of clients."""
     rows = [row for row in ROWS if stage in row.stages]
     limits_bytes = {row.kind: control.size_limit(row, limits) for row in rows}
     refused_flags = dict.fromkeys(limits_bytes, _ALL_FLAGS)
-    refused_flags[PUBLICATION] = _ALL_FLAGS & ~(ORDERED | (MARK if stage is Stage.LINK else 0))
+    flags = ORDERED | (MARK if stage is Stage.LINK else 0)
+    flags |= REPLAYED if stage is Stage.SERVER or is_kept else 0
+    refused_flags[PUBLICATION] = _ALL_FLAGS & ~flags
     return _Admission(
         limits_bytes, refused_flags, max(limits_bytes.values(), default=limits.control_frame_bytes)
     )
@@ -141,7 +144,7 @@ class Decoder:
 
     def _enter(self, stage: Stage) -> None:
         self.stage = stage
-        self._admission = _admission(stage, self.limits)
+        self._admission = _admission(stage, self.limits, is_kept=self.peer is Peer.NEIGHBOUR)
 
     def _read(self, buffer: bytes, messages: list[object]) -> None:
         position, end = 0, len(buffer)

@@ -14,6 +14,7 @@ from broker.filters import Filter, FilterError, parse
 from broker.healing.place import Place
 from broker.routing.strategy import Wish
 from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
+from broker.wire.header import HEADER, LENGTH_BYTES, PUBLICATION
 from broker.wire.limits import MAX_NUMBER, Limits
 
 Read = Callable[[object, str, Limits], object]
@@ -188,6 +189,24 @@ def read_lines(value: object, where: str, limits: Limits) -> tuple[str, ...]:
     )
 
 
+def read_frames(value: object, where: str, limits: Limits) -> tuple[bytes, ...]:
+    """Take whole publication frames, each a byte string with a plain header; what is in them is not read."""
+    return tuple(
+        _read_frame(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
+    )
+
+
+def _read_frame(value: object, where: str, limits: Limits) -> bytes:
+    if type(value) is not bytes or len(value) < HEADER.size:
+        raise malformed(where, "a whole publication frame", value)
+    length, kind, flags = HEADER.unpack_from(value)
+    if length > limits.publication_frame_bytes:
+        raise oversize(where, limits.publication_frame_bytes, "bytes", length)
+    if length + LENGTH_BYTES != len(value) or kind != PUBLICATION or flags > 1:
+        raise WireError(MALFORMED, f"{where}: expected a whole publication frame with no mark")
+    return value
+
+
 def _array(value: object, where: str) -> list[object]:
     if type(value) is not list:
         raise malformed(where, "an array", value)
@@ -230,4 +249,5 @@ _CODECS: Final[dict[object, tuple[Write, Read]]] = {
     tuple[Wish, ...]: (_write_wishes, read_wishes),
     tuple[int, ...]: (list, read_numbers),
     tuple[str, ...]: (list, read_lines),
+    tuple[bytes, ...]: (list, read_frames),
 }

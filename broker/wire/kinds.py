@@ -10,6 +10,7 @@ from typing import Final
 from attrs import AttrsInstance, frozen
 
 from broker import messages as m
+from broker import replay_messages as r
 from broker.wire.fields import Field, fields_of
 from broker.wire.header import PUBLICATION
 
@@ -117,6 +118,12 @@ ROWS: Final = (
     Row(0x70, m.LeaseRenewed, _LINK),
     Row(0x71, m.LeaseAsked, _LINK),
     Row(0x72, m.LeaseTold, _LINK, Size.TABLE),
+    # Broker to broker: replays.
+    Row(0x78, r.ReplayAsked, _LINK),
+    Row(0x79, r.ReplayReady, _LINK),
+    Row(0x7A, r.ReplayMore, _LINK),
+    Row(0x7B, r.ReplayPart, _LINK, Size.TABLE),
+    Row(0x7C, r.ReplayOver, _LINK),
 )
 
 BY_KIND: Final[dict[int, Row]] = {row.kind: row for row in ROWS}

@@ -5,8 +5,9 @@ must be exact (what one accepts, the next accepts) and cheap: frames that arrive
 call, and the checks of a usual event are a few comparisons. Whatever these do not let through goes to the
 slow checks, which know what to say; they alone decide what is refused.
 
-The flags byte: bit 0 is "ordered", bits 4 to 7 are the mark of the ordering plugin on the copy that goes over
-one link (0 in the plain frame, which everything but that copy is), all others are 0.
+The flags byte: bit 0 is "ordered", bit 1 is "replayed" (only from a broker to its client), bits 4 to 7 are
+the mark of the ordering plugin on the copy that goes over one link (0 in the plain frame, which everything
+but that copy is), all others are 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, PUBLICATION
 from broker.wire.limits import DEFAULT_LIMITS, MAX_MARK, MAX_NUMBER, MIN_NUMBER, SMALL_BYTES, Limits
 
 ORDERED: Final = 0x01
+REPLAYED: Final = 0x02
 MARK: Final = 0xF0
 _MARK_SHIFT: Final = 4
 _FLAGS_AT: Final = HEADER.size - 1
@@ -105,6 +107,13 @@ def plain(frame: bytes) -> bytes:
     return frame[:_FLAGS_AT] + _ONE_BYTE[frame[_FLAGS_AT] & ORDERED] + frame[_BODY_AT:]
 
 
+def replayed(publisher: str, sequence: int, frame: bytes) -> Publication:
+    """A publication of the past, to be delivered and not to be matched any more; its frame says so."""
+    flags = frame[_FLAGS_AT]
+    told = frame[:_FLAGS_AT] + _ONE_BYTE[flags & ORDERED | REPLAYED] + frame[_BODY_AT:]
+    return Publication(publisher, sequence, {}, flags & ORDERED == ORDERED, told)
+
+
 # --- reading ------------------------------------------------------------------------------------------
 
 
@@ -116,21 +125,24 @@ def read_publications(frames: Sequence[bytes], limits: Limits, messages: list[ob
     """
     events, error = _read_events([frame[_BODY_AT:] for frame in frames], limits)
     messages += [
-        Publication(publisher, sequence, attributes, frame[_FLAGS_AT] == ORDERED, frame)
+        Publication(publisher, sequence, attributes, frame[_FLAGS_AT] == ORDERED, frame, 0, published_ns)
         if frame[_FLAGS_AT] <= ORDERED
-        else _marked_publication(publisher, sequence, attributes, frame)
-        for frame, (publisher, sequence, _, attributes, _) in zip(frames, events, strict=False)
+        else _flagged_publication(publisher, sequence, attributes, frame, published_ns)
+        for frame, (publisher, sequence, published_ns, attributes, _) in zip(frames, events, strict=False)
     ]
     if error is not None:
         raise error
 
 
-def _marked_publication(
-    publisher: str, sequence: int, attributes: dict[str, Value], frame: bytes
+def _flagged_publication(
+    publisher: str, sequence: int, attributes: dict[str, Value], frame: bytes, published_ns: int
 ) -> Publication:
     flags = frame[_FLAGS_AT]
     ordered = flags & ORDERED == ORDERED
-    return Publication(publisher, sequence, attributes, ordered, plain(frame), flags >> _MARK_SHIFT)
+    mark = flags >> _MARK_SHIFT
+    return Publication(
+        publisher, sequence, attributes, ordered, plain(frame) if mark else frame, mark, published_ns
+    )
 
 
 def read_deliveries(frames: Sequence[bytes], limits: Limits = DEFAULT_LIMITS) -> list[Event]:

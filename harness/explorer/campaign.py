@@ -36,6 +36,7 @@ KINDS: Final = (
     "stuck",
     "promise",
     "tables",
+    "replay",
     "interest",
     "leases",
     "error",

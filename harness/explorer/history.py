@@ -1,5 +1,7 @@
 """A simulated record as a history for the checker of `ordering`, and what that says about it."""
 
+from collections.abc import Iterator
+
 from harness.simulator.outcome import Outcome
 from harness.simulator.record import Record, Stream
 from harness.simulator.verdict import Fault
@@ -25,10 +27,14 @@ def history_of(outcome: Outcome) -> History:
                 owed[name].add((published.publisher, published.sequence))
     return History(
         [
-            Published(p.publisher, p.sequence, p.broker, p.ordered, (p.read,) if p.read else ())
+            Published(p.publisher, p.sequence, p.broker, p.ordered, _reads(record, p.read))
             for p in record.publications
         ],
-        [_subscription(record, name, stream, owed) for name, stream in record.streams.items()],
+        [
+            each
+            for name, stream in record.streams.items()
+            for each in _subscriptions(record, name, stream, owed)
+        ],
         {
             site.name: site.core.uplink.name if site.core.uplink is not None else ""
             for site in outcome.world.sites.values()
@@ -37,12 +43,35 @@ def history_of(outcome: Outcome) -> History:
     )
 
 
-def _subscription(record: Record, name: str, stream: Stream, owed: dict[str, set[Key]]) -> Subscription:
+def _subscriptions(
+    record: Record, name: str, stream: Stream, owed: dict[str, set[Key]]
+) -> Iterator[Subscription]:
+    """What a subscription saw; what was replayed is another one, outside the order of what is live."""
     keys = [(published.publisher, published.sequence) for published in record.publications]
     matching = {
         key
         for key, published in zip(keys, record.publications, strict=True)
         if published.kind in stream.kinds
     }
-    delivered = [keys[number] for number in stream.delivered]
-    return Subscription(name, delivered, stream.broker, stream.ordered, matching, owed.get(name))
+    past = [keys[number] for number in stream.delivered if stream.replayed >> number & 1]
+    live = [keys[number] for number in stream.delivered if not stream.replayed >> number & 1]
+    still_owed = owed.get(name)
+    if past:
+        yield Subscription(_past_of(name), past, stream.broker, ordered=False, matching=matching, owed=None)
+        still_owed = None if still_owed is None else still_owed - set(past)
+    yield Subscription(name, live, stream.broker, stream.ordered, matching, still_owed)
+
+
+def _past_of(name: str) -> str:
+    return f"{name}, replayed"
+
+
+def _reads(record: Record, read: tuple[str, int] | None) -> tuple[tuple[str, int], ...]:
+    if read is None:
+        return ()
+    name, count = read
+    past = record.streams[name].replayed.bit_count()
+    if not past:
+        return (read,)
+    whole = ((_past_of(name), min(count, past)),)
+    return (*whole, (name, count - past)) if count > past else whole

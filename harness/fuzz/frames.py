@@ -139,8 +139,10 @@ def _changed_when_alone(seen: list[object]) -> list[Publication]:
     changed = []
     for message in seen:
         if isinstance(message, Publication):
-            publisher, sequence, _, attributes, _, ordered = decode_delivery(message.frame)
-            alone = Publication(publisher, sequence, attributes, ordered, message.frame, message.mark)
+            publisher, sequence, published_ns, attributes, _, ordered = decode_delivery(message.frame)
+            alone = Publication(
+                publisher, sequence, attributes, ordered, message.frame, message.mark, published_ns
+            )
             if repr(alone) != repr(message):
                 changed.append(message)
         elif isinstance(message, DeliveredBatch):

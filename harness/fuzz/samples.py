@@ -30,6 +30,10 @@ _VALUES: Final[dict[object, tuple[object, ...]]] = {
     tuple[Wish, ...]: ((), (Wish("a", _ALL, ordered=False), Wish("b", _TRADES))),
     tuple[int, ...]: ((), (1, 300)),
     tuple[str, ...]: ((), ("{}", '{"a": 1}')),
+    tuple[bytes, ...]: (
+        (),
+        (encode_publication(publication_prefix("alice@B1.k3f9/2"), 7, 5, {"x": 1}, b"", ordered=True),) * 2,
+    ),
 }
 
 _ATTRIBUTES: Final[tuple[dict[str, Value], ...]] = (

@@ -8,18 +8,14 @@ Laws.
 3. A restart begins with the newest snapshot and applies the records after it.
 """
 
-from typing import Final
-
 from attrs import Factory, define, field
 
 from broker.core import Effects, Hop
 from broker.routing import SIMPLE, Routing
 from broker.station import Station, picture_of, recover
 from harness.simulator.network import Port, Site
+from harness.simulator.nowhere import NOWHERE
 from ordering.interface import OrderingFactory
-
-NOWHERE: Final = Hop(0, "", is_link=False, bit=0)
-"""A journal's port leads to no hop."""
 
 
 @define(eq=False)

@@ -12,6 +12,7 @@ from typing import Final
 from attrs import evolve, frozen
 
 from harness.simulator.directed import DIRECTED
+from harness.simulator.past import ENOUGH_BYTES
 from harness.simulator.plots import PLOTS
 from harness.simulator.world import Action
 
@@ -81,6 +82,13 @@ class Knobs:
     """Every so many messages are acknowledged."""
     most_at_once: int = 1
     """So many brokers crash together at most."""
+    replays: float = 0.0
+    """The chance that a subscription asks for the past."""
+    wrong_clocks: float = 0.0
+    """The chance that a publication has the time of a clock that is wrong."""
+    cache_bytes: int = 0
+    """How much of the past brokers keep, and how much of it they look at in one step."""
+    cache_step: int = 1
 
 
 SHAPES: Final = ("random", "random", "chain", "star")
@@ -92,6 +100,10 @@ WEIGHTS: Final[tuple[tuple[float, ...], ...]] = (
     (1.0, 0.1),
 )
 """How eagerly directions deliver: all alike, some far behind, some only when nothing else can happen."""
+
+
+REPLAYING: Final = 0.25
+"""The part of all schedules in which subscriptions ask for the past."""
 
 
 def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
@@ -381,3 +393,17 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "loss": (_losing, _losing, _breaking, _returning, _gathering),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""
+
+
+def with_replays(knobs: Knobs, random: Random) -> Knobs:
+    """Let subscriptions ask for the past, in some schedules; the caches are large or small."""
+    if knobs.plot or random.random() >= REPLAYING:
+        return knobs
+    return evolve(
+        knobs,
+        replays=random.choice((0.3, 0.7, 1.0)),
+        wrong_clocks=random.choice((0.0, 0.0, 0.5)),
+        cache_bytes=random.choice((ENOUGH_BYTES, ENOUGH_BYTES, 150)),
+        cache_step=random.choice((1, 3, 1000)),
+        subscribe=max(knobs.subscribe, random.choice((0.0, 0.1))),
+    )

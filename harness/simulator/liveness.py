@@ -24,6 +24,7 @@ LEFT_TO_DO: Final = (
     "open_floods",
     "joining",
     "attachments",
+    "replays",
 )
 """What is counted while somebody waits for something."""
 

@@ -61,7 +61,10 @@ class Site:
 
 @define(eq=False)
 class Port:
-    """Where one direction of a connection arrives: at `site`, which knows the connection as `hop`."""
+    """Where one direction of a connection arrives: at `site`, which knows the connection as `hop`.
+
+    One with a `subscription` is its client instead, which has room for more of its past.
+    """
 
     label: str
     site: Site
@@ -70,6 +73,7 @@ class Port:
     queue: deque[LinkMessage | Acknowledge | End] = Factory(deque)
     is_sealed: bool = False
     place: int = -1
+    subscription: str = ""
     _back: "list[Port]" = Factory(list)
 
     @property

@@ -65,6 +65,10 @@ class Owing:
         is_delivered = bool(self._record.streams[name].seen >> number & 1)
         return is_delivered or self._destinations[name] in self._reached_from(origin)
 
+    def reaches(self, one: Site, other: Site) -> bool:
+        """Whether the way between two sites was at rest and is whole."""
+        return one in self._links and other in self._reached_from(one)
+
     def _reached_from(self, site: Site) -> frozenset[Site]:
         """All sites to which a way is at rest."""
         found = self._reached.get(site)

@@ -1,6 +1,6 @@
 """Every promise that a world has broken, as far as clients can tell; what is left over is told elsewhere."""
 
-from harness.simulator.verdict import Fault, broken_axioms, faults_in, missing_in, untold_in
+from harness.simulator.verdict import Fault, broken_axioms, faults_in, missing_in, past_missing_in, untold_in
 from harness.simulator.world import World
 
 
@@ -10,6 +10,7 @@ def broken_promises(world: World) -> list[Fault]:
     return [
         *faults_in(record),
         *missing_in(record, list(world.subscribers)),
+        *past_missing_in(record, world.past.missing),
         *untold_in(record, _met(world)),
         *broken_axioms(record),
     ]

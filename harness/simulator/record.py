@@ -6,6 +6,8 @@ client there, and a filter is the text of its kinds.
 Sets of publications are whole numbers with one bit per publication, so that a causal past costs one number.
 """
 
+from typing import Final
+
 from attrs import Factory, define
 
 from broker.messages import Publication
@@ -30,6 +32,7 @@ class Published:
     owed: tuple[str, ...]
     read: tuple[str, int] | None
     wanted: tuple[str, ...] = ()
+    published_ns: int = 0
 
     def __str__(self) -> str:
         return f"{self.publisher}:{self.sequence}"
@@ -47,15 +50,30 @@ class Stream:
     broker: str
     delivered: list[int] = Factory(list)
     seen: int = 0
+    replayed: int = 0
     known: int = 0
     gaps: list[int] = Factory(list)
     faults: list[str] = Factory(list)
 
 
+REPLAYED: Final = 0x02
+"""The bit in the flags of a frame."""
+
+
+def is_replayed(publication: Publication) -> bool:
+    """Whether a delivery is of the past."""
+    return bool(publication.frame) and bool(publication.frame[5] & REPLAYED)
+
+
 @define(eq=False)
 class Record:
-    """The history of one schedule."""
+    """The history of one schedule.
 
+    `clocks_agree` unless a publisher's clock was told to be wrong, `caches_hold` unless one was small.
+    """
+
+    clocks_agree: bool = True
+    caches_hold: bool = True
     publications: list[Published] = Factory(list)
     streams: dict[str, Stream] = Factory(dict)
     operations: list[promises.Operation] = Factory(list)
@@ -95,6 +113,10 @@ class Record:
             stream.faults.append(f"{subscription} got {published} twice")
         if published.kind not in stream.kinds:
             stream.faults.append(f"{subscription} got {published}, which it does not match")
+        if is_replayed(publication):
+            if stream.seen != stream.replayed:
+                stream.faults.append(f"{subscription} got {published} of the past behind what is live")
+            stream.replayed |= bit
         stream.delivered.append(number)
         stream.seen |= bit
         if published.ordered:

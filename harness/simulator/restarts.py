@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from broker.core import Effects, Hop
 from broker.healing import Search
 from broker.messages import Acknowledge, LinkMessage, Publication, PublicationsLost
+from broker.replay_messages import ReplayCut
 from broker.sessions import Missing
 from broker.wire import encode_publication, publication_prefix
+from harness.simulator import replays
 from harness.simulator.interests import attributes_of
 from harness.simulator.keeper import Keeper
 from harness.simulator.network import Port, Site
@@ -22,10 +24,16 @@ if TYPE_CHECKING:
     from harness.simulator.world import Publisher, Subscriber, World
 
 
+Event = tuple[int, str, bool, int]
+"""Sequence number, kind, whether it is ordered, and when it was published."""
+
+
 @cache
-def frame_of(publisher: str, sequence: int, kind: str, ordered: bool) -> bytes:  # noqa: FBT001 - a key of the cache
-    """The whole frame of a simulated publication: journals and snapshots hold frames."""
-    return encode_publication(publication_prefix(publisher), sequence, 0, attributes_of(kind), b"", ordered)
+def frame_of(publisher: str, event: Event) -> bytes:
+    """The whole frame of a simulated publication: journals, snapshots and caches hold frames."""
+    sequence, kind, ordered, published_ns = event
+    prefix = publication_prefix(publisher)
+    return encode_publication(prefix, sequence, published_ns, attributes_of(kind), b"", ordered)
 
 
 # --- the journal --------------------------------------------------------------------------------------
@@ -176,9 +184,10 @@ def _read_on(world: "World", site: Site, subscriber: "Subscriber") -> None:
     if place is None:
         assert not subscriber.is_open, f"{subscriber.name} was open and is forgotten"
         assert not subscriber.position, f"{subscriber.name} had deliveries and is forgotten"
-        ordered = world.record.streams[subscriber.name].ordered
-        site.inputs.subscribe(subscriber.name, subscriber.filter, ordered=ordered)
+        replays.subscribe(world, subscriber)
         return
+    if site.core.replays.is_replaying(place.hop):
+        replays.has_more(world, subscriber)
     assert place.is_open or not subscriber.is_open, f"a gate of {subscriber.name} is closed again"
     if place.is_open and not subscriber.is_open:
         world.acknowledged(subscriber.name)
@@ -193,7 +202,7 @@ def delivered(world: "World", subscription: str, messages: Sequence[LinkMessage]
     if subscriber is not None:
         subscriber.position += len(messages)
         for publication in messages:
-            if isinstance(publication, PublicationsLost):
+            if isinstance(publication, PublicationsLost | ReplayCut):
                 world.record.gap(subscription)
                 continue
             assert isinstance(publication, Publication)
@@ -308,14 +317,13 @@ def take(world: "World", name: str) -> bool:
     return True
 
 
-def publication_for(
-    site: Site, publisher: "Publisher", sequence: int, kind: str, *, ordered: bool
-) -> Publication:
+def publication_for(site: Site, publisher: "Publisher", event: Event) -> Publication:
     """Make a publication, with its frame if somebody will write it down; its client keeps it."""
-    if site.keeper is None:
+    sequence, kind, ordered, published_ns = event
+    if site.keeper is None and not site.core.cache.is_on:
         return Publication(publisher.name, sequence, attributes_of(kind), ordered, b"")
-    frame = frame_of(publisher.name, sequence, kind, ordered)
-    publication = Publication(publisher.name, sequence, attributes_of(kind), ordered, frame)
+    frame = frame_of(publisher.name, event)
+    publication = Publication(publisher.name, sequence, attributes_of(kind), ordered, frame, 0, published_ns)
     publisher.published.append(publication)
     return publication
 

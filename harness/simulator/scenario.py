@@ -4,8 +4,9 @@ A line is an action (see `world`), a comment (`# ...`), `show`, `rest` or `go on
 there is to see at that moment, after the others what the liveness phase and the verdict say; these lines
 begin with `= `.
 
-    show    what each subscription has delivered, and where it was told a gap; what brokers keep, and why; who
-            still waits to begin; where brokers that heal by themselves are in the tree
+    show    what each subscription has delivered, what was replayed in brackets, and where it was told a gap;
+            what brokers keep, and why; who still waits to begin; where brokers that heal by themselves are in
+            the tree
     routing NAME[+NAME]    how subscriptions and advertisements are passed on; before a broker starts
     rest    let everything arrive, join what is apart, and judge
     go on   let everybody publish once more, which must arrive everywhere, and judge
@@ -98,7 +99,8 @@ def _told(stream: Stream, record: Record) -> Iterator[str]:
         if place in stream.gaps:
             yield "gap"
         if number is not None:
-            yield str(record.publications[number])
+            name = str(record.publications[number])
+            yield f"({name})" if stream.replayed >> number & 1 else name
 
 
 def _judged(world: World, left: list[Fault]) -> list[str]:

@@ -17,7 +17,7 @@ from attrs import define, field
 
 from broker.routing import SIMPLE, Routing
 from harness.simulator.interests import KINDS
-from harness.simulator.knobs import Knobs, draw
+from harness.simulator.knobs import Knobs, draw, with_replays
 from harness.simulator.losses import chosen, configured
 from harness.simulator.network import Port, Site
 from harness.simulator.restarts import is_down
@@ -35,6 +35,7 @@ PATIENCE: Final = 8
 
 
 MOSTLY: Final = 0.9
+SOME: Final = 0.25
 
 
 @define(eq=False)
@@ -45,6 +46,7 @@ class Driver:
     random: Random
     knobs: Knobs
     readers: dict[str, str] = field(factory=dict)
+    aside: Random = field(factory=lambda: Random(0))  # noqa: S311 - chance here is repeatable, not secret
     published: int = 0
     begin: Callable[[], None] | None = None
     """Is called when the tree stands, before any client comes."""
@@ -135,6 +137,8 @@ class Driver:
             self.random.shuffle(names)
         for number, name in enumerate(names):
             world.do(("start", name, *self._journal()))
+            if self.knobs.replays:
+                world.do(("keep", name, knobs.cache_bytes, knobs.cache_step))
             parent = names[self._parent_of(number)] if number else ""
             if knobs.losses:
                 self._uplinks[name] = configured(knobs.preferences, name, parent, names, self.random)
@@ -187,6 +191,8 @@ class Driver:
                 break
         else:
             return False
+        if port.subscription:
+            return self.world.do(("pull", port.subscription))
         if port.site.keeper is not None and port is port.site.keeper.port:
             return self.world.do(("sync", port.site.name))
         count = 1 + self._below(self.knobs.batch) if self.knobs.batch > 1 else 1
@@ -200,7 +206,18 @@ class Driver:
             return False
         self._subscriptions += 1
         flag = ("unordered",) if self.random.random() < self.knobs.unordered_subscriptions else ()
-        return self.world.do(("subscribe", f"S{self._subscriptions}", site.name, self._kinds(), *flag))
+        name = f"S{self._subscriptions}"
+        return self.world.do(("subscribe", name, site.name, self._kinds(), *flag, *self._window()))
+
+    def _window(self) -> tuple[str | int, ...]:
+        """Which part of the past a subscription asks for, if any."""
+        aside = self.aside
+        if not self.knobs.replays or aside.random() >= self.knobs.replays:
+            return ()
+        now_ns = self.world.clock_ns
+        since_ns = aside.choice((0, now_ns, int(aside.random() * now_ns)))
+        newest = ("newest", aside.choice((1, 2, 5))) if aside.random() < SOME else ()
+        return "since", since_ns, *newest
 
     def _advertise(self) -> bool:
         site = self._site()
@@ -233,6 +250,8 @@ class Driver:
         rest = () if reader is None else (reader,)
         if self.random.random() < self.knobs.unordered_publications:
             rest = (*rest, "unordered")
+        if self.knobs.wrong_clocks and self.aside.random() < self.knobs.wrong_clocks:
+            rest = (*rest, f"@{int(self.aside.random() * 2 * self.world.clock_ns)}")
         self.published += 1
         return self.world.do(("publish", publisher.name, kind, *rest))
 
@@ -286,6 +305,8 @@ class Driver:
             return False
         name = self._dead.pop(self._below(len(self._dead)))
         self.world.do(("start", name, *self._journal()))
+        if self.knobs.replays:
+            self.world.do(("keep", name, self.knobs.cache_bytes, self.knobs.cache_step))
         return name not in self._uplinks or self.world.do(("reach", name, *self._uplinks[name]))
 
     def _heal(self) -> bool:
@@ -378,10 +399,11 @@ def driver(
 ) -> Driver:
     """Prepare the schedule of this seed; `run` lets it happen, up to its liveness phase."""
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
-    knobs = draw(random, faults, brokers)
+    aside = Random(~seed)  # noqa: S311 - as above; what is drawn here changes nothing in other schedules
+    knobs = with_replays(draw(random, faults, brokers), aside)
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])
-    return Driver(world, random, knobs)
+    return Driver(world, random, knobs, aside=aside)
 
 
 def repeat(world: World, actions: tuple[Action, ...]) -> None:

@@ -4,7 +4,7 @@ The checker in `ordering` says the same at length, with a witness in words; a ca
 this finds, and about a sample of the rest. The formal promises are judged by their own checker, always.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from harness.simulator.record import Published, Record, Stream
@@ -16,7 +16,13 @@ Fault = tuple[str, str]
 
 def faults_in(record: Record) -> list[Fault]:
     """Everything that breaks a promise about order and integrity."""
-    return [*_duplicates(record), *_own_order(record), *_causal(record), *_pairs(record)]
+    return [
+        *_duplicates(record),
+        *_own_order(record),
+        *_causal(record),
+        *_pairs(record),
+        *_past_order(record),
+    ]
 
 
 def missing_in(record: Record, subscribers: list[str]) -> list[Fault]:
@@ -67,6 +73,13 @@ def broken_axioms(record: Record) -> list[Fault]:
     return [("promise", f"{axiom}: {promises[axiom].witnesses[0]}") for axiom in promises.broken]
 
 
+def past_missing_in(record: Record, missing: Iterable[tuple[str, int]]) -> list[Fault]:
+    """What was not replayed and should have been (`past` says what that is)."""
+    return [
+        ("missing", f"{name} never got {record.publications[number]} of the past") for name, number in missing
+    ]
+
+
 def _duplicates(record: Record) -> Iterator[Fault]:
     for stream in record.streams.values():
         for text in stream.faults:
@@ -89,6 +102,9 @@ def _causal(record: Record) -> Iterator[Fault]:
         for number in stream.delivered:
             published = record.publications[number]
             late = published.past & stream.seen & ~before
+            if late and not record.clocks_agree and stream.replayed >> number & 1:
+                # Whose clock is behind is replayed too early: so it is told.
+                late &= ~stream.replayed
             if late:
                 cause = record.publications[late.bit_length() - 1]
                 yield "causal", f"{name} got {published} before {cause}, which came before it"
@@ -99,11 +115,35 @@ def _pairs(record: Record) -> Iterator[Fault]:
     ordered = sum(1 << n for n, published in enumerate(record.publications) if published.ordered)
     streams = [(name, stream) for name, stream in record.streams.items() if stream.ordered]
     for (one, a), (other, b) in combinations(streams, 2):
-        common = a.seen & b.seen & ordered
+        common = a.seen & ~a.replayed & b.seen & ~b.replayed & ordered
         if common & (common - 1):
             views = _restricted(a, common), _restricted(b, common)
             if views[0] != views[1]:
                 yield "pairwise", _disagreement(record, (one, other), views)
+
+
+def _past_order(record: Record) -> Iterator[Fault]:
+    """What is replayed is in one order for all; where nothing is forgotten, in the order of the clocks."""
+    streams = [(name, stream) for name, stream in record.streams.items() if stream.replayed]
+    for (one, a), (other, b) in combinations(streams, 2):
+        views = _restricted(a, a.replayed & b.replayed), _restricted(b, a.replayed & b.replayed)
+        if views[0] != views[1]:
+            yield "replay", _disagreement(record, (one, other), views)
+    if not record.caches_hold:
+        return
+    order = _order_of_past(record)
+    for name, stream in streams:
+        view = [order[number] for number in _restricted(stream, stream.replayed)]
+        if view != sorted(view):
+            yield "replay", f"{name} did not get the past in the order of time, publisher and sequence"
+
+
+def _order_of_past(record: Record) -> list[tuple[int, str, int]]:
+    order, latest = [], dict[str, int]()
+    for each in record.publications:
+        at_ns = latest[each.publisher] = max(each.published_ns, latest.get(each.publisher, 0))
+        order.append((at_ns, each.publisher, each.sequence))
+    return order
 
 
 def _restricted(stream: Stream, common: int) -> list[int]:

@@ -12,8 +12,13 @@ other; `B2>B1.2` belongs to the second connection of the two.
     heal B2                           B2, if it has no uplink, takes the next step to get one
     advertise P1 B1 ab                a client of B1 will publish events of the kinds a and b
     subscribe S1 B2 a [unordered]     a client of B2 wants events of kind a
+    keep B1 [1000] [4096]             B1 keeps so many bytes of what its publishers publish, for replays, and
+                                      looks at so many publications at a time
+    subscribe S1 B2 a since 30 [newest 2]  the same; first the past since then, or the newest two of it
+    pull S1                           its client has room for more of the past
     unadvertise P1, unsubscribe S1    and leaves again
-    publish P1 a [S1] [unordered]     an event of kind a, published after reading all that S1 delivered
+    publish P1 a [S1] [unordered] [@57]  an event of kind a, published after reading all that S1 delivered;
+                                      by the publisher's clock at 57
     deliver B2>B1 [3]                 the next three messages arrive there (1 if none is given)
     crash B2 [B2>B1 1]...             B2 dies; of what it had sent, only the first message arrives at B1
     cut B2>B1 3 0                     the connection is lost; three messages and none still arrive
@@ -38,6 +43,7 @@ Brokers with journals. What they do leaves them when it is on disk; a lost conne
 """
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Final
 
 from attrs import Factory, define, field
@@ -46,12 +52,15 @@ from broker.core import BrokerCore, Effects
 from broker.filters import Filter
 from broker.healing import Search
 from broker.messages import Acknowledge, LinkMessage, Publication, PublicationsLost
+from broker.replay import Bounds
+from broker.replay_messages import ReplayCut
 from broker.routing import SIMPLE, Routing
-from harness.simulator import restarts
+from harness.simulator import replays, restarts
 from harness.simulator.interests import filter_of
 from harness.simulator.keeper import keep
 from harness.simulator.network import Network, Port, Site
 from harness.simulator.owing import Owing
+from harness.simulator.past import ENOUGH_BYTES, Past
 from harness.simulator.record import Record, Stream
 from harness.simulator.telling import told
 from ordering import promises
@@ -99,6 +108,8 @@ class Subscriber:
     kinds: str
     is_open: bool = False
     position: int = 0
+    since_ns: int | None = None
+    newest: int = 0
 
     @property
     def filter(self) -> Filter:
@@ -130,10 +141,13 @@ class World:
     has_losses: bool = False
     has_leases: bool = False
     acquainted: frozenset[Site] = frozenset()
+    past: Past = field(init=False)
+    pulling: dict[str, Port] = Factory(dict)
     _starts: dict[str, int] = Factory(dict)
 
     def __attrs_post_init__(self) -> None:
         self.owing = Owing(self.record)
+        self.past = Past(self.record, self.owing)
 
     def do(self, action: Action) -> bool:
         """Carry out an action and remember it; say whether it made sense."""
@@ -221,6 +235,7 @@ class World:
         prefixes = dict(zip(kept[::2], kept[1::2], strict=True))
         for port in site.outgoing.values():
             self.owing.link_lost(site, port.site)
+            self.past.link_lost()
             self.network.abandon(port.back)
             self.network.seal(port, int(prefixes.get(port.label, 0)))
         self.forget_clients(site)
@@ -241,6 +256,7 @@ class World:
         if port.site.keeper is None:
             self.has_losses = True
             self.owing.link_lost(port.site, port.back.site)
+            self.past.link_lost()
         self.network.seal(port, kept)
         self.network.seal(port.back, kept_back)
         return True
@@ -252,6 +268,7 @@ class World:
             return
         self.note(promises.torn())
         self.owing.link_lost(site, port.back.site)
+        self.past.link_lost()
         self.network.abandon(port)
         self.network.seal(port.back, len(port.back.queue))
         if site.dialling is port:
@@ -285,16 +302,41 @@ class World:
         self.collect(publisher.site)
         return True
 
-    def subscribe(self, name: str, broker: str, kinds: str, flag: str = "") -> bool:
+    def subscribe(self, name: str, broker: str, kinds: str, *rest: str | int) -> bool:
         """A client subscribes."""
         site = self.sites.get(broker)
         if site is None or name in self.record.streams:
             return False
-        self.subscribers[name] = Subscriber(name, site, kinds)
-        self.record.streams[name] = Stream(flag != "unordered", kinds, broker)
+        wishes = dict(pairwise(rest))
+        since_ns = int(wishes["since"]) if "since" in wishes else None
+        self.subscribers[name] = Subscriber(
+            name, site, kinds, since_ns=since_ns, newest=int(wishes.get("newest", 0))
+        )
+        self.record.streams[name] = Stream("unordered" not in rest, kinds, broker)
         self.note(promises.subscribe(name, kinds))
-        site.inputs.subscribe(name, filter_of(kinds), ordered=flag != "unordered")
+        replays.subscribe(self, self.subscribers[name])
         self.collect(site)
+        return True
+
+    def keep(self, name: str, size_bytes: int = ENOUGH_BYTES, step_count: int = 1) -> bool:
+        """A broker keeps what its publishers publish."""
+        site = self.sites.get(name)
+        if site is None:
+            return False
+        self.record.caches_hold = self.record.caches_hold and size_bytes >= ENOUGH_BYTES
+        site.inputs.bound_replays(Bounds(size_bytes, 10**6, 1, step_count))
+        self.collect(site)
+        return True
+
+    def pull(self, name: str) -> bool:
+        """The client of a subscription has room for more of its past."""
+        port = self.pulling.get(name)
+        if port is None or port.place < 0:
+            return False
+        self.network.ready.remove(port)
+        if name in self.subscribers and self.sites.get(port.site.name) is port.site:
+            port.site.inputs.replay_more(name, replays.ROOM_BYTES)
+            self.collect(port.site)
         return True
 
     def unsubscribe(self, name: str) -> bool:
@@ -313,6 +355,7 @@ class World:
 
     def _forget_subscriber(self, subscriber: Subscriber) -> None:
         del self.subscribers[subscriber.name]
+        self.past.forget(subscriber.name)
         self.note(promises.unsubscribe(subscriber.name, subscriber.kinds))
 
     def note(self, operation: promises.Operation) -> None:
@@ -353,13 +396,25 @@ class World:
         wanted_by = [(s.name, s.site) for s in self.subscribers.values() if s.is_open and kind in s.kinds]
         owed = self.owing.published_at(publisher.site, wanted_by)
         flags = (ordered, readers[0] if readers else None)
+        published_ns = next((int(each[1:]) for each in rest if each.startswith("@")), None)
+        if published_ns is None:
+            published_ns = self.clock_ns
+        else:
+            self.record.clocks_agree = False
         published = self.record.publish(name, publisher.site.name, kind, flags, owed)
         published.wanted = tuple(wanted for wanted, _ in wanted_by)
-        sequence = published.sequence
-        publication = restarts.publication_for(publisher.site, publisher, sequence, kind, ordered=ordered)
+        published.published_ns = published_ns
+        self.past.published_at(publisher.site, published_ns, kind, list(self.subscribers.values()))
+        event = (published.sequence, kind, ordered, published_ns)
+        publication = restarts.publication_for(publisher.site, publisher, event)
         publisher.site.inputs.publish(name, (publication,))
         self.collect(publisher.site)
         return True
+
+    @property
+    def clock_ns(self) -> int:
+        """The time: it goes on by ten with each publication."""
+        return 10 * len(self.record.publications) + 10
 
     # --- what follows ---
 
@@ -374,6 +429,9 @@ class World:
     def arrive(self, port: Port, count: int) -> None:
         """Feed the next messages to the core, then the end of the connection if it is reached."""
         site = port.site
+        if port.subscription:
+            self.pull(port.subscription)
+            return
         if site.keeper is not None:
             self._arrive_at_station(site, port, count)
             return
@@ -433,6 +491,7 @@ class World:
         if self.down or restarts.broken(self):
             return
         self.owing.at_rest(self.sites.values())
+        self.past.at_rest()
         if sum(site.core.uplink is None for site in self.sites.values()) == 1:
             self.acquainted = frozenset(self.sites.values())
             self.note(promises.rest())
@@ -464,6 +523,7 @@ class World:
             else:
                 restarts.delivered(self, hop.name, messages)
         self._note_progress(site, effects)
+        replays.go_on(self, effects.replaying)
         for hop, _ in effects.rejected:
             if (port := site.outgoing.get(hop)) is not None:
                 self.lose(port.back)
@@ -493,7 +553,7 @@ class World:
 
     def _take_deliveries(self, subscription: str, messages: list[LinkMessage]) -> None:
         for publication in messages:
-            if isinstance(publication, PublicationsLost):
+            if isinstance(publication, PublicationsLost | ReplayCut):
                 self.record.gap(subscription)
                 continue
             assert isinstance(publication, Publication)
@@ -514,6 +574,8 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "refresh": World.refresh,
     "sweep": World.sweep,
     "publish": World.publish,
+    "keep": World.keep,
+    "pull": World.pull,
     "deliver": World.deliver,
     "settle": World.settle,
     "sync": restarts.sync,

@@ -10,6 +10,8 @@ from attrs import Factory, define
 from broker.core import Effects, Hop
 from broker.filters import parse
 from broker.messages import LinkMessage, Publication, PublicationsLost
+from broker.replay import Bounds
+from broker.replay_messages import ReplayCut
 from broker.station import Station, picture_of, recover
 from broker.station.inputs import frame_of
 from broker.wire import encode_publication, publication_prefix
@@ -21,6 +23,8 @@ TREE: Final = (("B2", "B1"), ("B3", "B1"))
 VERBS: Final = (
     "be_away",
     "subscribe",
+    "replay",
+    "replay_more",
     "advertise",
     "publish",
     "publish",
@@ -39,12 +43,12 @@ Change = Callable[[Station], object]
 def publication(publisher: str, sequence: int, kind: str, *, ordered: bool = True) -> Publication:
     """One event with a whole frame."""
     frame = encode_publication(publication_prefix(publisher), sequence, 1, {"kind": kind}, b"x", ordered)
-    return Publication(publisher, sequence, {"kind": kind}, ordered, frame)
+    return Publication(publisher, sequence, {"kind": kind}, ordered, frame, 0, 1)
 
 
 def _told(message: LinkMessage) -> bytes | LinkMessage:
     # What goes to local subscriptions alone has no frame, and is a value.
-    return message if isinstance(message, PublicationsLost) else frame_of(message)
+    return message if isinstance(message, PublicationsLost | ReplayCut) else frame_of(message)
 
 
 def seen(effects: Effects) -> list[object]:
@@ -56,6 +60,7 @@ def seen(effects: Effects) -> list[object]:
         [hop.name for hop in effects.attached],
         [(hop.name, why) for hop, why in effects.rejected],
         effects.explained,
+        effects.replaying,
     ]
 
 
@@ -85,6 +90,8 @@ class Stations:
             self.brokers[name] = Recorded(station)
             station.begin(self.brokers[name].records.append)
             self._reach(name)
+            # One publication at a time, and a cache that forgets: so a replay takes many steps.
+            self.do(name, lambda station: station.bound_replays(Bounds(400, 100, 1, 1)))
         for child, parent in TREE:
             self.wires[child, parent] = deque()
             self.wires[parent, child] = deque()
@@ -143,6 +150,21 @@ class Stations:
         wanted = parse(f"kind == '{self.random.choice(KINDS)}'")
         durable = self.random.choice(("", identity))
         self.do(name, lambda station: station.subscribe(identity, wanted, ordered=True, durable=durable))
+
+    def _replay(self, name: str) -> None:
+        identity = self.brokers[name].station.mint("s")
+        past = (0, self.random.choice((0, 0, 3)))
+        bound_bytes = self.random.choice((100, 10**6))
+        self.do(
+            name,
+            lambda station: station.subscribe(
+                identity, parse("kind == 'a'"), ordered=True, bound_bytes=bound_bytes, replay=past
+            ),
+        )
+
+    def _replay_more(self, name: str) -> None:
+        for identity in list(self.brokers[name].station.subscriptions):
+            self.do(name, _replaying(identity))
 
     def _advertise(self, name: str) -> None:
         identity = self.brokers[name].station.mint("p")
@@ -219,6 +241,10 @@ def _acknowledging(neighbour: str, count: int) -> Change:
 
 def _taking(subscription: str, position: int) -> Change:
     return lambda station: station.taken(subscription, position)
+
+
+def _replaying(subscription: str) -> Change:
+    return lambda station: station.replay_more(subscription, 1)
 
 
 def _dropping(subscription: str) -> Change:

@@ -15,6 +15,7 @@ _FIELDS: dict[object, st.SearchStrategy[object]] = {
     str: st.text(max_size=20),
     int: st.integers(0, 2**40),
     bool: st.booleans(),
+    tuple[int, ...]: st.lists(st.integers(0, 2**40), max_size=3).map(tuple),
     Filter: st.sampled_from(("True", "x == 1 or y.startswith('a')")).map(parse),
 }
 

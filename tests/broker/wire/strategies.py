@@ -45,6 +45,16 @@ _FIELDS: Final[dict[object, SearchStrategy[object]]] = {
     ).map(tuple),
     tuple[int, ...]: st.lists(numbers, max_size=5).map(tuple),
     tuple[str, ...]: st.lists(texts, max_size=5).map(tuple),
+    tuple[bytes, ...]: st.lists(
+        st.builds(
+            lambda sequence, ordered: encode_publication(
+                publication_prefix("P"), sequence, 5, {"x": 1}, b"", ordered
+            ),
+            st.integers(1, MAX_NUMBER),
+            st.booleans(),
+        ),
+        max_size=5,
+    ).map(tuple),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker import messages
+from broker import messages, replay_messages
 from broker.messages import (
     Advertise,
     AdvertisementAdded,
@@ -32,15 +32,16 @@ from tests.broker.wire.strategies import CONTROL_ROWS, frame_of, messages_of
 each_row = pytest.mark.parametrize("row", CONTROL_ROWS, ids=lambda row: row.name)
 
 
-NEVER_SENT = {messages.PublicationsLost}
+NEVER_SENT = set(messages.Told.__args__)
 """What the core says to a local subscription; the client is told a `Gap`."""
 
 
 def test_every_message_has_a_row() -> None:
     classes = {
         each
-        for _, each in inspect.getmembers(messages, inspect.isclass)
-        if attrs.has(each) and each.__module__ == messages.__name__
+        for module in (messages, replay_messages)
+        for _, each in inspect.getmembers(module, inspect.isclass)
+        if attrs.has(each) and each.__module__ == module.__name__
     }
     assert classes - NEVER_SENT == set(BY_MESSAGE)
 

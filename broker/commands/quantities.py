@@ -1,0 +1,31 @@
+"""Sizes and spans of time as options."""
+
+from collections.abc import Callable
+from typing import Final
+
+import click
+from attrs import define
+
+from broker.quantities import read_size, read_span
+
+__all__ = ["SIZE", "SPAN"]
+
+
+@define
+class _Quantity(click.ParamType[float]):
+    """Text that a function reads, or a number that is one already."""
+
+    name: str
+    _read: Callable[[str], float]
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, int | float):
+            return value
+        try:
+            return self._read(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+SIZE: Final = _Quantity("size", read_size)
+SPAN: Final = _Quantity("time", read_span)

@@ -1,0 +1,346 @@
+"""Replays: a subscription that asks for the past gets it from the caches of all brokers, then what is live.
+
+Theory. When all gates of the subscription are open (R7), its broker asks all its neighbours, and these ask
+on: what is published behind the question comes live, what was published before it is in the caches, so
+nothing falls between. A broker that is asked makes its excerpt at once. It says that it is ready when all
+whom it asked have said so, in that message's place behind what is pending for the asker (R5): so whatever
+was published before the question and comes live has come when the asker's broker is ready. Then the past is
+pulled, part by part: every broker on the way merges what its neighbours have with its own, and asks them
+only when it was asked. So a replay of any length keeps one part per link waiting, and is as fast as its
+reader.
+
+Laws.
+
+1. A question is known by the subscription that asks, and by the link it came through. Everybody in the tree
+   is asked, also where nothing is advertised any more: the past of publishers that have left is there.
+2. What answers goes back to the asker alone, hop by hop, and touches no table and no other subscription.
+3. A neighbour that is lost, or that the question came through, is asked for nothing more. If it still had
+   something, the replay is not whole, and the subscription is told so.
+4. A message that answers nothing that is open is dropped: it crossed the end of its question.
+"""
+
+from collections.abc import Callable, Sequence
+
+from attrs import define, field
+
+from broker.core.hops import Hop
+from broker.core.protocol import ProtocolError
+from broker.core.routing import Routing
+from broker.filters import Filter
+from broker.messages import Control, LinkMessage, Publication
+from broker.replay import Bounds, Cache, Excerpt, Item, Merge, Playback, Window
+from broker.replay_messages import ReplayAsked, ReplayMark, ReplayMore, ReplayOver, ReplayPart, ReplayReady
+from broker.wire import WireError, read_deliveries
+
+Outgoing = list[tuple[Hop, list[LinkMessage]]]
+
+
+@define(eq=False)
+class _Question:
+    """One question at one broker. `asker` is the link it came through, None if it was asked here."""
+
+    id: str
+    asker: Hop | None
+    merge: Merge[Hop]
+    unready: set[Hop]
+    is_wanted: bool = False
+
+
+@define(eq=False)
+class _Late:
+    """What may still come for a subscription whose past has been played, and is to be dropped then.
+
+    Of each publisher, up to which number its publications were played; and the last mark.
+    """
+
+    played: dict[str, int]
+    is_mark_due: bool
+
+
+@define(eq=False)
+class Replays:
+    """The questions that are open at one broker, and its subscriptions that wait for their past.
+
+    `waiting` names those that can be given more; `asked_count` and `played_count` are for those who watch.
+    """
+
+    _routing: Routing
+    _send: Callable[[Hop, Control | ReplayMark], None]
+    _send_now: Callable[[Hop, Control], None]
+    cache: Cache = field(factory=Cache)
+    bounds: Bounds = field(default=Bounds(), init=False)
+    waiting: list[str] = field(factory=list, init=False)
+    asked_count: int = field(default=0, init=False)
+    played_count: int = field(default=0, init=False)
+    _questions: dict[tuple[str, Hop | None], _Question] = field(factory=dict, init=False)
+    _playbacks: dict[Hop, Playback] = field(factory=dict, init=False)
+    _late: dict[Hop, _Late] = field(factory=dict, init=False)
+
+    def bound(self, bounds: Bounds) -> None:
+        """From now on keep so much, and do so much at a time."""
+        self.bounds = bounds
+        self.cache.bound(bounds.size_bytes, bounds.count)
+
+    # --- local subscriptions ---
+
+    def subscribe(self, subscription: str, hop: Hop, window: Window) -> None:
+        """Hold back what comes for this subscription until its past has been played."""
+        self._playbacks[hop] = Playback(subscription, window)
+
+    def unsubscribe(self, subscription: str, hop: Hop) -> None:
+        """It has ended."""
+        self._late.pop(hop, None)
+        if self._playbacks.pop(hop, None) is not None:
+            self._close((subscription, None))
+
+    def opened(self, subscriptions: list[str]) -> list[str]:
+        """All gates of these are open; return those that ask for nothing: the others wait to be live."""
+        if not self._playbacks:
+            return subscriptions
+        return [each for each in subscriptions if not self._has_begun(each)]
+
+    def _has_begun(self, subscription: str) -> bool:
+        for entry in self._routing.tables.named(subscription):
+            playback = self._playbacks.get(entry.hop)
+            if playback is not None:
+                self._begin(playback, entry.hop, entry.filter)
+                return True
+        return False
+
+    def _begin(self, playback: Playback, hop: Hop, content: Filter) -> None:
+        self.asked_count += 1
+        self._send(hop, ReplayMark(is_last=False))
+        asked = ReplayAsked(playback.subscription, content, playback.window.since_ns, playback.newest_first)
+        self._ask(asked, None, list(self._routing.links.values()))
+
+    def go_on(self, subscription: str, hop: Hop, size_bytes: int) -> None:
+        """The subscription has room for so much of its past."""
+        playback = self._playbacks.get(hop)
+        if playback is None or not playback.is_marked:
+            return
+        playback.want(size_bytes)
+        question = self._questions.get((subscription, None))
+        if question is not None:
+            question.is_wanted = True
+            self._advance(question)
+        else:
+            self._play_collected(playback)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether deliveries have to pass here."""
+        return bool(self._playbacks or self._late)
+
+    def hold(self, outgoing: Outgoing, live: list[str]) -> Outgoing:
+        """Hold back what is not to be delivered yet, and add what is; name those that are live now."""
+        passed: Outgoing = []
+        for hop, messages in outgoing:
+            playback = self._playbacks.get(hop)
+            if playback is not None:
+                self._hold(playback, messages, live)
+            elif hop in self._late:
+                if left := self._without_played(hop, messages):
+                    passed.append((hop, left))
+            else:
+                passed.append((hop, messages))
+        for hop, playback in list(self._playbacks.items()):
+            if playback.is_over:
+                self._end(playback, hop)
+            if played := playback.take():
+                passed.append((hop, played))
+        return passed
+
+    def _hold(self, playback: Playback, messages: Sequence[LinkMessage], live: list[str]) -> None:
+        was_live = playback.is_live
+        if playback.hold(messages):
+            self.waiting.append(playback.subscription)
+        if playback.is_live and not was_live:
+            live.append(playback.subscription)
+        if playback.is_overfull and not playback.is_over:
+            question = self._questions.get((playback.subscription, None))
+            playback.is_mark_due = question is not None and not question.unready and not playback.is_marked
+            self._close((playback.subscription, None))
+            playback.end(is_whole=False)
+
+    def _end(self, playback: Playback, hop: Hop) -> None:
+        del self._playbacks[hop]
+        self.played_count += playback.played_count
+        if playback.played or playback.is_mark_due:
+            self._late[hop] = _Late(playback.played, playback.is_mark_due)
+
+    def _without_played(self, hop: Hop, messages: list[LinkMessage]) -> list[LinkMessage]:
+        """Drop what was played: with some plugins it may come live much later."""
+        late = self._late[hop]
+        played = late.played
+        left: list[LinkMessage] = []
+        for message in messages:
+            if isinstance(message, ReplayMark):
+                late.is_mark_due = False
+                continue
+            if isinstance(message, Publication):
+                last = played.get(message.publisher, 0)
+                if message.sequence <= last:
+                    continue
+                if last:
+                    del played[message.publisher]
+            left.append(message)
+        if not played and not late.is_mark_due:
+            del self._late[hop]
+        return left
+
+    # --- questions ---
+
+    def asked(self, message: ReplayAsked, link: Hop) -> None:
+        """A neighbour asks for the past; ask on."""
+        if any(name == message.question for name, _ in self._questions):
+            # It has come round another way, because a broker moves: what is here is told once.
+            self._ask(message, link, [])
+            return
+        self._ask(message, link, [other for other in self._routing.links.values() if other is not link])
+
+    def _ask(self, message: ReplayAsked, asker: Hop | None, others: list[Hop]) -> None:
+        runs = self.cache.since(message.since_ns)
+        excerpt = Excerpt.of(runs, message.filter, message.since_ns, newest_first=message.newest_first)
+        question = _Question(message.question, asker, Merge[Hop].of(excerpt, others), set(others))
+        self._questions[message.question, asker] = question
+        for other in others:
+            self._send_now(other, message)
+        self._look_ready(question)
+
+    def ready(self, message: ReplayReady, link: Hop) -> None:
+        """Everybody behind the neighbour has made its excerpt."""
+        for question in self._named(message.question):
+            if link in question.unready:
+                question.unready.discard(link)
+                self._look_ready(question)
+
+    def _look_ready(self, question: _Question) -> None:
+        if question.unready:
+            return
+        if question.asker is not None:
+            self._send(question.asker, ReplayReady(question.id))
+            return
+        for entry in self._routing.tables.named(question.id):
+            if entry.hop in self._playbacks:
+                self._send(entry.hop, ReplayMark(is_last=True))
+
+    def more(self, message: ReplayMore, link: Hop) -> None:
+        """The asker has room for a part."""
+        question = self._questions.get((message.question, link))
+        if question is not None:
+            question.is_wanted = True
+            self._advance(question)
+
+    def part(self, message: ReplayPart, link: Hop) -> None:
+        """A neighbour has found something, or has nothing left."""
+        items = _items(message, link)
+        for question in self._named(message.question):
+            if question.merge.awaits(link):
+                question.merge.put(link, items, is_over=message.is_over, is_whole=message.is_whole)
+                self._advance(question)
+
+    def over(self, message: ReplayOver, link: Hop) -> None:
+        """The asker wants no more."""
+        self._close((message.question, link))
+
+    def link_lost(self, link: Hop) -> None:
+        """Who asked through it hears nothing any more; what it still had is missing (law 3)."""
+        for key in [key for key, question in self._questions.items() if question.asker is link]:
+            self._close(key)
+        for question in list(self._questions.values()):
+            if question.merge.comes_from(link):
+                question.merge.lose(link)
+                if link in question.unready:
+                    question.unready.discard(link)
+                    self._look_ready(question)
+                self._advance(question)
+
+    def _named(self, name: str) -> list[_Question]:
+        return [question for (known, _), question in self._questions.items() if known == name]
+
+    def _close(self, key: tuple[str, Hop | None]) -> None:
+        """The question is over; whoever has more is told."""
+        question = self._questions.pop(key, None)
+        if question is None:
+            return
+        for link in question.merge.open_places():
+            if self._routing.is_linked(link):
+                self._send_now(link, ReplayOver(question.id))
+
+    # --- parts ---
+
+    def _advance(self, question: _Question) -> None:
+        """Give the asker what it wants, as far as it is here; ask for what is not."""
+        if not question.is_wanted or question.unready:
+            return
+        merge = question.merge
+        merge.search(self.bounds.step_count)
+        playback = self._playback_of(question)
+        part_bytes = self.bounds.part_bytes
+        size_bytes = part_bytes if playback is None else min(part_bytes, playback.room_bytes)
+        items = merge.take(size_bytes)
+        if not items and not merge.is_over:
+            for link in merge.ask():
+                self._send_now(link, ReplayMore(question.id))
+            if not merge.is_searching:
+                return
+        question.is_wanted = False
+        if playback is not None:
+            self._play(question, playback, items)
+        elif question.asker is not None:
+            self._answer(question, question.asker, items)
+
+    def _playback_of(self, question: _Question) -> Playback | None:
+        if question.asker is not None:
+            return None
+        hops = [entry.hop for entry in self._routing.tables.named(question.id)]
+        return next((self._playbacks[hop] for hop in hops if hop in self._playbacks), None)
+
+    def _answer(self, question: _Question, asker: Hop, items: Sequence[Item]) -> None:
+        times = tuple(item[0] for item in items)
+        frames = tuple(item[3] for item in items)
+        merge = question.merge
+        is_over = merge.is_over
+        if is_over:
+            del self._questions[question.id, asker]
+        self._send_now(asker, ReplayPart(question.id, times, frames, is_over, merge.is_whole))
+
+    def _play(self, question: _Question, playback: Playback, items: Sequence[Item]) -> None:
+        playback.play(items)
+        merge = question.merge
+        if not merge.is_over and not playback.is_collected:
+            self.waiting.append(playback.subscription)
+            return
+        is_whole = merge.is_whole or playback.is_collected
+        self._close((question.id, None))
+        if playback.newest_first:
+            playback.is_collected, playback.is_whole = True, is_whole
+            self._play_collected(playback)
+        else:
+            playback.end(is_whole=is_whole)
+
+    def _play_collected(self, playback: Playback) -> None:
+        if not playback.is_collected or playback.is_over:
+            return
+        playback.play_collected()
+        if not playback.is_over:
+            self.waiting.append(playback.subscription)
+
+    def is_replaying(self, hop: Hop) -> bool:
+        """Whether the past of this subscription is still to be played."""
+        return hop in self._playbacks
+
+    def __len__(self) -> int:
+        return len(self._questions) + len(self._playbacks)
+
+
+def _items(message: ReplayPart, link: Hop) -> list[Item]:
+    if len(message.times) != len(message.frames):
+        text = f"{len(message.frames)} publications with {len(message.times)} times"
+        raise ProtocolError(f"{link.name} sent a part of a replay that has {text}")
+    try:
+        events = read_deliveries(message.frames)
+    except WireError as error:
+        raise ProtocolError(f"{link.name} sent a part of a replay that cannot be read: {error}") from error
+    found = zip(message.times, events, message.frames, strict=True)
+    return [(at_ns, event[0], event[1], frame) for at_ns, event, frame in found]

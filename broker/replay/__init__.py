@@ -1,0 +1,15 @@
+"""What was published a while ago: kept where its publisher is, found again, and put in order. No I/O.
+
+`Cache` keeps, `Excerpt` finds, `Merge` joins what several brokers found, and `Playback` is the subscription
+that gets it before what is live. Who asks whom is decided by `broker.core.replays`.
+"""
+
+from broker.replay.bounds import Bounds
+from broker.replay.cache import Cache
+from broker.replay.excerpt import Excerpt
+from broker.replay.item import Item
+from broker.replay.merging import Merge
+from broker.replay.playback import Playback
+from broker.replay.window import Window
+
+__all__ = ["Bounds", "Cache", "Excerpt", "Item", "Merge", "Playback", "Window"]

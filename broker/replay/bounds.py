@@ -1,0 +1,24 @@
+"""How much is kept for replays, and how much of one is done at a time."""
+
+from typing import Final
+
+from attrs import frozen
+
+PART_BYTES: Final = 64 * 1024
+"""What is handed on together, but for its last publication: a read's worth."""
+
+PART_COUNT: Final = 1000
+"""And no more than so many: a message carries as many numbers."""
+
+STEP_COUNT: Final = 4096
+"""Publications looked at in one step: some milliseconds."""
+
+
+@frozen
+class Bounds:
+    """Of what is kept: bytes of frames and publications; then the bytes of a part and the size of a step."""
+
+    size_bytes: int = 0
+    count: int = 0
+    part_bytes: int = PART_BYTES
+    step_count: int = STEP_COUNT

@@ -1,0 +1,138 @@
+"""What local publishers published last, kept as the bytes it came in.
+
+Laws.
+
+1. What was published together is kept and forgotten together: keeping costs a join of bytes, and nothing is
+   decoded before somebody asks.
+2. No more is kept than the bounds allow; the oldest goes first, whoever published it. A publisher that has
+   left is forgotten by the same bounds and no sooner.
+3. Each run knows how late its publisher had come before it. So the time of a publication (`Item`) is fixed
+   when it is kept, and is the same for everybody who asks, whatever has been forgotten meanwhile.
+4. There is no clock here: whoever has one says what is too old.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from attrs import define, field
+
+from broker.messages import Publication
+
+
+@define(eq=False)
+class Kept:
+    """What one publisher published together: frames one behind the other.
+
+    `floor_ns` is the time of what it had published before, `peak_ns` that of the last of these.
+    """
+
+    publisher: str
+    count: int
+    floor_ns: int
+    peak_ns: int
+    frames: bytes = field(repr=False)
+
+
+@define(eq=False)
+class _Chain:
+    """How many runs of a publisher are kept, and the time of its last one."""
+
+    runs: int = 0
+    peak_ns: int = 0
+
+
+@define(eq=False)
+class Cache:
+    """The recent past of one broker's publishers; without bounds nothing is kept."""
+
+    size_bytes_max: int = 0
+    count_max: int = 0
+    size_bytes: int = 0
+    count: int = 0
+    _runs: deque[Kept] = field(factory=deque, repr=False)
+    _chains: dict[str, _Chain] = field(factory=dict, repr=False)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is kept."""
+        return self.size_bytes_max > 0
+
+    def bound(self, size_bytes_max: int, count_max: int) -> None:
+        """Keep no more than this from now on."""
+        self.size_bytes_max, self.count_max = size_bytes_max, count_max
+        self._shrink()
+
+    def keep(self, publisher: str, publications: Sequence[Publication]) -> None:
+        """These were published together."""
+        chain = self._chains.get(publisher)
+        if chain is None:
+            chain = self._chains[publisher] = _Chain()
+        count = len(publications)
+        floor_ns = chain.peak_ns
+        if count == 1:
+            frames = publications[0].frame
+            peak_ns = publications[0].published_ns
+        else:
+            frames = b"".join([each.frame for each in publications])
+            peak_ns = max([each.published_ns for each in publications])
+        peak_ns = max(peak_ns, floor_ns)
+        chain.peak_ns = peak_ns
+        chain.runs += 1
+        self._runs.append(Kept(publisher, count, floor_ns, peak_ns, frames))
+        self.count += count
+        self.size_bytes += len(frames)
+        if self.size_bytes > self.size_bytes_max or self.count > self.count_max:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        while self.size_bytes > self.size_bytes_max or self.count > self.count_max:
+            self._forget(self._runs.popleft())
+
+    def _forget(self, run: Kept) -> None:
+        self.count -= run.count
+        self.size_bytes -= len(run.frames)
+        chain = self._chains[run.publisher]
+        chain.runs -= 1
+        if not chain.runs:
+            del self._chains[run.publisher]
+
+    def has_before(self, at_ns: int) -> bool:
+        """Whether something is kept that is older than this."""
+        return any(run.peak_ns < at_ns for run in self._runs)
+
+    def forget_before(self, at_ns: int) -> None:
+        """Forget what is older than this."""
+        runs, self._runs = self._runs, deque()
+        for run in runs:
+            if run.peak_ns < at_ns:
+                self._forget(run)
+            else:
+                self._runs.append(run)
+
+    def columns(self) -> tuple[list[str], list[int], list[int], list[int], list[bytes]]:
+        """What is kept, as plain values, for a picture."""
+        runs = self._runs
+        return (
+            [run.publisher for run in runs],
+            [run.count for run in runs],
+            [run.floor_ns for run in runs],
+            [run.peak_ns for run in runs],
+            [run.frames for run in runs],
+        )
+
+    def restore(
+        self,
+        columns: tuple[list[str], list[int], list[int], list[int], list[bytes]],
+    ) -> None:
+        """Keep this, and nothing else."""
+        self._runs.clear()
+        self._chains.clear()
+        for publisher, count, floor_ns, peak_ns, frames in zip(*columns, strict=True):
+            self._runs.append(Kept(publisher, count, floor_ns, peak_ns, frames))
+            chain = self._chains.setdefault(publisher, _Chain())
+            chain.runs += 1
+            chain.peak_ns = peak_ns
+
+    def since(self, at_ns: int) -> Iterator[Kept]:
+        """The runs that have something that is not older than this."""
+        return (run for run in self._runs if run.peak_ns >= at_ns)
