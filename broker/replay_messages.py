@@ -1,4 +1,4 @@
-"""What brokers say to each other for replays, and what a local subscription is told of one (`broker.messages`)."""
+"""What brokers say to each other for replays, and what a local subscription is told of one."""
 
 from attrs import frozen
 
