@@ -23,7 +23,7 @@ UNITED = [
     ("t == True", "t == False", "t in (False, True)"),
     ("s == 'A' or x < 1", "s == 'B' or x < 1", "x < 1 or s in ('A', 'B')"),
 ]
-"""Perfect unions. What sets of values lack has no row: here an attribute has one value, so it is perfect too."""
+"""Perfect unions. Sets that must lack each other have no row: here an attribute has one value only."""
 
 APART = [
     ("1 <= x <= 2", "3 <= x <= 4"),
