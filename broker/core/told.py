@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from attrs import Factory, define, frozen
 
-from broker.routing.strategy import MERGER_MARK, Picture, Selection, Strategy, Wish
+from broker.routing.strategy import Picture, Selection, Strategy, Wish
 
 
 @frozen
@@ -105,7 +105,9 @@ class Told:
         if self.is_exact:
             return dict(told) == dict(candidates)
         items = {wish.item for wish in candidates.values()}
-        if any(not each.startswith(MERGER_MARK) and wish.item not in items for each, wish in told.items()):
+        # Merging goes on telling what nobody asks for any more, if it would merge others into that again.
+        may_tell_more = self._strategy.name.startswith("merging")
+        if not may_tell_more and any(wish.item not in items for wish in told.values()):
             return False
         standing = {each.item: frozenset(self._selection.standing_for(each)) for each in candidates.values()}
         return all(standing.values()) and frozenset().union(*standing.values()) == frozenset(told)
