@@ -13,7 +13,7 @@ from itertools import accumulate
 from random import Random
 from typing import Final
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from broker.routing import SIMPLE, Routing
 from harness.simulator.interests import KINDS
@@ -397,10 +397,16 @@ def driver(
     ordering: OrderingFactory,
     routing: Routing = SIMPLE,
 ) -> Driver:
-    """Prepare the schedule of this seed; `run` lets it happen, up to its liveness phase."""
+    """Prepare the schedule of this seed; `run` lets it happen, up to its liveness phase.
+
+    Where something may stand for something else, every second schedule has ranges instead of sets: what
+    covers and what can be united depends on the filters.
+    """
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     aside = Random(~seed)  # noqa: S311 - as above; what is drawn here changes nothing in other schedules
     knobs = with_replays(draw(random, faults, brokers), aside)
+    if seed % 2 and not (routing.subscriptions.is_exact and routing.advertisements.is_exact):
+        knobs = evolve(knobs, ranges=1.0)
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])
     return Driver(world, random, knobs, aside=aside)
