@@ -42,10 +42,16 @@ from ordering.fifo import Fifo
 from ordering.interface import OrderingFactory
 from ordering.pairwise import Pairwise
 
-SUBSCRIPTIONS: Final = ("flooding", "simple", "identity", "covering", "merging", "merging:1.5")
+SUBSCRIPTIONS: Final = ("flooding", "simple", "identity", "covering", "merging", "merging:3")
 ADVERTISEMENTS: Final = ("flooding", "simple", "identity", "covering", "merging")
 PAIRS: Final = tuple("+".join(pair) for pair in product(SUBSCRIPTIONS, ADVERTISEMENTS))
 """Every pair; advertisements are not merged into hulls, for what a publisher may publish would grow."""
+
+MANY: Final = 16
+"""So many kinds that ranges are apart, and a hull of two takes more than anybody wants."""
+
+WIDE: Final = 6
+"""The most kinds that one filter takes."""
 
 LEGAL_EVERY: Final = 5
 """Of so many runs one happens again under `fifo`, to see whether every step is legal (`legality`)."""
@@ -69,15 +75,15 @@ class Run:
 
 def restless(random: Random) -> Knobs:
     """Draw a schedule in which hardly anything happens but that clients come and go."""
-    kinds = random.choice((2, 3, 4, 6))
+    kinds = random.choice((2, 3, 4, 6, MANY, MANY))
     flags = random.choice((0.0, 0.0, 0.3))
     return Knobs(
         brokers=random.randint(2, 6),
         shape=random.choice(SHAPES),
         kinds=kinds,
-        width=random.randint(1, kinds),
+        width=random.randint(1, min(kinds, WIDE)),
         publishers=random.randint(1, 4),
-        subscriptions=random.randint(2, 8),
+        subscriptions=random.randint(2, 16 if kinds == MANY else 8),
         publications=random.randint(4, 12),
         unordered_publications=flags * random.random(),
         unordered_subscriptions=flags,
