@@ -86,7 +86,7 @@ class BrokerCore:
         self.name = name
         self.uplink: Hop | None = None
         self._hops = HopTable()
-        self._routing = Routing(name, routing, self._send)
+        self._routing = Routing(name, routing, self._send, self._send_now)
         self.ordering = ordering(Context(name, TableView(self._routing.tables)))
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(self._routing, self._send)
@@ -359,7 +359,7 @@ class BrokerCore:
         """In its place behind what is pending for that link (R5)."""
         self._carry_out(self.ordering.control(message, link.bit))
 
-    def _send_now(self, link: Hop, message: Control) -> None:
+    def _send_now(self, link: Hop, message: Control | Told) -> None:
         self._hops.fan_out(link.bit)[0].outbox.append(message)
 
     # --- explaining ---

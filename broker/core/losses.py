@@ -10,6 +10,8 @@ Laws.
 3. Nobody is told twice of one absence: who was told when the advertisement was lost is not told when it is
    found. One that was never lost here, such as that of a broker without a memory, is told by law 2 alone.
 4. A loss is one gap, however many advertisements it takes along.
+5. Where one advertisement stands for others, a loss may be told twice, never not at all. What is told from
+   above is told at once, as publications from above are (R1), and comes before those that follow it.
 """
 
 from collections import OrderedDict
@@ -39,6 +41,7 @@ class Losses:
 
     _tables: RoutingTables
     _send: Callable[[Hop, PublicationsLost], None]
+    _send_now: Callable[[Hop, PublicationsLost], None]
     count: int = 0
     _lost: OrderedDict[str, int] = Factory(OrderedDict)
 
@@ -50,6 +53,13 @@ class Losses:
         if len(self._lost) > LOST_COUNT_MAX:
             self._lost.popitem(last=False)
         self._tell(lambda entry: entry.filter.overlaps(content))
+
+    def missing(self, content: Filter, *, is_from_above: bool) -> None:
+        """Somebody for whom something else stands is lost or found: nobody knows who was told (law 5)."""
+        self.count += 1
+        self._tell(
+            lambda entry: entry.filter.overlaps(content), self._send_now if is_from_above else self._send
+        )
 
     def found(self, advertisements: Iterable[tuple[str, Filter]], link: Hop) -> None:
         """These came across a link that has just been attached, somewhere (law 2)."""
@@ -65,8 +75,12 @@ class Losses:
                 )
             )
 
-    def _tell(self, concerns: Callable[[Entry], bool]) -> None:
+    def _tell(
+        self,
+        concerns: Callable[[Entry], bool],
+        send: Callable[[Hop, PublicationsLost], None] | None = None,
+    ) -> None:
         for entry in [entry for entry in self._tables.entries() if not entry.hop.is_link]:
             last = entry.hop.outbox[-1] if entry.hop.outbox else None
             if not isinstance(last, PublicationsLost) and concerns(entry):
-                self._send(entry.hop, PublicationsLost())
+                (send or self._send)(entry.hop, PublicationsLost())

@@ -46,9 +46,6 @@ from broker.routing.strategy import Wish
 Announced = tuple[tuple[str, Filter], ...]
 """Advertisements by id, as floods carry them."""
 
-UNNAMED = ""
-"""The id of whoever is lost while something else stands for it."""
-
 SendControl = Callable[[Hop, Control | Told], None]
 """Send a message to a link."""
 
@@ -62,8 +59,9 @@ class Routing:
     _broker: str
     strategies: Strategies
     _send: SendControl
+    _send_now: SendControl
     tables: RoutingTables = Factory(RoutingTables)
-    losses: Losses = Factory(lambda self: Losses(self.tables, self._send), takes_self=True)
+    losses: Losses = Factory(lambda self: Losses(self.tables, self._send, self._send_now), takes_self=True)
     links: dict[str, Hop] = Factory(dict)
     advertising: Advertising = field(init=False)
     subscribing: Subscribing = field(init=False)
@@ -170,7 +168,7 @@ class Routing:
 
     def publishers_lost(self, message: PublishersLost, link: Hop) -> None:
         """Publications may be missing of somebody for whom something else stands: it is told, and told on."""
-        self.losses.lost(UNNAMED, message.filter)
+        self.losses.missing(message.filter, is_from_above=self.tables.is_uplink(link))
         for other in self.links.values():
             if other is not link:
                 self._send(other, message)
@@ -209,12 +207,12 @@ class Routing:
     def flood(self, other: Hop, advertisements: Announced, token: str) -> tuple[str, ...]:
         """Pass a flood on to a neighbour; return the ids of what it is told by it (R9)."""
         difference = self.advertising.flood(other, advertisements)
-        self._send(other, Flood(token, tuple((wish.id, wish.filter) for wish in difference.added)))
-        self._report(self.advertising.withdraw(other, difference.removed))
         told = {wish.filter for wish in difference.added}
         for _, content in advertisements if not self.strategies.advertisements.is_exact else ():
             if content not in told:  # Something stands for it there, but what it published may be missing.
                 self._send(other, PublishersLost(content))
+        self._send(other, Flood(token, tuple((wish.id, wish.filter) for wish in difference.added)))
+        self._report(self.advertising.withdraw(other, difference.removed))
         return tuple(wish.id for wish in difference.added)
 
     def flood_done(self, other: Hop, told: Iterable[str]) -> None:

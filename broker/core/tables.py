@@ -147,6 +147,10 @@ class RoutingTables:
             interest.exposures = above.count_overlapping(interest.filter)
             interest.routes.clear()
 
+    def is_uplink(self, link: Hop) -> bool:
+        """Whether this link leads up."""
+        return link is self._uplink
+
     # --- advertisements ---
 
     def add_local_advertisement(self, publisher: str, content: Filter) -> None:
