@@ -93,10 +93,8 @@ class _Worker:
     async def work(self, orders: _Orders) -> None:
         """Connect everybody, obey, and write down what there is, until told to finish or the input ends."""
         async with trio.open_nursery() as nursery:
-            await self._connect_all(nursery)
-            nursery.start_soon(self._write_often)
-            nursery.start_soon(self._report_often)
-            _tell(ready=True)
+            # The input may end before everybody is connected, and then nobody ever will be.
+            nursery.start_soon(self._begin, nursery)
             restarts = await self._obey(orders)
             nursery.cancel_scope.cancel()
         crew = self.crew
@@ -110,6 +108,13 @@ class _Worker:
             ended=crew.ended,
             restarts=crew.restarts,
         )
+
+    async def _begin(self, nursery: trio.Nursery) -> None:
+        """Connect everybody, and tell."""
+        await self._connect_all(nursery)
+        nursery.start_soon(self._write_often)
+        nursery.start_soon(self._report_often)
+        _tell(ready=True)
 
     async def _connect_all(self, nursery: trio.Nursery) -> None:
         limit = trio.CapacityLimiter(CONNECTING_AT_ONCE)
