@@ -48,7 +48,7 @@ _FIGURE_7: Final = """\
 A chain of 16 core brokers with 5 edge brokers each, and every subscription wants everything. *Same broker* is
 what the paper measures: deliveries at the broker that the publication was published at, where order costs
 most. The paper finds that latency grows linearly under every ordering. There a publisher publishes every 4
-seconds, here every 10: one publication is up to 800 deliveries, and two processors make them all.
+seconds, here every 10: one publication is up to 800 deliveries, and one machine makes them all.
 """
 
 _FIGURE_8: Final = """\
@@ -66,14 +66,14 @@ everybody publishes.
 _FIGURES_5_6: Final = """\
 Detection is the time a broker takes to find out what a publication may be in conflict with, by subscriptions,
 advertisements and how many of them a publication meets; a publisher publishes every 10 seconds, in the paper
-every 4. `progressive` is the paper's figure 5, `fast` its
-figure 6; [baselines.md](baselines.md) has detection at one broker with up to 300 of them.
+every 4. `progressive` is the paper's figure 5, `fast` its figure 6; [baselines.md](baselines.md) has it
+at one broker, with up to 300 of them.
 """
 
 _FAULTS: Final = f"""\
 `crash-core` kills core brokers, which have journals, with SIGKILL every three seconds; `flaky-links` cuts and
-slows links and disconnects clients; in `{LOSING}` two subscriptions stop reading for a while, drop what their
-queues have no room for, and are told: that is what is missing there.
+slows links and disconnects clients; in `{LOSING}` two subscriptions stop reading for a while,
+drop what their queues have no room for, and are told: that is what is missing there.
 """
 
 _SCALING: Final = """\
@@ -135,8 +135,9 @@ def _conditions(folder: Path, studies: Studies) -> str:
     shares = read(folder)
     if shares:
         told += (
-            f" Meanwhile other programs took {100 * median(shares):.0f} % of the processors "
-            f"({100 * min(shares):.0f} to {100 * max(shares):.0f} % in one run)."
+            f" In the {len(shares)} runs in which that was counted, other programs took "
+            f"{100 * median(shares):.0f} % of the processors, {100 * min(shares):.0f} to "
+            f"{100 * max(shares):.0f} %."
         )
     return fill(told, WIDTH) + "\n"
 
