@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.errors import AnalysisError, UnknownVerdictError
 
-__all__ = ["REQUIRED", "Run", "open_run"]
+__all__ = ["REQUIRED", "Run", "about", "check", "open_run", "parquet_files"]
 
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "publications": {
@@ -99,20 +99,21 @@ def open_run(spark: SparkSession, path: Path) -> Run:
     if not path.is_dir():
         raise AnalysisError(f"{path} is no directory: give the one that harness run wrote")
     absolute = path.resolve()
-    files = {name: tuple(_files(absolute / name)) for name in COLUMNS}
+    files = {name: tuple(parquet_files(absolute / name)) for name in COLUMNS}
     for name in REQUIRED:
         if not files[name]:
             state = "holds no Parquet file" if (absolute / name).is_dir() else "is missing"
             raise UnknownVerdictError(f"{path}/{name} {state}: was this directory written by harness run?")
     for name, found in files.items():
         for each in found:
-            _check(each, COLUMNS[name], str(each.relative_to(absolute)))
+            check(each, COLUMNS[name], str(each.relative_to(absolute)))
     return Run(
-        absolute, _about(absolute / "run.json"), {name: each for name, each in files.items() if each}, spark
+        absolute, about(absolute / "run.json"), {name: each for name, each in files.items() if each}, spark
     )
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def parquet_files(folder: Path) -> Iterator[Path]:
+    """The whole files of a dataset (law 2)."""
     if not folder.is_dir():
         return
     for path in sorted(folder.rglob("*.parquet")):
@@ -121,7 +122,12 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _check(path: Path, columns: Mapping[str, str], name: str) -> None:
+def check(path: Path, columns: Mapping[str, str], name: str) -> None:
+    """Look at a file's end (law 1); `name` is what it is called in an error.
+
+    Raises:
+        UnknownVerdictError: it is cut off, or a column is missing or has another type.
+    """
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError) as error:
@@ -146,7 +152,8 @@ def _fits(found: pa.DataType, kind: str) -> bool:
     return any(check(found) for check in checks[kind])
 
 
-def _about(path: Path) -> Mapping[str, object]:
+def about(path: Path) -> Mapping[str, object]:
+    """What a `run.json` says; nothing if there is none."""
     if not path.is_file():
         return {}
     try:

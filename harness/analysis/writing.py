@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-__all__ = ["TABLES", "write"]
+__all__ = ["TABLES", "Table", "save", "write"]
 
 TABLES: Final = "tables"
 """The folder of the CSV files, beside `analysis.json`."""
@@ -16,10 +16,15 @@ Table = tuple[str, Sequence[str], Iterable[Sequence[object]]]
 
 
 def write(path: Path, analysis: Analysis) -> Path:
-    """Write the analysis of the run in a directory. A file is there whole or not at all."""
+    """Write the analysis of the run in a directory."""
+    return save(path, analysis, _tables(analysis))
+
+
+def save(path: Path, analysis: Analysis, tables: Iterable[Table]) -> Path:
+    """Write an analysis and its tables. A file is there whole or not at all."""
     folder = path / TABLES
     folder.mkdir(exist_ok=True)
-    for name, head, rows in _tables(analysis):
+    for name, head, rows in tables:
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(head)

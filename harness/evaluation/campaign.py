@@ -2,11 +2,10 @@
 
 Laws:
 
-1. A run is made in a folder with a hidden name, which it loses when the run is whole.
+1. What is not whole has a hidden name (`whole`).
 2. What fails is said and left out; the rest goes on.
 """
 
-import shutil
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from harness.analysis.session import session
 from harness.analysis.writing import write as write_analysis
 from harness.evaluation.quiet import watched
 from harness.evaluation.studies import Study
+from harness.evaluation.whole import begin, finish
 from harness.report.page import write as write_report
 
 __all__ = ["analyse", "perform", "report"]
@@ -55,9 +55,7 @@ def _place(folder: Path, study: Study, ordering: str) -> Path:
 
 def _run(study: Study, ordering: str, place: Path) -> str:
     """One run, or one for each point of a sweep; return what went wrong, if anything did."""
-    unfinished = place.with_name(f".{place.name}")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = begin(place)
     changes = [word for change in study.changes for word in ("--set", change)]
     options = ["--ordering", ordering, "--out", str(unfinished), "--quiet", *changes]
     command = [sys.executable, "-m", "broker", "harness", "run", study.scenario, *options]
@@ -70,7 +68,7 @@ def _run(study: Study, ordering: str, place: Path) -> str:
         return f"not finished after {TIMEOUT_S} s"
     if done.returncode:
         return " ".join(done.stderr.split())[-TAIL_LETTERS:] or f"exit status {done.returncode}"
-    unfinished.rename(place)
+    finish(place)
     return ""
 
 

@@ -1,10 +1,7 @@
 """The page itself: one file of HTML with its style and pictures inside, the data of its figures beside it."""
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +9,7 @@ from harness.report import tables, witness
 from harness.report.figures.figure import Figure, of_ordering
 from harness.report.gallery import FIGURES
 from harness.report.results import Result, find
+from harness.report.sections import figures, keep, opening
 
 __all__ = ["write"]
 
@@ -32,36 +30,19 @@ def write(directory: Path) -> Path:
     drawn = [(name, make([each for each in results if each.is_known])) for name, make in FIGURES]
     folder = directory / "report"
     folder.mkdir(exist_ok=True)
-    for _, figure in drawn:
-        if figure is not None:
-            (folder / f"{figure.name}.csv").write_text(_csv(figure), encoding="utf-8")
+    keep(folder, drawn)
     page = folder / "index.html"
     page.write_text("".join(_page(results, drawn)), encoding="utf-8")
     return page
 
 
-def _csv(figure: Figure) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(figure.head)
-    writer.writerows(figure.rows)
-    return text.getvalue()
-
-
 def _page(results: Sequence[Result], drawn: Sequence[tuple[str, Figure | None]]) -> Iterator[str]:
     scenarios = " and ".join(dict.fromkeys(each.scenario for each in results))
-    style = files("harness.report").joinpath("style.css").read_text(encoding="utf-8")
-    yield (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
-        f"<title>Concord: {escape(scenarios)}</title><style>{style}</style></head><body><main>"
-    )
-    yield f'<header><p class="over">Concord, what order came to</p><h1>{escape(scenarios)}</h1>'
+    yield opening(scenarios, "Concord, what order came to")
     yield f"{_abstract(results)}</header>"
     yield f'<section id="verdicts"><h2>Verdicts</h2>{tables.verdicts(results)}{_reasons(results)}'
     yield f"{_numbers(results)}</section>"
-    yield from _figures(drawn)
+    yield from figures(drawn, "The paper")
     yield from _faults(results)
     yield from _witnesses(results)
     yield from _making(results)
@@ -108,27 +89,6 @@ def _reasons(results: Sequence[Result]) -> str:
         for reason, titles in reasons.items()
     )
     return f'<ul class="notes">{"".join(notes)}</ul>' if reasons else ""
-
-
-def _figures(drawn: Sequence[tuple[str, Figure | None]]) -> Iterator[str]:
-    yield '<section id="figures"><h2>Figures</h2><div class="figures">'
-    number = 0
-    for _, figure in drawn:
-        if figure is not None:
-            number += 1
-            paper = f'<p class="paper"><b>The paper:</b> {escape(figure.paper)}</p>' if figure.paper else ""
-            yield (
-                f'<figure id="{figure.name}"><h3><span>{number}</span> '
-                f"{escape(figure.title)}</h3>{figure.svg}"
-                f"<figcaption><p>{escape(figure.text)}</p>{paper}"
-                f'<a href="{figure.name}.csv" download>data</a></figcaption></figure>'
-            )
-    absent = [name for name, figure in drawn if figure is None]
-    yield "</div>"
-    if absent:
-        names = escape(", ".join(absent).lower())
-        yield f'<p class="absent">Without data in these runs, and left out: {names}.</p>'
-    yield "</section>"
 
 
 def _faults(results: Sequence[Result]) -> Iterator[str]:

@@ -1,0 +1,79 @@
+"""`python -m harness.evaluation.routing`: measure, analyse, report, and write the page."""
+
+from pathlib import Path
+
+import click
+
+from harness.analysis import routing
+from harness.analysis.points import points
+from harness.analysis.session import session
+from harness.evaluation.routing.campaign import perform
+from harness.evaluation.routing.document import document, in_place
+from harness.evaluation.routing.studies import STUDIES, Study, quick
+from harness.report.routing import write as write_report
+from harness.runs.progress import progress_for
+
+__all__ = ["command"]
+
+
+@click.command("evaluation-routing")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Default: runs/evaluation-routing, -quick with --quick."
+)
+@click.option("--page", type=click.Path(path_type=Path), help="Default: docs/routing.md; none with --quick.")
+@click.option("--only", help="Studies whose names begin so, with commas between.")
+@click.option("--quick", "is_quick", is_flag=True, help="Few consumers: a minute or so.")
+@click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def command(  # noqa: PLR0913 - one parameter for each option
+    *,
+    out: Path | None,
+    page: Path | None,
+    only: str | None,
+    is_quick: bool,
+    jobs: int,
+    seed: int,
+    master: str,
+    quiet: bool,
+) -> None:
+    """Measure what has not been measured yet, and write the page from everything there is."""
+    folder = out or Path("runs/evaluation-routing-quick" if is_quick else "runs/evaluation-routing")
+    progress = progress_for(is_quiet=quiet)
+    try:
+        failed = perform(_chosen(only, is_quick=is_quick), folder, jobs, seed, progress)
+        progress.event("analysing")
+        with session(master) as spark:
+            analysis = routing.analyze(spark, folder)
+    finally:
+        progress.close()
+    routing.write(folder, analysis)
+    found = points(analysis)
+    click.echo(f"report: {write_report(folder, found)}")
+    target = page or (None if is_quick else Path("docs/routing.md"))
+    if target is None:
+        click.echo(document(found))
+    else:
+        target.write_text(in_place(target.read_text(encoding="utf-8"), document(found)), encoding="utf-8")
+        click.echo(f"page: {target}")
+    if failed:
+        raise click.ClickException("; ".join(failed))
+
+
+def _chosen(only: str | None, *, is_quick: bool) -> list[Study]:
+    studies = quick(STUDIES) if is_quick else list(STUDIES)
+    if only is None:
+        return studies
+    starts = tuple(only.split(","))
+    chosen = [study for study in studies if study.name.startswith(starts)]
+    if not chosen:
+        known = ", ".join(study.name for study in studies)
+        raise click.BadParameter(
+            f"no study's name begins with {only}; there are {known}", param_hint="--only"
+        )
+    return chosen
+
+
+if __name__ == "__main__":
+    command()

@@ -1,0 +1,115 @@
+"""What tables should be, worked out from scratch: from who wants what, and never from a broker's tables.
+
+For every link and direction it counts what is wanted behind it, put together as the strategy does: every
+subscription, every different one, those that no other covers, or the pieces that touching ones merge to.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.evaluation.routing.consumers import Want
+from harness.evaluation.routing.tree import Tree
+
+__all__ = ["expected_tables", "is_countable", "needed_links"]
+
+Columns = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+"""Stocks, and the lowest and the highest price wanted; a quote subscription wants from -1 to -1."""
+
+_QUOTE: Final = -1.0
+
+
+def _sorted(columns: Columns) -> Columns:
+    """By stock, then by the lowest price, the longest first."""
+    stocks, lows, highs = columns
+    order = np.lexsort((-highs, lows, stocks))
+    return stocks[order], lows[order], highs[order]
+
+
+def _reached(columns: Columns) -> NDArray[np.float64]:
+    """For each, the highest price that the ones before it of the same stock want; below all if none do."""
+    stocks, _, highs = columns
+    # Prices are below a thousand, so that each stock has a stretch of its own and one running maximum does.
+    lifted = np.maximum.accumulate(highs + stocks * 1_000.0)
+    before = np.concatenate(([-np.inf], lifted[:-1]))
+    known = before - stocks * 1_000.0
+    return np.where(known < _QUOTE - 1.0, -np.inf, known)
+
+
+def _simple(columns: Columns) -> int:
+    return len(columns[0])
+
+
+def _identity(columns: Columns) -> int:
+    found = _sorted(columns)
+    if not len(found[0]):
+        return 0
+    differs = np.logical_or.reduce([each[1:] != each[:-1] for each in found])
+    return int(np.count_nonzero(differs)) + 1
+
+
+def _covering(columns: Columns) -> int:
+    found = _sorted(columns)
+    return int(np.count_nonzero(found[2] > _reached(found)))
+
+
+def _merging(columns: Columns) -> int:
+    """Pieces that do not touch; quotes of all stocks are one."""
+    if len(columns[0]) and (columns[1] == _QUOTE).all():
+        return 1
+    found = _sorted(columns)
+    return int(np.count_nonzero(found[1] > _reached(found)))
+
+
+_COUNTS: Final[Mapping[str, Callable[[Columns], int]]] = {
+    "simple": _simple,
+    "identity": _identity,
+    "covering": _covering,
+    "merging": _merging,
+}
+
+
+def is_countable(strategy: str) -> bool:
+    """Whether tables under that strategy depend on nothing but what is wanted."""
+    return strategy in _COUNTS or strategy == "flooding"
+
+
+def expected_tables(
+    tree: Tree, strategy: str, active: Mapping[str, Sequence[Want]], source: str | None
+) -> dict[str, int]:
+    """Remote entries of every broker. `source` is where the advertisement is; None if there are none."""
+    tables = dict.fromkeys((place.name for place in tree.places), 0)
+    if strategy == "flooding":
+        return tables
+    count = _COUNTS[strategy]
+    own = {place.name: _columns(active.get(place.name, ())) for place in tree.places}
+    towards_source = tree.chain(source) if source is not None else frozenset()
+    for place in tree.places:
+        if not place.uplink:
+            continue
+        names = tree.below(place.name)
+        # An entry stands where publications come from: above the link for what is wanted below it.
+        if source is None or place.name not in towards_source:
+            tables[place.uplink] += count(_joined(own[name] for name in names))
+        if source is None or place.name in towards_source:
+            tables[place.name] += count(_joined(own[name] for name in own if name not in names))
+    return tables
+
+
+def needed_links(tree: Tree, source: str, brokers: Iterable[str]) -> int:
+    """How many links a publication takes that goes to these brokers and nowhere else."""
+    up = tree.chain(source)
+    return len(frozenset().union(*(up ^ tree.chain(broker) for broker in brokers)))
+
+
+def _columns(wants: Sequence[Want]) -> Columns:
+    lows = [_QUOTE if want.low is None else want.low for want in wants]
+    highs = [_QUOTE if want.high is None else want.high for want in wants]
+    return np.array([want.stock for want in wants], np.int64), np.array(lows), np.array(highs)
+
+
+def _joined(parts: Iterable[Columns]) -> Columns:
+    stocks, lows, highs = zip(*parts, strict=True)
+    return np.concatenate(stocks), np.concatenate(lows), np.concatenate(highs)

@@ -1,0 +1,156 @@
+"""What is measured: strategies, kinds of subscriptions, and numbers of consumers."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from attrs import evolve, frozen
+
+from harness.evaluation.routing.consumers import LOCALITIES
+from harness.evaluation.routing.tree import ROOT
+
+__all__ = ["FACTORS", "FAR", "STUDIES", "Study", "quick"]
+
+POINTS: Final = (2, 5, 10, 20, 50, 100, 150, 200)
+"""Consumers at each local broker."""
+
+HEAVY: Final = (2, 5, 10, 20, 50)
+"""Simple routing without advertisements has an entry for every subscription at every broker but one. With 50
+consumers those are 3.6 million, in 3 GB; from there on it is continued in a straight line, which it is."""
+
+SMALL: Final = (2, 5, 10, 20)
+"""Quotes of all stocks merge to one filter, which every subscription to a new stock changes."""
+
+HALF: Final = (2, 10, 20, 50, 100, 200)
+COSTLY: Final = (2, 10)
+"""Every change costs simple routing without advertisements 106 messages, however many there are."""
+
+FACTORS: Final = ("1", "1.25", "1.5", "2", "2.5")
+FEW: Final = (20, 100, 200)
+
+FAR: Final = "r000-a"
+"""A local broker of the last level: no place is farther from the others."""
+
+EVERY_STOCK: Final = "each"
+AT_RANDOM: Final = "random"
+
+
+@frozen
+class Study:
+    """One overlay that gets more and more consumers, and what is measured at each point.
+
+    With `changes` about half of the consumers are active, and some come and go; without, all are active.
+    `events` says which quotes are published at each point: none (""), one of each stock, or some at random.
+    """
+
+    name: str
+    group: str
+    kind: str
+    subscribing: str
+    advertising: str
+    consumers: Sequence[int]
+    changes: bool = False
+    events: str = ""
+    locality: float | None = None
+    is_exhaustive: bool = False
+    source: str = ROOT
+    factor: float = 1.0
+
+    @property
+    def routing(self) -> str:
+        """Both strategies, as `--routing` takes them."""
+        return f"{self.subscribing}+{self.advertising}"
+
+    @property
+    def has_advertisements(self) -> bool:
+        """Whether subscriptions go only where something is advertised."""
+        return self.advertising != "flooding"
+
+
+def _ways() -> Iterator[tuple[str, str]]:
+    """Without and with advertisements, as it is in names; one advertisement is the same to all strategies."""
+    yield "", "flooding"
+    yield "-advertised", "simple"
+
+
+def _tables() -> Iterator[Study]:
+    for kind, strategy in (
+        ("quotes", "simple"),
+        ("quotes", "identity"),
+        ("intervals", "covering"),
+        ("intervals", "merging"),
+        ("quotes", "merging"),
+    ):
+        for way, advertising in _ways():
+            name = f"tables-{kind}-{strategy}{way}"
+            points: Sequence[int] = POINTS
+            if name == "tables-quotes-simple":
+                points = HEAVY
+            elif strategy == "merging" and kind == "quotes":
+                points = SMALL
+            yield Study(name, "tables", kind, strategy, advertising, points)
+
+
+def _changes() -> Iterator[Study]:
+    for kind, strategy in (
+        ("quotes", "simple"),
+        ("quotes", "identity"),
+        ("intervals", "covering"),
+        ("intervals", "merging"),
+    ):
+        for way, advertising in _ways():
+            points = COSTLY if strategy == "simple" and not way else HALF
+            events = EVERY_STOCK if kind == "quotes" else ""
+            name = f"changes-{kind}-{strategy}{way}"
+            yield Study(name, "changes", kind, strategy, advertising, points, changes=True, events=events)
+
+
+def _limits() -> Iterator[Study]:
+    for way, advertising in _ways():
+        name = f"limit-identity{way}"
+        yield Study(name, "limits", "quotes", "identity", advertising, (1,), is_exhaustive=True)
+    yield Study("limit-far-source", "limits", "quotes", "simple", "simple", (2,), source=FAR)
+    yield Study("limit-flooding", "limits", "quotes", "flooding", "flooding", (2,), events=EVERY_STOCK)
+
+
+def _localities() -> Iterator[Study]:
+    for way, advertising in _ways():
+        yield Study(
+            f"locality-simple{way}",
+            "locality",
+            "quotes",
+            "simple",
+            advertising,
+            (2,),
+            changes=True,
+            locality=1.0,
+        )
+    for locality in LOCALITIES:
+        for way, advertising in _ways():
+            shared = Study("", "locality", "quotes", "identity", advertising, (1,), locality=locality)
+            name = f"locality-{locality:.2f}{way}"
+            yield evolve(shared, name=f"{name}-limit", group="locality-limit", is_exhaustive=True)
+            yield evolve(shared, name=name, consumers=HALF, changes=True, events=EVERY_STOCK)
+
+
+def _factors() -> Iterator[Study]:
+    for factor in FACTORS:
+        strategy = "merging" if factor == "1" else f"merging:{factor}"
+        shared = Study("", "factors", "windows", strategy, "simple", FEW, factor=float(factor))
+        yield evolve(shared, name=f"factor-{factor}", events=AT_RANDOM)
+        yield evolve(shared, name=f"factor-{factor}-changes", group="factor-changes", changes=True)
+
+
+STUDIES: Final = tuple(
+    study for studies in (_tables(), _changes(), _localities(), _factors(), _limits()) for study in studies
+)
+"""In the order in which they are run: the longest first, so that the last ones share the processors."""
+
+
+def quick(studies: Sequence[Study]) -> list[Study]:
+    """The same with few consumers: what is wrong shows, and it takes a minute."""
+    return [_shortened(study) for study in studies]
+
+
+def _shortened(study: Study) -> Study:
+    points = study.consumers[:1] if study.locality or study.factor > 1 else study.consumers[:3]
+    return evolve(study, consumers=tuple(points))
