@@ -17,10 +17,10 @@ JOBS ?= 2
 MINUTES ?= 10
 
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench explore worlds strategies examples fuzz soak evaluation spark clean
+.PHONY: help run test check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing spark clean
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 27
 
 run: $(READY) ## compare four orderings on a small overlay, judge them, and write a report
 	@$(BIN)/concord harness compare quick --out runs/quick --replace --orderings pairwise,fifo,sequencer,published
@@ -69,6 +69,9 @@ evaluation: $(READY) ## repeat the paper's evaluation and write docs/evaluation.
 
 spark: $(READY) ## ship the analysis with spark-submit to a small Spark cluster, and check what it finds
 	@$(BIN)/python -m harness.analysis.shipping
+
+evaluation-routing: $(READY) ## measure every routing strategy on 107 brokers and write docs/routing.md (ARGUMENTS=--quick)
+	@$(BIN)/python -m harness.evaluation.routing $(ARGUMENTS)
 
 clean: ## remove caches, builds and results; .venv stays
 	@rm -rf build dist runs .hypothesis .mypy_cache .pytest_cache .ruff_cache ./*.egg-info

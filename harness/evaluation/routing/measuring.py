@@ -26,14 +26,12 @@ from harness.evaluation.routing.tree import Place, Tree
 
 __all__ = ["Measuring"]
 
-ROUNDS_LEAST: Final = 8
-ROUNDS_MOST: Final = 60
-"""40,000 changes."""
+ROUNDS_LEAST: Final = 4
 
 ERROR_MOST: Final = 0.01
 """Rounds go on until the standard error of their mean is below this part of it."""
 
-MESSAGES_MOST: Final = 600_000
+MESSAGES_MOST: Final = 200_000
 """Or until so many messages were counted: then it is the sizes of rounds that differ, and not few samples."""
 
 QUOTES: Final = 5_000
@@ -105,8 +103,8 @@ class Measuring:
     def _change(self) -> None:
         means: list[float] = []
         total = 0
-        while len(means) < ROUNDS_LEAST or (
-            len(means) < ROUNDS_MOST and total < MESSAGES_MOST and _error(means) > ERROR_MOST
+        while len(means) < min(ROUNDS_LEAST, self.study.rounds) or (
+            len(means) < self.study.rounds and total < MESSAGES_MOST and _error(means) > ERROR_MOST
         ):
             sent = self._round(len(means))
             total += sum(sent)

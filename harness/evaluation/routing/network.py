@@ -10,17 +10,16 @@ from typing import Final
 
 from attrs import Factory, define
 
+from broker import routing as strategies
 from broker.core import BrokerCore, Hop
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
 from broker.messages import (
-    AdvertisementAcknowledged,
-    AdvertisementAdded,
-    AdvertisementWithdrawn,
     LinkMessage,
     Publication,
     SubscriptionAcknowledged,
     SubscriptionAdded,
+    SubscriptionsReplaced,
     SubscriptionWithdrawn,
 )
 from harness.evaluation.routing.tree import ROOT, Tree
@@ -28,11 +27,10 @@ from ordering.fifo import Fifo
 
 __all__ = ["Network", "Sent"]
 
-CHANGES: Final = (SubscriptionAdded, SubscriptionWithdrawn)
-"""What the thesis counts: each of them is one message over one link."""
+CHANGES: Final = (SubscriptionAdded, SubscriptionsReplaced, SubscriptionWithdrawn)
+"""What the thesis counts: messages by which one broker changes what another has in its table."""
 
 ACKNOWLEDGEMENTS: Final = (SubscriptionAcknowledged,)
-ADVERTISING: Final = (AdvertisementAdded, AdvertisementAcknowledged, AdvertisementWithdrawn)
 
 EVERYTHING: Final = parse("True")
 SOURCE: Final = "source"
@@ -50,7 +48,11 @@ class Sent:
 
 @define(eq=False)
 class Network:
-    """A tree of cores. `peers` says for every end of a link which core is at the other, and as what."""
+    """A tree of cores.
+
+    `_peers` says for every end of a link which core is at the other, and as what. `_built_in` counts the
+    entries that a strategy has made from the beginning, without anybody saying anything.
+    """
 
     tree: Tree
     cores: dict[str, BrokerCore] = Factory(dict)
@@ -59,13 +61,15 @@ class Network:
     _sent: Counter[type] = Factory(Counter)
     _delivered: int = 0
     _published: int = 0
+    _built_in: dict[str, int] = Factory(dict)
 
     @classmethod
     def of(cls, tree: Tree, routing: str, source: str = ROOT) -> "Network":
         """Start every broker, attach it to the one above, and let the source advertise everything."""
         network = cls(tree)
+        chosen = strategies.parse(routing)
         for place in tree.places:
-            core = network.cores[place.name] = BrokerCore(place.name, Fifo)
+            core = network.cores[place.name] = BrokerCore(place.name, Fifo, routing=chosen)
             if place.uplink:
                 above = network.cores[place.uplink]
                 up = core.open_link(place.uplink, uplink=True)
@@ -75,6 +79,7 @@ class Network:
         network.cores[source].advertise(SOURCE, EVERYTHING)
         network._settle(network.cores[source])
         network.take()
+        network._built_in = {name: network._entries(name) for name in network.cores}
         return network
 
     def _settle(self, *cores: BrokerCore) -> None:
@@ -133,5 +138,8 @@ class Network:
 
     def remote_entries(self, broker: str) -> int:
         """How many subscriptions a broker has in its table that came over links."""
+        return self._entries(broker) - self._built_in[broker]
+
+    def _entries(self, broker: str) -> int:
         core = self.cores[broker]
         return sum(len(core.tables.entries_of(link)) for link in core.neighbours.values())

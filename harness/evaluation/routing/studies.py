@@ -13,9 +13,12 @@ __all__ = ["FACTORS", "FAR", "STUDIES", "Study", "quick"]
 POINTS: Final = (2, 5, 10, 20, 50, 100, 150, 200)
 """Consumers at each local broker."""
 
-HEAVY: Final = (2, 5, 10, 20, 50)
-"""Simple routing without advertisements has an entry for every subscription at every broker but one. With 50
-consumers those are 3.6 million, in 3 GB; from there on it is continued in a straight line, which it is."""
+HEAVY: Final = (2, 5, 10, 20)
+"""Simple routing without advertisements has an entry for every subscription at every broker but one. With 20
+consumers those are 1.4 million; from there on it is continued in a straight line, which it is."""
+
+UP_TO_A_HUNDRED: Final = (2, 5, 10, 20, 50, 100)
+"""Merging without advertisements costs most of all, and its curve is that of identity."""
 
 SMALL: Final = (2, 5, 10, 20)
 """Quotes of all stocks merge to one filter, which every subscription to a new stock changes."""
@@ -26,6 +29,14 @@ COSTLY: Final = (2, 10)
 
 FACTORS: Final = ("1", "1.25", "1.5", "2", "2.5")
 FEW: Final = (20, 100, 200)
+COARSE: Final = (2, 20, 100)
+
+LOCAL: Final = (10, 50, 200)
+
+ROUNDS_MOST: Final = 60
+"""40,000 changes."""
+
+QUICK_ROUNDS: Final = 2
 
 FAR: Final = "r000-a"
 """A local broker of the last level: no place is farther from the others."""
@@ -38,7 +49,8 @@ AT_RANDOM: Final = "random"
 class Study:
     """One overlay that gets more and more consumers, and what is measured at each point.
 
-    With `changes` about half of the consumers are active, and some come and go; without, all are active.
+    With `changes` about half of the consumers are active, and some come and go, in so many `rounds` at most;
+    without, all are active.
     `events` says which quotes are published at each point: none (""), one of each stock, or some at random.
     """
 
@@ -54,6 +66,7 @@ class Study:
     is_exhaustive: bool = False
     source: str = ROOT
     factor: float = 1.0
+    rounds: int = ROUNDS_MOST
 
     @property
     def routing(self) -> str:
@@ -85,6 +98,8 @@ def _tables() -> Iterator[Study]:
             points: Sequence[int] = POINTS
             if name == "tables-quotes-simple":
                 points = HEAVY
+            elif name == "tables-intervals-merging":
+                points = UP_TO_A_HUNDRED
             elif strategy == "merging" and kind == "quotes":
                 points = SMALL
             yield Study(name, "tables", kind, strategy, advertising, points)
@@ -98,9 +113,9 @@ def _changes() -> Iterator[Study]:
         ("intervals", "merging"),
     ):
         for way, advertising in _ways():
-            points = COSTLY if strategy == "simple" and not way else HALF
-            events = EVERY_STOCK if kind == "quotes" else ""
             name = f"changes-{kind}-{strategy}{way}"
+            points = {"changes-quotes-simple": COSTLY, "changes-intervals-merging": COARSE}.get(name, HALF)
+            events = EVERY_STOCK if kind == "quotes" else ""
             yield Study(name, "changes", kind, strategy, advertising, points, changes=True, events=events)
 
 
@@ -129,7 +144,7 @@ def _localities() -> Iterator[Study]:
             shared = Study("", "locality", "quotes", "identity", advertising, (1,), locality=locality)
             name = f"locality-{locality:.2f}{way}"
             yield evolve(shared, name=f"{name}-limit", group="locality-limit", is_exhaustive=True)
-            yield evolve(shared, name=name, consumers=HALF, changes=True, events=EVERY_STOCK)
+            yield evolve(shared, name=name, consumers=LOCAL, changes=True, events=EVERY_STOCK)
 
 
 def _factors() -> Iterator[Study]:
@@ -147,10 +162,17 @@ STUDIES: Final = tuple(
 
 
 def quick(studies: Sequence[Study]) -> list[Study]:
-    """The same with few consumers: what is wrong shows, and it takes a minute."""
-    return [_shortened(study) for study in studies]
+    """Some of them with few consumers and few changes: what is wrong shows, and it takes a minute."""
+    return [_shortened(study) for study in studies if not _is_left_out(study)]
+
+
+def _is_left_out(study: Study) -> bool:
+    is_between = study.locality is not None and 1 / 3 < study.locality < 1
+    is_costly = study.subscribing == "merging" and not study.has_advertisements
+    return is_between or is_costly or (study.is_exhaustive and not study.has_advertisements)
 
 
 def _shortened(study: Study) -> Study:
-    points = study.consumers[:1] if study.locality or study.factor > 1 else study.consumers[:3]
-    return evolve(study, consumers=tuple(points))
+    is_curve = study.has_advertisements and study.group in {"tables", "changes"}
+    points = study.consumers[: 3 if is_curve else 1]
+    return evolve(study, consumers=tuple(points), rounds=QUICK_ROUNDS)
