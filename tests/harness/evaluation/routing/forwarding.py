@@ -20,6 +20,8 @@ class Forwarding:
     tree: Tree
     _neighbours: dict[str, list[str]] = Factory(dict)
     _selections: dict[Link, Selection] = Factory(dict)
+    _names: dict[Link, dict[str, str]] = Factory(dict)
+    _told: int = 0
     _messages: int = 0
 
     @classmethod
@@ -38,7 +40,8 @@ class Forwarding:
                 (up, down) if strategies.advertisements.floods else (down if place.name in towards else up,)
             )
             for link in wanted:
-                forwarding._selections[link] = strategies.subscriptions.selection(label=">".join(link))
+                forwarding._selections[link] = strategies.subscriptions.selection()
+                forwarding._names[link] = {}
         return forwarding
 
     def subscribe(self, broker: str, subscription: str, content: Filter) -> None:
@@ -58,7 +61,19 @@ class Forwarding:
                 told = _difference(selection, change)
                 if told:
                     self._messages += 1
-                    waiting.append((there, here, told))
+                    waiting.append((there, here, self._named((here, there), told)))
+
+    def _named(self, link: Link, change: Change) -> Change:
+        """Under ids that are good for one link only, since two neighbours may use the same."""
+        names = self._names[link]
+        gone = [names.pop(wish.id) for wish in change.added if wish.id in names]
+        gone += [names.pop(each) for each in change.removed]
+        added = []
+        for wish in change.added:
+            self._told += 1
+            names[wish.id] = f"{link[0]}~{self._told}"
+            added.append(Wish(names[wish.id], wish.filter, wish.ordered))
+        return Change(tuple(added), tuple(gone))
 
     def take(self) -> Sent:
         sent, self._messages = Sent(changes=self._messages), 0
