@@ -47,16 +47,17 @@ class Advertising:
 
     def everything(self, link: Hop) -> tuple[tuple[str, Filter], ...]:
         """Tell a new neighbour all that is known some other way (R9)."""
-        known = self._tables.advertisements_but(link)
-        difference = self.told[link].edit(add=[Wish(each, content) for each, content in known.items()])
+        difference = self.flood(link, self._tables.advertisements_but(link).items())
         return tuple((wish.id, wish.filter) for wish in difference.added)
 
     def flood(self, other: Hop, advertisements: Iterable[tuple[str, Filter]]) -> Difference:
-        """Say what a flood has to tell a neighbour of these, which came across a new link (R9).
+        """Say what is to be told a neighbour of these without announcing each (R9).
 
-        What stands for several owes an answer until the flood is answered; for what stands only for itself,
+        What stands for several is answered all the same: others ride on it. For what stands only for itself,
         nobody waits who does not wait for the flood.
         """
+        if self._strategy.floods:
+            return Difference()
         difference = self.told[other].edit(add=[Wish(each, content) for each, content in advertisements])
         if not self._strategy.is_exact:
             for wish in difference.added:
@@ -72,12 +73,16 @@ class Advertising:
     def announce(self, wish: Wish, came_by: Hop | None, subscriptions: Iterable[str]) -> list[Passed]:
         """Tell every other neighbour, and say which barriers are passed by it."""
         passed: list[Passed] = []
-        awaited: list[Awaited] = []
         for link, told in self.told.items():
             if link is not came_by:
                 passed += self._tell(link, told.edit(add=[wish]))
-                awaited += self.awaited(link, wish)
-        return passed + self.barrier.start(wish, came_by, awaited, subscriptions)
+        return passed + self.await_others(wish, came_by, subscriptions)
+
+    def await_others(self, wish: Wish, came_by: Hop | None, subscriptions: Iterable[str]) -> list[Passed]:
+        """Wait until every other neighbour has answered what stands for this there."""
+        others = [link for link in self.told if link is not came_by]
+        awaited = [each for link in others for each in self.awaited(link, wish)]
+        return self.barrier.start(wish, came_by, awaited, subscriptions)
 
     def awaited(self, link: Hop, wish: Wish) -> list[Awaited]:
         """What a neighbour has to answer before it knows this."""

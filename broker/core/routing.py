@@ -204,8 +204,8 @@ class Routing:
         self.subscribing.offer_all(link)
         self._report()
 
-    def flood(self, other: Hop, advertisements: Announced, token: str) -> tuple[str, ...]:
-        """Pass a flood on to a neighbour; return the ids of what it is told by it (R9)."""
+    def flood(self, other: Hop, advertisements: Announced, token: str) -> None:
+        """Pass a flood on to a neighbour (R9)."""
         difference = self.advertising.flood(other, advertisements)
         told = {wish.filter for wish in difference.added}
         for _, content in advertisements if not self.strategies.advertisements.is_exact else ():
@@ -213,12 +213,12 @@ class Routing:
                 self._send(other, PublishersLost(content))
         self._send(other, Flood(token, tuple((wish.id, wish.filter) for wish in difference.added)))
         self._report(self.advertising.withdraw(other, difference.removed))
-        return tuple(wish.id for wish in difference.added)
 
-    def flood_done(self, other: Hop, told: Iterable[str]) -> None:
-        """Everybody behind a neighbour knows what it was told by a flood."""
-        for each in told if not self.strategies.advertisements.is_exact else ():
-            self._report(self.barrier.acknowledged(each, other))
+    def answer_when_known(self, advertisements: Announced, link: Hop) -> None:
+        """Where one stands for another, what came across a new link is answered like everything else (R6)."""
+        for advertisement, content in advertisements if not self.strategies.advertisements.is_exact else ():
+            on_their_way = self.subscribing.on_their_way(link, content)
+            self._report(self.advertising.await_others(Wish(advertisement, content), link, on_their_way))
 
     def rebuild(self) -> None:
         """Make again what is in no picture."""

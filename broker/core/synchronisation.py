@@ -29,12 +29,11 @@ class _Passing:
 
 @define(eq=False)
 class Synchronisation:
-    """The floods that pass through one broker, its own among them, and what each told its neighbours."""
+    """The floods that pass through one broker, its own among them."""
 
     _routing: Routing
     _send: SendControl
     _passing: dict[str, _Passing] = Factory(dict)
-    _told: dict[str, dict[Hop, tuple[str, ...]]] = Factory(dict)
     _count: int = 0
 
     def begin(self, link: Hop) -> None:
@@ -55,19 +54,12 @@ class Synchronisation:
 
     def done(self, message: FloodDone, neighbour: Hop) -> None:
         """Everybody behind the neighbour has seen the flood."""
-        told = self._told.get(message.token, {})
-        self._routing.flood_done(neighbour, told.pop(neighbour, ()))
-        if not told:
-            self._told.pop(message.token, None)
         self._shrink(message.token, neighbour)
 
     def link_lost(self, link: Hop) -> None:
         """Forget what came across it (law 2); wait for its answers no longer."""
         for token in [token for token, passing in self._passing.items() if passing.link is link]:
             del self._passing[token]
-        for told in self._told.values():
-            told.pop(link, None)
-        self._told = {token: told for token, told in self._told.items() if told}
         for token in list(self._passing):
             self._shrink(token, link)
 
@@ -81,9 +73,9 @@ class Synchronisation:
         self._count += 1
         ours = str(self._count)
         self._passing[ours] = _Passing(link, token, set(others))
-        told = {other: self._routing.flood(other, advertisements, ours) for other in others}
-        if told:
-            self._told[ours] = told
+        for other in others:
+            self._routing.flood(other, advertisements, ours)
+        self._routing.answer_when_known(advertisements, link)
         self._shrink(ours, None)
 
     def _shrink(self, ours: str, neighbour: Hop | None) -> None:
