@@ -20,17 +20,20 @@ from broker.core.directory import Directory
 from broker.core.leases import Leases
 from broker.core.losses import Losses
 from broker.core.membership import Membership
+from broker.core.replays import Replays
 from broker.core.subscribing import Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
 from broker.core.told import Told
 from broker.healing import Search
+from broker.replay import Playback
 from broker.station import Station, inputs, picture
 from harness.explorer import (
     broken,
     broken_healing,
     broken_leases,
     broken_promises,
+    broken_replays,
     broken_restarts,
     broken_routing,
 )
@@ -164,6 +167,9 @@ MUTANTS: Final = {
     "interest-not-ended": _one("interest", "churn", Demand, "interest_went", broken.keeps_interest),
     "lease-not-renewed": _one("leases", "churn+leases", Leases, "_renew", broken_leases.renews_nothing),
     "lease-half-said": _one("leases", "churn+leases", Leases, "_told", broken_leases.forgets_subscriptions),
+    "asks-nobody-else": _one("past", "none", Replays, "asked", broken_replays.asks_nobody_else),
+    "holds-nothing-back": _one("past", "none", Playback, "hold", broken_replays.holds_nothing_back),
+    "plays-everything": _one("past", "churn", Playback, "_is_new", broken_replays.plays_everything),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
 }
 """Every mutant, by name."""

@@ -39,7 +39,18 @@ def test_a_directed_schedule_needs_the_rule_it_is_made_for(name: str, plot: str)
 
 
 RULES = {
-    *("gaps", "healing", "interest", "journal", "leases", "promises", "replay", "sessions", "snapshots"),
+    *(
+        "gaps",
+        "healing",
+        "interest",
+        "journal",
+        "past",
+        "leases",
+        "promises",
+        "replay",
+        "sessions",
+        "snapshots",
+    ),
     *(f"R{number}" for number in range(1, 10)),
 }
 
