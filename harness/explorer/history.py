@@ -53,25 +53,35 @@ def _subscriptions(
         for key, published in zip(keys, record.publications, strict=True)
         if published.kind in stream.kinds
     }
-    past = [keys[number] for number in stream.delivered if stream.replayed >> number & 1]
+    past = _pasts(record, name, stream)
     live = [keys[number] for number in stream.delivered if not stream.replayed >> number & 1]
     still_owed = owed.get(name)
-    if past:
-        yield Subscription(_past_of(name), past, stream.broker, ordered=False, matching=matching, owed=None)
-        still_owed = None if still_owed is None else still_owed - set(past)
+    for part, numbers in past.items():
+        told = [keys[number] for number in numbers]
+        yield Subscription(part, told, stream.broker, ordered=False, matching=matching, owed=None)
+        still_owed = None if still_owed is None else still_owed - set(told)
     yield Subscription(name, live, stream.broker, stream.ordered, matching, still_owed)
 
 
-def _past_of(name: str) -> str:
-    return f"{name}, replayed"
+def _pasts(record: Record, name: str, stream: Stream, count: int | None = None) -> dict[str, list[int]]:
+    """What was replayed, or the first so much of it; where clocks differ, each publisher's part by itself.
+
+    The past is in the order of the clocks: where these do not agree, it need not be in causal order.
+    """
+    parts: dict[str, list[int]] = {}
+    replayed = [number for number in stream.delivered if stream.replayed >> number & 1]
+    for number in replayed[:count]:
+        publisher = "" if record.clocks_agree else f" of {record.publications[number].publisher}"
+        parts.setdefault(f"{name}, replayed{publisher}", []).append(number)
+    return parts
 
 
 def _reads(record: Record, read: tuple[str, int] | None) -> tuple[tuple[str, int], ...]:
     if read is None:
         return ()
     name, count = read
-    past = record.streams[name].replayed.bit_count()
-    if not past:
-        return (read,)
-    whole = ((_past_of(name), min(count, past)),)
+    stream = record.streams[name]
+    past = stream.replayed.bit_count()
+    parts = _pasts(record, name, stream, min(count, past))
+    whole = tuple((part, len(numbers)) for part, numbers in parts.items())
     return (*whole, (name, count - past)) if count > past else whole

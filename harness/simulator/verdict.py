@@ -57,6 +57,9 @@ def _missed(record: Record, name: str, publisher: str) -> Iterator[tuple[Publish
         if published.publisher != publisher:
             continue
         position = position_of.get(number)
+        if position is not None and stream.replayed >> number & 1:
+            after, missed = position + 1, None  # Whoever asks for the newest past is owed nothing before it.
+            continue
         if position is None:
             missed = missed or (published if name in published.wanted else None)
             continue

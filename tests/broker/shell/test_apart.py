@@ -68,8 +68,15 @@ async def test_a_lock_that_another_thread_holds_does_not_hold_it_up() -> None:
         thread.join()
 
 
-async def test_one_that_is_not_waited_for_any_more_is_killed() -> None:
-    reader, writer = os.pipe()
+async def test_one_that_is_not_waited_for_any_more_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    children: list[int] = []
+    fork = os.fork
+
+    def remembered() -> int:
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", remembered)
 
     def endless() -> bytes:
         while True:
@@ -78,7 +85,6 @@ async def test_one_that_is_not_waited_for_any_more_is_killed() -> None:
     with trio.move_on_after(0.05) as scope:
         await Apart()(endless)
     assert scope.cancelled_caught
-    os.close(writer)
-    os.close(reader)
+    (child,) = children
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)  # noqa: ASYNC222 - it does not wait
+        os.waitpid(child, os.WNOHANG)  # noqa: ASYNC222 - it does not wait
