@@ -3,14 +3,15 @@
 import base64
 import json
 import sys
+from functools import partial
 from typing import Literal
 
 import click
-import trio
 
 from broker.client import Deliveries, Delivery, Gap, Replay
 from broker.client.limits import BOUND_BYTES
 from broker.commands.connecting import Connecting, connecting_options, notice
+from broker.commands.interrupting import run_until_interrupted
 from broker.filters import parse
 
 __all__ = ["command"]
@@ -72,7 +73,7 @@ def command(  # noqa: PLR0913 - one per option
     standard error.
     """
     if forget is not None:
-        trio.run(_forget, connecting, forget)
+        run_until_interrupted(partial(_forget, connecting, forget))
         return
     if filter_text is None:
         raise click.UsageError("give a FILTER to subscribe to, or --forget NAME")
@@ -98,7 +99,7 @@ def command(  # noqa: PLR0913 - one per option
             notice(f"subscribed to {filter_text} at {client.broker}")
             await _print_all(deliveries, count)
 
-    trio.run(run)
+    run_until_interrupted(run)
 
 
 def _past_of(text: str) -> Replay:
