@@ -10,7 +10,12 @@ from broker.core import Hop
 from broker.core.tables import wish_of
 from broker.routing import Wish
 from broker.routing.flooding import EVERYTHING
-from harness.simulator.expected import expected_advertisements, expected_subscriptions, is_as_it_should
+from harness.simulator.expected import (
+    expected_advertisements,
+    expected_subscriptions,
+    is_as_it_should,
+    is_hull,
+)
 from harness.simulator.healing import heal_all
 from harness.simulator.network import Site
 from harness.simulator.restarts import bring_back, drain
@@ -146,7 +151,7 @@ def _listed(wishes: list[Wish]) -> list[str]:
 def _wrong_interest(world: World) -> list[tuple[str, str]]:
     """Compare what publishers were told with who has subscribed, anywhere in their tree.
 
-    Where subscriptions are flooded, everybody seems to want everything.
+    Where more may be asked for than is wanted, somebody may seem to listen who does not.
     """
     wrong = []
     for publisher in world.publishers.values():
@@ -158,7 +163,8 @@ def _wrong_interest(world: World) -> list[tuple[str, str]]:
             for s in world.subscribers.values()
             if s.site in tree and set(s.kinds) & set(publisher.kinds)
         ]
-        is_excused = world.routing.subscriptions.floods and publisher.is_wanted
+        strategy = world.routing.subscriptions
+        is_excused = (strategy.floods or is_hull(strategy)) and publisher.is_wanted
         if publisher.is_wanted is not bool(listeners) and not is_excused:
             told = "wanted" if publisher.is_wanted else "not wanted"
             wrong.append(("interest", f"{publisher.name} was told to be {told}, and {listeners} listen"))
