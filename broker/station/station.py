@@ -141,9 +141,8 @@ class Station:
         self._minted = max(self._minted, count)
 
     def recovered(self) -> None:
-        """What was written down has been applied: its effects were taken long ago."""
+        """What was written down has been applied; its effects were taken, and the next record says so."""
         self.take()
-        self._taken = 0
         self._is_recovered = True
 
     # --- pictures ---
