@@ -21,7 +21,7 @@ from attrs import Factory, define
 
 from broker.core import Hop
 from harness.simulator.interests import attributes_of, kinds_of
-from harness.simulator.network import Site
+from harness.simulator.network import Site, sites_beyond
 from harness.simulator.world import Publisher, Subscriber, World
 
 Kinds = frozenset[str]
@@ -48,7 +48,7 @@ def invalid(world: World) -> Iterator[str]:
     """Every link of a world at rest that sends less than it must."""
     for site in world.sites.values():
         for hop in site.core.neighbours.values():
-            beyond = _behind(site, hop)
+            beyond = sites_beyond(site, hop)
             for subscriber in world.subscribers.values():
                 for publisher in world.publishers.values():
                     common = frozenset(subscriber.kinds) & frozenset(publisher.kinds)
@@ -87,7 +87,7 @@ class Ways:
     def __attrs_post_init__(self) -> None:
         for site in self._world.sites.values():
             for hop in site.core.neighbours.values():
-                self._next.update({(site, other): hop for other in _behind(site, hop)})
+                self._next.update({(site, other): hop for other in sites_beyond(site, hop)})
 
     def weakly_invalid(self, changed: Site) -> Iterator[str]:
         """What acknowledged publishers and subscriptions have no way for, after a step of this broker.
@@ -127,20 +127,6 @@ class Ways:
             if not tables.route(attributes_of(kind), origin).targets & towards.bit:
                 way = f"from {publisher.name} to {subscriber.name}"
                 yield f"{site.name} lets no {kind} through {way}, and both are acknowledged"
-
-
-def _behind(site: Site, hop: Hop) -> set[Site]:
-    """All brokers behind a link."""
-    first = site.outgoing[hop].site
-    found, todo = {first}, [(first, site)]
-    while todo:
-        at, came_from = todo.pop()
-        for link in at.core.neighbours.values():
-            other = at.outgoing[link].site
-            if other is not came_from:
-                found.add(other)
-                todo.append((other, at))
-    return found
 
 
 def _link(site: Site, hop: Hop) -> str:

@@ -17,7 +17,7 @@ from harness.simulator.expected import (
     is_hull,
 )
 from harness.simulator.healing import heal_all
-from harness.simulator.network import Site
+from harness.simulator.network import Site, sites_beyond
 from harness.simulator.restarts import bring_back, drain
 from harness.simulator.world import RestlessError, World
 
@@ -121,13 +121,13 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
     for site in world.sites.values():
         tables = site.core.tables
         for hop in site.core.neighbours.values():
-            beyond, this_side = _beyond(site, hop), _this_side(site, hop)
-            published = [Wish(p.name, p.filter) for p in world.publishers.values() if p.site in beyond]
+            behind, this_side = sites_beyond(site, hop), _this_side(site, hop)
+            published = [Wish(p.name, p.filter) for p in world.publishers.values() if p.site in behind]
             here = [p.filter for p in world.publishers.values() if p.site in this_side]
             wanted = [
                 Wish(s.name, s.filter, world.record.streams[s.name].ordered)
                 for s in world.subscribers.values()
-                if s.site in beyond
+                if s.site in behind
             ]
             known = [Wish(name, content) for name, content in tables.advertisements(hop).filters.items()]
             entries = map(wish_of, tables.entries_of(hop).values())
@@ -156,7 +156,7 @@ def _wrong_interest(world: World) -> list[tuple[str, str]]:
     wrong = []
     for publisher in world.publishers.values():
         tree = {publisher.site}.union(
-            *(_beyond(publisher.site, hop) for hop in publisher.site.core.neighbours.values())
+            *(sites_beyond(publisher.site, hop) for hop in publisher.site.core.neighbours.values())
         )
         listeners = [
             s.name
@@ -174,18 +174,4 @@ def _wrong_interest(world: World) -> list[tuple[str, str]]:
 def _this_side(site: Site, hop: Hop) -> set[Site]:
     """The broker and all brokers behind its other links; who has no other tree to be in is in none."""
     others = [other for other in site.core.neighbours.values() if other is not hop]
-    return {site}.union(*(_beyond(site, other) for other in others))
-
-
-def _beyond(site: Site, hop: Hop) -> set[Site]:
-    """All brokers behind a link."""
-    first = site.outgoing[hop].site
-    found, todo = {first}, [(first, site)]
-    while todo:
-        at, came_from = todo.pop()
-        for link in at.core.neighbours.values():
-            other = at.outgoing[link].site
-            if other is not came_from:
-                found.add(other)
-                todo.append((other, at))
-    return found
+    return {site}.union(*(sites_beyond(site, other) for other in others))

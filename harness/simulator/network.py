@@ -179,3 +179,17 @@ def _open(site: Site, name: str, session: str, *, uplink: bool) -> Hop:
     if isinstance(site.inputs, Station):
         return site.inputs.open_link(name, session, uplink=uplink)
     return site.inputs.open_link(name, uplink=uplink)
+
+
+def sites_beyond(site: Site, hop: Hop) -> set[Site]:
+    """All brokers behind a link."""
+    first = site.outgoing[hop].site
+    found, todo = {first}, [(first, site)]
+    while todo:
+        at, came_from = todo.pop()
+        for link in at.core.neighbours.values():
+            other = at.outgoing[link].site
+            if other is not came_from:
+                found.add(other)
+                todo.append((other, at))
+    return found
