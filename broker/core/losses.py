@@ -52,7 +52,7 @@ class Losses:
         self._lost.move_to_end(advertisement)
         if len(self._lost) > LOST_COUNT_MAX:
             self._lost.popitem(last=False)
-        self._tell(lambda entry: entry.filter.overlaps(content))
+        self._tell(lambda entry: entry.filter.overlaps(content), self._send)
 
     def missing(self, content: Filter, *, is_from_above: bool) -> None:
         """Somebody for whom something else stands is lost or found: nobody knows who was told (law 5)."""
@@ -72,15 +72,12 @@ class Losses:
             self._tell(
                 lambda entry: any(
                     number <= entry.since and entry.filter.overlaps(each) for each, number in told.items()
-                )
+                ),
+                self._send,
             )
 
-    def _tell(
-        self,
-        concerns: Callable[[Entry], bool],
-        send: Callable[[Hop, PublicationsLost], None] | None = None,
-    ) -> None:
+    def _tell(self, concerns: Callable[[Entry], bool], send: Callable[[Hop, PublicationsLost], None]) -> None:
         for entry in [entry for entry in self._tables.entries() if not entry.hop.is_link]:
             last = entry.hop.outbox[-1] if entry.hop.outbox else None
             if not isinstance(last, PublicationsLost) and concerns(entry):
-                (send or self._send)(entry.hop, PublicationsLost())
+                send(entry.hop, PublicationsLost())

@@ -126,7 +126,7 @@ class Routing:
     def add_advertisement(self, message: AdvertisementAdded, link: Hop) -> None:
         """A neighbour announces a publisher behind it."""
         self.tables.add_advertisement(link, message.id, message.filter)
-        self.offer_all(link)
+        self.subscribing.offer_overlapping(link, message.filter)
         on_their_way = self.subscribing.on_their_way(link, message.filter)
         wish = Wish(message.id, message.filter)
         self._report(self.advertising.announce(wish, link, on_their_way))
@@ -136,7 +136,7 @@ class Routing:
         self._report(self.barrier.acknowledged(message.id, link))
 
     def _report(self, passed: Iterable[Passed] = ()) -> None:
-        """Tell whoever waits for a barrier that it is passed."""
+        """Tell whoever waits for a barrier that it is passed, and gaps to those who counted on a new link."""
         also, self.subscribing.passed = self.subscribing.passed, []
         crossed, self.subscribing.crossed = self.subscribing.crossed, []
         for new in filter(self.is_linked, crossed):

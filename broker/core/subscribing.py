@@ -172,6 +172,11 @@ class Subscribing:
         self._flood(link)
         self.offer(link, self._tables.entries(), has_moved=has_moved)
 
+    def offer_overlapping(self, link: Hop, content: Filter) -> None:
+        """Offer what overlaps something new that the neighbour advertises; the rest has been offered."""
+        self._flood(link)
+        self.offer(link, (entry for entry in self._tables.entries() if entry.filter.overlaps(content)))
+
     def _flood(self, link: Hop) -> None:
         """If the strategy floods, a neighbour behind which somebody publishes is told of everything."""
         if not self.strategy.floods or link in self._tables.synchronising:
