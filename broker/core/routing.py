@@ -167,11 +167,16 @@ class Routing:
             self.publishers_lost(PublishersLost(EVERYTHING.filter), link)
 
     def publishers_lost(self, message: PublishersLost, link: Hop) -> None:
-        """Publications may be missing of somebody for whom something else stands: it is told, and told on."""
-        self.losses.missing(message.filter, is_from_above=self.tables.is_uplink(link))
+        """Publications may be missing of somebody for whom something else stands: it is told, and told on.
+
+        From above it goes at once, as what comes after it does (R1).
+        """
+        is_from_above = self.tables.is_uplink(link)
+        self.losses.missing(message.filter, is_from_above=is_from_above)
+        send = self._send_now if is_from_above else self._send
         for other in self.links.values():
             if other is not link:
-                self._send(other, message)
+                send(other, message)
 
     # --- subscriptions (R7) ---
 
