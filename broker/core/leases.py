@@ -14,7 +14,7 @@ Laws.
 1. In a broker and between brokers that keep all rules nothing is changed: digests agree, and nothing expires.
 2. What the neighbour has withdrawn and what serves on here for a while (make before break) does not expire.
 3. An entry is swept when `patience` sweeps and the time since the one before have passed since it was last
-   said or came, whichever was later.
+   said, or since it came, if it was not there when the neighbour last said what it tells.
 """
 
 # ruff: noqa: SLF001 - renewing is a part of routing that needs the others
@@ -108,9 +108,11 @@ class Leases:
         return advertised, {id_: wish_of(each) for id_, each in known.items() if id_ not in retiring}
 
     def _renew(self, link: Hop, advertised: Iterable[str], wanted: Iterable[str]) -> None:
-        renewed = self._renewed.setdefault(link, {})
-        renewed.update(((False, each), self._sweeps) for each in advertised)
-        renewed.update(((True, each), self._sweeps) for each in wanted)
+        """What is said again; whatever is not among it and comes again later, came then."""
+        self._renewed[link] = {
+            **{(False, each): self._sweeps for each in advertised},
+            **{(True, each): self._sweeps for each in wanted},
+        }
 
     def told(self, message: LeaseTold, link: Hop) -> None:
         """The neighbour tells all that it has told: take in what is not so here."""
