@@ -105,9 +105,7 @@ class Told:
         if self.is_exact:
             return dict(told) == dict(candidates)
         items = {wish.item for wish in candidates.values()}
-        # Merging goes on telling what nobody asks for any more, if it would merge others into that again.
-        may_tell_more = self._strategy.name.startswith("merging")
-        if not may_tell_more and any(wish.item not in items for wish in told.values()):
+        if not self._strategy.unites and any(wish.item not in items for wish in told.values()):
             return False
         standing = {each.item: frozenset(self._selection.standing_for(each)) for each in candidates.values()}
         return all(standing.values()) and frozenset().union(*standing.values()) == frozenset(told)

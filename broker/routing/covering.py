@@ -120,6 +120,8 @@ class Covering:
     name: str = "covering"
     floods: bool = False
     is_exact: bool = False
+    unites: bool = False
+    is_perfect: bool = True
 
     def selection(
         self,

@@ -52,6 +52,8 @@ class Flooding:
     name: str = "flooding"
     floods: bool = True
     is_exact: bool = False
+    unites: bool = False
+    is_perfect: bool = False
 
     def selection(
         self,

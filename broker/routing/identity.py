@@ -64,6 +64,8 @@ class Identity:
     name: str = "identity"
     floods: bool = False
     is_exact: bool = False
+    unites: bool = False
+    is_perfect: bool = True
 
     def selection(
         self,

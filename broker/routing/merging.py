@@ -153,11 +153,17 @@ class Merging:
     factor: float = PERFECT
     floods: bool = False
     is_exact: bool = False
+    unites: bool = True
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether unions match nothing more than their parts."""
+        return self.factor == PERFECT
 
     @property
     def name(self) -> str:
         """The name by which it is chosen, with its factor unless it is perfect."""
-        return "merging" if self.factor == PERFECT else f"merging:{self.factor!r}"
+        return "merging" if self.is_perfect else f"merging:{self.factor!r}"
 
     def selection(
         self,

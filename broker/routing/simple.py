@@ -49,6 +49,8 @@ class Simple:
     name: str = "simple"
     floods: bool = False
     is_exact: bool = True
+    unites: bool = False
+    is_perfect: bool = True
 
     def selection(
         self,

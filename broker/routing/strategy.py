@@ -127,6 +127,14 @@ class Strategy(Protocol):
     def is_exact(self) -> bool:
         """Whether every candidate is told under its own id, and nothing stands for anything else."""
 
+    @property
+    def unites(self) -> bool:
+        """Whether it tells unions too, which nobody asked for as such, and which may outlive their parts."""
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether what is told matches only what some candidate matches."""
+
     def selection(
         self,
         picture: Picture = NOTHING_TOLD,

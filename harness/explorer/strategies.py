@@ -30,7 +30,6 @@ from broker.routing import Routing, parse
 from broker.routing.flooding import EVERYTHING
 from harness.explorer.configurations import Ways, imperfect, inexact, invalid
 from harness.explorer.legality import Watch
-from harness.simulator.expected import is_hull
 from harness.simulator.knobs import SHAPES, WEIGHTS, Knobs
 from harness.simulator.liveness import rest
 from harness.simulator.network import Port, Site
@@ -168,13 +167,8 @@ def _happen(driver: Driver, world: World) -> Iterator[Fault]:
     driver.run()
     yield from rest(world)
     yield from (("configuration", text) for text in invalid(world))
-    if is_perfect(world.routing):
+    if world.routing.subscriptions.is_perfect:
         yield from (("configuration", text) for text in imperfect(world))
-
-
-def is_perfect(routing: Routing) -> bool:
-    """Whether no link sends what nobody behind it asks for."""
-    return not routing.subscriptions.floods and not is_hull(routing.subscriptions)
 
 
 def _end(world: World, random: Random, routing: Routing) -> Iterator[Fault]:

@@ -28,7 +28,8 @@ def expected_subscriptions(
     if routing.subscriptions.floods:
         return [EVERYTHING] if here else []
     of_interest = [wish for wish in wanted if any(wish.filter.overlaps(each) for each in here)]
-    return of_interest if is_hull(routing.subscriptions) else list(routing.subscriptions.reduce(of_interest))
+    strategy = routing.subscriptions
+    return list(strategy.reduce(of_interest)) if strategy.is_perfect else of_interest
 
 
 def is_as_it_should(
@@ -37,19 +38,14 @@ def is_as_it_should(
     """Whether a table is right, if this is published on this side."""
     if strategy.is_exact:
         return {wish.id for wish in has} == {wish.id for wish in should}
-    if not strategy.name.startswith("merging"):
+    if not strategy.unites:
         return {wish.item for wish in has} == {wish.item for wish in should}
     here = frozenset[str]().union(*map(kinds_of, published))
     for is_ordered in (True, False):
         lets, must = (_let_through(each, ordered=is_ordered) & here for each in (has, should))
-        if lets != must and not (is_hull(strategy) and lets > must):
+        if lets != must and (strategy.is_perfect or not lets > must):
             return False
     return True
-
-
-def is_hull(strategy: Strategy) -> bool:
-    """Whether what is told may be more than anybody wants."""
-    return strategy.name.startswith("merging:")
 
 
 def _let_through(wishes: Sequence[Wish], *, ordered: bool) -> frozenset[str]:

@@ -14,7 +14,6 @@ from harness.simulator.expected import (
     expected_advertisements,
     expected_subscriptions,
     is_as_it_should,
-    is_hull,
 )
 from harness.simulator.healing import heal_all
 from harness.simulator.network import Site, sites_beyond
@@ -164,7 +163,7 @@ def _wrong_interest(world: World) -> list[tuple[str, str]]:
             if s.site in tree and set(s.kinds) & set(publisher.kinds)
         ]
         strategy = world.routing.subscriptions
-        is_excused = (strategy.floods or is_hull(strategy)) and publisher.is_wanted
+        is_excused = not strategy.is_perfect and publisher.is_wanted
         if publisher.is_wanted is not bool(listeners) and not is_excused:
             told = "wanted" if publisher.is_wanted else "not wanted"
             wrong.append(("interest", f"{publisher.name} was told to be {told}, and {listeners} listen"))

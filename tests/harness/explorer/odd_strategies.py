@@ -69,6 +69,8 @@ class Odd:
     suffices: Callable[[Item, Item], bool]
     floods: bool = False
     is_exact: bool = False
+    unites: bool = False
+    is_perfect: bool = True
 
     def selection(
         self,
