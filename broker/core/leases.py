@@ -107,12 +107,18 @@ class Leases:
         known = tables.entries_of(link)
         return advertised, {id_: wish_of(each) for id_, each in known.items() if id_ not in retiring}
 
+    def _held(self, link: Hop) -> dict[Key, None]:
+        """The same by its keys, in an order that is always the same."""
+        advertised, wanted = self._known(link)
+        return dict.fromkeys([*((False, each) for each in advertised), *((True, each) for each in wanted)])
+
     def _renew(self, link: Hop, advertised: Iterable[str], wanted: Iterable[str]) -> None:
-        """What is said again; whatever is not among it and comes again later, came then."""
-        self._renewed[link] = {
-            **{(False, each): self._sweeps for each in advertised},
-            **{(True, each): self._sweeps for each in wanted},
-        }
+        """This is said again; what is not here any more, and comes again later, comes then."""
+        held = self._held(link)
+        renewed = {key: at for key, at in self._renewed.get(link, {}).items() if key in held}
+        renewed.update(((False, each), self._sweeps) for each in advertised)
+        renewed.update(((True, each), self._sweeps) for each in wanted)
+        self._renewed[link] = renewed
 
     def told(self, message: LeaseTold, link: Hop) -> None:
         """The neighbour tells all that it has told: take in what is not so here."""
@@ -153,8 +159,7 @@ class Leases:
             self._sweep_link(link, patience)
 
     def _sweep_link(self, link: Hop, patience: int) -> None:
-        advertised, wanted = self._known(link)
-        held = [*((False, each) for each in advertised), *((True, each) for each in wanted)]
+        held = self._held(link)
         before = self._renewed.get(link, {})
         # What is seen first came after the sweep before this one.
         renewed = self._renewed[link] = {key: before.get(key, self._sweeps - 1) for key in held}

@@ -56,26 +56,8 @@ class Told:
 
     def edit(self, add: Iterable[Wish] = (), remove: Iterable[str] = ()) -> Difference:
         """Candidates came and went; say what that changes for the neighbour."""
-        adds, removes = tuple(add), tuple(remove)
-        if len(adds) + len(removes) > 1:
-            return self._edit_many(adds, removes)
-        for wish in adds:
-            change = self._selection.add(wish)
-            return self._on_link(change.added, change.removed)
-        for gone in removes:
-            change = self._selection.remove(gone)
-            return self._on_link(change.added, change.removed)
-        return Difference()
-
-    def _edit_many(self, adds: tuple[Wish, ...], removes: tuple[str, ...]) -> Difference:
-        before = dict(self._selection.told)
-        for wish in adds:
-            self._selection.add(wish)
-        for gone in removes:
-            self._selection.remove(gone)
-        after = self._selection.told
-        removed = [each for each, wish in before.items() if after.get(each) != wish]
-        return self._on_link([wish for each, wish in after.items() if before.get(each) != wish], removed)
+        change = self._selection.edit(add, remove)
+        return self._on_link(change.added, change.removed)
 
     def _on_link(self, added: Iterable[Wish], removed: Iterable[str]) -> Difference:
         gone = tuple(self._ids.pop(each) for each in removed)

@@ -8,6 +8,8 @@ Law: a filter without a witness is covered by an equal one alone (see `coverage`
 anything else.
 """
 
+from collections.abc import Iterator
+
 from attrs import Factory, define
 
 from broker.matching import MatchingIndex
@@ -37,14 +39,18 @@ class CoverIndex:
         if witness(item.filter) is not None:
             self._witnesses.remove(item)
 
-    def standing_for(self, item: Item) -> list[Item]:
+    def standing_for(self, item: Item) -> Iterator[Item]:
         """Those that stand for the item."""
         event = witness(item.filter)
         if event is not None:
             near = self._filters.match(event)
         else:
             near = [each for each in equal(item) if each in self._filters]
-        return [each for each in near if stands_for(each, item)]
+        return (each for each in near if stands_for(each, item))
+
+    def has_standing_for(self, item: Item) -> bool:
+        """Whether any stands for the item."""
+        return any(True for _ in self.standing_for(item))
 
     def covered_by(self, item: Item) -> list[Item]:
         """Those that the item stands for."""

@@ -11,7 +11,7 @@ to be held itself may have to be placed anew, and an item that moves again and a
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from attrs import Factory, define, frozen
 
@@ -36,9 +36,9 @@ class Maximal:
     _holder: dict[Item, Item] = Factory(dict)
     _held: dict[Item, dict[Item, None]] = Factory(dict)
 
-    def came(self, item: Item, moves: Moves) -> None:
-        """Tell it instead of what it stands for, or let something told hold it."""
-        self._place([item], moves)
+    def came(self, items: Sequence[Item], moves: Moves) -> None:
+        """Tell each instead of what it stands for, or let something told hold it; the widest come first."""
+        self._place(sorted(items, key=narrowness, reverse=True), moves)
 
     def ended(self, item: Item, moves: Moves) -> None:
         """Forget it, and find another place for what it held."""
@@ -56,7 +56,7 @@ class Maximal:
         """Go on from what was told of these candidates."""
         for item in told:
             self._rise(item)
-        self._place([item for item in candidates if item not in self._held], Moves())
+        self.came([item for item in candidates if item not in self._held], Moves())
 
     def _place(self, pending: list[Item], moves: Moves) -> None:
         """Tell each item, or have it held, from the last to the first."""

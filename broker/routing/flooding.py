@@ -12,6 +12,7 @@ from typing import Final
 from attrs import Factory, define, frozen
 
 from broker.filters import parse
+from broker.routing.edits import edited
 from broker.routing.strategy import NOTHING, NOTHING_TOLD, Change, Item, Picture, Selection, Wish
 
 EVERYTHING: Final = Wish("*", parse("True"))
@@ -35,6 +36,10 @@ class Everywhere:
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
         """Take it back if it is everything."""
         return NOTHING if self.told.pop(id, None) is None else Change(removed=(id,))
+
+    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+        """Tell of everything, or take it back, if it is one of these."""
+        return edited(self, add, remove)
 
     def standing_for(self, wish: Wish) -> Iterable[str]:  # noqa: ARG002 - whatever it is
         """Everything stands for whatever there is."""

@@ -4,13 +4,13 @@ Theory of operation: candidates with the same filter share an item. A choice hea
 goes, and moves items into and out of what is told. `told` turns those moves into a change with ids.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from attrs import Factory, define
 
 from broker.routing.candidates import Candidates
-from broker.routing.strategy import NOTHING, Change, Item, Picture, Wish
+from broker.routing.strategy import Change, Item, Picture, Wish
 from broker.routing.told import Told
 
 
@@ -39,8 +39,8 @@ class Moves:
 class Choice(Protocol):
     """Which items are told: the heart of a strategy."""
 
-    def came(self, item: Item, moves: Moves) -> None:
-        """The first candidate with this item has come."""
+    def came(self, items: Sequence[Item], moves: Moves) -> None:
+        """The first candidates with these items have come."""
 
     def ended(self, item: Item, moves: Moves) -> None:
         """The last candidate with this item has gone."""
@@ -81,24 +81,32 @@ class Grouped:
 
     def add(self, wish: Wish) -> Change:
         """Take a candidate in; one with its id is replaced, an equal one changes nothing."""
-        known = self._candidates.get(wish.id)
-        if known == wish:
-            return NOTHING
-        moves = Moves()
-        if known is not None and self._candidates.remove(known):
-            self._choice.ended(known.item, moves)
-        if self._candidates.add(wish):
-            self._choice.came(wish.item, moves)
-        return self._told.change(moves.dropped, moves.new)
+        return self.edit((wish,), ())
 
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
         """Forget a candidate; an unknown one changes nothing."""
-        known = self._candidates.get(id)
-        if known is None or not self._candidates.remove(known):
-            return NOTHING
+        return self.edit((), (id,))
+
+    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+        """Take candidates in and forget some, as one change."""
         moves = Moves()
-        self._choice.ended(known.item, moves)
+        came = [wish.item for wish in {wish.id: wish for wish in add}.values() if self._is_new(wish, moves)]
+        if came:
+            self._choice.came(came, moves)
+        for gone in remove:
+            known = self._candidates.get(gone)
+            if known is not None and self._candidates.remove(known):
+                self._choice.ended(known.item, moves)
         return self._told.change(moves.dropped, moves.new)
+
+    def _is_new(self, wish: Wish, moves: Moves) -> bool:
+        """Take a candidate in; tell whether its item is new."""
+        known = self._candidates.get(wish.id)
+        if known == wish:
+            return False
+        if known is not None and self._candidates.remove(known):
+            self._choice.ended(known.item, moves)
+        return self._candidates.add(wish)
 
     def standing_for(self, wish: Wish) -> Iterable[str]:
         """The ids of all told items that stand for the wish, sorted."""

@@ -4,7 +4,7 @@ An ordered one stands for an unordered one with the same filter, but not the oth
 lost.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import Factory, define, frozen
 
@@ -20,8 +20,12 @@ class Distinct:
     _ordered: set[Filter] = Factory(set)
     _unordered: set[Filter] = Factory(set)
 
-    def came(self, item: Item, moves: Moves) -> None:
-        """Tell it, unless an ordered one stands for it."""
+    def came(self, items: Sequence[Item], moves: Moves) -> None:
+        """Tell each, unless an ordered one stands for it."""
+        for item in items:
+            self._came(item, moves)
+
+    def _came(self, item: Item, moves: Moves) -> None:
         if item.ordered:
             self._ordered.add(item.filter)
             if item.filter in self._unordered:

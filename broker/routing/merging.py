@@ -14,7 +14,7 @@ Laws:
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from attrs import Factory, define, frozen
 
@@ -40,10 +40,11 @@ class Unions:
     _candidates: dict[Item, None] = Factory(dict)
     _points: Points[Item] = Factory(Points)
 
-    def came(self, item: Item, moves: Moves) -> None:
-        """Unite it with what is told, unless something told stands for it."""
-        self._know(item)
-        self._place([item], moves)
+    def came(self, items: Sequence[Item], moves: Moves) -> None:
+        """Unite them with each other and with what is told, unless something told stands for them."""
+        for item in items:
+            self._know(item)
+        self._place(items if len(items) == 1 else merged(items, self._factor), moves)
 
     def ended(self, item: Item, moves: Moves) -> None:
         """Take apart what is no union of candidates without it, and unite anew what is left."""
@@ -51,13 +52,13 @@ class Unions:
         if witness(item.filter) is not None:
             self._points.remove(item)
         parts: dict[Item, None] = {}
-        for told in self._told.standing_for(item):
+        for told in list(self._told.standing_for(item)):
             if told not in self._candidates and may_be_part(item, told):
                 near = self._near(told)
                 if not self._is_whole(told, near, item):
                     self._fall(told, moves)
                     parts.update((each, None) for each in near if stands_for(told, each))
-        left = [each for each in parts if not self._told.standing_for(each)]
+        left = [each for each in parts if not self._told.has_standing_for(each)]
         self._place(merged(left, self._factor), moves)
 
     def standing_for(self, item: Item) -> Iterable[Item]:
@@ -100,7 +101,7 @@ class Unions:
         returns: Counter[Item] = Counter()
         while pending:
             item = pending.popleft()
-            if self._told.standing_for(item):
+            if self._told.has_standing_for(item):
                 continue
             fallen: list[Item] = []
             if returns[item] < RETURNS_LIMIT:
@@ -109,7 +110,7 @@ class Unions:
             moves.tell(item)
             if not covers_transitively(item.filter):
                 below = [each for one in fallen for each in self._near(one) if stands_for(one, each)]
-                lost = [each for each in below if not self._told.standing_for(each)]
+                lost = [each for each in below if not self._told.has_standing_for(each)]
                 returns.update(lost)
                 pending += lost
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from attrs import Factory, define, field, frozen
 
+from broker.routing.edits import edited
 from broker.routing.strategy import NOTHING, NOTHING_TOLD, Change, Item, Picture, Selection, Wish
 
 
@@ -32,6 +33,10 @@ class Everything:
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
         """Take it back."""
         return NOTHING if self._told.pop(id, None) is None else Change(removed=(id,))
+
+    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+        """Tell and take back."""
+        return edited(self, add, remove)
 
     def standing_for(self, wish: Wish) -> Iterable[str]:
         """Only the same wish stands for a wish."""

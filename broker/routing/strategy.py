@@ -105,6 +105,9 @@ class Selection(Protocol):
     def remove(self, id: str) -> Change:  # noqa: A002 - it is the interface's name for it
         """Forget a candidate; an unknown one changes nothing."""
 
+    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+        """Take candidates in and forget some, as one change; of two with one id the later one counts."""
+
     def standing_for(self, wish: Wish) -> Iterable[str]:
         """The ids of all told items that stand for the wish, be it a candidate or not; sorted."""
 

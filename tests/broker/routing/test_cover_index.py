@@ -42,7 +42,7 @@ def test_the_covering_index_finds_what_comparing_each_finds(
     for item in several[len(left) :]:
         index.remove(item)
     for item in (*asked, *several):
-        standing, covered = index.standing_for(item), index.covered_by(item)
+        standing, covered = list(index.standing_for(item)), index.covered_by(item)
         assert len(standing) == len(set(standing))
         assert len(covered) == len(set(covered))
         assert set(standing) == {each for each in left if stands_for(each, item)}

@@ -153,6 +153,28 @@ def test_a_selection_made_again_goes_on_in_the_same_way(
 
 
 @by_name
+@given(several=steps, rest=steps)
+@settings(deadline=None)
+def test_several_changes_are_told_as_one(name: str, several: list[Step], rest: list[Step]) -> None:
+    history = histories(name, several)
+    coming = [step for step in rest if isinstance(step, Wish)]
+    going = [step for step in rest if isinstance(step, str)]
+    history.candidates.update((wish.id, wish) for wish in coming)
+    for each in going:
+        history.candidates.pop(each, None)
+    history.hear(history.selection.edit(coming, going))
+    assert history.neighbour == dict(history.selection.told)
+    told = [wish.filter for wish in history.neighbour.values()]
+    for wish in history.candidates.values():
+        assert list(history.selection.standing_for(wish))
+    wanted = [wish.filter for wish in history.candidates.values()]
+    assert meaning(told) == meaning(wanted) if ":" not in name else is_within(meaning(wanted), meaning(told))
+    if name in EXACT:
+        reduced = history.strategy.reduce(history.candidates.values())
+        assert {wish.item for wish in reduced} == {wish.item for wish in history.neighbour.values()}
+
+
+@by_name
 @given(several=steps, choice=st.randoms(use_true_random=False))
 @settings(deadline=None)
 def test_nothing_is_left_when_all_candidates_have_gone(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from attrs import Factory, define, frozen
 
 from broker.routing import Change, Item, Picture, Wish
+from broker.routing.edits import edited
 
 Reduce = Callable[[Iterable[Wish], Mapping[str, Wish]], dict[str, Wish]]
 
@@ -26,6 +27,9 @@ class Recomputed:
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
         self.candidates.pop(id, None)
         return self._change()
+
+    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+        return edited(self, add, remove)
 
     def _change(self) -> Change:
         before, self.told = self.told, self.reduce(self.candidates.values(), self.told)
