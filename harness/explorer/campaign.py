@@ -107,7 +107,7 @@ def run(
 ) -> Tally:
     """Let all schedules happen; or, if that is asked for, no more than up to the first violation."""
     tally = Tally()
-    for piece in _pieces(settings, jobs):
+    for piece in _pieces(partial(explore, settings, until_found=until_found), settings, jobs):
         tally.add(piece)
         progress(tally)
         if until_found and tally.violations:
@@ -115,10 +115,9 @@ def run(
     return tally
 
 
-def _pieces(settings: Settings, jobs: int) -> Iterator[Tally]:
+def _pieces(work: Callable[[range], Tally], settings: Settings, jobs: int) -> Iterator[Tally]:
     end = settings.seed + settings.schedules
     batches = [range(start, min(start + BATCH, end)) for start in range(settings.seed, end, BATCH)]
-    work = partial(explore, settings)
     if jobs == 1:
         yield from map(work, batches)
         return
@@ -126,8 +125,8 @@ def _pieces(settings: Settings, jobs: int) -> Iterator[Tally]:
         yield from pool.map(work, batches)
 
 
-def explore(settings: Settings, seeds: range) -> Tally:
-    """Let the schedules of some seeds happen, one after the other."""
+def explore(settings: Settings, seeds: range, *, until_found: bool = False) -> Tally:
+    """Let the schedules of some seeds happen, one after the other; no more than `run` would."""
     ordering = plugins.load(settings.ordering, settings.options)
     routing = parse(settings.routing)
     tally = Tally()
@@ -135,6 +134,8 @@ def explore(settings: Settings, seeds: range) -> Tally:
         for seed in seeds:
             outcome, faults = judge(seed, settings.faults, settings.brokers, ordering, routing)
             _count(tally, settings, seed, outcome, faults)
+            if until_found and tally.violations:
+                break
     return tally
 
 

@@ -31,6 +31,14 @@ def test_the_first_violation_is_told_with_the_command_that_shows_it() -> None:
     assert "--mutant no-detection" in str(tally.first["replay"])
 
 
+def test_a_search_ends_with_the_first_violation_and_not_with_its_batch() -> None:
+    settings = Settings(20, 0, "none", "pairwise", "no-detection")
+    found = run(settings, until_found=True)
+    assert found.violations == 1
+    assert found.first == run(settings).first
+    assert found.schedules == found.first["seed"] + 1  # type: ignore[operator]  # it is a number
+
+
 def test_a_tally_prints_every_kind() -> None:
     assert set(Tally().as_json()["kinds"]) >= {  # type: ignore[call-overload]  # it is a dictionary
         "pairwise",
