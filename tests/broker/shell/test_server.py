@@ -219,7 +219,8 @@ async def test_only_its_own_connection_publishes_for_a_publisher() -> None:
 
 
 async def test_a_client_that_comes_back_goes_on_as_the_publisher_it_was() -> None:
-    async with running(settings("B1")) as one:
+    # So long is a publisher kept for a client that is gone.
+    async with running(settings("B1", link_timeout_s=3)) as one:
         async with raw_client(one.server.port) as peer:
             name = (await advertised(peer)).publisher
             await peer.say(frame(name, 1), frame(name, 2), encode(Flush(2)))

@@ -187,7 +187,8 @@ async def test_a_client_that_stays_away_is_forgotten_and_told_so(mock_clock: Moc
 
 
 async def test_a_client_that_leaves_leaves_nothing_behind() -> None:
-    async with running(settings("B1")) as one:
+    # So long is a publisher kept for a client that is gone.
+    async with running(settings("B1", link_timeout_s=3)) as one:
         async with (
             connect(one.address, name="bob") as bob,
             bob.subscribe("True"),
