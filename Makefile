@@ -16,8 +16,12 @@ SEED ?= 0
 JOBS ?= 2
 MINUTES ?= 10
 
+# One worker for each processor. More than four have nothing to do while one still goes through the tests that
+# take turns (tests/conftest.py).
+SHARED := --quiet -n auto --maxprocesses 4
+
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing spark clean
+.PHONY: help run test search check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing spark clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 27
@@ -25,8 +29,11 @@ help: ## show this list
 run: $(READY) ## compare four orderings on a small overlay, judge them, and write a report
 	@$(BIN)/concord harness compare quick --out runs/quick --replace --orderings pairwise,fifo,sequencer,published
 
-test: $(READY) ## run the whole test suite
-	@$(BIN)/python -m pytest
+test: $(READY) ## run the whole test suite, with the same examples every time
+	@$(BIN)/python -m pytest $(SHARED)
+
+search: $(READY) ## run the whole test suite with examples that are drawn anew
+	@$(BIN)/python -m pytest $(SHARED) --hypothesis-profile search
 
 check: $(READY) ## check format, lint, types, and the rules of the house
 	@$(BIN)/ruff format --check --quiet .

@@ -62,7 +62,6 @@ def counts_of(history: History) -> dict[str, int]:
 
 
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # an example is many histories
-@pytest.mark.timeout(300)  # several analyses, which take a second each, and ten on a busy machine
 @few
 @given(merged(histories(most=9)), st.sampled_from([1, 3, 1 << 21]))
 def test_spark_and_the_plain_checker_give_the_same_answers(
@@ -74,7 +73,6 @@ def test_spark_and_the_plain_checker_give_the_same_answers(
 
 
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # an example is many histories
-@pytest.mark.timeout(300)  # several analyses, which take a second each, and ten on a busy machine
 @few
 @given(merged(clean_histories()), st.data())
 def test_a_planted_violation_is_counted_as_the_plain_checker_counts_it(

@@ -35,7 +35,6 @@ def test_workers_need_nothing_but_what_is_shipped(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.timeout(300)  # two executors are two more Javas
 def test_a_cluster_gives_the_same_answers_and_violations_an_exit_status(tmp_path: Path) -> None:
     folder = make(tmp_path / "run", Shape(subscribers=5, publishers=3, deliveries=1_000, disorder=4.0))
     words = ("-m", "broker", "harness", "analyze", str(folder), "--json", "--require", "pairwise")

@@ -1,0 +1,57 @@
+"""How the whole suite is run: which examples Hypothesis looks at, and which tests never run side by side.
+
+`make test` looks at the same examples every time and on every machine, so that it fails because of what was
+changed and not because of what was drawn or how busy the machine is. `make search` draws others each time.
+"""
+
+from typing import Final
+
+import pytest
+from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+ONE_BY_ONE: Final = tuple(
+    f"tests/{place}"
+    for place in (
+        "broker/client/test_real_broker.py",
+        "broker/commands",
+        "broker/journal/test_real_broker.py",
+        "broker/shell",
+        "examples",
+        "harness/analysis",
+        "harness/benchmarks",
+        "harness/commands/test_running.py",
+        "harness/report",
+        "harness/runs",
+        "harness/test_leash.py",
+        "harness/test_overlay.py",
+        "harness/test_processes.py",
+        "test_readme.py",
+    )
+)
+"""Tests that start processes, browsers and Spark, or wait for sockets. They take turns in one worker, as each
+needs much of the machine; what only computes shares the other workers."""
+
+settings.register_profile(
+    "steady",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    # It measures the machine, and a busy one is no error.
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("search", deadline=None, print_blob=True)
+settings.load_profile("steady")
+
+
+class TakingTurns(LoadScopeScheduling):  # type: ignore[misc]  # its module has no types
+    """What has the same scope goes to the same worker; a test that only computes is a scope of its own."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "machine" if nodeid.startswith(ONE_BY_ONE) else nodeid
+
+
+# The mark `xdist_group` works by renaming tests, which pytest 9.2 does not let it do: it is ignored there.
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> TakingTurns:
+    return TakingTurns(config, log)
