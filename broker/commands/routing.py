@@ -2,11 +2,11 @@
 
 import click
 
-from broker.routing import RoutingError, parse
+from broker.routing import DEFAULT, RoutingError, parse
 
 __all__ = ["DEFAULT_ROUTING", "read_routing"]
 
-DEFAULT_ROUTING = "simple"
+DEFAULT_ROUTING = str(DEFAULT)
 """What is used if nothing is said."""
 
 

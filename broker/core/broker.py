@@ -59,7 +59,7 @@ from broker.messages import (
 )
 from broker.replay import Bounds, Cache, Window
 from broker.replay_messages import ReplayAsked, ReplayMore, ReplayOver, ReplayPart, ReplayReady
-from broker.routing import SIMPLE
+from broker.routing import DEFAULT
 from broker.routing import Routing as Strategies
 from ordering.interface import (
     Blocked,
@@ -81,7 +81,7 @@ class BrokerCore:
         name: str,
         ordering: OrderingFactory,
         incarnation: str = "",
-        routing: Strategies = SIMPLE,
+        routing: Strategies = DEFAULT,
     ) -> None:
         self.name = name
         self.uplink: Hop | None = None

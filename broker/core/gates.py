@@ -18,9 +18,10 @@ from broker.core.tables import Entry, Place, place_of
 
 @define(eq=False)
 class _Request:
-    """Adds what is told under these ids; the entries wait for the answer."""
+    """Adds what is told under these ids; the entries wait for the answer, and some may have moved (R9)."""
 
     told: dict[str, None]
+    has_moved: bool = False
     waiting: dict[Place, Entry] = Factory(dict)
 
 
@@ -32,10 +33,10 @@ class Gates:
     _unanswered: dict[str, int] = Factory(dict)
     _count: dict[Place, int] = Factory(dict)
 
-    def asked(self, number: int, told: Iterable[str] = ()) -> None:
+    def asked(self, number: int, told: Iterable[str] = (), *, has_moved: bool = False) -> None:
         """A request goes to the neighbour, which adds what is told under these ids, or will go there."""
         if number not in self._requests:
-            self._requests[number] = _Request(dict.fromkeys(told))
+            self._requests[number] = _Request(dict.fromkeys(told), has_moved)
         for each in self._requests[number].told:
             if each in self._unanswered:
                 self._ask_anew(each, number)
@@ -58,6 +59,11 @@ class Gates:
     def request_of(self, told: str) -> int | None:
         """The request that added this, if the neighbour has not answered it."""
         return self._unanswered.get(told)
+
+    def has_moved(self, told: str) -> bool:
+        """Whether this waits for an answer, and stands for something that has moved."""
+        number = self._unanswered.get(told)
+        return number is not None and self._requests[number].has_moved
 
     def wait(self, entry: Entry, number: int) -> None:
         """The gate of this entry waits for the answer to that request."""

@@ -217,14 +217,18 @@ class Subscribing:
         *,
         has_moved: bool = False,
     ) -> None:
-        """Send a difference; the gates of what is offered, and of what waited for what is gone, follow."""
+        """Send a difference; the gates of what is offered, and of what waited for what is gone, follow.
+
+        What is told instead of something that has moved, and is not answered, has moved as well.
+        """
         gates, number = neighbour.gates, 0
+        carries_moved = has_moved or any(map(gates.has_moved, difference.removed))
         if difference.added:
             number = self._next_number()
-            gates.asked(number, [wish.id for wish in difference.added])
+            gates.asked(number, [wish.id for wish in difference.added], has_moved=carries_moved)
         waited_for = [each for each in difference.removed if gates.request_of(each) is not None]
         left = gates.withdrawn(difference.removed)
-        self._send_difference(link, neighbour, difference, number, has_moved=has_moved)
+        self._send_difference(link, neighbour, difference, number, has_moved=carries_moved)
         instead = [each for entry in left for each in self._wait(neighbour, entry)]
         for told in waited_for:
             self.passed += self._barrier.route_replaced(told, link, instead)

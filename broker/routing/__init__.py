@@ -4,7 +4,7 @@
 file of its own. Everything is decided without looking at brokers, links or messages.
 """
 
-from broker.routing.names import SIMPLE, Routing, RoutingError, known, parse
+from broker.routing.names import DEFAULT, SIMPLE, Routing, RoutingError, known, parse
 from broker.routing.strategy import (
     MERGER_MARK,
     NOTHING,
@@ -18,6 +18,7 @@ from broker.routing.strategy import (
 )
 
 __all__ = [
+    "DEFAULT",
     "MERGER_MARK",
     "NOTHING",
     "NOTHING_TOLD",

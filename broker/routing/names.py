@@ -55,6 +55,11 @@ SIMPLE: Final = Routing(Simple(), Simple())
 """Every subscription and every advertisement is told, under its own id."""
 
 
+DEFAULT: Final = Routing(Covering(), Simple())
+"""What brokers do if nothing is said. Subscriptions are many, and many are alike. Advertisements are few, and one
+that nothing stands for may publish as soon as it is known itself."""
+
+
 def known() -> tuple[str, ...]:
     """The names of all strategies, from the simplest to the most ambitious."""
     return tuple(_PLAIN)

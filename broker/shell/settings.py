@@ -9,7 +9,7 @@ from attrs import field, frozen
 from broker.addresses import Address
 from broker.errors import ConcordError
 from broker.leases import REFRESHES, Terms
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 
 __all__ = [
     "DEFAULT_LINK_TIMEOUT_S",
@@ -75,7 +75,7 @@ class Settings:
     uplinks: tuple[Address, ...] = ()
     ordering: str = DEFAULT_ORDERING
     ordering_options: Mapping[str, str] = field(factory=dict)
-    routing: Routing = SIMPLE
+    routing: Routing = DEFAULT
     journal: Path | None = None
     link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
     lease_s: float = 0.0
@@ -123,7 +123,7 @@ class Settings:
     @property
     def manner(self) -> str:
         """How order and routing work here, in words: neighbours agree if these are equal."""
-        return self.ordering if self.routing == SIMPLE else f"{self.ordering}, routing {self.routing}"
+        return self.ordering if self.routing == DEFAULT else f"{self.ordering}, routing {self.routing}"
 
     def reached_at(self, port: int) -> Address | None:
         """Where other brokers can dial this one, which listens on that port; None if nobody has said so."""

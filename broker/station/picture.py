@@ -19,7 +19,7 @@ from broker.core import BrokerCore
 from broker.core.hops import HopTable
 from broker.core.tables import RoutingTables
 from broker.replay import Cache
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 from broker.station.errors import StationError
 from broker.station.inputs import FORMAT as RECORD_FORMAT
 from broker.station.inputs import Begun
@@ -99,7 +99,7 @@ def picture_of(station: Station) -> bytes:
 
 
 def station_from(
-    picture: bytes, name: str, ordering: OrderingFactory, ordering_name: str, routing: Routing = SIMPLE
+    picture: bytes, name: str, ordering: OrderingFactory, ordering_name: str, routing: Routing = DEFAULT
 ) -> Station:
     """Make the station of a picture.
 

@@ -5,7 +5,7 @@ Law: it is the same as if it had never stopped. Nothing is connected, and nothin
 
 from collections.abc import Iterable
 
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 from broker.station.errors import StationError
 from broker.station.inputs import Begun, Input, read_record
 from broker.station.picture import check_owner, station_from
@@ -20,7 +20,7 @@ def recover(  # noqa: PLR0913, PLR0917 - who the broker is, how it works, and wh
     ordering_name: str,
     snapshot: bytes | None,
     records: Iterable[bytes],
-    routing: Routing = SIMPLE,
+    routing: Routing = DEFAULT,
 ) -> Station | None:
     """Return the broker's station as it was, or None if nothing was written down.
 

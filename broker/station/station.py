@@ -23,7 +23,7 @@ from broker.core import BrokerCore, Effects, Hop
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
 from broker.replay import Bounds, Window
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 from broker.sessions import Session
 from broker.station import inputs as i
 from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace
@@ -62,7 +62,7 @@ class Station:
         incarnation: str = "",
         *,
         ordering_name: str = "",
-        routing: Routing = SIMPLE,
+        routing: Routing = DEFAULT,
     ) -> None:
         self.name = name
         self.incarnation = incarnation

@@ -18,7 +18,7 @@ from typing import Final
 
 from attrs import asdict, define, field, frozen
 
-from broker.routing import SIMPLE, Routing, parse
+from broker.routing import DEFAULT, Routing, parse
 from harness.explorer.history import second_opinion
 from harness.explorer.mutants import applied
 from harness.simulator.outcome import Outcome, of_seed, trace_of
@@ -62,13 +62,13 @@ class Settings:
     mutant: str | None = None
     brokers: tuple[int, int] = (2, 6)
     options: Mapping[str, str] = field(factory=dict)
-    routing: str = "simple"
+    routing: str = str(DEFAULT)
 
     def replay(self, seed: int) -> str:
         """Return the command that shows one schedule of the campaign."""
         words = [f"concord harness replay {seed} --faults {self.faults} --ordering {self.ordering}"]
         words += [f"--ordering-option {key}={value}" for key, value in self.options.items()]
-        words += [f"--routing {self.routing}"] if parse(self.routing) != SIMPLE else []
+        words += [f"--routing {self.routing}"] if parse(self.routing) != DEFAULT else []
         words += [f"--mutant {self.mutant}"] if self.mutant else []
         return " ".join([*words, f"--brokers {self.brokers[0]}-{self.brokers[1]}"])
 
@@ -144,7 +144,7 @@ def judge(
     faults: str,
     brokers: tuple[int, int],
     ordering: OrderingFactory,
-    routing: Routing = SIMPLE,
+    routing: Routing = DEFAULT,
 ) -> tuple[Outcome, list[Fault]]:
     """Let one schedule happen and judge it; for some seeds twice, and with the checker too (laws 2 and 3)."""
     outcome = of_seed(seed, faults, brokers, ordering, routing=routing)

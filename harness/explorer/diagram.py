@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import Factory, define
 
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 from harness.simulator.outcome import Outcome, of_actions
 from harness.simulator.world import Action
 from ordering.interface import OrderingFactory
@@ -61,7 +61,7 @@ class Diagram:
 
 
 def draw(
-    actions: Sequence[Action], ordering: OrderingFactory, routing: Routing = SIMPLE
+    actions: Sequence[Action], ordering: OrderingFactory, routing: Routing = DEFAULT
 ) -> tuple[Diagram, Outcome]:
     """Let a schedule happen once more and draw it, its liveness phase included."""
     diagram = Diagram()

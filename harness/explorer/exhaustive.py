@@ -16,6 +16,7 @@ from attrs import Factory, define, evolve, frozen
 
 from broker.core import BrokerCore, Hop
 from broker.messages import LinkMessage, Publication
+from broker.routing import SIMPLE
 from harness.explorer.fingerprint import fingerprint
 from harness.simulator.interests import attributes_of, filter_of
 from ordering.interface import OrderingFactory
@@ -54,7 +55,7 @@ class Cores:
 
     def new(self, name: str) -> int:
         """Return the state of a core that has been fed nothing."""
-        return self._intern(BrokerCore(name, self.ordering), (("name", name),))
+        return self._intern(BrokerCore(name, self.ordering, routing=SIMPLE), (("name", name),))
 
     def is_quiet(self, state: int) -> bool:
         """Whether nothing is left to do in this state."""
@@ -69,7 +70,7 @@ class Cores:
 
     def _work_out(self, state: int, given: Input) -> Reaction:
         way = self._ways[state]
-        core = BrokerCore(str(way[0][1]), self.ordering)
+        core = BrokerCore(str(way[0][1]), self.ordering, routing=SIMPLE)
         links: dict[str, Hop] = {}
         for each in way[1:]:
             _feed(core, links, each)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 from harness.simulator.outcome import of_actions
 from harness.simulator.world import Action
 from ordering.interface import OrderingFactory
@@ -21,7 +21,7 @@ Schedule = tuple[Action, ...]
 Fails = Callable[[Schedule], bool]
 
 
-def shrink(actions: Schedule, kind: str, ordering: OrderingFactory, routing: Routing = SIMPLE) -> Schedule:
+def shrink(actions: Schedule, kind: str, ordering: OrderingFactory, routing: Routing = DEFAULT) -> Schedule:
     """Return a smaller schedule with a fault of the same kind."""
 
     def fails(candidate: Schedule) -> bool:

@@ -11,7 +11,7 @@ Laws.
 from attrs import Factory, define, field
 
 from broker.core import Effects, Hop
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 from broker.station import Station, picture_of, recover
 from harness.simulator.network import Port, Site
 from harness.simulator.nowhere import NOWHERE
@@ -29,7 +29,7 @@ class Keeper:
     station: Station
     port: Port
     patience: int = 1
-    routing: Routing = SIMPLE
+    routing: Routing = DEFAULT
     records: list[bytes] = Factory(list)
     synced: int = 0
     snapshot: bytes | None = None

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from attrs import frozen
 
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 from harness.simulator.liveness import go_on, rest
 from harness.simulator.promises import broken_promises
 from harness.simulator.schedule import driver, repeat
@@ -36,7 +36,7 @@ def of_seed(  # noqa: PLR0913, PLR0917 - what a schedule follows from
     brokers: tuple[int, int],
     ordering: OrderingFactory,
     watch: Watch | None = None,
-    routing: Routing = SIMPLE,
+    routing: Routing = DEFAULT,
 ) -> Outcome:
     """Let the schedule of a seed happen and judge it."""
     made = driver(seed, faults, brokers, ordering, routing)
@@ -49,7 +49,7 @@ def of_actions(
     ordering: OrderingFactory,
     watch: Watch | None = None,
     announce: Callable[[Action], None] | None = None,
-    routing: Routing = SIMPLE,
+    routing: Routing = DEFAULT,
 ) -> Outcome:
     """Carry out a schedule and judge it; whoever watches is told each action and what follows from it."""
     world = World(ordering, routing, watch=watch, announce=announce)
@@ -61,7 +61,7 @@ def trace_of(
     faults: str,
     brokers: tuple[int, int],
     ordering: OrderingFactory,
-    routing: Routing = SIMPLE,
+    routing: Routing = DEFAULT,
 ) -> str:
     """Everything that happens in the schedule of a seed, as a text of fixed length: the same for ever."""
     digest = sha256()

@@ -17,7 +17,7 @@ from typing import Final
 from attrs import Factory, define, field, frozen
 
 from broker.leases import SWEEPS, Terms
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 from harness.simulator.corruption import corrupt
 from harness.simulator.interests import KINDS
 from harness.simulator.liveness import wrong_at_rest
@@ -159,7 +159,7 @@ class Recovery:
 
 
 def recover(
-    seed: int, ordering: OrderingFactory, routing: Routing = SIMPLE, terms: Terms = TERMS
+    seed: int, ordering: OrderingFactory, routing: Routing = DEFAULT, terms: Terms = TERMS
 ) -> Recovered:
     """Let one world be corrupted and recover."""
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret

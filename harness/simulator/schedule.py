@@ -15,7 +15,7 @@ from typing import Final
 
 from attrs import define, evolve, field
 
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 from harness.simulator.interests import KINDS
 from harness.simulator.knobs import Knobs, draw, with_replays
 from harness.simulator.losses import chosen, configured
@@ -395,7 +395,7 @@ def driver(
     faults: str,
     brokers: tuple[int, int],
     ordering: OrderingFactory,
-    routing: Routing = SIMPLE,
+    routing: Routing = DEFAULT,
 ) -> Driver:
     """Prepare the schedule of this seed; `run` lets it happen, up to its liveness phase.
 

@@ -54,7 +54,7 @@ from broker.healing import Search
 from broker.messages import Acknowledge, LinkMessage, Publication, PublicationsLost
 from broker.replay import Bounds
 from broker.replay_messages import ReplayCut
-from broker.routing import SIMPLE, Routing
+from broker.routing import DEFAULT, Routing
 from harness.simulator import replays, restarts
 from harness.simulator.interests import filter_of
 from harness.simulator.keeper import keep
@@ -125,7 +125,7 @@ class World:
     """
 
     ordering: OrderingFactory
-    routing: Routing = SIMPLE
+    routing: Routing = DEFAULT
     weigh: Callable[[], float] = lambda: 1.0
     network: Network = Factory(Network)
     sites: dict[str, Site] = Factory(dict)

@@ -9,6 +9,7 @@ from attrs import Factory, define
 from broker.core import BrokerCore, Hop
 from broker.filters import parse
 from broker.messages import LinkMessage, Publication, WayTold
+from broker.routing import SIMPLE
 from ordering.interface import OrderingFactory
 
 End = tuple[str, str]
@@ -33,7 +34,7 @@ class Network:
 
     def add(self, *names: str) -> None:
         for name in names:
-            self.cores[name] = BrokerCore(name, self.ordering)
+            self.cores[name] = BrokerCore(name, self.ordering, routing=SIMPLE)
 
     def dial(self, child: str, parent: str) -> None:
         self.in_flight[child, parent] = deque()

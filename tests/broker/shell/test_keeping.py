@@ -56,6 +56,12 @@ async def test_a_full_disk_refuses_publications_and_requests_until_there_is_room
             assert [(await anext(deliveries)).attributes["x"] for _ in range(2)] == [1, 3]
 
 
+def leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for each in error.exceptions for leaf in leaves(each)]
+    return [error]
+
+
 async def test_a_disk_that_fails_stops_the_broker_before_anybody_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,13 +76,10 @@ async def test_a_disk_that_fails_stops_the_broker_before_anybody_is_told(
             monkeypatch.setattr(os, "fdatasync", fail)
             told.append(await publisher.publish({"x": 2}, confirm=True))
 
-    with pytest.RaisesGroup(
-        pytest.RaisesExc(
-            JournalError, match=r"segment: cannot be written: Input/output error; the disk does not"
-        ),
-        flatten_subgroups=True,
-        allow_unwrapped=True,
-    ):
+    try:
         async with running(attrs.evolve(settings("B1"), journal=tmp_path / "B1")) as broker:
             await publish(broker.address)
+    except* JournalError as failed:  # Whatever writes meanwhile fails in the same way.
+        reason = str(leaves(failed)[0])
+    assert "segment: cannot be written: Input/output error; the disk does not" in reason
     assert told == [1]
