@@ -17,6 +17,8 @@ Laws.
 3. A neighbour that is lost, or that the question came through, is asked for nothing more. If it still had
    something, the replay is not whole, and the subscription is told so.
 4. A message that answers nothing that is open is dropped: it crossed the end of its question.
+5. A question does not cross a link that is still synchronising (R9). Who joins by it may have been asked
+   before, and what it has published since may be the effect of something that is live for the asker.
 """
 
 from collections.abc import Callable, Sequence
@@ -111,7 +113,7 @@ class Replays:
         self.asked_count += 1
         self._send(hop, ReplayMark(is_last=False))
         asked = ReplayAsked(playback.subscription, content, playback.window.since_ns, playback.newest_first)
-        self._ask(asked, None, list(self._routing.links.values()))
+        self._ask(asked, None, self._settled_links())
 
     def go_on(self, subscription: str, hop: Hop, size_bytes: int) -> None:
         """The subscription has room for so much of its past."""
@@ -196,7 +198,12 @@ class Replays:
             # It has come round another way, because a broker moves: what is here is told once.
             self._ask(message, link, [])
             return
-        self._ask(message, link, [other for other in self._routing.links.values() if other is not link])
+        self._ask(message, link, [other for other in self._settled_links() if other is not link])
+
+    def _settled_links(self) -> list[Hop]:
+        """Who is asked: a broker that is about to join may have seen what is live for the asker (law 5)."""
+        synchronising = self._routing.tables.synchronising
+        return [link for link in self._routing.links.values() if link not in synchronising]
 
     def _ask(self, message: ReplayAsked, asker: Hop | None, others: list[Hop]) -> None:
         runs = self.cache.since(message.since_ns)

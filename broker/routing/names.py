@@ -56,8 +56,8 @@ SIMPLE: Final = Routing(Simple(), Simple())
 
 
 DEFAULT: Final = Routing(Covering(), Simple())
-"""What brokers do if nothing is said. Subscriptions are many, and many are alike. Advertisements are few, and one
-that nothing stands for may publish as soon as it is known itself."""
+"""What brokers do if nothing is said. Subscriptions are many, and many of them cover others. Advertisements
+are few; where each is told by itself, its publisher waits for nobody else's."""
 
 
 def known() -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from broker.core.arrivals import Arrivals
 from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier, Passed
+from broker.core.gates import Gates
 from broker.core.hops import Hop
 from broker.core.subscribing import Neighbour, Subscribing
 from broker.core.tables import Entry
@@ -22,6 +23,12 @@ def breaks_before_it_makes(self: Subscribing, withdrawn: str, link: Hop, arrival
 def rides_at_once(self: Subscribing, link: Hop, neighbour: Neighbour, entry: Entry, number: int) -> None:
     """Open the gate of a subscription that has moved before the routes that it rides on have settled (R9)."""
     del self, link, neighbour, entry, number
+
+
+def forgets_who_moved(self: Gates, told: str) -> bool:
+    """Take what is told instead of something that has moved for something new (R9)."""
+    del self, told
+    return False
 
 
 def trusts_every_name(self: Attachments, request: AttachRequest) -> bool:

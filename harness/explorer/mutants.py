@@ -17,6 +17,7 @@ from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
 from broker.core.directory import Directory
+from broker.core.gates import Gates
 from broker.core.leases import Leases
 from broker.core.losses import Losses
 from broker.core.membership import Membership
@@ -88,7 +89,12 @@ MUTANTS: Final = {
     "barrier-forgets": Mutant(
         "R6", "churn", ((Barrier, "route_replaced", broken_routing.forgets_what_was_replaced),), "covering"
     ),
-    "unsettled": Mutant("R9", "crash", ((Subscribing, "_settle", broken_routing.rides_at_once),), "covering"),
+    "unsettled": Mutant(
+        "R9", "crash", ((Subscribing, "_settle", broken_routing.rides_at_once),), "covering+simple"
+    ),
+    "forgets-who-moved": Mutant(
+        "R9", "crash", ((Gates, "has_moved", broken_routing.forgets_who_moved),), "covering+simple"
+    ),
     "trusts-names": Mutant(
         "R9",
         "crash",

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from harness.simulator.directed import DIRECTED
 from harness.simulator.past import ENOUGH_BYTES
-from harness.simulator.plots import PLOTS
+from harness.simulator.plots import COVER_PLOTS, PLOTS
 from harness.simulator.world import Action
 
 LEASES: Final = "+leases"
@@ -406,4 +406,26 @@ def with_replays(knobs: Knobs, random: Random) -> Knobs:
         cache_bytes=random.choice((ENOUGH_BYTES, ENOUGH_BYTES, 150)),
         cache_step=random.choice((1, 3, 1000)),
         subscribe=max(knobs.subscribe, random.choice((0.0, 0.1))),
+    )
+
+
+COVERING: Final = 0.2
+"""The part of the schedules with moving brokers in which subscriptions change that cover each other."""
+
+
+def with_covers(knobs: Knobs, random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Subscriptions that cover each other come and go while parts of the tree move."""
+    if not knobs.cuts or random.random() >= COVERING:
+        return knobs
+    if random.random() < 0.5:  # noqa: PLR2004 - a fair coin
+        return _telling(knobs, random.choice(COVER_PLOTS), brokers)
+    kinds = random.choice((1, 2, 3))
+    return evolve(
+        knobs,
+        kinds=kinds,
+        width=random.randint(1, kinds),
+        unordered_subscriptions=random.choice((0.0, 0.5)),
+        subscribe=random.choice((0.15, 0.25)),
+        unsubscribe=random.choice((0.05, 0.15)),
+        plot=(),
     )

@@ -56,6 +56,17 @@ publish P1 a / dial B3 B2 / dial B1 B4 / publish P2 a
 """Several tops ask each other, in circles, and the trees change under their requests."""
 
 
+REPLACED: Final = """
+start B1 / start B2 / start B3 / start B4 / dial B2 B1 / drain / dial B3 B2 / drain / dial B4 B3 / drain
+subscribe S1 B1 ab / subscribe S2 B4 a / subscribe S3 B4 b unordered / advertise P1 B3 ab / drain / begin
+publish P1 a / publish P1 b / cut B4>B3 9 9 / publish P1 a
+dial B4 B1 / publish P1 b / dial B4 B1 / subscribe S4 B4 b / publish P1 a / subscribe S5 B4 ab / publish P1 b
+unsubscribe S4 / publish P1 a / unsubscribe S5 / publish P1 b
+subscribe S6 B4 ab / publish P1 a / publish P1 b
+"""
+"""What stands for subscriptions changes while their broker moves to where others stand for all of them."""
+
+
 def read(text: str) -> tuple[Action, ...]:
     """Read the actions of a plot from its text."""
     words = (each.split() for line in text.splitlines() for each in line.split("/"))
@@ -63,4 +74,7 @@ def read(text: str) -> tuple[Action, ...]:
 
 
 PLOTS: Final = tuple(map(read, (MOVED_PUBLISHER, TWO_MOVE, WITHDRAWN_WHILE_ATTACHING, ATTACHED_TWICE, RING)))
-"""All plots, as actions."""
+"""The plots of every routing, as actions."""
+
+COVER_PLOTS: Final = (read(REPLACED),)
+"""Those that matter where subscriptions stand for one another."""

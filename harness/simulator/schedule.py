@@ -17,7 +17,7 @@ from attrs import define, evolve, field
 
 from broker.routing import DEFAULT, Routing
 from harness.simulator.interests import KINDS
-from harness.simulator.knobs import Knobs, draw, with_replays
+from harness.simulator.knobs import Knobs, draw, with_covers, with_replays
 from harness.simulator.losses import chosen, configured
 from harness.simulator.network import Port, Site
 from harness.simulator.restarts import is_down
@@ -407,6 +407,8 @@ def driver(
     knobs = with_replays(draw(random, faults, brokers), aside)
     if seed % 2 and not (routing.subscriptions.is_exact and routing.advertisements.is_exact):
         knobs = evolve(knobs, ranges=1.0)
+    if not (routing.subscriptions.is_exact and routing.advertisements.is_exact):
+        knobs = with_covers(knobs, aside, brokers)
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])
     return Driver(world, random, knobs, aside=aside)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker.routing import SIMPLE
 from harness.explorer.campaign import Settings, run
 from harness.explorer.mutants import MUTANTS, applied
 from harness.simulator import directed
@@ -33,9 +34,9 @@ def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
 )
 def test_a_directed_schedule_needs_the_rule_it_is_made_for(name: str, plot: str) -> None:
     actions = tuple(action for action in read(plot) if action != ("begin",))
-    assert of_actions(actions, Pairwise).faults == ()
+    assert of_actions(actions, Pairwise, routing=SIMPLE).faults == ()
     with applied(name):
-        assert of_actions(actions, Pairwise).faults
+        assert of_actions(actions, Pairwise, routing=SIMPLE).faults
 
 
 RULES = {
