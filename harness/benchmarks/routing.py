@@ -1,9 +1,10 @@
 """What one change costs each routing strategy: `python -m harness.benchmarks.routing [--json]`.
 
 A selection of so many candidates is made, and then, in turn, a candidate comes and one goes. Each change is
-timed for itself, in the process's own time. Beside a mix of the matching benchmark stand quotes: intervals
-around one price, on one of a thousand symbols, among which many cover each other. The last rows are those of
-a whole broker core (see `routing_core`).
+timed for itself, in the process's own time; so is the choice among all candidates at once, which a new
+neighbour needs. Beside a mix of the matching benchmark stand quotes: intervals around one price, on one of a
+thousand symbols, among which many cover each other. The last rows are those of a whole broker core (see
+`routing_core`).
 """
 
 import gc
@@ -51,6 +52,8 @@ class Row:
     add_p99_us: float
     remove_p50_us: float
     remove_p99_us: float
+    at_once_ms: float | None
+    """To choose among all candidates, as for a neighbour that is new; not measured in whole brokers."""
 
 
 @frozen
@@ -62,6 +65,7 @@ class Subject:
     candidates: int
     told: int
     moved: int
+    at_once_ms: float | None = None
 
 
 def _quote(random: Random, _count: int) -> Filter:
@@ -89,14 +93,25 @@ def _row(name: str, mix: Mix, size: int) -> Row:
         changes.append(change())
         return (process_time_ns() - start) / 1000
 
+    filters = mix.filters(size + CHANGES, size, seed=size)
+    at_once_ms = _at_once_ms(name, filters[:size])
     added, removed = _times(
-        mix.filters(size + CHANGES, size, seed=size),
+        filters,
         size,
         lambda wish: timed_us(partial(selection.add, wish)),
         lambda gone: timed_us(partial(selection.remove, gone)),
     )
     moved = sum(len(each.added) + len(each.removed) for each in changes[size:])
-    return _summary(Subject(name, mix.name, size, len(selection.told), moved), added, removed)
+    return _summary(Subject(name, mix.name, size, len(selection.told), moved, at_once_ms), added, removed)
+
+
+def _at_once_ms(name: str, filters: Sequence[Filter]) -> float:
+    selection = parse(name).subscriptions.selection()
+    wishes = [Wish(f"s{number}", each) for number, each in enumerate(filters)]
+    gc.collect()
+    start = process_time_ns()
+    selection.edit(wishes, ())
+    return (process_time_ns() - start) / 1_000_000
 
 
 def _broker_row(name: str, size: int) -> Row:
@@ -145,6 +160,7 @@ def _summary(subject: Subject, added: list[float], removed: list[float]) -> Row:
         add_p99_us=_quantile(added, 0.99),
         remove_p50_us=_quantile(removed, 0.5),
         remove_p99_us=_quantile(removed, 0.99),
+        at_once_ms=subject.at_once_ms,
     )
 
 
@@ -162,6 +178,7 @@ _HEADINGS: Final = (
     "add p99",
     "remove p50",
     "remove p99",
+    "at once, ms",
 )
 
 
@@ -178,6 +195,7 @@ def table(rows: Sequence[Row]) -> str:
                 f"{each:.1f}"
                 for each in (row.add_p50_us, row.add_p99_us, row.remove_p50_us, row.remove_p99_us)
             ),
+            "-" if row.at_once_ms is None else f"{row.at_once_ms:,.0f}",
         )
         for row in rows
     ]
