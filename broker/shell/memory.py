@@ -71,9 +71,13 @@ def _remember(settings: Settings, ordering: OrderingFactory) -> Memory:
 
 
 def _ordering_name(settings: Settings) -> str:
-    """The plugin with its options, and the routing: what is written with one makes no sense to another."""
+    """The plugin with its options, and the routing: what is written with one makes no sense to another.
+
+    Routing is always named: a journal outlives what brokers do if nothing is said.
+    """
     options = sorted(settings.ordering_options.items())
-    return " ".join([settings.manner, *(f"{key}={value}" for key, value in options)])
+    words = [settings.ordering, *(f"{key}={value}" for key, value in options)]
+    return f"{' '.join(words)}, routing {settings.routing}"
 
 
 def _fresh(settings: Settings, ordering: OrderingFactory, incarnation: str) -> Station:

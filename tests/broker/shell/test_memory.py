@@ -84,7 +84,7 @@ def test_a_journal_that_cannot_be_used_stops_the_start_and_is_let_go(tmp_path: P
     with pytest.raises(JournalError, match="another process"):
         remember(settings(tmp_path))
     begun.journal.close()
-    with pytest.raises(ConcordError, match="'pairwise'"):
+    with pytest.raises(ConcordError, match="'pairwise, routing covering\\+simple'"):
         remember(settings(tmp_path, ordering="fifo"))
     again = remember(settings(tmp_path))
     assert again.journal is not None
