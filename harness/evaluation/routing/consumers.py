@@ -28,8 +28,9 @@ MIDDLE: Final = 50.0
 """Every interval of the thesis' second kind of subscription holds this price."""
 
 WINDOW: Final = 20.0
-HIGHEST_START: Final = 100.0
-"""The third kind wants a window of that width that starts up to there."""
+HIGHEST_START: Final = 80.0
+"""The third kind wants a window of that width that starts up to there: so it ends at 100 at most, and at most
+four of one stock cannot be merged, as the thesis says."""
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz234567"
 
