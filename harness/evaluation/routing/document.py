@@ -7,6 +7,7 @@ from typing import Final
 
 from harness.analysis.points import Point
 from harness.evaluation.routing.claims import claims
+from harness.evaluation.routing.closed_form import local_entries, messages
 from harness.evaluation.routing.references import CURVES, FACTORS, Curve, mean_way
 from harness.evaluation.routing.selecting import at, limit, of_study
 from harness.evaluation.routing.tables import NONE, beside, exactly, number, percent, table
@@ -161,6 +162,11 @@ def _changes(points: Sequence[Point]) -> Iterator[str]:
         "which half are active.\n"
     )
     yield _beside(points, "messages", lambda each: each.messages)
+    yield (
+        "References of messages were simulated as well. For identity they can be worked out: here, and what "
+        "is to be expected.\n"
+    )
+    yield _identity_messages(points)
     rows = [
         (
             f"`{each.study.removeprefix('changes-')}`",
@@ -176,6 +182,24 @@ def _changes(points: Sequence[Point]) -> Iterator[str]:
     yield "Each with its error, and what acknowledging costs beside it:\n"
     head = ("study", "consumers", "changes", "messages", "error", "acknowledgements")
     yield table(head, rows)
+
+
+def _identity_messages(points: Sequence[Point]) -> str:
+    columns = [
+        {each.consumers: each.messages for each in of_study(points, f"changes-quotes-identity{way}")}
+        for way in ("", "-advertised")
+    ]
+    rows = [
+        (
+            str(many),
+            *(
+                beside(column.get(many), messages(many, is_advertised=is_advertised))
+                for column, is_advertised in zip(columns, (False, True), strict=True)
+            ),
+        )
+        for many in sorted({*columns[0], *columns[1]})
+    ]
+    return table(("consumers", "identity, quotes", "identity + adv., quotes"), rows)
 
 
 def _entries(point: Point) -> float | None:
@@ -235,7 +259,8 @@ def _localities(points: Sequence[Point]) -> Iterator[str]:
         "broker: with "
         "advertisements `d m (|V|-2)` exactly; without them the thesis prints `2 (2+d)/3 m (|V|-2)`, "
         "which is a loose "
-        "bound.\n"
+        "bound. Beside entries stands what is to be expected. With few consumers and no advertisements that "
+        "does not fall with every step: ranges that overlap share stocks.\n"
     )
     widest = max(each.consumers for each in some)
     head = ("d", "limit + adv.", "limit", "printed bound", f"entries + adv., {widest} consumers", "entries")
@@ -244,7 +269,13 @@ def _localities(points: Sequence[Point]) -> Iterator[str]:
         bound = 2 * (2 + locality) / 3 * 1_000 * 105
         limits = [limit(points, locality, is_advertised=way) for way in (True, False)]
         values = [_local(some, locality, widest, is_advertised=way) for way in (True, False)]
-        cells = [number(float(each.entries)) if each is not None else NONE for each in (*limits, *values)]
+        cells = [number(float(each.entries)) if each is not None else NONE for each in limits]
+        cells += [
+            beside(float(each.entries), local_entries(locality, widest, is_advertised=way))
+            if each is not None
+            else NONE
+            for each, way in zip(values, (True, False), strict=True)
+        ]
         saved = [percent(each.saved) if each is not None else NONE for each in values[:1]]
         costs = [number(each.messages) if each is not None else NONE for each in values]
         rows.append((f"{locality:.2f}", cells[0], cells[1], f"{bound:,.0f}", *cells[2:], *costs, *saved))

@@ -3,7 +3,8 @@ from attrs import asdict, evolve
 
 from harness.analysis.points import Point
 from harness.evaluation.routing.document import BEGIN, END, PageError, document, in_place
-from tests.harness.evaluation.routing.points import all_points
+from harness.evaluation.routing.references import CURVES
+from tests.harness.evaluation.routing.points import all_points, point
 
 POINTS = list(all_points())
 
@@ -36,6 +37,28 @@ def test_claims_hold_or_do_not() -> None:
     ]
     assert row(document(rising), "with more subscriptions identity")[1] == "does not hold"
     assert row(document([]), "locality helps")[1] == "not measured"
+
+
+def test_where_a_reference_is_not_exact_the_expectation_counts() -> None:
+    def page(at_ten: float) -> str:
+        return document(
+            [
+                point(
+                    curve.study,
+                    many,
+                    messages=at_ten if (curve.study, many) == ("changes-quotes-identity", 10) else reference,
+                )
+                for curve in CURVES
+                if curve.measure == "messages"
+                for many, reference in curve.values.items()
+            ]
+        )
+
+    assert row(page(6.4), "changes cost")[1:] == ["holds", "24 of 24 within 5 %, the farthest +0.0 %"]
+    holds, figures = row(page(6.75), "changes cost")[1:]
+    assert holds == "holds"
+    assert figures.startswith("23 of 24 within 5 %, the farthest +5.5 %; identity is off its expectation by")
+    assert row(page(7.5), "changes cost")[1] == "does not hold"
 
 
 def test_a_table_that_is_not_what_it_should_be_is_told() -> None:
