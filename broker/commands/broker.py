@@ -19,7 +19,7 @@ import trio
 from broker.commands.addresses import ADDRESS, Address
 from broker.commands.pairs import read_pairs
 from broker.commands.quantities import SIZE, SPAN
-from broker.commands.routing import DEFAULT_ROUTING, read_routing
+from broker.commands.routing import ROUTING_DEFAULTS, read_routing, routing_for
 from broker.errors import ConcordError
 from broker.routing import known, parse
 from broker.shell.logs import FORMATS, LEVELS, configure
@@ -124,12 +124,10 @@ def _read_token(path: Path | None, token: str | None) -> str:
 )
 @click.option(
     "--routing",
-    default=DEFAULT_ROUTING,
-    show_default=True,
     metavar="NAME[+NAME]",
     callback=read_routing,
     help="How subscriptions, and advertisements if another is named, are passed on: "
-    f"{', '.join(known())}; the same on all brokers.",
+    f"{', '.join(known())}; the same on all brokers. Default: {ROUTING_DEFAULTS}.",
 )
 @click.option(
     "--journal",
@@ -214,7 +212,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     uplink: tuple[Address, ...],
     ordering: str,
     ordering_option: dict[str, str],
-    routing: str,
+    routing: str | None,
     journal: Path | None,
     link_timeout: float,
     lease: float | None,
@@ -244,7 +242,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         uplinks=tuple(each for each in uplink),
         ordering=ordering,
         ordering_options=ordering_option,
-        routing=parse(routing),
+        routing=parse(routing or routing_for(ordering)),
         journal=journal,
         link_timeout_s=link_timeout,
         lease_s=lease or 0.0,

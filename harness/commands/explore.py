@@ -76,7 +76,7 @@ def command(  # noqa: PLR0913 - one parameter per option
         mutant,
         brokers,
         options,
-        routing_or_default(routing, mutant),
+        routing_or_default(routing, mutant, ordering),
     )
     tally = run(settings, jobs, _Progress(schedules), until_found=until_found)
     click.echo(json.dumps(tally.as_json(), ensure_ascii=False))

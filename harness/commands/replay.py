@@ -41,7 +41,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     """
     check_ordering(ordering, options)
     factory = plugins.load(ordering, options)
-    strategies = parse(routing_or_default(routing, mutant))
+    strategies = parse(routing_or_default(routing, mutant, ordering))
     with applied(mutant):
         outcome, found = judge(seed, faults_or_default(faults, mutant), brokers, factory, strategies)
         actions = outcome.actions

@@ -6,7 +6,7 @@ from typing import TypeVar
 import click
 
 from broker.commands.pairs import read_pairs
-from broker.commands.routing import DEFAULT_ROUTING, read_routing
+from broker.commands.routing import ROUTING_DEFAULTS, read_routing, routing_for
 from broker.errors import ConcordError
 from broker.routing import known
 from harness.explorer.mutants import MUTANTS
@@ -49,10 +49,6 @@ class _BrokerRange(click.ParamType[tuple[int, int]]):
         return limits
 
 
-def _read_routing(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
-    return None if text is None else read_routing(ctx, param, text)
-
-
 def schedule_options(command: Decorated) -> Decorated:
     """Give a command the options that say which schedules are meant."""
     for option in (
@@ -67,9 +63,9 @@ def schedule_options(command: Decorated) -> Decorated:
         click.option(
             "--routing",
             metavar="NAME[+NAME]",
-            callback=_read_routing,
+            callback=read_routing,
             help=f"How subscriptions, and advertisements, are passed on: {', '.join(known())}. "
-            f"Default: {DEFAULT_ROUTING}; with --mutant, where the rule matters.",
+            f"Default: {ROUTING_DEFAULTS}; with --mutant, where the rule matters.",
         ),
         click.option(
             "--ordering-option",
@@ -96,9 +92,9 @@ def check_ordering(name: str, options: Mapping[str, str]) -> None:
         raise UnknownPluginError(f"--ordering {name}: {error}") from error
 
 
-def routing_or_default(routing: str | None, mutant: str | None) -> str:
+def routing_or_default(routing: str | None, mutant: str | None, ordering: str) -> str:
     """Return how subscriptions and advertisements are passed on, if nobody said it."""
-    return routing or (MUTANTS[mutant].routing if mutant else DEFAULT_ROUTING)
+    return routing or (MUTANTS[mutant].routing if mutant else routing_for(ordering))
 
 
 def faults_or_default(faults: str | None, mutant: str | None) -> str:

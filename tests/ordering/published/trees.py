@@ -7,6 +7,7 @@ from random import Random
 from attrs import frozen
 
 from broker.messages import Publication
+from broker.routing import SIMPLE
 from harness.simulator.interests import attributes_of
 from harness.simulator.network import Site
 from harness.simulator.world import Publisher, Subscriber, World
@@ -66,7 +67,7 @@ def overlay(seed: int) -> Overlay:
         contexts[context.broker] = context
         return Published(context)
 
-    world = World(ordering)
+    world = World(ordering, SIMPLE)
     names = [f"B{number}" for number in range(1, random.randint(3, 7))]
     for number, name in enumerate(names):
         world.do(("start", name))
