@@ -5,27 +5,20 @@ Nurseries wrap what they raise into groups, which a command line shows as a trac
 """
 
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeVar, TypeVarTuple
 
 import click
 import trio
 
 from broker import ConcordError
+from broker.errors import leaves
 from harness.processes import ProcessError
 
 __all__ = ["run"]
 
 _Given = TypeVarTuple("_Given")
 _Result = TypeVar("_Result")
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error
 
 
 async def _interrupt(signals: AsyncIterator[int]) -> None:
@@ -53,7 +46,7 @@ def run(function: Callable[[*_Given], Awaitable[_Result]], *arguments: *_Given) 
     try:
         return trio.run(_attended, function, *arguments)
     except BaseException as error:
-        causes = list(_leaves(error))
+        causes = list(leaves(error))
         if any(isinstance(cause, KeyboardInterrupt) for cause in causes):
             raise click.Abort from error
         if all(isinstance(cause, ProcessError | ConcordError) for cause in causes):

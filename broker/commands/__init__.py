@@ -10,7 +10,7 @@ Laws:
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import click
@@ -45,15 +45,6 @@ def concord() -> None:
     """Content-based publish/subscribe in which subscribers agree on order."""
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """Every error inside an exception group, however deep: nurseries wrap what they raise."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error
-
-
 def _explanation(error: BaseException) -> str | None:
     """The line a user gets to read, or None if the error is nothing a user can act on."""
     if isinstance(error, click.ClickException):
@@ -71,7 +62,9 @@ def _one_line(text: str) -> str:
 
 def _status_of(error: BaseException) -> int | None:
     """Print why the command failed and return its exit status; None for a defect, to be seen whole."""
-    errors = list(_leaves(error))
+    from broker.errors import leaves  # noqa: PLC0415 - only a failing command pays for this import
+
+    errors = list(leaves(error))
     if all(isinstance(each, KeyboardInterrupt | click.Abort) for each in errors):
         return EXIT_INTERRUPTED
     if all(isinstance(each, BrokenPipeError) for each in errors):

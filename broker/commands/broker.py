@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,7 @@ from broker.commands.addresses import ADDRESS, Address
 from broker.commands.pairs import read_pairs
 from broker.commands.quantities import SIZE, SPAN
 from broker.commands.routing import ROUTING_DEFAULTS, read_routing, routing_for
-from broker.errors import ConcordError
+from broker.errors import ConcordError, leaves
 from broker.routing import known, parse
 from broker.shell.logs import FORMATS, LEVELS, configure
 from broker.shell.server import Server, serve
@@ -267,7 +267,7 @@ def _run(settings: Settings) -> None:
     try:
         trio.run(_serve, settings)
     except BaseException as error:
-        if all(isinstance(each, ConcordError | OSError | KeyboardInterrupt) for each in _leaves(error)):
+        if all(isinstance(each, ConcordError | OSError | KeyboardInterrupt) for each in leaves(error)):
             raise
         _log.critical("stopped by a defect of the broker", exc_info=error)
         sys.exit(1)
@@ -294,11 +294,3 @@ def _announce(listen: Address) -> Callable[[Server], None]:
         click.echo(f"listening on {Address(listen.host, server.port)}")
 
     return announce
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error

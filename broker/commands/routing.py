@@ -27,6 +27,6 @@ def routing_for(ordering: str) -> str:
 def read_routing(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
     """Return the text if it names strategies; complain with the names of all if not."""
     try:
-        return text and str(parse(text))
+        return None if text is None else str(parse(text))
     except RoutingError as error:
         raise click.BadParameter(str(error), ctx, param) from error

@@ -92,7 +92,7 @@ class Leases:
         advertised, wanted = self._known(link)
         known = digest(advertised.items(), wanted.values())
         if known == message.digest:
-            self._renew(link, advertised, wanted)
+            self._renewed[link] = self._now(advertised, wanted)
         else:
             self.mended += 1
             self._send(link, LeaseAsked(known))
@@ -107,18 +107,14 @@ class Leases:
         known = tables.entries_of(link)
         return advertised, {id_: wish_of(each) for id_, each in known.items() if id_ not in retiring}
 
-    def _held(self, link: Hop) -> dict[Key, None]:
-        """The same by its keys, in an order that is always the same."""
-        advertised, wanted = self._known(link)
-        return dict.fromkeys([*((False, each) for each in advertised), *((True, each) for each in wanted)])
+    def _held(self, link: Hop) -> list[Key]:
+        """The same by its keys."""
+        return list(self._now(*self._known(link)))
 
-    def _renew(self, link: Hop, advertised: Iterable[str], wanted: Iterable[str]) -> None:
-        """This is said again; what is not here any more, and comes again later, comes then."""
-        held = self._held(link)
-        renewed = {key: at for key, at in self._renewed.get(link, {}).items() if key in held}
-        renewed.update(((False, each), self._sweeps) for each in advertised)
-        renewed.update(((True, each), self._sweeps) for each in wanted)
-        self._renewed[link] = renewed
+    def _now(self, advertised: Iterable[str], wanted: Iterable[str]) -> dict[Key, int]:
+        """What is said again at this time."""
+        keys = [*((False, each) for each in advertised), *((True, each) for each in wanted)]
+        return dict.fromkeys(keys, self._sweeps)
 
     def told(self, message: LeaseTold, link: Hop) -> None:
         """The neighbour tells all that it has told: take in what is not so here."""
@@ -129,7 +125,10 @@ class Leases:
                 self._routing.add_advertisement(AdvertisementAdded(each, content), link)
         self._take_in(message, link, self._routing.tables.entries_of(link))
         wanted = [wish.id for wish in message.subscriptions]
-        self._renew(link, [each for each, _ in message.advertisements], wanted)
+        # What is here and was not told goes on growing old; what is not here, and comes again, comes then.
+        held, before = self._held(link), self._renewed.get(link, {})
+        older = {key: before[key] for key in held if key in before}
+        self._renewed[link] = older | self._now([each for each, _ in message.advertisements], wanted)
 
     def _take_in(self, message: LeaseTold, link: Hop, known: Mapping[str, object]) -> None:
         subscribing, arrivals = self._routing.subscribing, self._routing.subscribing.neighbours[link].arrivals

@@ -12,13 +12,14 @@ to be held itself may have to be placed anew, and an item that moves again and a
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Final
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define
 
 from broker.routing.cover_index import CoverIndex
 from broker.routing.coverage import is_above, maximal, narrowness, stands_for, wins
-from broker.routing.grouped import Grouped, Moves, reduced
-from broker.routing.strategy import NOTHING_TOLD, Item, Picture, Selection, Wish
+from broker.routing.grouped import GroupedStrategy, Moves
+from broker.routing.strategy import Item
 
 RETURNS_LIMIT = 2
 """Filters that stand for each other in a ring, without any of them being known to be equal, could move for
@@ -113,28 +114,5 @@ class Maximal:
         self._held[holder][item] = None
 
 
-@frozen
-class Covering:
-    """See the module."""
-
-    name: str = "covering"
-    floods: bool = False
-    is_exact: bool = False
-    unites: bool = False
-    is_perfect: bool = True
-
-    def selection(
-        self,
-        picture: Picture = NOTHING_TOLD,
-        candidates: Iterable[Wish] = (),
-    ) -> Selection:
-        """Make a selection, or make one again."""
-        return Grouped.again(picture, candidates, Maximal())
-
-    def stands_for(self, told: Item, wanted: Item) -> bool:
-        """Whether telling the first spares telling the second."""
-        return stands_for(told, wanted)
-
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
-        """What to tell of these candidates: what no other stands for."""
-        return reduced(candidates, maximal)
+COVERING: Final = GroupedStrategy("covering", Maximal, stands_for, maximal)
+"""See the module."""

@@ -7,10 +7,10 @@ goes, and moves items into and out of what is told. `told` turns those moves int
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from attrs import Factory, define
+from attrs import Factory, define, frozen
 
 from broker.routing.candidates import Candidates
-from broker.routing.strategy import Change, Item, Picture, Wish
+from broker.routing.strategy import NOTHING_TOLD, Change, Item, Picture, Selection, Wish
 from broker.routing.told import Told
 
 
@@ -117,10 +117,31 @@ class Grouped:
         return self._told.picture()
 
 
-def reduced(candidates: Iterable[Wish], kept: Callable[[Iterable[Item]], Iterable[Item]]) -> tuple[Wish, ...]:
-    """Tell the items that `kept` leaves of the candidates', each under its smallest id."""
-    smallest: dict[Item, str] = {}
-    for wish in candidates:
-        smallest[wish.item] = min(wish.id, smallest.get(wish.item, wish.id))
-    chosen = [Wish(smallest[item], item.filter, item.ordered) for item in kept(smallest)]
-    return tuple(sorted(chosen, key=lambda wish: wish.id))
+@frozen
+class GroupedStrategy:
+    """A strategy made of a choice, of what stands for what, and of what a computation from scratch keeps."""
+
+    name: str
+    _choice: Callable[[], Choice]
+    stands_for: Callable[[Item, Item], bool]
+    _kept: Callable[[Iterable[Item]], Iterable[Item]]
+    floods: bool = False
+    is_exact: bool = False
+    unites: bool = False
+    is_perfect: bool = True
+
+    def selection(
+        self,
+        picture: Picture = NOTHING_TOLD,
+        candidates: Iterable[Wish] = (),
+    ) -> Selection:
+        """Make a selection, or make one again."""
+        return Grouped.again(picture, candidates, self._choice())
+
+    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
+        """What is kept of these candidates' items, each under its smallest id."""
+        smallest: dict[Item, str] = {}
+        for wish in candidates:
+            smallest[wish.item] = min(wish.id, smallest.get(wish.item, wish.id))
+        chosen = [Wish(smallest[item], item.filter, item.ordered) for item in self._kept(smallest)]
+        return tuple(sorted(chosen, key=lambda wish: wish.id))

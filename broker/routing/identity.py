@@ -5,12 +5,13 @@ lost.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define
 
 from broker.filters import Filter
-from broker.routing.grouped import Grouped, Moves, reduced
-from broker.routing.strategy import NOTHING_TOLD, Item, Picture, Selection, Wish
+from broker.routing.grouped import GroupedStrategy, Moves
+from broker.routing.strategy import Item
 
 
 @define(eq=False)
@@ -61,33 +62,14 @@ class Distinct:
             (self._ordered if item.ordered else self._unordered).add(item.filter)
 
 
-@frozen
-class Identity:
-    """See the module."""
-
-    name: str = "identity"
-    floods: bool = False
-    is_exact: bool = False
-    unites: bool = False
-    is_perfect: bool = True
-
-    def selection(
-        self,
-        picture: Picture = NOTHING_TOLD,
-        candidates: Iterable[Wish] = (),
-    ) -> Selection:
-        """Make a selection, or make one again."""
-        return Grouped.again(picture, candidates, Distinct())
-
-    def stands_for(self, told: Item, wanted: Item) -> bool:
-        """Whether telling the first spares telling the second."""
-        return told.filter == wanted.filter and (told.ordered or not wanted.ordered)
-
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
-        """What to tell of these candidates: each filter once."""
-        return reduced(candidates, _distinct)
+def _stands_for(told: Item, wanted: Item) -> bool:
+    return told.filter == wanted.filter and (told.ordered or not wanted.ordered)
 
 
 def _distinct(items: Iterable[Item]) -> list[Item]:
     known = set(items)
     return [item for item in known if item.ordered or Item(item.filter, ordered=True) not in known]
+
+
+IDENTITY: Final = GroupedStrategy("identity", Distinct, _stands_for, _distinct)
+"""See the module."""

@@ -10,9 +10,9 @@ from typing import Final
 from attrs import frozen
 
 from broker.errors import ConcordError
-from broker.routing.covering import Covering
+from broker.routing.covering import COVERING
 from broker.routing.flooding import Flooding
-from broker.routing.identity import Identity
+from broker.routing.identity import IDENTITY
 from broker.routing.merging import Merging
 from broker.routing.simple import Simple
 from broker.routing.strategy import Strategy
@@ -22,7 +22,7 @@ SEPARATOR: Final = "+"
 FACTOR_SEPARATOR: Final = ":"
 
 _PLAIN: Final[Mapping[str, Strategy]] = MappingProxyType(
-    {each.name: each for each in (Flooding(), Simple(), Identity(), Covering(), Merging())}
+    {each.name: each for each in (Flooding(), Simple(), IDENTITY, COVERING, Merging())}
 )
 
 _SECOND: Final[Mapping[str, str]] = MappingProxyType({"flooding": "simple", "merging": "covering"})
@@ -55,7 +55,7 @@ SIMPLE: Final = Routing(Simple(), Simple())
 """Every subscription and every advertisement is told, under its own id."""
 
 
-DEFAULT: Final = Routing(Covering(), Simple())
+DEFAULT: Final = Routing(COVERING, Simple())
 """What brokers do if nothing is said. Subscriptions are many, and many of them cover others. Advertisements
 are few; where each is told by itself, its publisher waits for nobody else's."""
 

@@ -1,11 +1,10 @@
 """Leases with one rule broken per function: what the mutants put in the place of a method of the product."""
 
-from collections.abc import Iterable
-
 from broker.core.hops import Hop
 from broker.core.leases import Leases
 from broker.core.mending import Mending
 from broker.filters import Filter
+from broker.messages import LeaseRenewed
 from broker.routing import Wish
 
 __all__ = [
@@ -20,9 +19,10 @@ __all__ = [
 _told = Leases._told
 
 
-def renews_nothing(self: Leases, link: Hop, advertised: Iterable[str], wanted: Iterable[str]) -> None:
-    """Let everything expire, whether or not it was said again."""
-    del self, link, advertised, wanted
+def renews_nothing(self: Leases, message: LeaseRenewed, link: Hop) -> None:
+    """Let everything expire, although it is said again."""
+    del message
+    self._heard[link] = self._sweeps
 
 
 def forgets_subscriptions(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:

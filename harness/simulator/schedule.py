@@ -399,16 +399,14 @@ def driver(
 ) -> Driver:
     """Prepare the schedule of this seed; `run` lets it happen, up to its liveness phase.
 
-    Where something may stand for something else, every second schedule has ranges instead of sets: what
-    covers and what can be united depends on the filters.
+    Where something may stand for something else, every second schedule has ranges instead of sets, as what
+    covers and what can be united depends on the filters; and more of that changes while brokers move.
     """
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     aside = Random(~seed)  # noqa: S311 - as above; what is drawn here changes nothing in other schedules
     knobs = with_replays(draw(random, faults, brokers), aside)
-    if seed % 2 and not (routing.subscriptions.is_exact and routing.advertisements.is_exact):
-        knobs = evolve(knobs, ranges=1.0)
     if not (routing.subscriptions.is_exact and routing.advertisements.is_exact):
-        knobs = with_covers(knobs, aside, brokers)
+        knobs = with_covers(evolve(knobs, ranges=float(seed % 2)), aside, brokers)
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])
     return Driver(world, random, knobs, aside=aside)

@@ -5,19 +5,20 @@ random; of its subtree's, if interests are local. In studies of changes every co
 time, whatever the others are.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import Final
 
 from harness.evaluation.routing.consumers import EACH, LOCALITIES, STOCKS
 from harness.evaluation.routing.tree import Tree, thesis_tree
 
 __all__ = ["local_entries", "messages"]
 
-ACTIVE = 0.5
+ACTIVE: Final = 0.5
 """How often a consumer is active in studies of changes."""
 
-SUBNETS = 3
+SUBNETS: Final = 3
 
 Crowd = Sequence[int]
 """How many local brokers there are, of each subtree."""
@@ -73,18 +74,15 @@ def _crowd(tree: Tree, is_there: Callable[[str], bool]) -> Crowd:
 def _wanted(ranges: Sequence[tuple[int, int]], consumers: int) -> Callable[[Crowd], float]:
     """How many stocks are wanted by a crowd, if each subtree draws from a range."""
     cuts = sorted({end for each in ranges for end in each})
-    nobody: Mapping[int, float] = {
-        subnet: (1 - ACTIVE * EACH / (last - first)) ** consumers
-        for subnet, (first, last) in enumerate(ranges)
-    }
+    nobody = [(1 - ACTIVE * EACH / (last - first)) ** consumers for first, last in ranges]
 
     def wanted(crowd: Crowd) -> float:
         total = 0.0
         for first, last in pairwise(cuts):
             left = 1.0
-            for subnet, (start, end) in enumerate(ranges):
+            for (start, end), one, count in zip(ranges, nobody, crowd, strict=True):
                 if start <= first and last <= end:
-                    left *= nobody[subnet] ** crowd[subnet]
+                    left *= one**count
             total += (last - first) * (1 - left)
         return total
 

@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from broker import PublisherEndedError, RefusedError, connect
+from broker.errors import leaves
 from broker.journal import JournalError
 from broker.shell.exchange import Exchange
 from tests.broker.shell.overlay import running, settings
@@ -56,12 +57,6 @@ async def test_a_full_disk_refuses_publications_and_requests_until_there_is_room
             assert [(await anext(deliveries)).attributes["x"] for _ in range(2)] == [1, 3]
 
 
-def leaves(error: BaseException) -> list[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        return [leaf for each in error.exceptions for leaf in leaves(each)]
-    return [error]
-
-
 async def test_a_disk_that_fails_stops_the_broker_before_anybody_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,6 +75,6 @@ async def test_a_disk_that_fails_stops_the_broker_before_anybody_is_told(
         async with running(attrs.evolve(settings("B1"), journal=tmp_path / "B1")) as broker:
             await publish(broker.address)
     except* JournalError as failed:  # Whatever writes meanwhile fails in the same way.
-        reason = str(leaves(failed)[0])
+        reason = str(next(leaves(failed)))
     assert "segment: cannot be written: Input/output error; the disk does not" in reason
     assert told == [1]

@@ -29,7 +29,7 @@ def test_tables_and_deliveries_are_right_again_within_the_bound(routing: str) ->
     ("owner", "name", "instead"),
     [
         (Leases, "refresh", broken_leases.says_nothing),
-        (Leases, "_renew", broken_leases.renews_nothing),
+        (Leases, "renewed", broken_leases.renews_nothing),
         (Leases, "sweep", broken_leases.sweeps_nothing),
         (Mending, "mend", broken_leases.mends_nothing),
     ],
