@@ -8,8 +8,6 @@ Laws:
 * An error is made again from its `args`, so it survives pickling and can come out of another process.
 """
 
-from collections.abc import Iterator
-
 
 class ConcordError(Exception):
     """Base of all errors that Concord raises on purpose. Its first argument is what people read."""
@@ -88,12 +86,3 @@ class GapError(ConcordError):
         super().__init__(message, count, reason)
         self.count = count
         self.reason = reason
-
-
-def leaves(error: BaseException) -> Iterator[BaseException]:
-    """Every error inside an exception group, however deep: nurseries wrap what they raise."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from leaves(inner)
-    else:
-        yield error

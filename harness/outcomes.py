@@ -12,7 +12,7 @@ import click
 import trio
 
 from broker import ConcordError
-from broker.errors import leaves
+from broker.exception_groups import leaves
 from harness.processes import ProcessError
 
 __all__ = ["run"]

@@ -62,7 +62,7 @@ def _one_line(text: str) -> str:
 
 def _status_of(error: BaseException) -> int | None:
     """Print why the command failed and return its exit status; None for a defect, to be seen whole."""
-    from broker.errors import leaves  # noqa: PLC0415 - only a failing command pays for this import
+    from broker.exception_groups import leaves  # noqa: PLC0415 - only a failing command pays for this import
 
     errors = list(leaves(error))
     if all(isinstance(each, KeyboardInterrupt | click.Abort) for each in errors):

@@ -20,7 +20,8 @@ from broker.commands.addresses import ADDRESS, Address
 from broker.commands.pairs import read_pairs
 from broker.commands.quantities import SIZE, SPAN
 from broker.commands.routing import ROUTING_DEFAULTS, read_routing, routing_for
-from broker.errors import ConcordError, leaves
+from broker.errors import ConcordError
+from broker.exception_groups import leaves
 from broker.routing import known, parse
 from broker.shell.logs import FORMATS, LEVELS, configure
 from broker.shell.server import Server, serve

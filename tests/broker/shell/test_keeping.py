@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from broker import PublisherEndedError, RefusedError, connect
-from broker.errors import leaves
+from broker.exception_groups import leaves
 from broker.journal import JournalError
 from broker.shell.exchange import Exchange
 from tests.broker.shell.overlay import running, settings

@@ -1,0 +1,14 @@
+"""What is inside exception groups, for whoever has to say in one line what went wrong."""
+
+from collections.abc import Iterator
+
+__all__ = ["leaves"]
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """Every error inside an exception group, however deep: nurseries wrap what they raise."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from leaves(inner)
+    else:
+        yield error
