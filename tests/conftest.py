@@ -17,7 +17,7 @@ ONE_BY_ONE: Final = tuple(
         "broker/client/test_real_broker.py",
         "broker/commands",
         "broker/journal/test_real_broker.py",
-        "broker/shell",
+        "broker/server",
         "examples",
         "harness/analysis",
         "harness/benchmarks",

@@ -193,7 +193,7 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
     doors: [
         example("ordering/x.py", "from broker.core import Hop"),
         example("broker/x.py", "def f():\n    import harness.faults"),
-        example("broker/shell/x.py", "from ...examples import game"),
+        example("broker/server/x.py", "from ...examples import game"),
         example("harness/x.py", "import examples"),
     ],
     purity: [
@@ -221,7 +221,7 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
 
 SOUND: Final[dict[Rule, Source]] = {
     doors: example("harness/x.py", "from broker import connect\nimport ordering\nfrom . import faults"),
-    purity: example("broker/shell/x.py", "import time, trio, os"),
+    purity: example("broker/server/x.py", "import time, trio, os"),
     plugin_door: example("broker/core/x.py", "from ordering.interface import Ordering"),
     lightness: example("broker/x.py", "def f():\n    import pyarrow"),
     copied_programs: example("examples/pages/x.py", "import harness\nimport examples.game"),
@@ -252,4 +252,4 @@ def test_the_command_starts_without_anything_heavy_and_without_its_subcommands()
     loaded = set(started.stdout.split())
     assert HEAVY.isdisjoint(loaded)
     assert loaded.isdisjoint(place.partition(":")[0] for place in COMMANDS.values())
-    assert "broker.shell" not in loaded
+    assert "broker.server" not in loaded

@@ -23,9 +23,9 @@ from broker.commands.routing import ROUTING_DEFAULTS, read_routing, routing_for
 from broker.errors import ConcordError
 from broker.exception_groups import leaves
 from broker.routing import known, parse
-from broker.shell.logs import FORMATS, LEVELS, configure
-from broker.shell.server import Server, serve
-from broker.shell.settings import (
+from broker.server.logs import FORMATS, LEVELS, configure
+from broker.server.server import Server, serve
+from broker.server.settings import (
     DEFAULT_LINK_TIMEOUT_S,
     DEFAULT_ORDERING,
     DEFAULT_REPLAY_AGE_S,

@@ -66,8 +66,7 @@ class Retained(Generic[Frame]):
         Raises:
             SessionError: so many were never sent.
         """
-        if count > self.sent:
-            raise SessionError(f"{count} frames were acknowledged, and only {self.sent} were sent")
+        self.check_sent(count)
         if count <= self.acknowledged:
             return
         left = self._offset + count - self.acknowledged
@@ -76,6 +75,24 @@ class Retained(Generic[Frame]):
             left -= len(batches.popleft())
         self._offset = left
         self.acknowledged = count
+
+    def check_sent(self, count: int) -> None:
+        """Refuse an acknowledgement of more than was sent.
+
+        Raises:
+            SessionError: so many were never sent.
+        """
+        if count > self.sent:
+            raise SessionError(f"{count} frames were acknowledged, and only {self.sent} were sent")
+
+    def check_kept(self, count: int) -> None:
+        """Refuse to drop more than is kept.
+
+        Raises:
+            SessionError: so many are not kept.
+        """
+        if not 0 < count <= len(self):
+            raise SessionError(f"cannot drop {count} frames: {len(self)} are kept")
 
     def after(self, count: int) -> list[Batch[Frame]]:
         """Return what was sent after the first `count` frames, batch by batch.
@@ -103,8 +120,7 @@ class Retained(Generic[Frame]):
         Raises:
             SessionError: so many are not kept.
         """
-        if not 0 < count <= len(self):
-            raise SessionError(f"cannot drop {count} frames: {len(self)} are kept")
+        self.check_kept(count)
         batches, left = self._batches, count
         while left:
             batch = batches.pop()

@@ -79,6 +79,8 @@ class Station:
         self.waited = Waited()
         self._minted = 0
         self._taken = 0
+        self.touched = 0
+        """How often anything here was recorded or applied: if that is the same, the state is the same."""
         self._is_recovered = False
 
     # --- looking ---
@@ -121,6 +123,7 @@ class Station:
             self._record(i.Begun(i.FORMAT, self.name, self.incarnation, self.ordering_name))
 
     def _record(self, content: AttrsInstance) -> None:
+        self.touched += 1
         if self.recorder is not None:
             self.recorder(i.record_of(content, self._taken))
             self._taken = 0
@@ -237,6 +240,7 @@ class Station:
         Raises:
             ProtocolError: the neighbour may not say that now; close the link.
         """
+        self.touched += 1
         if self.recorder is not None:
             self.recorder(i.record_of_received(link.number, messages, self._taken))
             self._taken = 0
@@ -250,9 +254,10 @@ class Station:
             SessionError: so many were never sent.
         """
         outgoing = self._link_of[link]._session.outgoing  # noqa: SLF001 - as above
+        outgoing.check_sent(count)
         if count > outgoing.acknowledged:
-            outgoing.acknowledge(count)
             self._record(i.Acknowledged(link.number, count))
+            outgoing.acknowledge(count)
 
     # --- publishers ---
 
@@ -281,6 +286,7 @@ class Station:
         """A local publisher whose barrier is passed publishes what follows on what was taken of it."""
         place = self._publishers[publisher]
         assert publications[0].sequence == place.taken + 1
+        self.touched += 1
         if self.recorder is not None:
             self.recorder(i.record_of_published(publications, self._taken))
             self._taken = 0
@@ -342,9 +348,10 @@ class Station:
             SessionError: so much was never delivered.
         """
         stream = self._subscriptions[subscription]._stream  # noqa: SLF001 - as above
+        stream.check_sent(position)
         if position > stream.acknowledged:
-            stream.acknowledge(position)
             self._record(i.Taken(subscription, position))
+            stream.acknowledge(position)
 
     def drop(self, subscription: str, count: int) -> None:
         """The newest deliveries are too many to keep: they become a gap in their place.
@@ -352,8 +359,10 @@ class Station:
         Raises:
             SessionError: so many are not kept.
         """
-        self._subscriptions[subscription]._stream.drop_newest(count)  # noqa: SLF001 - as above
+        stream = self._subscriptions[subscription]._stream  # noqa: SLF001 - as above
+        stream.check_kept(count)
         self._record(i.Dropped(subscription, count))
+        stream.drop_newest(count)
 
     # --- leases ---
 
@@ -398,6 +407,7 @@ class Station:
 
     def take(self) -> Effects:
         """Hand over what became due since the last call, numbered and kept (law 3)."""
+        self.touched += 1
         self._taken = i.TAKEN
         effects = self.core.take()
         sinks = self._sinks

@@ -17,7 +17,7 @@ from attrs import define, field
 
 from broker.core import Hop
 from broker.messages import LinkMessage, OrderingMessage, Publication
-from broker.shell.exchange import Exchange
+from broker.node.exchange import Exchange
 from broker.trace.rows import FLOAT, FLUSH_EVERY_S, TEXT, WHOLE, RowFiles, prepare
 from ordering.interface import OrderingFactory
 from ordering.watched import Watch

@@ -19,10 +19,10 @@ from broker.addresses import Address
 from broker.filters import parse
 from broker.journal import Journal
 from broker.messages import Publication
-from broker.shell.apart import Apart
-from broker.shell.collector import undisturbed
-from broker.shell.memory import remember
-from broker.shell.settings import Settings
+from broker.server.apart import Apart
+from broker.server.collector import undisturbed
+from broker.server.memory import remember
+from broker.server.settings import Settings
 from broker.station import Station, picture_of, recover
 from broker.station.inputs import read_frames
 from broker.wire import encode_publication, publication_prefix

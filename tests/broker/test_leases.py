@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.leases import LeaseError, Terms
-from broker.shell.settings import SettingsError
-from tests.broker.shell.overlay import settings as broker_settings
+from broker.server.settings import SettingsError
+from tests.broker.server.overlay import settings as broker_settings
 
 times = st.floats(0.01, 1000)
 

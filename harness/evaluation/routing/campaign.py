@@ -17,7 +17,7 @@ from pathlib import Path
 
 from attrs import asdict
 
-from broker.shell.collector import undisturbed
+from broker.server.collector import undisturbed
 from harness.evaluation.routing.measuring import Measuring
 from harness.evaluation.routing.studies import Study
 from harness.evaluation.routing.tree import thesis_tree

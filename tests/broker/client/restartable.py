@@ -3,7 +3,7 @@
 import attrs
 import trio
 
-from tests.broker.shell.overlay import Running, running, settings
+from tests.broker.server.overlay import Running, running, settings
 
 
 class Restartable:

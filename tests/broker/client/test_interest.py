@@ -10,7 +10,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from broker import ClosedError, Publisher, connect
 from broker import messages as m
 from tests.broker.client.scripted import TRADES, Link, ScriptedBroker
-from tests.broker.shell.overlay import chain
+from tests.broker.server.overlay import chain
 
 NUMBER = 1
 """Of the only request that the client makes in these scripts."""

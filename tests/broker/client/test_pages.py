@@ -6,7 +6,7 @@ import sys
 
 import trio
 
-from tests.broker.shell.overlay import running, settings
+from tests.broker.server.overlay import running, settings
 from tests.sources import ROOT
 
 PROGRAM = re.compile(r"```python\n(import trio.*?)```", re.DOTALL)

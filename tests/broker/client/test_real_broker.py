@@ -5,7 +5,7 @@ import trio
 
 from broker import Deliveries, Delivery, Gap, NotAdvertisedError, SlowSubscriberError, connect
 from tests.broker.client.restartable import Restartable
-from tests.broker.shell.overlay import chain, running, settings
+from tests.broker.server.overlay import chain, running, settings
 
 TRADES = "kind == 'trade' and price > 0"
 

@@ -6,7 +6,7 @@ import trio
 from broker import Delivery, Gap, RefusedError, Replay, connect
 from broker.client import Deliveries
 from tests.broker.client.scripted import TRADES
-from tests.broker.shell.overlay import chain
+from tests.broker.server.overlay import chain
 
 
 async def _prices(deliveries: Deliveries, count: int) -> list[tuple[object, bool]]:

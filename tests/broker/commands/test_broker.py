@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from broker import connect
 from broker.addresses import Address
 from broker.commands import broker as command_module
-from broker.shell.settings import Settings
+from broker.server.settings import Settings
 from tests.sources import ROOT
 
 WAIT_S = 30

@@ -8,7 +8,7 @@ import trio
 from broker import connect
 from broker.commands.explain import _waiting, _way
 from tests.broker.commands.test_publish_and_subscribe import run
-from tests.broker.shell.overlay import WAIT_S, Running, chain, running, settings, until
+from tests.broker.server.overlay import WAIT_S, Running, chain, running, settings, until
 
 
 async def explain(broker: Running, *arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -15,7 +15,7 @@ import trio
 
 from broker import connect
 from tests.broker.client.restartable import Restartable
-from tests.broker.shell.overlay import running, settings, until
+from tests.broker.server.overlay import running, settings, until
 from tests.sources import ROOT
 
 TRADES = "kind == 'trade'"

@@ -7,7 +7,7 @@ import trio
 
 from broker import connect
 from examples.sensors.load import sense
-from tests.broker.shell.overlay import chain, until
+from tests.broker.server.overlay import chain, until
 
 
 class Sensor:

@@ -1,0 +1,111 @@
+"""Accounts of what peers keep a broker busy with: one per connection, one per user, one per broker.
+
+Laws.
+
+1. What is charged to a user is charged to the broker too, for as long as it is there, connected or not. What is
+   charged to a connection is what that one has of it now.
+2. A refusal names the limit, whose it is, and changes nothing.
+3. What has been charged is released once, when it ends, whoever ends it.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from enum import Enum
+
+from attrs import define, field
+
+from broker.node.limits import NodeLimits
+
+
+class Resource(Enum):
+    """What is bounded, in the words of a refusal."""
+
+    REQUESTS = "publishers and subscriptions"
+    FILTER_BYTES = "bytes of filters"
+    DURABLE = "durable subscriptions"
+    QUESTIONS = "open questions"
+    REPLAYS = "open replays"
+    KEPT_BYTES = "bytes kept for subscriptions"
+
+
+@define(eq=False)
+class Account:
+    """One account. `owner` is whose it is, in the words of a refusal."""
+
+    owner: str
+    limits: Mapping[Resource, int]
+    above: "Account | None" = None
+    used: Counter[Resource] = field(factory=Counter)
+
+    def refusal(self, resource: Resource, count: int = 1) -> str:
+        """Return why so much more cannot be had; nothing if it can."""
+        limit = self.limits.get(resource)
+        if limit is not None and self.used[resource] + count > limit:
+            return f"{self.owner} has at most {limit} {resource.value} at a time"
+        return "" if self.above is None else self.above.refusal(resource, count)
+
+    def charge(self, resource: Resource, count: int = 1) -> None:
+        """Take so much; somebody has asked for a refusal before."""
+        self.used[resource] += count
+        if self.above is not None:
+            self.above.charge(resource, count)
+
+    def release(self, resource: Resource, count: int = 1) -> None:
+        """Give so much back."""
+        self.used[resource] -= count
+        assert self.used[resource] >= 0, f"{self.owner} gave back more {resource.value} than it had"
+        if self.above is not None:
+            self.above.release(resource, count)
+
+
+@define(eq=False)
+class Budgets:
+    """The accounts of one broker. An account of a user stays while anything is charged to it."""
+
+    limits: NodeLimits
+    broker: Account = field(init=False)
+    _users: dict[str, Account] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        limits = self.limits
+        self.broker = Account(
+            "this broker",
+            {
+                Resource.REQUESTS: limits.broker_requests,
+                Resource.FILTER_BYTES: limits.broker_filter_bytes,
+                Resource.DURABLE: limits.broker_durable,
+                Resource.QUESTIONS: limits.broker_questions,
+                Resource.REPLAYS: limits.broker_replays,
+                Resource.KEPT_BYTES: limits.broker_kept_bytes,
+            },
+        )
+
+    def user(self, name: str) -> Account:
+        """Return the account of a user; "" is whoever connects where nobody has to say who it is."""
+        known = self._users.get(name)
+        if known is None:
+            limits = self.limits
+            known = self._users[name] = Account(
+                f"user {name!r}" if name else "whoever is not known as a user",
+                {
+                    Resource.REQUESTS: limits.user_requests,
+                    Resource.FILTER_BYTES: limits.user_filter_bytes,
+                    Resource.DURABLE: limits.durable,
+                    Resource.KEPT_BYTES: limits.kept_bytes,
+                },
+                self.broker,
+            )
+        return known
+
+    def connection(self) -> Account:
+        """Return a fresh account for a connection."""
+        limits = self.limits
+        return Account(
+            "a connection",
+            {
+                Resource.REQUESTS: limits.requests,
+                Resource.FILTER_BYTES: limits.filter_bytes,
+                Resource.QUESTIONS: limits.questions,
+                Resource.REPLAYS: limits.replays,
+            },
+        )

@@ -1,0 +1,546 @@
+"""A client's connection: its publishers, its subscriptions, and what it may do.
+
+Laws:
+
+1. Everything that arrived together is handled in one step, in its order: runs of publications of one
+   publisher go to the core in one call, and the core's effects are carried out once, at the end.
+2. Credit is accounted for every publication that was read, taken or not.
+3. A client that says that it leaves withdraws everything of its own; one that breaks the protocol does so
+   too. When a connection just ends, everything waits for the client to come back on another one.
+4. Who comes back names what it had, one publisher and one subscription after the other, each with the place
+   where it is to go on. A durable subscription has a name of its own for that.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Final
+
+from attrs import define, field
+
+from broker import messages as m
+from broker.filters import Filter, FilterError, parse
+from broker.healing import describe_search
+from broker.node.access import User
+from broker.node.budget import Account, Resource
+from broker.node.connection import Connection, fault_of
+from broker.node.credit import Batch, Window
+from broker.node.exchange import Exchange
+from broker.node.publishers import LocalPublisher
+from broker.node.queues import SubscriptionQueue
+from broker.node.replaying import objection_to, past_of
+from broker.node.starts import Start, bound_within_limits, start_of
+from broker.node.subscriptions import Subscription
+from broker.sessions import SessionError
+from broker.wire import encode
+
+__all__ = ["ClientSession"]
+
+UNTAKEN_COUNT_MAX: Final = 1_000_000
+"""Deliveries that were sent and not said to be taken. A client that never says so would fill the memory."""
+
+CONTROL_UNITS: Final = 10
+"""What any request costs of a step, in publications: about as much time as ten of them."""
+
+UNIT_CHARACTERS: Final = 8
+"""So many characters of a filter cost as much as a publication."""
+
+EXPLAIN_UNITS: Final = 1000
+"""What an explanation costs: it looks at everything that waits."""
+
+CREDIT_MAX: Final = 2**31
+"""What a client can have granted at most; more is a client that counts wrong."""
+
+_NO_ROOM: Final = "was not taken: the disk of the broker's journal is full; try again when there is room"
+
+
+@define(eq=False)
+class ClientSession:
+    """What one client has asked for, by its numbers."""
+
+    name: str
+    user: User
+    window: Window
+    _connection: Connection
+    _exchange: Exchange
+    _patience_s: float
+    backlog: dict[Subscription, None] = field(factory=dict, init=False)
+    _publishers: dict[str, LocalPublisher] = field(factory=dict, init=False)
+    _publisher_numbers: dict[int, LocalPublisher] = field(factory=dict, init=False)
+    _ended_publishers: set[str] = field(factory=set, init=False)
+    _subscriptions: dict[int, Subscription] = field(factory=dict, init=False)
+    _last_number: int = field(default=0, init=False)
+    _has_left: bool = field(default=False, init=False)
+    _account: Account = field(init=False)
+    _questions: set[str] = field(factory=set, init=False)
+    _units: int = field(default=0, init=False)
+    _controls: dict[type, Callable[..., None]] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._controls = {
+            m.Advertise: self._advertise,
+            m.Unadvertise: self._unadvertise,
+            m.Subscribe: self._subscribe,
+            m.Unsubscribe: self._unsubscribe,
+            m.Credit: self._credit,
+            m.Flush: self._flush,
+            m.Explain: self._explain,
+            m.Forget: self._forget_durable,
+            m.Ping: lambda ping: self._connection.send_free(encode(m.Pong(ping.number))),
+            m.Pong: lambda _: None,
+            m.Fault: self._leave,
+        }
+        self._exchange.join_lower(self)
+        self._account = self._exchange.budgets.connection()
+
+    # --- connection ---
+
+    @property
+    def connection(self) -> Connection:
+        """What this session is on."""
+        return self._connection
+
+    def handle(self, messages: Sequence[object]) -> int:
+        """Handle what arrived together, as far as the step has time for it."""
+        size_bytes = place = 0
+        self._units = self._exchange.config.limits.step_units
+        while place < len(messages) and not self._connection.is_ended and self._units > 0:
+            message = messages[place]
+            if type(message) is m.Publication:
+                count, run_bytes = self._take_run(message, islice(messages, place, None))
+                size_bytes += run_bytes
+                place += count
+            else:
+                self._units -= CONTROL_UNITS
+                self._handle_control(message)
+                place += 1
+        self._account_for(size_bytes)
+        return len(messages) if self._connection.is_ended else place
+
+    def _handle_control(self, message: object) -> None:
+        """Handle a request; a defect that it meets before anything was recorded ends this connection alone."""
+        touched = self._exchange.station.touched
+        try:
+            self._controls[type(message)](message)
+        except Exception as error:
+            if self._exchange.station.touched != touched:
+                raise
+            self._exchange.contain(self._connection, error)
+
+    def _take_run(self, first: m.Publication, messages: Iterable[object]) -> tuple[int, int]:
+        """Take publications of one publisher while they go on; return how many were read and their size."""
+        publisher = self._publisher_of(first)
+        if publisher is None:
+            return 1, len(first.frame)
+        identity, matches, sequence = publisher.id, publisher.matches, publisher.taken
+        run: list[m.Publication] = []
+        other: m.Publication | None = None
+        for message in messages:
+            if type(message) is not m.Publication or message.publisher != identity:
+                break
+            if message.sequence != sequence + 1 or not matches(message.attributes):
+                other = message
+                break
+            sequence += 1
+            run.append(message)
+        self._units -= len(run)
+        if run:
+            self._exchange.totals.publications_in += len(run)
+            self._exchange.last_publication = run[-1]
+            self._exchange.station.publish(publisher.id, run)
+        size_bytes = sum([len(each.frame) for each in run])
+        if other is None:
+            return len(run), size_bytes
+        self._overlook(publisher, other)
+        return len(run) + 1, size_bytes + len(other.frame)
+
+    def _account_for(self, size_bytes: int) -> None:
+        batch = None
+        if size_bytes:
+            batch = Batch(self.window, size_bytes)
+            if not self.window.receive(size_bytes):
+                self._fault("credit", "more bytes of publications were sent than granted")
+        self._exchange.settle(batch)
+
+    def pump(self) -> None:
+        """The outbox has room again: let every subscription that waited send in turn."""
+        for subscription in list(self.backlog):
+            # Whoever still has something to send goes to the end, behind those that had no turn.
+            del self.backlog[subscription]
+            subscription.pump()
+
+    def grant(self) -> None:
+        """Return credit to the client if there is enough to return."""
+        if self._exchange.is_withholding or self._exchange.is_closing or not self._exchange.may_grant():
+            return
+        size_bytes = self.window.grant()
+        if size_bytes:
+            self._connection.send_free(encode(m.Grant(size_bytes)))
+
+    def lost(self, reason: str) -> None:
+        """The connection is over: wait for the client, or withdraw everything it had."""
+        is_kept = self._exchange.is_kept and not self._has_left and not self._connection.is_malformed
+        publishers = list(self._publishers.values())
+        subscriptions = list(self._subscriptions.values())
+        self._publishers.clear()
+        self._publisher_numbers.clear()
+        self._subscriptions.clear()
+        for publisher in publishers:
+            if is_kept:
+                publisher.detach()
+            else:
+                publisher.withdraw()
+        for subscription in subscriptions:
+            if is_kept or subscription.place.durable:
+                subscription.detach()
+            else:
+                subscription.withdraw()
+        for question in self._questions:
+            self._exchange.forget_question(question)
+        self._exchange.leave_lower(self)
+        self.window.close()
+        self._exchange.settle()
+        self._exchange.log.info("client left", client=self.name, peer=self._connection.peer, reason=reason)
+
+    def abandon(self, reason: str) -> None:
+        """End the connection now; what it carried stays."""
+        self._connection.end_now(reason)
+
+    def _leave(self, fault: m.Fault) -> None:
+        """The client will not come back."""
+        self._has_left = True
+        self._connection.end(f"client said {fault.code}: {fault.text}")
+
+    def _fault(self, code: str, text: str) -> None:
+        self._exchange.log.warning(
+            "client refused", client=self.name, peer=self._connection.peer, code=code, text=text
+        )
+        self._exchange.totals.refused += 1
+        self._has_left = True
+        self._connection.end(f"{code}: {text}", fault_of(code, text))
+
+    # --- publications ---
+
+    def _publisher_of(self, publication: m.Publication) -> LocalPublisher | None:
+        """Whose publication this is; None for one of a publisher that was ended while it was on its way."""
+        publisher = self._publishers.get(publication.publisher)
+        if publisher is not None and publisher.is_open and not self._exchange.is_full:
+            return publisher
+        if publisher is not None and publisher.is_open:
+            self._end_publisher(publisher, "no-room", f"publication {publication.sequence} {_NO_ROOM}")
+            return None
+        if publisher is not None:
+            self._fault("unexpected", f"{publisher.id} published before its advertisement was acknowledged")
+        elif publication.publisher not in self._ended_publishers:
+            self._fault("unexpected", f"{publication.publisher} is no publisher of this connection")
+        return None
+
+    def _overlook(self, publisher: LocalPublisher, publication: m.Publication) -> None:
+        """Handle a publication that cannot simply be taken."""
+        sequence = publication.sequence
+        if sequence <= publisher.taken:
+            return
+        if sequence > publisher.taken + 1:
+            self._fault("sequence", f"{publisher.id} published {sequence} after {publisher.taken}")
+            return
+        text = (
+            f"publication {sequence} does not match the advertisement {publisher.filter}: "
+            f"{publisher.filter.failing(publication.attributes)}"
+        )
+        self._end_publisher(publisher, "not-advertised", text)
+
+    def _end_publisher(self, publisher: LocalPublisher, code: str, text: str) -> None:
+        self._withdraw(publisher)
+        self._ended_publishers.add(publisher.id)
+        self._exchange.totals.refused += 1
+        self._connection.send(encode(m.Ended(publisher.number, code, fault_of(code, text).text)))
+
+    def _withdraw(self, publisher: LocalPublisher) -> None:
+        del self._publishers[publisher.id]
+        del self._publisher_numbers[publisher.number]
+        self._account.release(Resource.REQUESTS)
+        self._account.release(Resource.FILTER_BYTES, publisher.filter_bytes)
+        publisher.withdraw()
+
+    # --- requests ---
+
+    def _refuse(self, number: int, code: str, text: str) -> None:
+        self._exchange.totals.refused += 1
+        self._exchange.log.info("request refused", client=self.name, code=code, text=text)
+        self._connection.send(encode(m.Refused(number, code, fault_of(code, text).text)))
+
+    def _is_next(self, number: int) -> bool:
+        """Requests are numbered from 1, all kinds together; so an answer says what it answers."""
+        if number == self._last_number + 1:
+            self._last_number = number
+            return True
+        self._fault("unexpected", f"request {number} came after request {self._last_number}")
+        return False
+
+    def _wanted(self, number: int, verb: str, text: str) -> Filter | None:
+        """The filter of a request that may be served, or None after it has been refused.
+
+        What costs nothing is looked at first: who has no right or no room makes nobody read its filter.
+        """
+        refusal = self._refusal(verb, len(text))
+        if refusal is not None:
+            self._refuse(number, *refusal)
+            return None
+        self._units -= len(text) // UNIT_CHARACTERS
+        try:
+            wanted = parse(text)
+        except FilterError as error:
+            self._refuse(number, "filter", str(error))
+            return None
+        objection = self.user.objection(verb, wanted)
+        if objection is not None:
+            self._refuse(number, "not-allowed", objection)
+            return None
+        return wanted
+
+    def _refusal(self, verb: str, size_bytes: int) -> tuple[str, str] | None:
+        """Why a request with a filter of this size is refused before it is read, as a code and a text."""
+        if self._exchange.is_closing:
+            return "closing", "the broker is shutting down"
+        if self._exchange.is_full:
+            return "no-room", f"the request {_NO_ROOM}"
+        if not self.user.may(verb):
+            return "not-allowed", f"user {self.user.name!r} may not {verb} at all"
+        mine, of_user = self._account, self._exchange.budgets.user(self.user.name)
+        for account in (mine, of_user):
+            text = account.refusal(Resource.REQUESTS) or account.refusal(Resource.FILTER_BYTES, size_bytes)
+            if text:
+                return "too-many", text
+        return None
+
+    def _advertise(self, request: m.Advertise) -> None:
+        if not self._is_next(request.number):
+            return
+        wanted = self._wanted(request.number, "advertise", request.filter)
+        if wanted is None:
+            return
+        publisher = self._resumed(request.resume, wanted) if request.resume else None
+        if publisher is None:
+            publisher = self._advertised_anew(request.resume, wanted)
+        self._publishers[publisher.id] = self._publisher_numbers[request.number] = publisher
+        self._account.charge(Resource.REQUESTS)
+        self._account.charge(Resource.FILTER_BYTES, publisher.filter_bytes)
+        publisher.attach(self, request.number)
+        self.window.join()
+        self.grant()
+
+    def _resumed(self, identity: str, wanted: Filter) -> LocalPublisher | None:
+        """The publisher of that id, if it is this client's and advertises the same."""
+        known = self._exchange.publishers.get(identity)
+        if known is None or not known.is_of(self.name, self.user.name):
+            return None
+        if known.owner is self:
+            # A ghost would stay that nobody can end: this connection has it under another number.
+            self._end_publisher(
+                known, "resumed", "this connection has resumed the publisher under another number"
+            )
+            self._ended_publishers.discard(identity)
+            return None
+        if known.owner is not None:
+            # Its old connection is broken, and nobody has noticed here yet.
+            known.owner.abandon("its client has come back on another connection")
+        known = self._exchange.publishers.get(identity)
+        if known is not None and known.filter != wanted:
+            known.withdraw()
+            return None
+        return known
+
+    def _advertised_anew(self, resume: str, wanted: Filter) -> LocalPublisher:
+        """Advertise, under the id of a publisher that was withdrawn if this client had it."""
+        station, client, user = self._exchange.station, self.name, self.user.name
+        is_known = bool(resume) and station.resumable(resume, client, user) is not None
+        identity = resume if is_known else station.mint(client)
+        station.advertise(identity, wanted, client=client, user=user)
+        return LocalPublisher(station.publishers[identity], self._exchange, self._patience_s)
+
+    def advertised(self, publisher: LocalPublisher) -> None:
+        """The publisher's barrier is passed."""
+        answer = m.Advertised(publisher.number, publisher.id, publisher.taken, publisher.is_wanted)
+        self._connection.send(encode(answer))
+
+    def wanted(self, publisher: LocalPublisher) -> None:
+        """Whether anybody wants to hear from the publisher has changed."""
+        self._connection.send(encode(m.Wanted(publisher.number, publisher.is_wanted)))
+
+    def _unadvertise(self, request: m.Unadvertise) -> None:
+        publisher = self._publisher_numbers.get(request.number)
+        if publisher is not None:
+            self._withdraw(publisher)
+
+    def _subscribe(self, request: m.Subscribe) -> None:
+        if not self._is_next(request.number):
+            return
+        wanted = self._wanted(request.number, "subscribe", request.filter)
+        if wanted is None:
+            return
+        objection = objection_to(request)
+        if objection:
+            self._refuse(request.number, "replay", objection)
+            return
+        known = self._known(request)
+        if known is None:
+            self._subscribe_anew(request, wanted)
+        elif (known.place.filter, known.place.ordered) != (wanted, request.ordered):
+            text = f"the subscription has another filter or order: {known.place.filter}; forget it first"
+            self._refuse(request.number, "another-filter", text)
+        else:
+            known.taken_over()
+            self._go_on(request, known, start_of(request, known.place))
+
+    def _known(self, request: m.Subscribe) -> Subscription | None:
+        """The subscription that is meant, by its durable name or by its id on an earlier connection."""
+        if request.durable:
+            place = self._exchange.station.durable(self.user.name, self.name, request.durable)
+            return None if place is None else self._exchange.subscribers[place.id]
+        known = self._exchange.subscribers.get(request.resume)
+        if known is None or known.place.durable or not known.is_of(self.name, self.user.name):
+            return None
+        return known
+
+    def _subscribe_anew(self, request: m.Subscribe, wanted: Filter) -> None:
+        exchange, station = self._exchange, self._exchange.station
+        refusal = self._refusal_of_new(request)
+        if refusal:
+            self._refuse(request.number, "too-many", refusal)
+            return
+        identity = station.mint(self.name)
+        station.subscribe(
+            identity,
+            wanted,
+            ordered=request.ordered,
+            client=self.name,
+            user=self.user.name,
+            durable=request.durable,
+            bound_bytes=bound_within_limits(request.bound_bytes),
+            policy=request.policy,
+            age_s=request.age_s,
+            replay=past_of(request, exchange.replaying.wall_ns()),
+        )
+        place = station.subscriptions[identity]
+        known = Subscription(place, exchange, self._patience_s)
+        self._go_on(request, known, Start(0, 0, goes_on=False))
+
+    def _refusal_of_new(self, request: m.Subscribe) -> str:
+        """Why there cannot be one more durable subscription, or one that asks for the past."""
+        if request.durable:
+            of_user = self._exchange.budgets.user(self.user.name)
+            return of_user.refusal(Resource.DURABLE)
+        return ""
+
+    def _go_on(self, request: m.Subscribe, subscription: Subscription, start: Start) -> None:
+        """Deliver on this connection from the start that was agreed on."""
+        number = request.number
+        self._connection.send(encode(m.Placed(number, subscription.id, start.position, start.goes_on)))
+        if start.missing_count:
+            self._connection.send(encode(m.Gap(number, start.missing_count, "taken")))
+        if start.is_had:
+            self._exchange.station.taken(subscription.id, start.position)
+        bound_bytes = bound_within_limits(request.bound_bytes)
+        queue = SubscriptionQueue(number, bound_bytes, request.policy, min(request.credit, CREDIT_MAX))
+        self._subscriptions[number] = subscription
+        self._account.charge(Resource.REQUESTS)
+        self._account.charge(Resource.FILTER_BYTES, subscription.filter_bytes)
+        subscription.attach(self, queue, start.position + start.missing_count)
+
+    def let_go(self, number: int) -> None:
+        """The subscription of that number is not this client's any more."""
+        subscription = self._subscriptions.pop(number, None)
+        if subscription is not None:
+            self._account.release(Resource.REQUESTS)
+            self._account.release(Resource.FILTER_BYTES, subscription.filter_bytes)
+
+    def _unsubscribe(self, request: m.Unsubscribe) -> None:
+        subscription = self._subscriptions.get(request.number)
+        if subscription is None:
+            return
+        if subscription.place.durable:
+            self.let_go(request.number)
+            subscription.detach()
+        else:
+            subscription.withdraw()
+
+    def _credit(self, credit: m.Credit) -> None:
+        subscription = self._subscriptions.get(credit.number)
+        if subscription is None:
+            return
+        try:
+            subscription.confirmed(credit.taken)
+        except SessionError as error:
+            self._fault("credit", str(error))
+            return
+        if subscription.unsaid_count > UNTAKEN_COUNT_MAX:
+            self._fault(
+                "credit", f"subscription {credit.number}: deliveries are sent, and none is said to be taken"
+            )
+            return
+        subscription.queue.credit += credit.count
+        if subscription.queue.credit > CREDIT_MAX:
+            self._fault("credit", f"subscription {credit.number} was given more than {CREDIT_MAX} deliveries")
+            return
+        subscription.pump()
+
+    def _forget_durable(self, request: m.Forget) -> None:
+        if not self._is_next(request.number):
+            return
+        place = self._exchange.station.durable(self.user.name, self.name, request.durable)
+        if place is None:
+            text = f"{self.name!r} has no durable subscription {request.durable!r} here"
+            self._refuse(request.number, "unknown", text)
+            return
+        subscription = self._exchange.subscribers[place.id]
+        subscription.end(m.Ended(subscription.queue.number, "forgotten", "the subscription was forgotten"))
+        self._connection.send(encode(m.Forgotten(request.number)))
+
+    def _flush(self, request: m.Flush) -> None:
+        """Everything before it has been handed to the core, by the order in which messages are handled."""
+        if self._is_next(request.number):
+            self._connection.send(encode(m.Flushed(request.number)))
+
+    def _explain(self, request: m.Explain) -> None:
+        """Say what waits here, or ask the overlay for the way of one publication."""
+        if not self._is_next(request.number):
+            return
+        if request.about != "durable" and not self.user.may("explain"):
+            text = f"user {self.user.name!r} may not ask what goes on at the broker"
+            self._refuse(request.number, "not-allowed", text)
+            return
+        self._units -= EXPLAIN_UNITS
+        if request.publisher and request.about not in {"durable", "uplinks"}:
+            self._ask_overlay(request)
+        else:
+            self._connection.send(encode(m.Explained(request.number, tuple(self._answer_to(request.about)))))
+
+    def _answer_to(self, about: str) -> Iterable[str]:
+        exchange, core = self._exchange, self._exchange.core
+        if about == "durable":
+            return [
+                each.describe()
+                for each in exchange.subscribers.values()
+                if each.place.durable and each.is_of(self.name, self.user.name)
+            ]
+        if about == "uplinks":
+            uplink = core.uplink.name if core.uplink is not None else None
+            return [describe_search(exchange.search, core.roster, uplink, core.below)]
+        return core.explain_waiting()
+
+    def _ask_overlay(self, request: m.Explain) -> None:
+        """Ask every broker that the publication came to for its part."""
+        exchange, broker = self._exchange, self._exchange.budgets.broker
+        text = self._account.refusal(Resource.QUESTIONS) or broker.refusal(Resource.QUESTIONS)
+        if text:
+            self._refuse(request.number, "too-many", text)
+            return
+
+        def answer(steps: tuple[str, ...]) -> None:
+            self._questions.discard(question)
+            self._account.release(Resource.QUESTIONS)
+            self._connection.send(encode(m.Explained(request.number, steps)))
+
+        question = exchange.question(answer)
+        self._questions.add(question)
+        self._account.charge(Resource.QUESTIONS)
+        exchange.station.explain_way(question, request.publisher, request.sequence)

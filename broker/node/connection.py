@@ -1,0 +1,280 @@
+"""One connection of a node: what came in and was not handled, what is to leave, and how it ends.
+
+What the bytes mean is its session's business (`broker.node.greeting`, `clients`, `links`).
+
+Laws.
+
+1. What is sent is collected in the outbox and leaves as one buffer; one buffer is with the shell at a time.
+2. With a journal, what was sent in a step leaves when every record up to the end of that step is on disk (`seal`).
+   Frames that follow from no record, such as credit, need no sync (`send_free`). Nothing overtakes anything.
+3. The outbox is bounded. Sessions put publications there only while it has room, and are asked for more when a
+   buffer has been written (`Session.pump`). A client that does not read its answers is not read either.
+4. A connection goes through the states of `Life` and never back. Its session learns of the end in the step in
+   which it is decided, before anything else is handled.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final, Protocol
+
+from attrs import define, field
+
+from broker.messages import Fault
+from broker.node.credit import Batch
+from broker.node.timers import Timer
+from broker.wire import Decoder, encode
+
+__all__ = ["OUTBOX_BYTES", "PARTING_S", "Connection", "Host", "Life", "Session", "fault_of"]
+
+OUTBOX_BYTES: Final = 256 * 1024
+"""Publications wait in the outbox only up to here: what the system takes in one or two writes."""
+
+PARTING_S: Final = 1.0
+"""How long a peer gets to read why its connection ends."""
+
+FAULT_TEXT_CHARACTERS: Final = 1000
+"""Enough for a sentence; a peer's own words in it cannot make the frame too large."""
+
+
+class Life(Enum):
+    """How far a connection has come."""
+
+    GREETING = "nobody knows yet who it is"
+    SERVING = "its peer is a client or a broker"
+    PARTING = "it has ended; what was sent before is still to be written"
+    OVER = "nothing more of it is read or written"
+
+
+_NEXT: Final = {
+    Life.GREETING: frozenset({Life.SERVING, Life.PARTING, Life.OVER}),
+    Life.SERVING: frozenset({Life.PARTING, Life.OVER}),
+    Life.PARTING: frozenset({Life.OVER}),
+    Life.OVER: frozenset[Life](),
+}
+"""The transitions that there are."""
+
+
+class Session(Protocol):
+    """What a connection is used for: being greeted, serving a client, or a link."""
+
+    def handle(self, messages: Sequence[object]) -> int:
+        """Handle messages that arrived together; return how many, if the step has no time for more."""
+        ...
+
+    def pump(self) -> None:
+        """Put more into the outbox: it has room again."""
+        ...
+
+    def grant(self) -> None:
+        """Return credit to the peer if there is enough to return."""
+        ...
+
+    def lost(self, reason: str) -> None:
+        """The connection is over; withdraw what was its own."""
+        ...
+
+
+class Host(Protocol):
+    """What a connection needs of its node."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether every record is on disk, so that everything may leave now."""
+        ...
+
+    def filled(self, connection: "Connection") -> None:
+        """Write what this connection has to send, before the step ends or soon after."""
+        ...
+
+    def ended(self, connection: "Connection") -> None:
+        """Tell the session of this connection before the step ends."""
+        ...
+
+
+def fault_of(code: str, text: str) -> Fault:
+    """Make the frame that says why a connection ends."""
+    return Fault(code, text[:FAULT_TEXT_CHARACTERS])
+
+
+def _release_all(batches: Sequence[Batch]) -> None:
+    for batch in batches:
+        batch.release()
+
+
+@define(eq=False)
+class _Sealed:
+    """What was sent in one step, and the record that has to be on disk before it leaves."""
+
+    upto: int
+    chunks: list[bytes]
+    batches: list[Batch]
+
+
+@define(eq=False)
+class Connection:
+    """The state of one connection. `heard` and `silent_beats` are for whoever watches heartbeats."""
+
+    number: int
+    peer: str
+    decoder: Decoder
+    _host: Host
+    life: Life = Life.GREETING
+    session: Session | None = None
+    reason: str = ""
+    certificates: tuple[str, ...] = ()
+    outbox_bytes: int = 0
+    read_bytes: int = 0
+    sent_bytes: int = 0
+    heard: bool = True
+    silent_beats: int = 0
+    silent_s: float = 0.0
+    is_client: bool = False
+    is_malformed: bool = False
+    is_filled: bool = False
+    is_paused: bool = False
+    is_writing: bool = False
+    parting: Timer | None = None
+    unhandled: Sequence[object] = ()
+    """Messages for which the step had no time; nothing more is read until they are handled."""
+    failure: Fault | None = None
+    """What is wrong with the bytes behind the unhandled messages."""
+    end_when_handled: str = ""
+    """Why it ends once the unhandled messages are handled: the other end has closed it."""
+    _fresh: list[bytes] = field(factory=list)
+    _fresh_batches: list[Batch] = field(factory=list)
+    _sealed: deque[_Sealed] = field(factory=deque)
+    _ready: list[bytes] = field(factory=list)
+    _ready_batches: list[Batch] = field(factory=list)
+    _writing_bytes: int = 0
+    _writing_batches: list[Batch] = field(factory=list)
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it has been decided that the connection ends."""
+        return self.life is Life.PARTING or self.life is Life.OVER
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything has been handed to the system."""
+        return self.outbox_bytes == 0
+
+    def enter(self, life: Life) -> None:
+        """Go on to another state."""
+        assert life in _NEXT[self.life], f"a connection goes from {self.life} to none of {life}"
+        self.life = life
+
+    # --- sending ---
+
+    def send(self, frame: bytes) -> None:
+        """Put one frame into the outbox; nothing follows the fault of a connection that ends."""
+        if self.is_ended:
+            return
+        self._fresh.append(frame)
+        self.outbox_bytes += len(frame)
+        if not self.is_filled:
+            self._host.filled(self)
+
+    def send_free(self, frame: bytes) -> None:
+        """Send a frame that follows from no record, such as credit, without a sync; it overtakes nothing."""
+        if self.is_ended or self._fresh or self._sealed or self._host.is_clear:
+            self.send(frame)
+            return
+        self._ready.append(frame)
+        self.outbox_bytes += len(frame)
+        if not self.is_filled:
+            self._host.filled(self)
+
+    def send_all(self, chunks: Sequence[bytes], batches: Sequence[Batch] = ()) -> None:
+        """Put frames into the outbox; release the batches when they have been written."""
+        if self.is_ended:
+            _release_all(batches)
+            return
+        self._fresh += chunks
+        self._fresh_batches += batches
+        self.outbox_bytes += sum(map(len, chunks))
+        if not self.is_filled:
+            self._host.filled(self)
+
+    # --- the outbox ---
+
+    def seal(self, upto: int) -> None:
+        """What was sent up to now leaves when this record is on disk; 0 stands for no record."""
+        self.is_filled = False
+        if not self._fresh:
+            return
+        if upto or self._sealed:
+            self._sealed.append(_Sealed(upto, self._fresh, self._fresh_batches))
+        else:
+            self._ready += self._fresh
+            self._ready_batches += self._fresh_batches
+        self._fresh, self._fresh_batches = [], []
+
+    def unseal(self, synced: int) -> None:
+        """These records are on disk."""
+        while self._sealed and self._sealed[0].upto <= synced:
+            sealed = self._sealed.popleft()
+            self._ready += sealed.chunks
+            self._ready_batches += sealed.batches
+
+    def take(self) -> bytes:
+        """Return the next buffer to write; nothing if there is none, or one is being written."""
+        if self.is_writing or not self._ready:
+            return b""
+        ready, self._ready = self._ready, []
+        self._writing_batches, self._ready_batches = self._ready_batches, []
+        content = ready[0] if len(ready) == 1 else b"".join(ready)
+        self.is_writing = True
+        self._writing_bytes = len(content)
+        return content
+
+    def written(self) -> None:
+        """The buffer is with the system: make room felt."""
+        self.is_writing = False
+        self.sent_bytes += self._writing_bytes
+        self.outbox_bytes -= self._writing_bytes
+        self._writing_bytes = 0
+        batches, self._writing_batches = self._writing_batches, []
+        _release_all(batches)
+        if self.session is not None and not self.is_ended:
+            self.session.pump()
+
+    # --- the end ---
+
+    def end(self, reason: str, fault: Fault | None = None) -> None:
+        """Read no more, and close once the outbox, with the fault as its last frame, has been written."""
+        if self.is_ended:
+            return
+        if fault is not None:
+            self.send(encode(fault))
+        self.reason = reason
+        self.enter(Life.PARTING)
+        self.unhandled = ()
+        self._host.ended(self)
+
+    def end_now(self, reason: str) -> None:
+        """End it, and tell the session before this returns: its place is needed by another connection."""
+        self.end(reason, fault_of("replaced", reason))
+        self.release()
+
+    def release(self) -> None:
+        """Let go of everything that waits for this connection; parting from the peer may take longer."""
+        session, self.session = self.session, None
+        if session is not None:
+            session.lost(self.reason)
+        batches = self._writing_batches + self._ready_batches + self._fresh_batches
+        batches += [batch for sealed in self._sealed for batch in sealed.batches]
+        self._writing_batches, self._ready_batches, self._fresh_batches = [], [], []
+        for sealed in self._sealed:
+            sealed.batches = []
+        _release_all(batches)
+
+    def close(self) -> None:
+        """Forget what was not written; the shell closes the socket."""
+        if self.parting is not None:
+            self.parting.cancel()
+        self._fresh.clear()
+        self._ready.clear()
+        self._sealed.clear()
+        self.outbox_bytes = 0
+        self.enter(Life.OVER)

@@ -1,0 +1,176 @@
+"""Flow control: how many bytes of publications a neighbour or a client may still send to this broker.
+
+Laws:
+
+1. Only publication frames need credit. Everything else is small and goes whenever it has its turn.
+2. A sender may begin a frame while its credit is positive; the frame may overdraw it. So a frame larger than
+   the whole window passes, and the receiver holds at most one frame more than it granted.
+3. Credit comes back when what was read has been handed on: a `Batch` is held by every outgoing queue that its
+   output went to, and returns its bytes when the last of them has let it go.
+4. Clients' windows shrink as those who publish become many (`Share`), so that what is under way towards one
+   queue stays about the same, however many publish.
+
+Why nobody waits in a circle. Look at a tree of brokers from its leaves. Downwards: a broker returns credit to
+its uplink when its lower links have taken what came; they depend on the brokers below alone, and at the
+leaves on subscriptions, for which nobody waits longer than a patience (`broker.node.pacing`). So what goes
+down always moves. Upwards: a top hands on downwards only, so it always returns credit in the end; a broker
+below it waits for its uplink queue, which moves because the broker above returns credit, and for its lower
+queues, which move as said. Publications that the ordering plugin keeps wait for an acknowledgement from the
+uplink; it comes down, is a control message, and has only downward traffic before it. Lower hops get no credit
+while too many publications are kept; the uplink's credit never depends on that, so the acknowledgement always
+arrives.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from attrs import define, field
+
+__all__ = ["Batch", "LinkSize", "Share", "Sizing", "Window"]
+
+SHARED_BYTES = 4 * 1024 * 1024
+"""What all publishing clients may have under way together: half the default bound of a subscription, so
+that a queue at its soft mark (a quarter) has room for everything that was already granted."""
+
+SHARE_BYTES_MIN = 16 * 1024
+"""No window is smaller: about a hundred small events keep a connection busy for the time of a round trip."""
+
+SHARE_BYTES_MAX = 512 * 1024
+"""No window is larger: two full reads, one being handled while the next arrives."""
+
+LINK_BYTES = 1024 * 1024
+"""What the other end of a link may have under way: 20 MB/s over a round trip of 50 ms."""
+
+FIRST_BYTES = 64 * 1024
+"""What a client is granted with its welcome, before it has said that it will publish anything."""
+
+
+class Sizing(Protocol):
+    """How large the windows of some connections are, now."""
+
+    size_bytes: int
+
+    def join(self) -> None:
+        """One more connection publishes."""
+        ...
+
+    def leave(self) -> None:
+        """One connection fewer publishes."""
+        ...
+
+
+@define(eq=False)
+class LinkSize:
+    """The window of every link: few, and often far away, so that a round trip needs much under way."""
+
+    size_bytes: int = LINK_BYTES
+
+    def join(self) -> None:
+        """Nothing changes for the others."""
+
+    def leave(self) -> None:
+        """Nothing changes for the others."""
+
+
+@define(eq=False)
+class Share:
+    """The part of `SHARED_BYTES` that each publishing client gets."""
+
+    _members: int = 0
+    size_bytes: int = SHARE_BYTES_MAX
+
+    def join(self) -> None:
+        """One more connection publishes."""
+        self._members += 1
+        self._divide()
+
+    def leave(self) -> None:
+        """One connection fewer publishes."""
+        assert self._members > 0
+        self._members -= 1
+        self._divide()
+
+    def _divide(self) -> None:
+        part = SHARED_BYTES // max(1, self._members)
+        self.size_bytes = min(SHARE_BYTES_MAX, max(SHARE_BYTES_MIN, part))
+
+
+@define(eq=False)
+class Window:
+    """The receiver's side of one connection's credit.
+
+    `available_bytes` is what the peer may still send; negative while one frame overdraws it. `held_bytes` was
+    received and has not been handed on. `returned` is called when bytes come back.
+    """
+
+    _share: Sizing
+    _returned: Callable[[], None]
+    _frame_bytes_max: int
+    available_bytes: int = 0
+    held_bytes: int = 0
+    _joined: bool = field(default=False, init=False)
+
+    def join(self) -> None:
+        """Take part in the share, from the first publisher on."""
+        if not self._joined:
+            self._joined = True
+            self._share.join()
+
+    def close(self) -> None:
+        """Leave the share; what is still held comes back to nobody."""
+        if self._joined:
+            self._joined = False
+            self._share.leave()
+
+    def first(self) -> int:
+        """Return the credit for the welcome of a new connection."""
+        self.renew()
+        size_bytes = self._share.size_bytes if self._joined else FIRST_BYTES
+        self.available_bytes = max(0, size_bytes - self.held_bytes)
+        return self.available_bytes
+
+    def renew(self) -> None:
+        """A new connection: what was granted on an older one is void; what came there is still held."""
+        self.available_bytes = 0
+
+    def receive(self, size_bytes: int) -> bool:
+        """Account for what was read; false if the peer sent more than it was granted."""
+        self.available_bytes -= size_bytes
+        self.held_bytes += size_bytes
+        return self.available_bytes > -self._frame_bytes_max
+
+    def give_back(self, size_bytes: int) -> None:
+        """Something read earlier has been handed on."""
+        self.held_bytes -= size_bytes
+        assert self.held_bytes >= 0
+        self._returned()
+
+    def grant(self) -> int:
+        """Return what to grant now: 0, or at least a quarter of the window, so that grants are few."""
+        if not self._joined:
+            return 0
+        target_bytes = self._share.size_bytes
+        missing_bytes = target_bytes - self.available_bytes - self.held_bytes
+        if missing_bytes * 4 < target_bytes:
+            return 0
+        self.available_bytes += missing_bytes
+        return missing_bytes
+
+
+@define(eq=False)
+class Batch:
+    """Publications read together from one connection, until all queues they went to have let them go."""
+
+    window: Window
+    size_bytes: int
+    holders: int = 1
+
+    def hold(self) -> None:
+        """One more queue has part of it."""
+        self.holders += 1
+
+    def release(self) -> None:
+        """One holder is done with it."""
+        self.holders -= 1
+        if not self.holders:
+            self.window.give_back(self.size_bytes)

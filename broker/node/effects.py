@@ -1,0 +1,82 @@
+"""What a step of the node asks the shell to do.
+
+The fields stand in the order in which a shell carries them out. Nothing in `writes` follows from a record that is
+not on disk yet: the node keeps such output until the step that learns of the sync. So a shell may write at once.
+"""
+
+from attrs import define, field, frozen
+
+
+@frozen
+class Write:
+    """Send this to the peer, all of it, and answer with `Written`. There is one at a time per connection."""
+
+    connection: int
+    content: bytes = field(repr=False)
+
+
+@frozen
+class End:
+    """Write nothing more to this connection, read nothing more from it, and close it.
+
+    Every `Write` before it has been answered, unless the peer did not read for too long.
+    """
+
+    connection: int
+    reason: str
+
+
+@frozen
+class Dial:
+    """Connect to HOST:PORT within so many seconds; answer with `Connected` or `Unreached`."""
+
+    number: int
+    address: str
+    timeout_s: float
+
+
+@frozen
+class LogLine:
+    """Something that an operator may want to read."""
+
+    level: str
+    event: str
+    fields: dict[str, object]
+
+
+@define(eq=False)
+class Effects:
+    """Everything that one step asks for."""
+
+    records: list[bytes] = field(factory=list)
+    """Append these to the journal, in this order, before the next step; sync soon, and answer with `Synced`."""
+
+    writes: list[Write] = field(factory=list)
+    """Hand these to the system."""
+
+    pauses: list[int] = field(factory=list)
+    """Read nothing from these connections until they are in `resumes`."""
+
+    resumes: list[int] = field(factory=list)
+    """Read from these again."""
+
+    ends: list[End] = field(factory=list)
+    """Close these."""
+
+    dials: list[Dial] = field(factory=list)
+    """Make these connections."""
+
+    logs: list[LogLine] = field(factory=list)
+    """Log these."""
+
+    wants_pass: bool = False
+    """Feed what else has arrived, then `Pass`: one write may then carry what all of it caused."""
+
+    is_settled: bool = False
+    """Whoever started the broker may take it for ready."""
+
+    is_stopped: bool = False
+    """The broker has shut down: everything was said that could be said."""
+
+    failure: Exception | None = None
+    """The broker cannot go on; the shell raises this."""

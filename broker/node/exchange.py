@@ -1,0 +1,347 @@
+"""Where connections and the station meet: hands what the core decided to the connections it is for.
+
+Laws:
+
+1. The station is called from here and from the sessions, always within one step: feed it, `settle`. After
+   `settle` nothing that the core has to say is left over.
+2. What holds up publishers is decided here: a link's queue (`broker.node.credit`), a subscriber that is
+   slower but moves (`broker.node.pacing`), publications that the ordering plugin keeps, and a journal without
+   room.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
+
+from attrs import Factory, define, field
+
+from broker.core import BrokerCore, Effects, Hop
+from broker.healing import Search
+from broker.messages import LinkMessage, Publication
+from broker.node.absences import Absences
+from broker.node.budget import Budgets, Resource
+from broker.node.config import NodeConfig
+from broker.node.connection import Connection, fault_of
+from broker.node.credit import Batch, Share
+from broker.node.log import Log
+from broker.node.pacing import PATIENCE_S
+from broker.node.queues import LinkQueue, Run, RunCache
+from broker.node.replaying import Replaying
+from broker.node.timers import Timer, Timers
+from broker.node.totals import Totals
+from broker.station import LinkPlace, Station
+
+if TYPE_CHECKING:
+    from broker.node.publishers import LocalPublisher
+    from broker.node.subscriptions import Subscription
+
+__all__ = ["Exchange", "Granting", "Link", "Paced", "Sink"]
+
+WAITING_COUNT_MAX: Final = 20_000
+"""While the ordering plugin keeps more than this, lower hops get no credit: a few megabytes of small events,
+and some hundred milliseconds of a fast broker's work when the acknowledgement comes."""
+
+JUDGING_INTERVAL_S: Final = PATIENCE_S / 5
+"""How often subscriptions for which publishers wait are looked at."""
+
+
+class Sink(Protocol):
+    """What a hop leads to: a link or a subscription."""
+
+    def put(
+        self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None, now_s: float
+    ) -> None:
+        """Queue what the core emitted to this hop in one step; `run` is it as bytes if publications alone."""
+        ...
+
+
+class Granting(Protocol):
+    """A session whose peer may be granted credit."""
+
+    def grant(self) -> None:
+        """Return credit to the peer if there is enough to return."""
+        ...
+
+
+class Link(Sink, Granting, Protocol):
+    """A link to another broker, known by its name."""
+
+    queue: LinkQueue
+    publications_in: int
+    publications_out: int
+    connections: int
+
+    @property
+    def name(self) -> str:
+        """The neighbour's name."""
+        ...
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it has a connection now."""
+        ...
+
+    @property
+    def place(self) -> LinkPlace:
+        """What the station remembers of it."""
+        ...
+
+    @property
+    def is_uplink(self) -> bool:
+        """Whether the other end is above us."""
+        ...
+
+    def acknowledge(self) -> None:
+        """Tell the other end what has been received, if that is news."""
+        ...
+
+    def attached(self) -> None:
+        """The link became part of the tree."""
+        ...
+
+    def rejected(self, verdict: str) -> None:
+        """The other tree does not want us."""
+        ...
+
+
+class Paced(Protocol):
+    """A subscription for which publishers may have to wait."""
+
+    def judge(self, now_s: float) -> bool:
+        """Decide whether it is slow; return whether publishers still wait for it."""
+        ...
+
+
+Tally = Callable[[Sequence[tuple[Hop, Sequence[LinkMessage]]]], None]
+"""Counts what leaves a broker, for those who want to know it by kind."""
+
+
+def _tell_nobody(_: Sequence[tuple[Hop, Sequence[LinkMessage]]]) -> None:
+    """Where nobody counts."""
+
+
+@define(eq=False)
+class Exchange:
+    """The state that all connections of one broker share.
+
+    `records` counts the records of this run, `synced` those of them on disk; both stay 0 without a journal.
+    """
+
+    station: Station
+    config: NodeConfig
+    search: Search
+    wall_ns: Callable[[], int]
+    timers: Timers = Factory(Timers)
+    log: Log = Factory(Log)
+    share: Share = Factory(Share)
+    totals: Totals = Factory(Totals)
+    budgets: Budgets = Factory(lambda self: Budgets(self.config.limits), takes_self=True)
+    links: dict[str, Link] = field(factory=dict, init=False)
+    link_of: dict[Hop, Link] = field(factory=dict, init=False)
+    publishers: dict[str, "LocalPublisher"] = field(factory=dict, init=False)
+    subscribers: dict[str, "Subscription"] = field(factory=dict, init=False)
+    sinks: dict[Hop, Sink] = field(factory=dict, init=False)
+    is_closing: bool = field(default=False, init=False)
+    is_withholding: bool = field(default=False, init=False)
+    last_publication: Publication | None = field(default=None, init=False)
+    tally: Tally = field(default=_tell_nobody, init=False)
+    records: int = field(default=0, init=False)
+    synced: int = field(default=0, init=False)
+    has_room: bool = field(default=True, init=False)
+    is_full: bool = field(default=False, init=False)
+    _fresh_records: list[bytes] = field(factory=list, init=False)
+    _lower: dict[Granting, None] = field(factory=dict, init=False)
+    _is_starved: bool = field(default=False, init=False)
+    _filled: list[Connection] = field(factory=list, init=False)
+    _ended: list[Connection] = field(factory=list, init=False)
+    _paced: dict[Paced, None] = field(factory=dict, init=False)
+    _judging: Timer | None = field(default=None, init=False)
+    _questions: dict[str, Callable[[tuple[str, ...]], None]] = field(factory=dict, init=False)
+    _ending: list[Callable[[], None]] = field(factory=list, init=False)
+    absences: Absences = field(init=False)
+    replaying: Replaying = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        remembering = self.station if self.config.has_journal else None
+        self.absences = Absences(self.settle, self.timers, self.wall_ns, remembering)
+        self.replaying = Replaying(self.station, self.settle, self.timers, self.wall_ns)
+
+    @property
+    def core(self) -> BrokerCore:
+        """The core, to look at: only the station changes it."""
+        return self.station.core
+
+    @property
+    def now_s(self) -> float:
+        """The time of the present step."""
+        return self.timers.now_s
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether whoever loses its connection may resume, in this run or the journal's next one."""
+        return not self.is_closing or self.config.has_journal
+
+    # --- questions ---
+
+    def question(self, answer: Callable[[tuple[str, ...]], None]) -> str:
+        """Return an id for a question to the overlay; `answer` is called with what it says."""
+        name = self.station.mint("?")
+        self._questions[name] = answer
+        self.budgets.broker.charge(Resource.QUESTIONS)
+        return name
+
+    def forget_question(self, name: str) -> None:
+        """Nobody waits for the answer any more."""
+        if self._questions.pop(name, None) is not None:
+            self.budgets.broker.release(Resource.QUESTIONS)
+
+    # --- the journal ---
+
+    def record(self, record: bytes) -> None:
+        """Take a record for the journal: what follows from it leaves when it is on disk."""
+        self._fresh_records.append(record)
+        self.records += 1
+
+    def take_records(self) -> list[bytes]:
+        """Hand over the records of this step."""
+        records, self._fresh_records = self._fresh_records, []
+        return records
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether every record is on disk, so that everything may leave."""
+        return self.synced >= self.records
+
+    def may_grant(self) -> bool:
+        """Whether the journal has room for more than was granted; if not, see `grant_withheld`."""
+        if self.has_room:
+            return True
+        self._is_starved = True
+        return False
+
+    def grant_withheld(self) -> None:
+        """Grant what was not granted for want of room, if there is some now."""
+        if self._is_starved and self.may_grant():
+            self._is_starved = False
+            for session in [*self._lower, *self.links.values()]:
+                session.grant()
+
+    # --- connections ---
+
+    def filled(self, connection: Connection) -> None:
+        """Write what this connection has to send, before the step ends or soon after."""
+        connection.is_filled = True
+        self._filled.append(connection)
+
+    def ended(self, connection: Connection) -> None:
+        """Tell the session of this connection before the step ends."""
+        self._ended.append(connection)
+
+    def contain(self, connection: Connection, error: Exception) -> None:
+        """End the connection on which a defect was met that has hurt nothing (`broker.node.node`, law 3)."""
+        self.log.error("defect contained", peer=connection.peer, exc_info=error)
+        self.totals.defects += 1
+        connection.is_malformed = True
+        text = "something that was sent here has met a defect of this broker; its log says more"
+        connection.end(f"defect: {error!r:.200}", fault_of("defect", text))
+
+    def take_filled(self) -> list[Connection]:
+        """Hand over the connections that have something to send."""
+        filled, self._filled = self._filled, []
+        return filled
+
+    def take_ended(self) -> list[Connection]:
+        """Hand over the connections that ended in this step."""
+        ended, self._ended = self._ended, []
+        return ended
+
+    # --- what the core decided ---
+
+    def settle(self, batch: Batch | None = None) -> None:
+        """Carry out what the core decided; `batch` is what was read, if its reader waits for credit."""
+        self._carry_out(batch)
+        while self._ending:
+            ending, self._ending = self._ending, []
+            for end in ending:
+                end()
+            self._carry_out(None)
+        if batch is not None:
+            batch.release()
+        self._withhold_or_grant()
+
+    def after(self, step: Callable[[], None]) -> None:
+        """Call this once the effects at hand are carried out: it will call the core."""
+        self._ending.append(step)
+
+    def _carry_out(self, batch: Batch | None) -> None:
+        effects = self.station.take()
+        if effects.outgoing:
+            runs = RunCache()
+            now_s = self.timers.now_s
+            self.tally(effects.outgoing)
+            for hop, messages in effects.outgoing:
+                self.sinks[hop].put(messages, runs.run(messages), batch, now_s)
+        self._tell_clients(effects)
+        for identity in effects.replaying:
+            if (subscriber := self.subscribers.get(identity)) is not None:
+                self.replaying.add(subscriber)
+        self._carry_out_links(effects)
+
+    def _tell_clients(self, effects: Effects) -> None:
+        # A client may have withdrawn in the same step what it asked for.
+        for identity in effects.advertised:
+            if (publisher := self.publishers.get(identity)) is not None:
+                publisher.opened()
+        for identity in effects.subscribed:
+            if (subscriber := self.subscribers.get(identity)) is not None:
+                subscriber.opened()
+        for identity, _ in effects.wanted:
+            if (publisher := self.publishers.get(identity)) is not None:
+                publisher.wanted()
+        for told in effects.explained:
+            # Who asked may have been another run of this broker.
+            if (answer := self._questions.get(told.question)) is not None:
+                self.forget_question(told.question)
+                answer(told.steps)
+
+    def _carry_out_links(self, effects: Effects) -> None:
+        for hop in effects.attached:
+            self.link_of[hop].attached()
+        for hop, verdict in effects.rejected:
+            if (link := self.link_of.get(hop)) is not None:
+                link.rejected(verdict)
+
+    # --- credit ---
+
+    def join_lower(self, session: Granting) -> None:
+        """This session's peer is a lower hop: it gets no credit while too much is waiting."""
+        self._lower[session] = None
+
+    def leave_lower(self, session: Granting) -> None:
+        """The session is over."""
+        self._lower.pop(session, None)
+
+    def _withhold_or_grant(self) -> None:
+        is_over = self.core.waiting_count > WAITING_COUNT_MAX
+        if is_over == self.is_withholding:
+            return
+        self.is_withholding = is_over
+        if not is_over:
+            for session in list(self._lower):
+                session.grant()
+
+    # --- pace ---
+
+    def pace(self, subscription: Paced) -> None:
+        """Publishers wait for this subscription from now on."""
+        self._paced[subscription] = None
+        if self._judging is None:
+            self._judging = self.timers.after(JUDGING_INTERVAL_S, self._judge_paced)
+
+    def _judge_paced(self) -> None:
+        """Look at the subscriptions that publishers wait for."""
+        now_s, self._judging = self.now_s, None
+        for subscription in list(self._paced):
+            if not subscription.judge(now_s):
+                self._paced.pop(subscription, None)
+        if self._paced:
+            self._judging = self.timers.after(JUDGING_INTERVAL_S, self._judge_paced)

@@ -1,0 +1,111 @@
+"""Everything that can happen to a node. Adding an input is adding a class here and a method of `Node`.
+
+Connections have numbers, chosen by the shell and never used twice. What is said of a connection that the node
+has ended is ignored: it crossed the end.
+"""
+
+from attrs import frozen
+
+
+@frozen
+class Started:
+    """The shell begins to serve. Others can dial this broker at `address` ("" if they cannot)."""
+
+    address: str
+    wall_ns: int
+
+
+@frozen
+class Accepted:
+    """Somebody has connected. `certificates` are the names that its TLS certificate proves."""
+
+    connection: int
+    peer: str
+    certificates: tuple[str, ...] = ()
+
+
+@frozen
+class Connected:
+    """The connection that the effect `Dial` of that number asked for is made."""
+
+    dial: int
+    connection: int
+
+
+@frozen
+class Unreached:
+    """It could not be made."""
+
+    dial: int
+    reason: str
+
+
+@frozen
+class Received:
+    """Bytes arrived on a connection, at least one. They are valid during the step only."""
+
+    connection: int
+    content: bytes | bytearray | memoryview
+
+
+@frozen
+class Written:
+    """The system has taken everything of the last `Write` to each of these connections."""
+
+    connections: tuple[int, ...]
+
+
+@frozen
+class Gone:
+    """A connection has ended at the other end, or broke."""
+
+    connection: int
+    reason: str
+
+
+@frozen
+class Synced:
+    """The journal has the first `count` records of this run on disk."""
+
+    count: int
+
+
+@frozen
+class JournalState:
+    """Whether the journal has room for more than was granted, and whether its disk is full."""
+
+    has_room: bool
+    is_full: bool
+
+
+@frozen
+class Pass:
+    """Everything that had arrived by now was fed: large steps may be written (`Effects.wants_pass`)."""
+
+
+@frozen
+class Tick:
+    """Time has passed; `wall_ns` is what a clock on the wall says."""
+
+    wall_ns: int
+
+
+@frozen
+class Stop:
+    """Begin to shut down; `Effects.is_stopped` says when that is done."""
+
+
+Input = (
+    Received
+    | Written
+    | Pass
+    | Tick
+    | Synced
+    | Accepted
+    | Gone
+    | Connected
+    | Unreached
+    | JournalState
+    | Started
+    | Stop
+)

@@ -1,0 +1,86 @@
+"""Every bound of what peers can make a broker keep or do, with its default and the reason for it.
+
+Law: whatever a peer can make grow has a row here, per connection, per user or per broker. What is beyond it is
+refused with a text that names the limit, or is not read; nobody else notices. Metrics show what is used.
+"""
+
+from typing import Final
+
+from attrs import field, frozen, validators
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+
+def _bound(default: int) -> int:
+    bound: int = field(default=default, validator=validators.ge(1))
+    return bound
+
+
+@frozen(kw_only=True)
+class NodeLimits:
+    """What peers may make one broker keep. Sizes in bytes."""
+
+    connections: int = _bound(4096)
+    """Connections at a time, links included. Each costs some tens of kilobytes and a descriptor."""
+
+    ungreeted: int = _bound(256)
+    """Connections of which nobody knows yet who they are. All clients of a broker that restarts come back at
+    once, and each greets within a round trip."""
+
+    requests: int = _bound(10_000)
+    """Publishers and subscriptions of one connection; each costs a few kilobytes here and everywhere."""
+
+    user_requests: int = _bound(50_000)
+    """The same of one user, over all of its connections."""
+
+    broker_requests: int = _bound(500_000)
+    """The same of one broker."""
+
+    filter_bytes: int = _bound(8 * MIB)
+    """Text of filters of one connection: 10,000 of the usual hundreds of bytes, or a thousand of the largest."""
+
+    user_filter_bytes: int = _bound(32 * MIB)
+    """The same of one user."""
+
+    broker_filter_bytes: int = _bound(128 * MIB)
+    """The same of one broker. Every filter is announced to the whole overlay at each attachment."""
+
+    durable: int = _bound(1000)
+    """Durable subscriptions of one user: each may keep its whole bound while nobody reads it."""
+
+    broker_durable: int = _bound(10_000)
+    """The same of one broker."""
+
+    questions: int = _bound(16)
+    """Questions of one connection to the overlay that are not answered yet: each goes to many brokers."""
+
+    broker_questions: int = _bound(256)
+    """The same of one broker."""
+
+    replays: int = _bound(32)
+    """Subscriptions of one connection that still get their past: each holds back what is live."""
+
+    broker_replays: int = _bound(256)
+    """The same of one broker."""
+
+    kept_bytes: int = _bound(256 * MIB)
+    """What waits for one user's subscriptions, or was sent to them and not confirmed, all together."""
+
+    broker_kept_bytes: int = _bound(1024 * MIB)
+    """The same of one broker. Beyond it the policy of the subscription that would keep more applies."""
+
+    unconfirmed_bytes: int = _bound(32 * MIB)
+    """Sent to one subscription and not confirmed. The product's own client keeps 4 MiB, or 8 large events;
+    beyond it deliveries wait in the queue, under its bound."""
+
+    outbox_bytes: int = _bound(1 * MIB)
+    """Answers and deliveries that a client does not read. Beyond it nothing more is read from that client."""
+
+    link_backlog_bytes: int = _bound(256 * MIB)
+    """What waits for one neighbour. Publications are bounded by credit long before; a neighbour that takes no
+    messages about routes for so long is better declared lost."""
+
+    step_units: int = _bound(4000)
+    """Work of one step for one connection, in units of a publication (some microseconds). What was read beyond
+    it waits, and nothing more is read from that connection until its next turn."""

@@ -1,0 +1,481 @@
+"""The node: one broker, but for its sockets, its files and its clock.
+
+`step` takes one input and the time, and answers with effects. Between two steps nothing happens; `next_deadline_s`
+says when the next `Tick` is due.
+
+Laws.
+
+1. The same inputs at the same times give the same effects. What has to be drawn comes from the `random` and the
+   `token` that the node was made with.
+2. Within a step: what arrived is validated, recorded, applied, and its effects are carried out, in this order. An
+   error in what a peer said is found before anything is recorded.
+3. What one peer does ends one connection. An exception that is no verdict about a peer is a defect. If nothing was
+   recorded or applied in its step (`Station.touched`), the state is unhurt: the connection ends and the broker goes
+   on. If something was, nobody knows what the state is worth: the step raises, and the broker must stop.
+4. A step has a bounded size: what a client sent beyond it waits (`Connection.unhandled`), nothing more is read of that
+   client, and others have their turn first.
+5. A connection that is silent for half the link timeout is dead, and so is one that has not been greeted by then. The
+   link on it is not. Who has been silent for a part of it is asked.
+6. Shutting down: nobody new comes in, nobody gets new credit, what is queued is sent for at most `DRAIN_S`, and
+   everybody is told.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from attrs import define, field
+
+from broker.healing import Search
+from broker.leases import SWEEPS
+from broker.messages import Ping
+from broker.node import inputs as i
+from broker.node.config import NodeConfig
+from broker.node.connection import PARTING_S, Connection, Life, fault_of
+from broker.node.effects import Effects, End, Write
+from broker.node.exchange import Exchange
+from broker.node.greeting import Callee, Dialled, House, link_of
+from broker.node.publishers import LocalPublisher
+from broker.node.subscriptions import Subscription
+from broker.node.uplinks import Uplinks
+from broker.station import Station
+from broker.wire import DEFAULT_LIMITS, Decoder, Peer, WireError, encode
+
+__all__ = ["BEATS", "DRAIN_S", "SILENT_BEATS", "Node"]
+
+BEATS: Final = 8
+"""Connections are looked at so many times within the link timeout."""
+
+SILENT_BEATS: Final = 4
+"""A connection that is silent for so many beats is broken: three pings may get lost, and half of the link
+timeout is left for coming back."""
+
+SMALL_STEP: Final = 32
+"""A step with so few messages is written at once. Waiting for other readers would cost it a task switch, and
+they are likely to have as little."""
+
+DRAIN_S: Final = 5.0
+"""How long a broker that shuts down goes on sending. A subscriber that reads at all empties its queue in this
+time; one that does not must not keep the broker from ending."""
+
+DRAIN_LOOK_S: Final = 0.02
+"""How often it looks whether everything has been sent."""
+
+_RECEIVED: Final = i.Received
+
+
+@define(eq=False)
+class Node:
+    """One broker. Made of a station, fresh or recovered; `is_recovered` says which."""
+
+    station: Station
+    config: NodeConfig
+    _random: Random
+    _token: Callable[[], str]
+    is_recovered: bool = False
+    exchange: Exchange = field(init=False)
+    house: House = field(init=False)
+    uplinks: Uplinks = field(init=False)
+    connections: dict[int, Connection] = field(factory=dict, init=False)
+    _effects: Effects = field(factory=Effects, init=False)
+    _wall_ns: int = field(default=0, init=False)
+    _wall_at_s: float = field(default=0.0, init=False)
+    _unhandled: dict[Connection, None] = field(factory=dict, init=False)
+    _dialled: dict[Connection, None] = field(factory=dict, init=False)
+    _draining_until_s: float | None = field(default=None, init=False)
+    _is_stopped: bool = field(default=False, init=False)
+    _steps: dict[type, Callable[..., None]] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        config = self.config
+        search = Search(config.name, config.uplinks)
+        self.exchange = exchange = Exchange(self.station, config, search, self.wall_ns)
+        heartbeat_ms = max(1, round(config.link_timeout_s * 1000 * SILENT_BEATS / BEATS / 2))
+        self.house = House(exchange, config, heartbeat_ms, self._token)
+        self.uplinks = Uplinks(
+            self.station.core,
+            search,
+            self.house,
+            exchange.timers,
+            exchange.log,
+            config.link_timeout_s,
+            self._random,
+            lambda dial: self._effects.dials.append(dial),
+        )
+        self._steps = {
+            i.Written: self._written,
+            i.Pass: lambda _: None,
+            i.Tick: self._tick,
+            i.Synced: self._synced,
+            i.Accepted: self._accepted,
+            i.Gone: self._gone,
+            i.Connected: self._connected,
+            i.Unreached: self._unreached,
+            i.JournalState: self._journal_state,
+            i.Started: self._started,
+            i.Stop: self._stop,
+        }
+
+    # --- stepping ---
+
+    def step(self, content: i.Input, now_s: float) -> Effects:
+        """Take one input at this time, which never goes back."""
+        self.exchange.timers.now_s = now_s
+        is_small = True
+        if type(content) is _RECEIVED:
+            is_small = self._received(content)
+        else:
+            self._steps[type(content)](content)
+        return self._finish(is_small=is_small)
+
+    @property
+    def next_deadline_s(self) -> float:
+        """When the next `Tick` is due; infinity if never."""
+        return self.exchange.now_s if self._unhandled else self.exchange.timers.next_s()
+
+    def wall_ns(self) -> int:
+        """Return what a clock on the wall says, as far as this is known."""
+        return self._wall_ns + round((self.exchange.now_s - self._wall_at_s) * 1e9)
+
+    def _finish(self, *, is_small: bool) -> Effects:
+        """Let go of what ended, write what is to be written, and hand over the effects."""
+        exchange = self.exchange
+        while ended := exchange.take_ended():
+            for connection in ended:
+                self._let_go(connection)
+        effects, self._effects = self._effects, Effects()
+        effects.records = exchange.take_records()
+        if is_small:
+            self._write(effects)
+        else:
+            effects.wants_pass = True
+        effects.logs = exchange.log.take()
+        if self.house.is_ready:
+            effects.is_settled = True
+        if self.uplinks.failure is not None:
+            effects.failure = self.uplinks.failure
+        effects.is_stopped = self._is_stopped
+        return effects
+
+    def _write(self, effects: Effects) -> None:
+        """Seal what connections have to send, and write what may leave."""
+        exchange = self.exchange
+        upto = 0 if exchange.is_clear else exchange.records
+        for connection in exchange.take_filled():
+            connection.seal(upto)
+            self._write_ready(connection, effects)
+
+    def _write_ready(self, connection: Connection, effects: Effects) -> None:
+        if content := connection.take():
+            effects.writes.append(Write(connection.number, content))
+        elif connection.life is Life.PARTING and connection.is_idle:
+            self._close(connection, effects)
+        if connection.is_paused is not self._should_pause(connection):
+            self._pause_or_resume(connection, effects)
+
+    # --- reading ---
+
+    def _received(self, content: i.Received) -> bool:
+        """Decode and handle; return whether that was little."""
+        connection = self.connections.get(content.connection)
+        if connection is None or connection.is_ended:
+            return True
+        connection.heard = True
+        connection.read_bytes += len(content.content)
+        touched = self.station.touched
+        try:
+            return self._feed(connection, content.content)
+        except Exception as error:
+            if self.station.touched != touched:
+                raise
+            self.exchange.contain(connection, error)
+            return True
+
+    def _feed(self, connection: Connection, content: bytes | bytearray | memoryview) -> bool:
+        try:
+            messages = connection.decoder.feed(content)
+        except WireError as error:
+            messages = error.messages
+            connection.failure = fault_of(error.code, error.text)
+        if connection.unhandled:
+            messages = [*connection.unhandled, *messages]
+        self._handle(connection, messages)
+        return len(messages) <= SMALL_STEP
+
+    def _handle(self, connection: Connection, messages: list[object]) -> None:
+        """Let the session handle what it has time for, and keep the rest."""
+        session = connection.session
+        assert session is not None, "who has no session has ended"
+        handled_count = session.handle(messages)
+        if connection.is_ended:
+            return
+        if handled_count < len(messages):
+            connection.unhandled = messages[handled_count:]
+            self._unhandled[connection] = None
+            return
+        connection.unhandled = ()
+        self._unhandled.pop(connection, None)
+        if connection.failure is not None:
+            connection.is_malformed = True
+            connection.end(f"malformed: {connection.failure.text}", connection.failure)
+        elif connection.end_when_handled:
+            connection.end(connection.end_when_handled)
+
+    def _should_pause(self, connection: Connection) -> bool:
+        """Whether nothing more is to be read: it is behind with its requests, or does not read our answers."""
+        if connection.is_ended:
+            return False
+        if connection.unhandled:
+            return True
+        return connection.is_client and connection.outbox_bytes > self.config.limits.outbox_bytes
+
+    def _pause_or_resume(self, connection: Connection, effects: Effects) -> None:
+        connection.is_paused = not connection.is_paused
+        (effects.pauses if connection.is_paused else effects.resumes).append(connection.number)
+
+    # --- connections ---
+
+    def _open(self, number: int, peer: str, kind: Peer) -> Connection:
+        decoder = Decoder(DEFAULT_LIMITS, kind)
+        connection = self.connections[number] = Connection(number, peer, decoder, self.exchange)
+        return connection
+
+    def _accepted(self, content: i.Accepted) -> None:
+        connection = self._open(content.connection, content.peer, Peer.DIALLER)
+        connection.certificates = content.certificates
+        connection.session = Callee(self.house, connection)
+        self.exchange.totals.connections += 1
+        limits = self.config.limits
+        if len(self.connections) > limits.connections or self._ungreeted_count > limits.ungreeted:
+            text = "this broker has as many connections as it takes; try again later"
+            self.exchange.totals.refused += 1
+            connection.end("too many connections", fault_of("busy", text))
+
+    @property
+    def _ungreeted_count(self) -> int:
+        return sum(1 for each in self.connections.values() if each.life is Life.GREETING)
+
+    def _connected(self, content: i.Connected) -> None:
+        uplinks = self.uplinks
+        if not uplinks.is_awaited(content.dial):
+            self._effects.ends.append(End(content.connection, "nobody waits for it any more"))
+            return
+        connection = self._open(content.connection, uplinks.address, Peer.UPLINK)
+        resuming = self.house.uplink
+        uplinks.connected()
+        self._dialled[connection] = None
+        connection.session = Dialled(self.house, connection, uplinks, resuming)
+        connection.send(encode(self.house.hello(resuming)))
+
+    def _unreached(self, content: i.Unreached) -> None:
+        if self.uplinks.is_awaited(content.dial):
+            self.uplinks.unreached(content.reason)
+
+    def _gone(self, content: i.Gone) -> None:
+        connection = self.connections.get(content.connection)
+        if connection is None:
+            return
+        if connection.unhandled and not connection.is_ended:
+            connection.end_when_handled = content.reason
+            connection.is_writing = True  # Nothing can be written any more.
+            return
+        connection.end(content.reason)
+        connection.is_writing = False
+        self._let_go(connection)
+        if connection.life is not Life.OVER:
+            self._close(connection, self._effects)
+
+    def _let_go(self, connection: Connection) -> None:
+        """Tell the session of a connection that has ended, and wait for what is still to be written."""
+        if connection.number not in self.connections:
+            return
+        self._unhandled.pop(connection, None)
+        connection.release()
+        if connection.parting is None and connection.life is Life.PARTING:
+            connection.parting = self.exchange.timers.after(
+                PARTING_S, lambda: self._close(connection, self._effects)
+            )
+            if not connection.is_filled:
+                self.exchange.filled(connection)
+        if self._dialled.pop(connection, 0) is None:
+            self.uplinks.ended()
+
+    def _close(self, connection: Connection, effects: Effects) -> None:
+        if self.connections.pop(connection.number, None) is None:
+            return
+        connection.close()
+        self.exchange.totals.closed_sent_bytes += connection.sent_bytes
+        effects.ends.append(End(connection.number, connection.reason))
+
+    def _written(self, content: i.Written) -> None:
+        for number in content.connections:
+            connection = self.connections.get(number)
+            if connection is None or not connection.is_writing:
+                continue
+            connection.written()
+            if not connection.is_filled:
+                self.exchange.filled(connection)
+
+    # --- the journal ---
+
+    def _synced(self, content: i.Synced) -> None:
+        exchange = self.exchange
+        exchange.synced = content.count
+        for connection in self.connections.values():
+            connection.unseal(content.count)
+            if not connection.is_filled and not connection.is_idle:
+                exchange.filled(connection)
+
+    def _journal_state(self, content: i.JournalState) -> None:
+        exchange = self.exchange
+        exchange.has_room, exchange.is_full = content.has_room, content.is_full
+        exchange.grant_withheld()
+
+    # --- time ---
+
+    def _tick(self, content: i.Tick) -> None:
+        self._wall_ns, self._wall_at_s = content.wall_ns, self.exchange.now_s
+        for connection in list(self._unhandled):
+            if connection in self._unhandled:
+                self._handle_rest(connection)
+        self.exchange.timers.fire()
+
+    def _handle_rest(self, connection: Connection) -> None:
+        """Go on with what a connection sent and no step had time for."""
+        touched = self.station.touched
+        try:
+            self._handle(connection, list(connection.unhandled))
+        except Exception as error:
+            if self.station.touched != touched:
+                raise
+            self.exchange.contain(connection, error)
+        if not connection.is_filled:
+            self.exchange.filled(connection)
+
+    def _watch(self) -> None:
+        """Find dead connections, wake silent ones, and acknowledge what came over links (law 5)."""
+        for connection in list(self.connections.values()):
+            if not connection.is_ended:
+                self._look_after(connection)
+        for link in self.exchange.links.values():
+            link.acknowledge()
+
+    def _look_after(self, connection: Connection) -> None:
+        is_greeted = connection.life is Life.SERVING
+        if is_greeted and (connection.heard or connection.is_paused):
+            connection.heard = False
+            connection.silent_beats = 0
+            connection.silent_s = 0.0
+            return
+        connection.silent_beats += 1
+        connection.silent_s = self.config.link_timeout_s * connection.silent_beats / BEATS
+        if connection.silent_beats >= SILENT_BEATS:
+            text = f"nothing was heard for {connection.silent_s:g} s"
+            connection.end(text, fault_of("silent", text))
+        elif is_greeted:
+            connection.send(encode(Ping(connection.silent_beats)))
+
+    # --- starting and stopping ---
+
+    def _started(self, content: i.Started) -> None:
+        exchange, config, station = self.exchange, self.config, self.station
+        self._wall_ns, self._wall_at_s = content.wall_ns, exchange.now_s
+        if config.has_journal:
+            station.begin(exchange.record)
+            self._wait_for_everybody()
+        station.reached_at(content.address)
+        exchange.settle()
+        station.bound_replays(config.replays)
+        exchange.settle()
+        exchange.replaying.age(config.replay_age_s)
+        beat_s = config.link_timeout_s / BEATS
+        exchange.timers.every(lambda: beat_s, self._watch)
+        self._begin_leases()
+        self.house.begin()
+        self.uplinks.begin()
+
+    def _wait_for_everybody(self) -> None:
+        """Everybody that the journal knows is away, and waited for as after a broken connection."""
+        exchange, station = self.exchange, self.station
+        patience_s = self.config.link_timeout_s
+        exchange.absences.started(patience_s)
+        for place in list(station.links.values()):
+            link = link_of(self.house, place)
+            exchange.absences.left(link, patience_s)
+            if place.verdict:
+                link.close(f"the other tree refused the attachment: {place.verdict}")
+        for publisher in list(station.publishers.values()):
+            LocalPublisher(publisher, exchange, patience_s).detach()
+        for subscription in list(station.subscriptions.values()):
+            Subscription(subscription, exchange, patience_s).detach()
+
+    def _begin_leases(self) -> None:
+        terms = self.config.terms
+        if terms is not None:
+            timers = self.exchange.timers
+            timers.every(lambda: terms.refresh_s, lambda: self._lease_step(self.station.refresh))
+            timers.every(lambda: terms.sweep_s, lambda: self._lease_step(self._sweep))
+
+    def _sweep(self) -> None:
+        self.station.sweep(SWEEPS)
+
+    def _lease_step(self, do: Callable[[], None]) -> None:
+        leases = self.exchange.core.leases
+        before = leases.mending.count, leases.mended, leases.expired
+        do()
+        self.exchange.settle()
+        after = leases.mending.count, leases.mended, leases.expired
+        if after != before:
+            mended, asked, expired = (now - then for now, then in zip(after, before, strict=True))
+            self.exchange.log.warning(
+                "routing tables were wrong", mended=mended, asked=asked, expired=expired
+            )
+
+    def _stop(self, _: i.Stop) -> None:
+        if self._draining_until_s is None:
+            self.exchange.is_closing = True
+            self.uplinks.stop()
+            self._draining_until_s = self.exchange.now_s + DRAIN_S
+            self._drain()
+
+    def _drain(self) -> None:
+        """Send what is queued, as long as that takes but not too long; then say goodbye."""
+        assert self._draining_until_s is not None
+        if not self._is_drained() and self.exchange.now_s < self._draining_until_s:
+            self.exchange.timers.after(DRAIN_LOOK_S, self._drain)
+            return
+        text = f"broker {self.config.name} is shutting down"
+        code = "restarting" if self.config.has_journal else "closing"
+        for connection in list(self.connections.values()):
+            connection.end(text, fault_of(code, text))
+        self._await_goodbyes()
+
+    def _await_goodbyes(self) -> None:
+        if self.connections:
+            self.exchange.timers.after(DRAIN_LOOK_S, self._await_goodbyes)
+        else:
+            self._is_stopped = True
+
+    def _is_drained(self) -> bool:
+        exchange = self.exchange
+        return (
+            all(connection.is_idle and not connection.unhandled for connection in self.connections.values())
+            and not any(link.queue.queued_bytes for link in exchange.links.values() if link.is_connected)
+            and not any(
+                each.queue.queued_bytes and not each.is_slow for each in exchange.subscribers.values()
+            )
+        )
+
+    @property
+    def sent_bytes(self) -> int:
+        """How much has been sent on all connections, those that have ended included."""
+        sent_bytes = sum(connection.sent_bytes for connection in self.connections.values())
+        return self.exchange.totals.closed_sent_bytes + sent_bytes
+
+    def __repr__(self) -> str:
+        exchange = self.exchange
+        return (
+            f"<Node {self.config.name} connections={len(self.connections)} links={len(exchange.links)} "
+            f"publishers={len(exchange.publishers)} subscribers={len(exchange.subscribers)} "
+            f"uplink={self.uplinks.state.name} {exchange.core!r}>"
+        )

@@ -1,0 +1,386 @@
+"""What waits to be sent: per subscription until the client has room for it, per link until the neighbour has.
+
+Laws:
+
+1. A queue keeps the order in which the core emitted. A control message in a link's queue waits for the
+   publications before it, although it needs no credit itself (R5).
+2. A subscription's queue never keeps more than its bound. Beyond it, the policy says what happens: the
+   subscription ends ("disconnect"), or the newest are dropped and counted as a gap in their place ("drop").
+3. Publications wait as the bytes that will be sent, one `Run` for all that was emitted together. Queues that
+   got the same publications share one run; only a queue that must stop within a run looks at its frames.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TypeGuard
+
+from attrs import define, field, frozen
+
+from broker.messages import Deliver, Gap, LinkMessage, Publication
+from broker.node.credit import Batch
+from broker.replay_messages import ReplayCut
+from broker.wire import encode, marked
+
+__all__ = ["BOUND", "DROP", "Hole", "LinkQueue", "Run", "RunCache", "SubscriptionQueue", "pieces_of"]
+
+DROP = "drop"
+"""The policy that drops and tells; the other one, "disconnect", ends the subscription."""
+
+LOST = "lost"
+"""The reason of a gap where a link was lost for good."""
+
+REPLAY = "replay"
+"""The reason of a gap where some of the past is missing that was asked for."""
+
+BOUND = "bound"
+"""The reason of a gap in the place of what a full queue dropped."""
+
+RESUME_PART = 2
+"""After a gap, publications are kept again once the queue is down to this part of its bound: one long gap
+says the same as a thousand short ones, and leaves room for something to be read between two gaps."""
+
+HEADS_KEPT = 4096
+"""Frames that announce deliveries and are kept encoded: some hundred kilobytes."""
+
+_LENGTH_BYTES = 4
+
+
+@lru_cache(maxsize=HEADS_KEPT)
+def _head(number: int, count: int) -> bytes:
+    """Return the frame before so many deliveries; subscribers to the same events need the same."""
+    return encode(Deliver(number, count))
+
+
+@define(eq=False)
+class Run:
+    """Publication frames one after another, as they are sent."""
+
+    frames: bytes = field(repr=False)
+    count: int
+
+
+def _stop_at_count(frames: bytes, start: int, count: int) -> int:
+    """Return where the frame that comes `count` frames after `start` begins."""
+    for _ in range(count):
+        start += _LENGTH_BYTES + int.from_bytes(frames[start : start + _LENGTH_BYTES], "big")
+    return start
+
+
+def _stop_at_size(frames: bytes, start: int, size_bytes: int) -> tuple[int, int]:
+    """Return where the first frame begins that is so many bytes or more after `start`, and its place."""
+    stop = start + size_bytes
+    count = 0
+    while start < stop:
+        start += _LENGTH_BYTES + int.from_bytes(frames[start : start + _LENGTH_BYTES], "big")
+        count += 1
+    return start, count
+
+
+def _stop_before_size(frames: bytes, start: int, size_bytes: int) -> tuple[int, int]:
+    """Return where the last frame ends that is within `size_bytes` of `start`, and how many are before."""
+    limit = start + size_bytes
+    count = 0
+    while start < limit:
+        stop = _stop_at_count(frames, start, 1)
+        if stop > limit:
+            break
+        start = stop
+        count += 1
+    return start, count
+
+
+@define(eq=False)
+class RunCache:
+    """Joins the frames of publications once, for all hops that got the same ones in one step."""
+
+    _known: dict[tuple[int, int, int], tuple[Sequence[LinkMessage], Run]] = field(factory=dict)
+
+    def run(self, messages: Sequence[LinkMessage]) -> Run | None:
+        """Return the run of these messages, or None if they are not publications alone."""
+        key = (len(messages), id(messages[0]), id(messages[-1]))
+        known = self._known.get(key)
+        # Equality of lists asks for identity first, and publications have no other equality.
+        if known is not None and known[0] == messages:
+            return known[1]
+        try:
+            # Only publications have frames; asking each for its type first would cost as much as joining.
+            frames = [
+                each.frame if not each.mark else marked(each.frame, each.mark)  # type: ignore[union-attr] # as said
+                for each in messages
+            ]
+        except AttributeError:
+            return None
+        run = Run(b"".join(frames) if len(frames) > 1 else frames[0], len(frames))
+        self._known[key] = (messages, run)
+        return run
+
+
+@frozen
+class Hole:
+    """Deliveries are missing here: so many, or 0 if nobody knows."""
+
+    count: int
+    reason: str
+
+
+def _is_bound_hole(entry: Run | Hole) -> TypeGuard[Hole]:
+    return isinstance(entry, Hole) and entry.reason == BOUND
+
+
+def pieces_of(messages: Sequence[LinkMessage]) -> Iterator[Run | Hole]:
+    """What was emitted to a subscription together, as runs and the gaps between them."""
+    frames: list[bytes] = []
+    for message in messages:
+        if isinstance(message, Publication):
+            frames.append(message.frame)
+            continue
+        if frames:
+            yield Run(b"".join(frames), len(frames))
+            frames = []
+        yield Hole(0, REPLAY if isinstance(message, ReplayCut) else LOST)
+    if frames:
+        yield Run(b"".join(frames), len(frames))
+
+
+@define(eq=False)
+class SubscriptionQueue:
+    """Deliveries of one subscription that were not sent. `credit` is how many more the client will take."""
+
+    number: int
+    bound_bytes: int
+    policy: str
+    credit: int
+    position: int = field(default=0, init=False)
+    """Of the last delivery, or gap, that was taken out to be sent."""
+    queued_bytes: int = field(default=0, init=False)
+    queued_count: int = field(default=0, init=False)
+    excess_bytes: int = field(default=0, init=False)
+    _entries: deque[Run | Hole] = field(factory=deque, init=False)
+    _start: int = field(default=0, init=False)
+    _taken: int = field(default=0, init=False)
+
+    @property
+    def ready(self) -> bool:
+        """Whether something could be sent."""
+        return bool(self._entries) and (self.credit > 0 or not isinstance(self._entries[0], Run))
+
+    @property
+    def is_over_bound(self) -> bool:
+        """Whether more waits than may."""
+        return self.queued_bytes > self.bound_bytes + self.excess_bytes
+
+    def allow_excess(self) -> None:
+        """What waits now is not too much: some of it had been on its way when a connection broke."""
+        self.excess_bytes = max(0, self.queued_bytes - self.bound_bytes)
+
+    def add_gap(self, count: int, reason: str) -> None:
+        """Say in this place that deliveries are missing."""
+        self._entries.append(Hole(count, reason))
+
+    def add(self, run: Run) -> bool:
+        """Put publications at the end; or into the gap that is there, and return false."""
+        if self._entries:
+            last = self._entries[-1]
+            if _is_bound_hole(last) and self.queued_bytes * RESUME_PART > self.bound_bytes:
+                self._entries[-1] = Hole(last.count + run.count, BOUND)
+                return False
+        self._entries.append(run)
+        self.queued_bytes += len(run.frames)
+        self.queued_count += run.count
+        return True
+
+    def take(self, room_bytes: int) -> list[bytes]:
+        """Return what is to be sent now: at most what credit allows, and no new run once the room is used."""
+        chunks: list[bytes] = []
+        while self._entries and room_bytes > 0:
+            entry = self._entries[0]
+            if isinstance(entry, Run):
+                if self.credit <= 0:
+                    break
+                frames, count = self._take_publications(room_bytes)
+                chunks.append(_head(self.number, count))
+                chunks.extend(frames)
+                room_bytes -= sum(map(len, frames))
+            else:
+                self._entries.popleft()
+                self.position += max(entry.count, 1)
+                chunks.append(encode(Gap(self.number, entry.count, entry.reason)))
+        return chunks
+
+    def _take_publications(self, room_bytes: int) -> tuple[list[bytes], int]:
+        """Take whole runs, then part of one if credit ends within it."""
+        frames: list[bytes] = []
+        count = 0
+        while self._entries and room_bytes > 0 and self.credit > 0:
+            run = self._entries[0]
+            if not isinstance(run, Run):
+                break
+            left = run.count - self._taken
+            if left <= self.credit:
+                self._entries.popleft()
+                part = run.frames[self._start :] if self._start else run.frames
+                self._start = self._taken = 0
+            else:
+                left = self.credit
+                stop = _stop_at_count(run.frames, self._start, left)
+                part = run.frames[self._start : stop]
+                self._start = stop
+                self._taken += left
+            frames.append(part)
+            count += left
+            self.credit -= left
+            room_bytes -= len(part)
+            self.queued_bytes -= len(part)
+        self.queued_count -= count
+        self.position += count
+        if self.queued_bytes <= self.bound_bytes:
+            self.excess_bytes = 0
+        return frames, count
+
+    def trim(self) -> int:
+        """Drop the newest until the rest is within the bound; return how many, now a gap in their place."""
+        # Everything before the last run was within the bound when that run came.
+        run = self._entries.pop()
+        assert isinstance(run, Run)
+        start, taken = (0, 0) if self._entries else (self._start, self._taken)
+        if not self._entries:
+            self._start = self._taken = 0
+        excess_bytes = self.queued_bytes - self.bound_bytes - self.excess_bytes
+        stop, kept = _stop_before_size(run.frames, start, len(run.frames) - start - excess_bytes)
+        if kept:
+            self._entries.append(Run(run.frames[start:stop], kept))
+        dropped = run.count - taken - kept
+        self.queued_bytes -= len(run.frames) - stop
+        self.queued_count -= dropped
+        self._miss(dropped)
+        return dropped
+
+    def drop_all(self) -> int:
+        """Drop everything back to the last gap; return how many, now a gap in their place."""
+        dropped = 0
+        while self._entries and isinstance(self._entries[-1], Run):
+            run = self._entries.pop()
+            assert isinstance(run, Run)
+            start, taken = (0, 0) if self._entries else (self._start, self._taken)
+            if not self._entries:
+                self._start = self._taken = 0
+            self.queued_bytes -= len(run.frames) - start
+            self.queued_count -= run.count - taken
+            dropped += run.count - taken
+        if dropped:
+            self._miss(dropped)
+        return dropped
+
+    def _miss(self, dropped: int) -> None:
+        before = self._entries[-1] if self._entries else None
+        if before is not None and _is_bound_hole(before):
+            self._entries[-1] = Hole(before.count + dropped, BOUND)
+        else:
+            self._entries.append(Hole(dropped, BOUND))
+
+    def clear(self) -> None:
+        """Forget everything; the subscription is over."""
+        self._entries.clear()
+        self.queued_bytes = self.queued_count = 0
+        self._start = self._taken = 0
+
+
+@define(eq=False)
+class _LinkEntry:
+    """Bytes to send: a run that needs credit, or control (`count` 0). The last of a batch holds it."""
+
+    content: bytes = field(repr=False)
+    count: int
+    batches: tuple[Batch, ...] = ()
+
+
+@define(eq=False)
+class LinkQueue:
+    """What is to be sent over one link. `credit_bytes` is what the neighbour will take of publications."""
+
+    credit_bytes: int = 0
+    queued_bytes: int = field(default=0, init=False)
+    queued_count: int = field(default=0, init=False)
+    _entries: deque[_LinkEntry] = field(factory=deque, init=False)
+    _start: int = field(default=0, init=False)
+
+    @property
+    def ready(self) -> bool:
+        """Whether something could be sent."""
+        return bool(self._entries) and (self.credit_bytes > 0 or not self._entries[0].count)
+
+    def add(self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None) -> None:
+        """Put messages at the end; `run` is given if they are publications alone."""
+        if run is not None:
+            self._append(run.frames, run.count)
+        else:
+            self._add_mixed(messages)
+        if batch is not None:
+            batch.hold()
+            self._entries[-1].batches = (batch,)
+
+    def hold(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        """Let batches that are held already wait for what is last; return them if there is nothing."""
+        if not self._entries:
+            return batches
+        self._entries[-1].batches += tuple(batches)
+        return ()
+
+    def _append(self, content: bytes, count: int) -> None:
+        self._entries.append(_LinkEntry(content, count))
+        self.queued_bytes += len(content)
+        self.queued_count += count
+
+    def _add_mixed(self, messages: Sequence[LinkMessage]) -> None:
+        frames: list[bytes] = []
+        for message in messages:
+            if isinstance(message, Publication):
+                frames.append(marked(message.frame, message.mark) if message.mark else message.frame)
+                continue
+            if frames:
+                self._append(b"".join(frames), len(frames))
+                frames = []
+            self._append(encode(message), 0)
+        if frames:
+            self._append(b"".join(frames), len(frames))
+
+    def take(self, room_bytes: int) -> tuple[list[bytes], list[Batch], int]:
+        """Return bytes to send now, the batches that are gone with them, and how many publications."""
+        chunks: list[bytes] = []
+        batches: list[Batch] = []
+        taken = 0
+        while self._entries and room_bytes > 0:
+            entry = self._entries[0]
+            size_bytes = len(entry.content) - self._start
+            if entry.count and self.credit_bytes <= 0:
+                break
+            if entry.count and size_bytes > self.credit_bytes:
+                stop, count = _stop_at_size(entry.content, self._start, self.credit_bytes)
+                size_bytes = stop - self._start
+            else:
+                stop, count = len(entry.content), entry.count
+            chunks.append(entry.content[self._start : stop])
+            if stop == len(entry.content):
+                count = entry.count
+                self._entries.popleft()
+                self._start = 0
+                if entry.batches:
+                    batches += entry.batches
+            else:
+                entry.count -= count
+                self._start = stop
+            if count:
+                self.credit_bytes -= size_bytes
+            room_bytes -= size_bytes
+            self.queued_bytes -= size_bytes
+            self.queued_count -= count
+            taken += count
+        return chunks, batches, taken
+
+    def clear(self) -> list[Batch]:
+        """Forget everything, the link is lost; return the batches that waited for it."""
+        batches = [batch for entry in self._entries for batch in entry.batches]
+        self._entries.clear()
+        self.queued_bytes = self.queued_count = self._start = 0
+        return batches

@@ -1,0 +1,25 @@
+"""What the shell counts, per batch and not per publication; `broker.node.metrics` shows it."""
+
+from attrs import define
+
+__all__ = ["Totals"]
+
+
+@define(eq=False)
+class Totals:
+    """Sums since the start of the broker."""
+
+    publications_in: int = 0
+    deliveries: int = 0
+    dropped: int = 0
+    slow: int = 0
+    ended_slow: int = 0
+    refused: int = 0
+    connections: int = 0
+    lost_links: int = 0
+    gaps: int = 0
+    defects: int = 0
+    core_s: float = 0.0
+    matched: int = 0
+    matching_s: float = 0.0
+    closed_sent_bytes: int = 0

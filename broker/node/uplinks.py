@@ -1,0 +1,328 @@
+"""Keeps a broker attached: asks the shell to dial whom `broker.healing` names, and again when the link is lost.
+
+Theory. `Uplinks.state` says what it waits for (`Waiting`). A *candidate* is dialled, greeted, and the link with it
+goes through the attachment (R9). While that link is open, every lost connection of it is made again. When the link
+is closed, or was never opened, the next candidate has its turn.
+
+Laws:
+
+1. After each round of candidates without success there is a wait, twice as long from round to round.
+2. A refusal that passes (the other end is busy or shuts down) and one that does not are the same within a
+   round: the next candidate has its turn, and this one again in the next round.
+3. A refusal that trying again does not change ends the broker if every configured uplink says such in one
+   round and none has ever taken it: somebody has to change a setting and should know of it. A broker that was
+   attached before goes on trying: it has clients, and what stands against it may go away. That a configured
+   uplink is below us is no such refusal: it came back while others went on without it. That somebody in the
+   overlay has our name is one after a while only: it may be an earlier run of ours that is not yet missed.
+4. A broker is settled when it is attached for the first time, or when a first round has failed: whoever
+   started it may take it for ready.
+5. An uplink that does not last does not shorten the waits: a broker that comes and goes is asked rarely. But
+   one whose link an earlier run has left open is asked often: the other end keeps the link for a time only.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from random import Random
+from typing import Final
+
+from attrs import Factory, define, field
+
+from broker.backoff import FIRST_S, LONGEST_S, Backoff, longest_while_kept_s
+from broker.core import BrokerCore
+from broker.errors import BrokerFaultError
+from broker.healing import Candidate, Search
+from broker.node.effects import Dial
+from broker.node.greeting import FINAL_REFUSALS, House
+from broker.node.log import Log
+from broker.node.timers import Timer, Timers
+
+__all__ = ["DIAL_TIMEOUT_S", "STEADY_S", "Uplinks", "Waiting"]
+
+DIAL_TIMEOUT_S: Final = 10.0
+"""Connecting and TLS together; a broker that answers at all answers within a fraction of this."""
+
+REDIAL_PART: Final = 5
+"""An attempt to come back may take this part of the link timeout, so that several fit into it."""
+
+REDIAL_TIMEOUT_S: Final = 1.0
+"""But never less than this: a round trip around the world, a few times."""
+
+STEADY_S: Final = 20.0
+"""An uplink that lasted so long counts as one that stays. It is more than all waits until the longest."""
+
+_BELOW_US: Final = frozenset({"cycle", "second-path"})
+"""Refusals of an uplink that is below us: it is no misconfiguration, and may be above us another time."""
+
+_TAKEN: Final = "duplicate"
+"""The refusal of a broker whose name is in the overlay already."""
+
+
+class Waiting(Enum):
+    """What the search for an uplink waits for."""
+
+    START = "the first step"
+    TURN = "the time of the next candidate"
+    DIALLED = "the connection to a candidate"
+    GREETED = "the end of that connection"
+    BREAK = "the time to make the connection of an open link again"
+    REDIALLED = "that connection"
+    NOTHING = "nothing: the broker shuts down or has failed"
+
+
+_NEXT: Final = {
+    Waiting.START: {Waiting.TURN, Waiting.DIALLED},
+    Waiting.TURN: {Waiting.TURN, Waiting.DIALLED},
+    Waiting.DIALLED: {Waiting.GREETED, Waiting.TURN, Waiting.DIALLED},
+    Waiting.GREETED: {Waiting.BREAK, Waiting.TURN, Waiting.DIALLED},
+    Waiting.BREAK: {Waiting.REDIALLED, Waiting.TURN, Waiting.DIALLED},
+    Waiting.REDIALLED: {Waiting.GREETED, Waiting.BREAK, Waiting.TURN, Waiting.DIALLED},
+    Waiting.NOTHING: set[Waiting](),
+}
+"""The transitions that there are; all lead to `NOTHING`, too."""
+
+
+@define(eq=False)
+class _Attempt:
+    """What became of one candidate."""
+
+    candidate: Candidate
+    begun_s: float
+    was_attached: bool = False
+    refusal: tuple[str, str] | None = None
+    breaks: int = 0
+    """How often a connection of the link has ended, or could not be made again."""
+    connections: int = 0
+    """Of the link, before the last attempt to make another one."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether trying again would not help."""
+        return self.refusal is not None and self.refusal[0] in FINAL_REFUSALS
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether somebody has to change a setting."""
+        return self.refusal is not None and self.refusal[0] in FINAL_REFUSALS - _BELOW_US
+
+
+@define(eq=False)
+class Uplinks:
+    """The search of one broker, carried out. `patience_s` is how long a link is kept without a connection."""
+
+    core: BrokerCore
+    search: Search
+    house: House
+    timers: Timers
+    log: Log
+    patience_s: float
+    _random: Random
+    _ask_to_dial: Callable[[Dial], None]
+    state: Waiting = field(default=Waiting.START, init=False)
+    failure: BrokerFaultError | None = field(default=None, init=False)
+    _backoff: Backoff = field(
+        default=Factory(lambda self: Backoff(self._random), takes_self=True), init=False
+    )
+    _again: Backoff = field(default=Factory(lambda self: Backoff(self._random), takes_self=True), init=False)
+    _attempt: _Attempt | None = field(default=None, init=False)
+    _dials: int = field(default=0, init=False)
+    _timer: Timer | None = field(default=None, init=False)
+    _begun_s: float = field(default=0.0, init=False)
+    _complaints: set[tuple[str, str]] = field(factory=set, init=False)
+    _hopeless: dict[str, tuple[str, str]] = field(factory=dict, init=False)
+
+    # --- states ---
+
+    def _enter(self, state: Waiting) -> None:
+        assert state in _NEXT[self.state] | {Waiting.NOTHING}, f"{self.state} is not followed by {state}"
+        self.state = state
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def begin(self) -> None:
+        """Dial the first candidate."""
+        self._begun_s = self.timers.now_s
+        self._dial_next()
+
+    def stop(self) -> None:
+        """Dial nobody any more."""
+        if self.state is not Waiting.NOTHING:
+            self._enter(Waiting.NOTHING)
+
+    def _wait_for_turn(self) -> None:
+        longest_s = LONGEST_S if self.core.asked is None else longest_while_kept_s(self.patience_s)
+        self._enter(Waiting.TURN)
+        self._timer = self.timers.after(self._backoff.next_s(longest_s), self._dial_next)
+
+    # --- candidates ---
+
+    def _next(self) -> Candidate | None:
+        """Whom to dial: first of all the uplink whose link an earlier run of this broker has left open."""
+        link = self.core.asked
+        if link is not None and (address := self.core.roster.address_of(link.name)):
+            return Candidate(address, link.name, "uplink of the run before")
+        return self.search.next(self.core.roster, self.core.below)
+
+    def _dial_next(self) -> None:
+        candidate = self._next()
+        if candidate is None:
+            self._end_round()
+            if self.state is not Waiting.NOTHING:
+                self._wait_for_turn()
+            return
+        if self.search.is_first_round:
+            self.log.info("dialling", **_named(candidate))
+        self._attempt = _Attempt(candidate, self.timers.now_s)
+        self._enter(Waiting.DIALLED)
+        self._dial(candidate, DIAL_TIMEOUT_S if self.house.uplink is None else self._again_s)
+
+    def _dial(self, candidate: Candidate, timeout_s: float) -> None:
+        self._dials += 1
+        self._ask_to_dial(Dial(self._dials, candidate.address, timeout_s))
+
+    @property
+    def _again_s(self) -> float:
+        return min(DIAL_TIMEOUT_S, max(REDIAL_TIMEOUT_S, self.patience_s / REDIAL_PART))
+
+    # --- what the shell says of a dial ---
+
+    def is_awaited(self, dial: int) -> bool:
+        """Whether the connection that was asked for under this number is still wanted."""
+        return dial == self._dials and self.state in {Waiting.DIALLED, Waiting.REDIALLED}
+
+    @property
+    def address(self) -> str:
+        """Whom the present attempt goes to."""
+        assert self._attempt is not None
+        return self._attempt.candidate.address
+
+    def connected(self) -> None:
+        """The connection is made; whoever opens it says hello there, and calls `ended` when it is over."""
+        if self.state is Waiting.DIALLED:
+            self._again.reset()
+        self._enter(Waiting.GREETED)
+
+    def unreached(self, reason: str) -> None:
+        """The connection could not be made."""
+        assert self._attempt is not None
+        candidate = self._attempt.candidate
+        if self.state is Waiting.DIALLED:
+            self._complain("uplink not reached", candidate, reason=reason)
+            self._give_up_candidate()
+        else:
+            self.log.info("uplink not reached again", uplink=candidate.address, reason=reason)
+            self._go_on()
+
+    def ended(self) -> None:
+        """The connection is over; its link may be kept."""
+        if self.state is Waiting.GREETED:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Make the connection of the link again after a wait; or give the candidate up if there is no link."""
+        attempt = self._attempt
+        assert attempt is not None
+        link = self.house.uplink
+        if link is None:
+            self._give_up_candidate()
+            return
+        if attempt.is_final:
+            link.close("the uplink refuses this broker for good")
+            return
+        attempt.breaks += 1
+        if attempt.breaks == 1:
+            wait_s = self._random.uniform(0, FIRST_S)
+        else:
+            if link.connections > attempt.connections:
+                self._again.reset()
+            wait_s = self._again.next_s(longest_while_kept_s(self.patience_s))
+        attempt.connections = link.connections
+        self._enter(Waiting.BREAK)
+        self._timer = self.timers.after(wait_s, self._redial)
+
+    def _redial(self) -> None:
+        assert self._attempt is not None
+        self._enter(Waiting.REDIALLED)
+        self._dial(self._attempt.candidate, self._again_s)
+
+    # --- what the link says ---
+
+    def attached(self) -> None:
+        """The link became part of the tree, or a new connection of it was made."""
+        attempt = self._attempt
+        if attempt is None or attempt.was_attached:
+            return
+        attempt.was_attached = True
+        self.log.info("attached", **_named(attempt.candidate), moves=self.search.moves + 1)
+        self.search.attached(attempt.candidate)
+        self._complaints.clear()
+        self.house.settle()
+
+    def refused(self, code: str, text: str) -> None:
+        """The other side does not want us."""
+        if self._attempt is not None:
+            self._attempt.refusal = (code, text)
+
+    def link_closed(self) -> None:
+        """The link was declared lost: nothing is waited for on its behalf."""
+        if self.state in {Waiting.BREAK, Waiting.REDIALLED}:
+            self._give_up_candidate()
+
+    # --- the end of an attempt ---
+
+    def _give_up_candidate(self) -> None:
+        attempt, self._attempt = self._attempt, None
+        assert attempt is not None
+        candidate = attempt.candidate
+        if attempt.refusal is not None and not attempt.was_attached:
+            code, text = attempt.refusal
+            self._complain("uplink refused us", candidate, code=code, text=text)
+            if attempt.is_hopeless:
+                self._hopeless[candidate.address] = attempt.refusal
+        if attempt.was_attached:
+            self.search.lost()
+            self.log.warning("uplink lost, looking for another one", **_named(candidate))
+            if self.timers.now_s - attempt.begun_s >= STEADY_S:
+                self._backoff.reset()
+        if attempt.was_attached or self.core.asked is not None:
+            self._wait_for_turn()
+        else:
+            self._dial_next()
+
+    def _end_round(self) -> None:
+        """Nobody took us in this round: give up, or serve what is below and go on."""
+        search = self.search
+        if search.moves == 0 and self._is_hopeless():
+            return
+        if search.is_first_round and (search.configured or search.moves):
+            self.log.warning(
+                "no uplink takes us: this broker is the root of its tree for now, and goes on trying"
+            )
+        self._hopeless.clear()
+        search.begin_round()
+        self.house.settle()
+
+    def _is_hopeless(self) -> bool:
+        """Say what the last uplink said: with several, the log has what the others said."""
+        configured = self.search.configured
+        is_early = self.timers.now_s - self._begun_s < self.patience_s
+        if is_early and any(code == _TAKEN for code, _ in self._hopeless.values()):
+            return False
+        if not configured or not all(address in self._hopeless for address in configured):
+            return False
+        code, text = self._hopeless[configured[-1]]
+        self.failure = BrokerFaultError(f"--uplink {configured[-1]} refused this broker: {text}", code)
+        self._enter(Waiting.NOTHING)
+        return True
+
+    def _complain(self, what: str, candidate: Candidate, **said: str) -> None:
+        """Log what went wrong; what has been said since the last attachment is said softly."""
+        complaint = (what, candidate.address)
+        log = self.log.debug if complaint in self._complaints else self.log.warning
+        self._complaints.add(complaint)
+        log(what, **_named(candidate), **said)
+
+
+def _named(candidate: Candidate) -> dict[str, str]:
+    known = {"neighbour": candidate.name} if candidate.name else {}
+    return {"uplink": candidate.address, **known, "why": candidate.why}

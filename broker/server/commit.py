@@ -1,0 +1,133 @@
+"""Gets the node's records to disk, and tells the node how far they have come.
+
+Laws:
+
+1. Records are appended to the journal in memory in the step that made them. The node keeps what follows from them
+   until they are on disk (`broker.node.effects`).
+2. One sync at a time, in a thread. Records that come meanwhile are the next batch. So batches are as large as the
+   disk is slow, and nobody has to choose their size.
+3. A sync that fails ends the broker. What the disk has then is unknown, and a second sync would report
+   success for pages that the system has given up: only a restart finds out.
+"""
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Protocol
+
+import trio
+from attrs import Factory, define, field
+
+from broker.node import Input, JournalState, Synced
+
+__all__ = ["Commit", "Store"]
+
+
+class Store(Protocol):
+    """What the commit needs of a journal (`broker.journal.Journal`)."""
+
+    @property
+    def appended(self) -> int:
+        """The number of the last record."""
+        ...
+
+    @property
+    def synced(self) -> int:
+        """The number of the last record on disk."""
+        ...
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more may be promised."""
+        ...
+
+    @property
+    def is_full(self) -> bool:
+        """Whether publications must be refused."""
+        ...
+
+    @property
+    def written_bytes(self) -> int:
+        """What was written since the start."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """What all its files take."""
+        ...
+
+    @property
+    def room_bytes(self) -> int:
+        """What is reserved for more."""
+        ...
+
+    @property
+    def snapshots(self) -> int:
+        """How many snapshots were written since the start."""
+        ...
+
+    @property
+    def snapshot_age_s(self) -> float:
+        """How old the last one is."""
+        ...
+
+    def append(self, record: bytes) -> int:
+        """Put it behind the others, in memory; return its number."""
+        ...
+
+    def flush(self) -> None:
+        """Write and sync everything appended; blocks."""
+        ...
+
+
+@define(eq=False)
+class Commit:
+    """Gets the records of one broker to disk. `syncs`, `sync_s` and `records` are sums since the start.
+
+    `after_sync` is called after every sync.
+    """
+
+    store: Store
+    syncs: int = field(default=0, init=False)
+    sync_s: float = field(default=0.0, init=False)
+    records: int = field(default=0, init=False)
+    after_sync: Callable[[], None] = field(default=lambda: None, init=False)
+    _wanted: trio.Event = field(factory=trio.Event, init=False)
+
+    _first: int = field(default=Factory(lambda self: self.store.appended, takes_self=True), init=False)
+    _state: JournalState = field(default=JournalState(has_room=True, is_full=False), init=False)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether every record is on disk."""
+        return self.store.synced >= self.store.appended
+
+    def record(self, records: Sequence[bytes]) -> None:
+        """Take records; they will be on disk soon."""
+        self._wanted.set()
+        for record in records:
+            self.store.append(record)
+
+    async def run(self, step: Callable[[Input], None]) -> None:
+        """Sync whenever there is something new, for ever. Raises `JournalError` when the disk fails."""
+        while True:
+            await self._wanted.wait()
+            self._wanted = trio.Event()
+            while not self.is_clear:
+                await self._sync()
+                self.look(step)
+                step(Synced(self.store.synced - self._first))
+                self.after_sync()
+
+    def look(self, step: Callable[[Input], None]) -> None:
+        """Tell the node whether there is room, if that has changed."""
+        state = JournalState(self.store.has_room, self.store.is_full)
+        if state != self._state:
+            self._state = state
+            step(state)
+
+    async def _sync(self) -> None:
+        before, started_s = self.store.synced, perf_counter()
+        await trio.to_thread.run_sync(self.store.flush)
+        self.sync_s += perf_counter() - started_s
+        self.syncs += 1
+        self.records += self.store.synced - before

@@ -1,0 +1,78 @@
+"""The journal of a running broker: what looks after it from the first input to the last picture.
+
+Law: a broker that ends in order leaves a picture of its last state, so that its next start replays nothing.
+One that does not leaves what was synced, which is everything that anybody was told.
+"""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from time import time_ns
+
+import structlog
+import trio
+from attrs import define, field
+
+from broker.journal import Journal
+from broker.node import Input, Node, Tick
+from broker.server.apart import Apart
+from broker.server.commit import Commit
+from broker.server.memory import Memory
+from broker.server.pictures import Pictures
+from broker.station import picture_of
+
+__all__ = ["Keeping"]
+
+_log = structlog.get_logger()
+
+
+@define(eq=False)
+class Keeping:
+    """One broker's journal, with its commit and its pictures."""
+
+    journal: Journal
+    commit: Commit
+    pictures: Pictures
+    _node: Node
+    _step: Callable[[Input], None] = field(default=lambda _: None, init=False)
+
+    @classmethod
+    def of(cls, memory: Memory, node: Node) -> "Keeping | None":
+        """Look after the journal of a broker, if it has one."""
+        journal = memory.journal
+        if journal is None:
+            return None
+        totals = node.exchange.totals
+        keeping: Keeping
+        pictures = Pictures(
+            journal,
+            partial(picture_of, memory.station),
+            lambda: totals.core_s,
+            lambda: keeping.look(),
+            memory.replayed_s,
+            elsewhere=Apart() if hasattr(os, "fork") else None,
+        )
+        keeping = cls(journal, Commit(journal), pictures, node)
+        return keeping
+
+    def look(self) -> None:
+        """Tell the node whether the journal has room."""
+        self.commit.look(self._step)
+
+    def begin(self, nursery: trio.Nursery, step: Callable[[Input], None]) -> None:
+        """From now on every record goes to the journal."""
+        self._step = step
+        self.commit.after_sync = self.pictures.hurry
+        nursery.start_soon(self.commit.run, step)
+        nursery.start_soon(self.pictures.run)
+
+    async def finish(self) -> None:
+        """Leave a last picture. Raises `JournalError`."""
+        self._step(Tick(time_ns()))
+        self.pictures.stay()
+        await self.pictures.take()
+        _log.info("journal closed", journal=str(self.journal.path), records=self.journal.synced)
+
+    def close(self) -> None:
+        """Get everything to disk and let go of the directory, however the broker ended."""
+        self.journal.close()

@@ -1,0 +1,175 @@
+"""What a broker is started with, checked before anything is opened."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from attrs import field, frozen
+
+from broker.addresses import Address
+from broker.errors import ConcordError
+from broker.leases import REFRESHES, Terms
+from broker.node import NodeConfig
+from broker.node.access import Access
+from broker.node.greeting import NAME_BYTES_MAX
+from broker.node.limits import NodeLimits
+from broker.replay import Bounds
+from broker.routing import DEFAULT, Routing
+
+__all__ = [
+    "DEFAULT_LINK_TIMEOUT_S",
+    "DEFAULT_ORDERING",
+    "DEFAULT_REPLAY_AGE_S",
+    "DEFAULT_REPLAY_CACHE_BYTES",
+    "DEFAULT_REPLAY_COUNT",
+    "NAME_BYTES_MAX",
+    "Settings",
+    "SettingsError",
+    "Tls",
+]
+
+DEFAULT_LINK_TIMEOUT_S: Final = 10.0
+"""Longer than a busy or swapping machine is silent, short enough that routes through a dead one go soon."""
+
+DEFAULT_ORDERING: Final = "pairwise"
+"""The ordering plugin that is used if none is named."""
+
+DEFAULT_REPLAY_CACHE_BYTES: Final = 16 * 1024 * 1024
+"""What local publishers published last, for those who ask later: about 100,000 small events."""
+
+DEFAULT_REPLAY_COUNT: Final = 100_000
+"""Small publications that come alone take three times their size in memory."""
+
+DEFAULT_REPLAY_AGE_S: Final = 3600.0
+"""Who wants more than the last hour wants a database."""
+
+
+class SettingsError(ConcordError):
+    """A broker cannot be started like this; the text names the option."""
+
+
+@frozen
+class Tls:
+    """Files in PEM format: our certificate with its key, and the authority to check peers' against."""
+
+    certificate: Path | None = None
+    key: Path | None = None
+    authority: Path | None = None
+
+    @property
+    def serves(self) -> bool:
+        """Whether those who connect are spoken to in TLS."""
+        return self.certificate is not None
+
+    @property
+    def dials(self) -> bool:
+        """Whether the uplink is spoken to in TLS."""
+        return self.certificate is not None or self.authority is not None
+
+
+@frozen(kw_only=True)
+class Settings:
+    """Everything `concord broker` can be told. Raises `SettingsError` if it makes no sense together."""
+
+    name: str
+    listen: Address
+    advertise_address: Address | None = None
+    uplinks: tuple[Address, ...] = ()
+    ordering: str = DEFAULT_ORDERING
+    ordering_options: Mapping[str, str] = field(factory=dict)
+    routing: Routing = DEFAULT
+    journal: Path | None = None
+    link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
+    lease_s: float = 0.0
+    lease_refresh_s: float = 0.0
+    metrics: Address | None = None
+    trace: Path | None = None
+    tls: Tls = field(factory=Tls)
+    auth: Path | None = None
+    token: str = field(default="", repr=False)
+    is_insecure: bool = False
+    replay_cache_bytes: int = DEFAULT_REPLAY_CACHE_BYTES
+    replay_count: int = DEFAULT_REPLAY_COUNT
+    replay_age_s: float = DEFAULT_REPLAY_AGE_S
+    limits: NodeLimits = NodeLimits()
+
+    def __attrs_post_init__(self) -> None:
+        if not self.name or len(self.name.encode()) > NAME_BYTES_MAX or not self.name.isprintable():
+            raise SettingsError(
+                f"--name {self.name!r}: a broker's name is 1 to {NAME_BYTES_MAX} bytes of printable text"
+            )
+        if self.link_timeout_s <= 0:
+            raise SettingsError(f"--link-timeout {self.link_timeout_s}: must be more than 0 seconds")
+        if self.lease_refresh_s and not self.lease_s:
+            raise SettingsError("--lease-refresh is of use only together with --lease")
+        _ = self.terms
+        if (self.tls.certificate is None) != (self.tls.key is None):
+            raise SettingsError("--tls-cert and --tls-key belong together: give both or neither")
+        if self.advertise_address is not None and not self.advertise_address.is_dialable:
+            raise SettingsError(
+                f"--advertise-address {self.advertise_address}: nobody can dial that; give a host and a port"
+            )
+        self._check_reach()
+
+    @property
+    def terms(self) -> Terms | None:
+        """The times of leases, or None if there are none. Raises `LeaseError` if they cannot work.
+
+        What is on its way over a link is kept while its connection is broken, so it may take as long as a
+        link is kept without one.
+        """
+        if not self.lease_s:
+            return None
+        refresh_s = self.lease_refresh_s or self.lease_s / REFRESHES
+        return Terms(self.lease_s, self.link_timeout_s, refresh_s=refresh_s)
+
+    @property
+    def manner(self) -> str:
+        """Every setting that two neighbours must share, in words: they agree if these are equal."""
+        options = [f"{key}={value}" for key, value in sorted(self.ordering_options.items())]
+        terms = self.terms
+        lease = "none" if terms is None else f"{terms.lease_s:g} s, renewed every {terms.refresh_s:g} s"
+        return ", ".join(
+            (
+                f"ordering {' '.join([self.ordering, *options])}",
+                f"routing {self.routing}",
+                f"link timeout {self.link_timeout_s:g} s",
+                f"lease {lease}",
+            )
+        )
+
+    def node_config(self, access: Access) -> NodeConfig:
+        """Return what the node has to know of this."""
+        return NodeConfig(
+            name=self.name,
+            manner=self.manner,
+            uplinks=tuple(map(str, self.uplinks)),
+            token=self.token,
+            link_timeout_s=self.link_timeout_s,
+            terms=self.terms,
+            access=access,
+            replays=Bounds(self.replay_cache_bytes, self.replay_count),
+            replay_age_s=self.replay_age_s,
+            limits=self.limits,
+            has_journal=self.journal is not None,
+        )
+
+    def reached_at(self, port: int) -> Address | None:
+        """Where other brokers can dial this one, which listens on that port; None if nobody has said so."""
+        if self.advertise_address is not None:
+            return self.advertise_address
+        return None if self.listen.is_wildcard else Address(self.listen.host, port)
+
+    def _check_reach(self) -> None:
+        if self.is_insecure:
+            return
+        if not self.listen.is_loopback and not self.tls.serves:
+            raise SettingsError(
+                f"--listen {self.listen}: others could read and write everything; give --tls-cert and "
+                "--tls-key, or say --insecure if the network is trusted"
+            )
+        if self.metrics is not None and not self.metrics.is_loopback:
+            raise SettingsError(
+                f"--metrics {self.metrics}: is spoken without TLS; listen on 127.0.0.1, "
+                "or say --insecure if the network is trusted"
+            )

@@ -1,1 +1,0 @@
-"""The Trio server around the core: connections, credit, queues, greeting. `server` is the way in."""

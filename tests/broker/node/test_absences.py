@@ -1,0 +1,159 @@
+"""Who is away is waited for once, however often the broker is started meanwhile."""
+
+# ruff: noqa: ARG001 - a clock that jumps is asked for by name
+from collections.abc import Callable
+
+import trio
+from attrs import Factory, define
+from trio.testing import MockClock
+
+from broker.filters import parse
+from broker.node.absences import PART, Absences
+from broker.station import Station, recover
+from ordering.pairwise import Pairwise
+
+AGE_S = 100
+LINK_S = 10
+
+
+@define(eq=False)
+class Somebody:
+    """An absent one: what it is at the station, and whether it has been given up."""
+
+    absence: tuple[str, str]
+    is_given_up: bool = False
+
+    def give_up(self) -> None:
+        self.is_given_up = True
+
+
+@define(eq=False)
+class Broker:
+    """A broker's journal and the clock on its wall; `wall_s` is what it shows when nothing has passed."""
+
+    records: list[bytes] = Factory(list)
+    wall_s: float = 1_000_000.0
+
+    def station(self) -> Station:
+        station = recover("B1", Pairwise, "", None, self.records)
+        if station is None:
+            station = Station("B1", Pairwise)
+        station.begin(self.records.append)
+        return station
+
+    async def run(self, up_s: float, what: Callable[[Absences], None]) -> Absences:
+        """Be up for so long, and be killed; what is done first is done by this call."""
+        wall_s, started_s = self.wall_s, trio.current_time()
+        absences = Absences(lambda: None, self.station(), lambda: wall_s + trio.current_time() - started_s)
+        async with trio.open_nursery() as nursery:
+            absences.started(LINK_S)
+            what(absences)
+            nursery.start_soon(absences.run)
+            await trio.sleep(up_s)
+            nursery.cancel_scope.cancel()
+        self.wall_s += up_s
+        return absences
+
+
+def made() -> Broker:
+    broker = Broker()
+    station = broker.station()
+    station.open_link("B2", "B2/1", uplink=False)
+    station.subscribe("s", parse("x > 0"), ordered=True, client="c", durable="d", age_s=AGE_S)
+    station.take()
+    return broker
+
+
+def waiting_for_link(link: Somebody) -> Callable[[Absences], None]:
+    return lambda absences: absences.left(link, LINK_S)
+
+
+def meeting(link: Somebody) -> Callable[[Absences], None]:
+    def meet(absences: Absences) -> None:
+        absences.left(link, LINK_S)
+        absences.came(link)
+
+    return meet
+
+
+def waiting_for_durable(durable: Somebody) -> Callable[[Absences], None]:
+    return lambda absences: absences.left(durable, AGE_S, chance_s=LINK_S)
+
+
+async def test_a_link_is_given_up_although_the_broker_is_killed_more_often_than_that(
+    autojump_clock: MockClock,
+) -> None:
+    broker, link = made(), Somebody(("link", "B2"))
+    runs = 0
+    while not link.is_given_up:
+        await broker.run(LINK_S / 4, waiting_for_link(link))
+        runs += 1
+    assert 3 <= runs <= 5
+
+
+async def test_even_one_that_is_never_up_for_long_ends_its_waiting(autojump_clock: MockClock) -> None:
+    broker, link = made(), Somebody(("link", "B2"))
+    for _ in range(21):  # The first start is before it was away.
+        await broker.run(LINK_S / 1000, waiting_for_link(link))
+    assert link.is_given_up
+
+
+async def test_what_a_broker_was_down_does_not_count_for_links(autojump_clock: MockClock) -> None:
+    broker, link = made(), Somebody(("link", "B2"))
+    await broker.run(1, waiting_for_link(link))
+    broker.wall_s += 1000
+    await broker.run(LINK_S / 2, waiting_for_link(link))
+    assert not link.is_given_up
+    await broker.run(LINK_S / 2, waiting_for_link(link))
+    assert link.is_given_up
+
+
+async def test_one_that_came_back_is_waited_for_anew(autojump_clock: MockClock) -> None:
+    broker, link = made(), Somebody(("link", "B2"))
+    for _ in range(10):
+        await broker.run(LINK_S / 2, waiting_for_link(link))
+        await broker.run(1, meeting(link))
+    assert not link.is_given_up
+
+
+async def test_the_age_of_a_durable_subscription_goes_on_over_restarts(autojump_clock: MockClock) -> None:
+    broker, durable = made(), Somebody(("subscription", "s"))
+    await broker.run(AGE_S / 2, waiting_for_durable(durable))
+    broker.wall_s += AGE_S / 4
+    await broker.run(AGE_S / 4 - 5, waiting_for_durable(durable))
+    assert not durable.is_given_up
+    await broker.run(6, waiting_for_durable(durable))
+    assert durable.is_given_up
+
+
+async def test_a_clock_that_was_set_back_makes_nobody_older(autojump_clock: MockClock) -> None:
+    broker, durable = made(), Somebody(("subscription", "s"))
+    await broker.run(AGE_S / 2, waiting_for_durable(durable))
+    broker.wall_s -= 500_000
+    await broker.run(AGE_S / 2 - 5, waiting_for_durable(durable))
+    assert not durable.is_given_up
+    await broker.run(6 + AGE_S * PART, waiting_for_durable(durable))
+    assert durable.is_given_up
+
+
+async def test_a_clock_that_was_set_forward_leaves_a_chance_to_come_back(autojump_clock: MockClock) -> None:
+    broker, durable = made(), Somebody(("subscription", "s"))
+    await broker.run(1, waiting_for_durable(durable))
+    broker.wall_s += 500_000
+    await broker.run(LINK_S / 2, waiting_for_durable(durable))
+    assert not durable.is_given_up
+    await broker.run(LINK_S, waiting_for_durable(durable))
+    assert durable.is_given_up
+
+
+async def test_without_a_journal_nothing_is_told(autojump_clock: MockClock) -> None:
+    link = Somebody(("link", "B2"))
+    absences = Absences(lambda: None)
+    async with trio.open_nursery() as nursery:
+        absences.left(link, LINK_S)
+        nursery.start_soon(absences.run)
+        await trio.sleep(LINK_S - 1)
+        assert not link.is_given_up
+        await trio.sleep(2)
+        nursery.cancel_scope.cancel()
+    assert link.is_given_up
