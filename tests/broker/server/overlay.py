@@ -88,14 +88,17 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def chain(*names: str, ordering: str = "pairwise") -> AsyncIterator[list[Running]]:
+async def chain(
+    *names: str, ordering: str = "pairwise", link_timeout_s: float = 10
+) -> AsyncIterator[list[Running]]:
     """Brokers of which each is attached to the one before it."""
     if not names:
         yield []
         return
-    async with chain(*names[:-1], ordering=ordering) as above:
+    async with chain(*names[:-1], ordering=ordering, link_timeout_s=link_timeout_s) as above:
         uplinks = [above[-1].endpoint] if above else []
-        async with running(settings(names[-1], *uplinks, ordering=ordering)) as last:
+        wanted = settings(names[-1], *uplinks, ordering=ordering, link_timeout_s=link_timeout_s)
+        async with running(wanted) as last:
             await until(lambda: last.is_attached or not above)
             yield [*above, last]
 
@@ -140,8 +143,18 @@ def client_hello(name: str = "raw", token: str = "") -> bytes:
     return encode(Hello(VERSION, "client", name, "1", "", token))
 
 
-def broker_hello(name: str, *, incarnation: str = "1", ordering: str = "pairwise", token: str = "") -> bytes:
-    return encode(Hello(VERSION, "broker", name, incarnation, ordering, token))
+def broker_hello(  # noqa: PLR0913 - the fields of the frame
+    name: str,
+    *,
+    incarnation: str = "1",
+    ordering: str = "pairwise",
+    token: str = "",
+    link_timeout_s: float = 10,
+    session: str = "",
+    received: int = 0,
+) -> bytes:
+    manner = settings("B0", ordering=ordering, link_timeout_s=link_timeout_s).manner
+    return encode(Hello(VERSION, "broker", name, incarnation, manner, token, session, received))
 
 
 @asynccontextmanager

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from broker.filters import parse
-from broker.node.access import EVERYBODY, Access, AuthError, load_access, read_access
+from broker.node.access import EVERYBODY, Access, AuthError, read_access
+from broker.server.users import load_access
 
 
 def hashed(token: str) -> str:

@@ -9,9 +9,9 @@ from attrs import define, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.server.commit import Commit
 from broker.node.connection import Connection
 from broker.node.exchange import Exchange
+from broker.server.commit import Commit
 from broker.station import Station
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer
 from ordering.plugins import load

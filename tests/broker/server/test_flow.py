@@ -5,7 +5,7 @@ import trio
 
 import broker
 from broker import connect
-from broker.server import credit, exchange, greeting, links, subscriptions
+from broker.node import credit, exchange, greeting, links, subscriptions
 from tests.broker.server.overlay import Running, chain
 
 COUNT = 400

@@ -24,7 +24,7 @@ async def stop(broker: Running) -> None:
 
 async def test_children_of_a_lost_root_come_to_the_one_with_the_smallest_name() -> None:
     async with AsyncExitStack() as stack:
-        root = await stack.enter_async_context(running(settings("B9")))
+        root = await stack.enter_async_context(running(settings("B9", link_timeout_s=2)))
         children = [
             await stack.enter_async_context(running(settings(name, root.endpoint, link_timeout_s=2)))
             for name in ("B3", "B1", "B2")
@@ -40,7 +40,7 @@ async def test_children_of_a_lost_root_come_to_the_one_with_the_smallest_name() 
 
 async def test_a_grandchild_comes_to_the_nearest_that_is_left_and_goes_on_receiving() -> None:
     async with (
-        running(settings("B1")) as root,
+        running(settings("B1", link_timeout_s=2)) as root,
         running(settings("B2", root.endpoint, link_timeout_s=2)) as middle,
         running(settings("B3", middle.endpoint, link_timeout_s=2)) as leaf,
     ):
@@ -65,18 +65,18 @@ async def test_a_grandchild_comes_to_the_nearest_that_is_left_and_goes_on_receiv
 
 async def test_a_root_that_comes_back_is_the_root_again_and_a_middle_broker_goes_where_it_belongs() -> None:
     async with AsyncExitStack() as stack:
-        root = await stack.enter_async_context(running(settings("B9")))
+        root = await stack.enter_async_context(running(settings("B9", link_timeout_s=2)))
         one = await stack.enter_async_context(running(settings("B1", root.endpoint, link_timeout_s=2)))
         two = await stack.enter_async_context(running(settings("B2", one.endpoint, link_timeout_s=2)))
         await until(lambda: all(knows(each, 3) for each in (root, one, two)))
         await stop(root)
         await until(lambda: not one.is_attached)
-        again = Settings(name="B9", listen=root.endpoint)
+        again = Settings(name="B9", listen=root.endpoint, link_timeout_s=2)
         root = await stack.enter_async_context(running(again))
         await until(lambda: one.is_attached and root.links() == {"B1"})
         await stop(one)
         await until(lambda: root.links() == {"B2"} and two.is_attached)
-        again = Settings(name="B1", listen=one.endpoint, uplinks=(root.endpoint,))
+        again = Settings(name="B1", listen=one.endpoint, uplinks=(root.endpoint,), link_timeout_s=2)
         one = await stack.enter_async_context(running(again))
         await until(lambda: one.is_attached and root.links() == {"B1", "B2"})
         assert two.links() == {"B9"}
@@ -85,13 +85,13 @@ async def test_a_root_that_comes_back_is_the_root_again_and_a_middle_broker_goes
 async def test_who_comes_back_with_a_journal_remembers_whom_to_dial(tmp_path: Path) -> None:
     """Its uplink was lost for good while it was away, and it has nothing else configured."""
     async with AsyncExitStack() as stack:
-        root = await stack.enter_async_context(running(settings("B9")))
-        left = await stack.enter_async_context(running(settings("B1", root.endpoint, link_timeout_s=1)))
+        root = await stack.enter_async_context(running(settings("B9", link_timeout_s=2)))
+        left = await stack.enter_async_context(running(settings("B1", root.endpoint, link_timeout_s=2)))
         wanted = Settings(
             name="B2",
             listen=ANY_PORT,
             uplinks=(root.endpoint,),
-            link_timeout_s=1,
+            link_timeout_s=2,
             journal=tmp_path,
         )
         async with running(wanted) as away:
@@ -104,9 +104,15 @@ async def test_who_comes_back_with_a_journal_remembers_whom_to_dial(tmp_path: Pa
 
 async def test_who_says_where_it_is_reached_is_believed() -> None:
     async with (
-        running(settings("B1")) as root,
+        running(settings("B1", link_timeout_s=2)) as root,
         running(
-            Settings(name="B2", listen=ANY_PORT, uplinks=(root.endpoint,), advertise_address=ELSEWHERE)
+            Settings(
+                name="B2",
+                listen=ANY_PORT,
+                uplinks=(root.endpoint,),
+                advertise_address=ELSEWHERE,
+                link_timeout_s=2,
+            )
         ) as leaf,
     ):
         await until(lambda: leaf.is_attached and knows(root, 2))
@@ -116,8 +122,8 @@ async def test_who_says_where_it_is_reached_is_believed() -> None:
 
 async def test_uplink_moves_and_candidates_can_be_asked_for() -> None:
     async with (
-        running(settings("B1")) as root,
-        running(settings("B2", root.endpoint)) as leaf,
+        running(settings("B1", link_timeout_s=2)) as root,
+        running(settings("B2", root.endpoint, link_timeout_s=2)) as leaf,
         connect(leaf.address, name="alice") as alice,
     ):
         await until(lambda: leaf.is_attached)

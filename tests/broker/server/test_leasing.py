@@ -1,36 +1,26 @@
 """Leases in the shell: ticks of the clock are inputs of the station; what is said again crosses links."""
 
 from collections import Counter
-
-import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from random import Random
 
 from broker import connect
 from broker.leases import REFRESHES, SWEEPS, Terms
-from broker.node.exchange import Exchange
-from broker.server.leasing import renew, sweep
+from broker.node import Node, NodeConfig, Pass, Started, Tick
 from broker.station import Station
 from broker.station import inputs as i
 from ordering.pairwise import Pairwise
 from tests.broker.server.overlay import chain, until
 
 
-async def test_ticks_come_as_often_as_was_agreed_on_and_are_written_down(
-    nursery: trio.Nursery, mock_clock: MockClock
-) -> None:
-    records: list[bytes] = []
-    station = Station("B1", Pairwise, "1")
-    station.begin(records.append)
-    exchange, terms = Exchange(station), Terms(lease_s=40, delay_max_s=5)
-    nursery.start_soon(renew, exchange, terms)
-    nursery.start_soon(sweep, exchange, terms)
-    await wait_all_tasks_blocked()
-    for _ in range(REFRESHES):
-        mock_clock.jump(terms.refresh_s)
-        await wait_all_tasks_blocked()
+def test_ticks_come_as_often_as_was_agreed_on_and_are_written_down() -> None:
+    terms = Terms(lease_s=40, delay_max_s=5)
+    config = NodeConfig(name="B1", terms=terms, link_timeout_s=5, has_journal=True)
+    node = Node(Station("B1", Pairwise, "1"), config, Random(0), lambda: "token")
+    records = node.step(Started("", 0), 0.0).records
+    while (now_s := node.next_deadline_s) <= terms.lease_s:
+        records += node.step(Tick(0), now_s).records
     ticks = Counter(type(i.read_record(each)[0]) for each in records)
-    assert ticks == {i.Begun: 1, i.Refreshed: REFRESHES, i.Swept: SWEEPS}
-    nursery.cancel_scope.cancel()
+    assert (ticks[i.Begun], ticks[i.Refreshed], ticks[i.Swept]) == (1, REFRESHES, SWEEPS)
 
 
 async def test_what_a_broker_forgot_is_told_again_over_the_link() -> None:
@@ -47,6 +37,7 @@ async def test_what_a_broker_forgot_is_told_again_over_the_link() -> None:
         tables.remove_entry(link, entry.id)
         two.server.exchange.station.refresh()
         two.server.exchange.settle()
+        two.server.step(Pass())
         await until(lambda: entry.id in tables.entries_of(link))
         await publisher.publish({"x": 1})
         assert (await anext(deliveries)).sequence == 1

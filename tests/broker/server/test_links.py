@@ -10,7 +10,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from broker import connect
 from broker.addresses import Address
 from broker.errors import BrokerFaultError
-from broker.messages import AdvertisementWithdrawn, Fault, Hello, Ping, Pong, Welcome
+from broker.messages import AdvertisementWithdrawn, Fault, Ping, Pong, Welcome
 from broker.node.greeting import PROBE_S
 from broker.server.settings import Settings
 from broker.wire import VERSION, Peer, encode
@@ -48,7 +48,11 @@ async def welcomed(peer: RawPeer, hello: bytes) -> None:
     ("hello", "code", "text"),
     [
         (broker_hello("B1"), "duplicate-name", "both brokers are called 'B1'"),
-        (broker_hello("B2", ordering="fifo"), "ordering", "'pairwise' and B2 with 'fifo'"),
+        (
+            broker_hello("B2", ordering="fifo"),
+            "ordering",
+            "B1 has 'ordering pairwise' and B2 has 'ordering fifo'",
+        ),
         (broker_hello(""), "name", "a name is"),
         (broker_hello("x" * 201), "name", "a name is"),
         (client_hello("a\nb"), "name", "a name is"),
@@ -98,13 +102,13 @@ async def test_a_dead_neighbour_gives_way_to_a_new_one_of_its_name(mock_clock: M
         raw_peer(one.server.port, Peer.UPLINK) as dead,
         raw_peer(one.server.port, Peer.UPLINK) as newcomer,
     ):
-        await welcomed(dead, broker_hello("B2", incarnation="old"))
-        await newcomer.say(broker_hello("B2", incarnation="new"))
+        await welcomed(dead, broker_hello("B2", incarnation="old", link_timeout_s=1000))
+        await newcomer.say(broker_hello("B2", incarnation="new", link_timeout_s=1000))
         assert isinstance(await dead.hear_a(Ping), Ping)
         mock_clock.rate = 100 * PROBE_S
         assert isinstance(await newcomer.hear(), Welcome)
         assert (await dead.hear_a(Fault)).code == "replaced"
-        assert one.server._house.links["B2"].incarnation == "new"
+        assert one.server.node.house.links["B2"].incarnation == "new"
 
 
 async def test_a_living_neighbour_answers_and_stays() -> None:
@@ -165,7 +169,7 @@ async def test_a_broker_that_its_uplink_refuses_for_good_ends() -> None:
 
 
 async def test_a_name_that_is_elsewhere_in_the_overlay_is_refused() -> None:
-    async with chain("B1", "B2", "B3") as (top, _, _):
+    async with chain("B1", "B2", "B3", link_timeout_s=0.5) as (top, _, _):
         error = await fails_to_start(settings("B3", top.endpoint, link_timeout_s=0.5))
         assert error.code == "duplicate"
 
@@ -243,7 +247,7 @@ async def test_a_silent_connection_is_broken_and_its_link_is_lost_later(mock_clo
         running(settings("B1", link_timeout_s=8)) as one,
         raw_peer(one.server.port, Peer.UPLINK) as peer,
     ):
-        await welcomed(peer, broker_hello("B2"))
+        await welcomed(peer, broker_hello("B2", link_timeout_s=8))
         for _ in range(5):
             mock_clock.jump(1)
             await wait_all_tasks_blocked()
@@ -264,7 +268,7 @@ async def test_a_session_is_not_resumed_by_who_counts_what_was_never_sent(receiv
         session = (await first.hear_a(Welcome)).session
         assert session
         async with raw_peer(one.server.port, Peer.UPLINK) as second:
-            await second.say(encode(Hello(VERSION, "broker", "B2", "1", "pairwise", "", session, received)))
+            await second.say(broker_hello("B2", session=session, received=received))
             answer = await second.hear_a(Welcome)
             assert answer.session not in {"", session}
             assert answer.received == 0
@@ -274,7 +278,7 @@ async def test_a_session_is_not_resumed_by_who_counts_what_was_never_sent(receiv
 
 async def test_a_session_that_nobody_began_is_answered_with_a_new_one() -> None:
     async with running(settings("B1")) as one, raw_peer(one.server.port, Peer.UPLINK) as peer:
-        await peer.say(encode(Hello(VERSION, "broker", "B2", "1", "pairwise", "", "B1/beef", 7)))
+        await peer.say(broker_hello("B2", session="B1/beef", received=7))
         answer = await peer.hear_a(Welcome)
         assert answer.session not in {"", "B1/beef"}
         assert (answer.received, one.server.exchange.totals.lost_links) == (0, 0)

@@ -5,7 +5,7 @@ import trio
 
 from broker import connect
 from broker.addresses import Address
-from broker.server import exchange as exchange_module
+from broker.server import server as server_module
 from broker.server.metrics import serve_metrics
 from tests.broker.server.overlay import Running, chain, until
 
@@ -43,12 +43,12 @@ async def traffic(top: Running, leaf: Running) -> None:
 
 
 async def test_prometheus_sees_what_went_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange_module, "SAMPLE_EVERY", 1)
+    monkeypatch.setattr(server_module, "SAMPLE_EVERY", 1)
     async with chain("B1", "B2") as (top, leaf), trio.open_nursery() as nursery:
         await traffic(top, leaf)
         exchange = top.server.exchange
         await until(lambda: not exchange.publishers)
-        (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), exchange)
+        (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), top.server)
         port = listener.socket.getsockname()[1]
         status, body = await ask(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         assert status == "HTTP/1.1 200 OK"
@@ -71,7 +71,7 @@ async def test_prometheus_sees_what_went_where(monkeypatch: pytest.MonkeyPatch) 
 async def test_prometheus_sees_the_uplink_and_who_would_be_dialled_without_it() -> None:
     async with chain("B1", "B2", "B3") as (_, _, leaf), trio.open_nursery() as nursery:
         await until(lambda: len(leaf.server.exchange.core.roster) == 3)
-        (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), leaf.server.exchange)
+        (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), leaf.server)
         port = listener.socket.getsockname()[1]
         _, body = await ask(port, b"GET /metrics HTTP/1.1\r\n\r\n")
         assert value(body, "concord_uplink", '{hop="B2"}') == 1
@@ -83,7 +83,7 @@ async def test_prometheus_sees_the_uplink_and_who_would_be_dialled_without_it() 
 
 async def test_other_requests_are_answered_with_what_is_wrong() -> None:
     async with chain("B1") as (one,), trio.open_nursery() as nursery:
-        (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), one.server.exchange)
+        (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), one.server)
         port = listener.socket.getsockname()[1]
         assert (await ask(port, b"GET / HTTP/1.1\r\n\r\n"))[0] == "HTTP/1.1 404 Not Found"
         assert (await ask(port, b"POST /metrics HTTP/1.1\r\n\r\n"))[0] == "HTTP/1.1 405 Method Not Allowed"

@@ -23,7 +23,7 @@ from broker.messages import (
     Subscribed,
     Unsubscribe,
 )
-from broker.server import exchange
+from broker.node import exchange
 from broker.node.credit import FIRST_BYTES, SHARE_BYTES_MAX
 from broker.node.starts import BOUND_BYTES_MIN
 from broker.wire import DeliveredBatch, encode, encode_publication, publication_prefix
