@@ -1,14 +1,12 @@
 """Who is away is waited for once, however often the broker is started meanwhile."""
 
-# ruff: noqa: ARG001 - a clock that jumps is asked for by name
 from collections.abc import Callable
 
-import trio
 from attrs import Factory, define
-from trio.testing import MockClock
 
 from broker.filters import parse
 from broker.node.absences import PART, Absences
+from broker.node.timers import Timers
 from broker.station import Station, recover
 from ordering.pairwise import Pairwise
 
@@ -41,18 +39,25 @@ class Broker:
         station.begin(self.records.append)
         return station
 
-    async def run(self, up_s: float, what: Callable[[Absences], None]) -> Absences:
+    def run(self, up_s: float, what: Callable[[Absences], None]) -> Absences:
         """Be up for so long, and be killed; what is done first is done by this call."""
-        wall_s, started_s = self.wall_s, trio.current_time()
-        absences = Absences(lambda: None, self.station(), lambda: wall_s + trio.current_time() - started_s)
-        async with trio.open_nursery() as nursery:
-            absences.started(LINK_S)
-            what(absences)
-            nursery.start_soon(absences.run)
-            await trio.sleep(up_s)
-            nursery.cancel_scope.cancel()
+        timers = Timers()
+        absences = Absences(
+            lambda: None, timers, lambda: round((self.wall_s + timers.now_s) * 1e9), self.station()
+        )
+        absences.started(LINK_S)
+        what(absences)
+        pass_time(timers, up_s)
         self.wall_s += up_s
         return absences
+
+
+def pass_time(timers: Timers, until_s: float) -> None:
+    """Fire every timer at its time."""
+    while timers.next_s() <= until_s:
+        timers.now_s = max(timers.now_s, timers.next_s())
+        timers.fire()
+    timers.now_s = until_s
 
 
 def made() -> Broker:
@@ -80,80 +85,76 @@ def waiting_for_durable(durable: Somebody) -> Callable[[Absences], None]:
     return lambda absences: absences.left(durable, AGE_S, chance_s=LINK_S)
 
 
-async def test_a_link_is_given_up_although_the_broker_is_killed_more_often_than_that(
-    autojump_clock: MockClock,
-) -> None:
+def test_a_link_is_given_up_although_the_broker_is_killed_more_often_than_that() -> None:
     broker, link = made(), Somebody(("link", "B2"))
     runs = 0
     while not link.is_given_up:
-        await broker.run(LINK_S / 4, waiting_for_link(link))
+        broker.run(LINK_S / 4, waiting_for_link(link))
         runs += 1
     assert 3 <= runs <= 5
 
 
-async def test_even_one_that_is_never_up_for_long_ends_its_waiting(autojump_clock: MockClock) -> None:
+def test_even_one_that_is_never_up_for_long_ends_its_waiting() -> None:
     broker, link = made(), Somebody(("link", "B2"))
     for _ in range(21):  # The first start is before it was away.
-        await broker.run(LINK_S / 1000, waiting_for_link(link))
+        broker.run(LINK_S / 1000, waiting_for_link(link))
     assert link.is_given_up
 
 
-async def test_what_a_broker_was_down_does_not_count_for_links(autojump_clock: MockClock) -> None:
+def test_what_a_broker_was_down_does_not_count_for_links() -> None:
     broker, link = made(), Somebody(("link", "B2"))
-    await broker.run(1, waiting_for_link(link))
+    broker.run(1, waiting_for_link(link))
     broker.wall_s += 1000
-    await broker.run(LINK_S / 2, waiting_for_link(link))
+    broker.run(LINK_S / 2, waiting_for_link(link))
     assert not link.is_given_up
-    await broker.run(LINK_S / 2, waiting_for_link(link))
+    broker.run(LINK_S / 2, waiting_for_link(link))
     assert link.is_given_up
 
 
-async def test_one_that_came_back_is_waited_for_anew(autojump_clock: MockClock) -> None:
+def test_one_that_came_back_is_waited_for_anew() -> None:
     broker, link = made(), Somebody(("link", "B2"))
     for _ in range(10):
-        await broker.run(LINK_S / 2, waiting_for_link(link))
-        await broker.run(1, meeting(link))
+        broker.run(LINK_S / 2, waiting_for_link(link))
+        broker.run(1, meeting(link))
     assert not link.is_given_up
 
 
-async def test_the_age_of_a_durable_subscription_goes_on_over_restarts(autojump_clock: MockClock) -> None:
+def test_the_age_of_a_durable_subscription_goes_on_over_restarts() -> None:
     broker, durable = made(), Somebody(("subscription", "s"))
-    await broker.run(AGE_S / 2, waiting_for_durable(durable))
+    broker.run(AGE_S / 2, waiting_for_durable(durable))
     broker.wall_s += AGE_S / 4
-    await broker.run(AGE_S / 4 - 5, waiting_for_durable(durable))
+    broker.run(AGE_S / 4 - 5, waiting_for_durable(durable))
     assert not durable.is_given_up
-    await broker.run(6, waiting_for_durable(durable))
+    broker.run(6, waiting_for_durable(durable))
     assert durable.is_given_up
 
 
-async def test_a_clock_that_was_set_back_makes_nobody_older(autojump_clock: MockClock) -> None:
+def test_a_clock_that_was_set_back_makes_nobody_older() -> None:
     broker, durable = made(), Somebody(("subscription", "s"))
-    await broker.run(AGE_S / 2, waiting_for_durable(durable))
+    broker.run(AGE_S / 2, waiting_for_durable(durable))
     broker.wall_s -= 500_000
-    await broker.run(AGE_S / 2 - 5, waiting_for_durable(durable))
+    broker.run(AGE_S / 2 - 5, waiting_for_durable(durable))
     assert not durable.is_given_up
-    await broker.run(6 + AGE_S * PART, waiting_for_durable(durable))
+    broker.run(6 + AGE_S * PART, waiting_for_durable(durable))
     assert durable.is_given_up
 
 
-async def test_a_clock_that_was_set_forward_leaves_a_chance_to_come_back(autojump_clock: MockClock) -> None:
+def test_a_clock_that_was_set_forward_leaves_a_chance_to_come_back() -> None:
     broker, durable = made(), Somebody(("subscription", "s"))
-    await broker.run(1, waiting_for_durable(durable))
+    broker.run(1, waiting_for_durable(durable))
     broker.wall_s += 500_000
-    await broker.run(LINK_S / 2, waiting_for_durable(durable))
+    broker.run(LINK_S / 2, waiting_for_durable(durable))
     assert not durable.is_given_up
-    await broker.run(LINK_S, waiting_for_durable(durable))
+    broker.run(LINK_S, waiting_for_durable(durable))
     assert durable.is_given_up
 
 
-async def test_without_a_journal_nothing_is_told(autojump_clock: MockClock) -> None:
+def test_without_a_journal_nothing_is_told() -> None:
     link = Somebody(("link", "B2"))
-    absences = Absences(lambda: None)
-    async with trio.open_nursery() as nursery:
-        absences.left(link, LINK_S)
-        nursery.start_soon(absences.run)
-        await trio.sleep(LINK_S - 1)
-        assert not link.is_given_up
-        await trio.sleep(2)
-        nursery.cancel_scope.cancel()
+    timers = Timers()
+    absences = Absences(lambda: None, timers, lambda: 0)
+    absences.left(link, LINK_S)
+    pass_time(timers, LINK_S - 1)
+    assert not link.is_given_up
+    pass_time(timers, LINK_S + 1)
     assert link.is_given_up
