@@ -192,6 +192,12 @@ def _read_token(path: Path | None, token: str | None) -> str:
 @click.option(
     "--tls-ca", type=_PATH, help="Authority that signed the certificates of peers (PEM); they are checked."
 )
+@click.option(
+    "--tls-broker",
+    multiple=True,
+    metavar="NAME",
+    help="Name in the certificate of one that may be a broker, without --auth; all others are clients.",
+)
 @click.option("--auth", type=_PATH, help="Users and what each may do (TOML).")
 @click.option("--token-file", type=_PATH, help="Token to show to uplinks; or put it in CONCORD_TOKEN.")
 @click.option("--insecure", is_flag=True, help="Listen beyond this machine without TLS.")
@@ -226,6 +232,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_ca: Path | None,
+    tls_broker: tuple[str, ...],
     auth: Path | None,
     token_file: Path | None,
     insecure: bool,
@@ -250,7 +257,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         lease_refresh_s=lease_refresh or 0.0,
         metrics=None if metrics is None else metrics,
         trace=trace,
-        tls=Tls(tls_cert, tls_key, tls_ca),
+        tls=Tls(tls_cert, tls_key, tls_ca, tls_broker),
         auth=auth,
         token=_read_token(token_file, os.environ.get("CONCORD_TOKEN")),
         is_insecure=insecure,

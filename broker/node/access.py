@@ -2,8 +2,9 @@
 
 Laws:
 
-1. Without a file everybody on the other side of the socket may do everything; `Settings` allows that on the
-   loopback interface, or when told.
+1. Without a file everybody who can connect is known by the certificate that it shows, if the broker asks for one:
+   then it is a client, or a broker if its name is one of `broker_names`. If the broker asks for none, everybody may
+   do everything; `Settings` allows that on the loopback interface, or when told.
 2. With a file, a peer proves to be one of its users by a token or by the certificate of its TLS connection.
    A user with both in the file has to show both. A token fits at most one user.
 3. What a user may advertise or subscribe to is a filter; the peer's own filter must be covered by it. A rule
@@ -13,10 +14,10 @@ Laws:
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, cast
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from broker.errors import ConcordError
 from broker.filters import Filter, FilterError, parse
@@ -26,6 +27,9 @@ __all__ = ["EVERYBODY", "Access", "AuthError", "User", "read_access"]
 ROLES: Final = ("client", "broker")
 _KEYS: Final = ("token_sha256", "certificate", "roles", "advertise", "subscribe")
 _HASH_HEX_DIGITS: Final = 64
+
+USER_BYTES_MAX: Final = 200
+"""A publisher's id holds its user's name, its client's and its broker's."""
 
 
 class AuthError(ConcordError):
@@ -65,18 +69,35 @@ EVERYBODY: Final = User("", roles=ROLES, advertise=parse("True"), subscribe=pars
 
 @frozen
 class Access:
-    """The users of one broker; `users` is None if it was given no file."""
+    """The users of one broker; `users` is None if it was given no file.
+
+    `asks_for_certificates` says that nobody gets here who has not shown one that an authority signed.
+    """
 
     users: tuple[User, ...] | None = None
+    asks_for_certificates: bool = False
+    broker_names: frozenset[str] = frozenset()
 
-    def identify(self, role: str, token: str, certificates: Iterable[str]) -> User | None:
+    def identify(self, role: str, token: str, certificates: Sequence[str]) -> User | None:
         """Return the user who shows this token and a certificate with these names and may have the role."""
         if self.users is None:
-            return EVERYBODY
+            return self._certified(role, certificates) if self.asks_for_certificates else EVERYBODY
+        return self._known(self.users, role, token, certificates)
+
+    def _certified(self, role: str, certificates: Sequence[str]) -> User | None:
+        is_broker = not self.broker_names.isdisjoint(certificates)
+        if not certificates or (role == "broker" and not is_broker):
+            return None
+        return evolve(EVERYBODY, name=certificates[0])
+
+    @staticmethod
+    def _known(
+        users: Iterable[User], role: str, token: str, certificates: Sequence[str]
+    ) -> User | None:
         digest = hashlib.sha256(token.encode()).digest()
         shown = frozenset(certificates)
         found = None
-        for user in self.users:
+        for user in users:
             has_token = hmac.compare_digest(user.token_sha256 or bytes(len(digest)), digest)
             token_fits = has_token if user.token_sha256 is not None else True
             certificate_fits = user.certificate is None or user.certificate in shown
@@ -105,6 +126,8 @@ def read_access(content: Mapping[str, object]) -> Access:
 def _read_user(name: str, table: object) -> User:
     if not isinstance(table, dict):
         raise AuthError(f"users.{name} must be a table, [users.{name}]")
+    if not name.isprintable() or "/" in name or len(name.encode()) > USER_BYTES_MAX:
+        raise AuthError(f"users.{name!r:.60}: a name is at most {USER_BYTES_MAX} bytes of printable text without '/'")
     keys = cast("dict[str, object]", table)
     unknown = sorted(keys.keys() - set(_KEYS))
     if unknown:

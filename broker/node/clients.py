@@ -73,6 +73,7 @@ class ClientSession:
     _account: Account = field(init=False)
     _questions: set[str] = field(factory=set, init=False)
     _units: int = field(default=0, init=False)
+    _label: str = field(init=False)
     _controls: dict[type, Callable[..., None]] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -91,6 +92,8 @@ class ClientSession:
         }
         self._exchange.join_lower(self)
         self._account = self._exchange.budgets.connection()
+        # Ids are read by everybody: where users are known, nobody can take another's name into them.
+        self._label = f"{self.user.name}/{self.name}" if self.user.name else self.name
 
     # --- connection ---
 
@@ -353,7 +356,7 @@ class ClientSession:
         """Advertise, under the id of a publisher that was withdrawn if this client had it."""
         station, client, user = self._exchange.station, self.name, self.user.name
         is_known = bool(resume) and station.resumable(resume, client, user) is not None
-        identity = resume if is_known else station.mint(client)
+        identity = resume if is_known else station.mint(self._label)
         station.advertise(identity, wanted, client=client, user=user)
         return LocalPublisher(station.publishers[identity], self._exchange, self._patience_s)
 
@@ -407,7 +410,7 @@ class ClientSession:
         if refusal:
             self._refuse(request.number, "too-many", refusal)
             return
-        identity = station.mint(self.name)
+        identity = station.mint(self._label)
         station.subscribe(
             identity,
             wanted,

@@ -61,6 +61,8 @@ class House:
     _token: Callable[[], str]
     links: dict[str, LinkSession] = field(factory=dict, init=False)
     is_ready: bool = field(default=False, init=False)
+    owners: dict[str, str] = field(factory=dict, init=False)
+    """The user that first took the name of each neighbour, where users are known."""
     _waiting: list[Callable[[], None]] = field(factory=list, init=False)
 
     @property
@@ -295,9 +297,10 @@ class Callee:
         open_client(self.house, self.connection, name, user)
 
     def _greet_broker(self, hello: Hello) -> None:
-        if self._identify(hello) is None:
+        user = self._identify(hello)
+        if user is None:
             return
-        fault = self.house.objection(hello.name, hello.ordering)
+        fault = self.house.objection(hello.name, hello.ordering) or self._theft(hello.name, user)
         known = self.house.neighbour(hello.name)
         if fault is not None:
             self._refuse(fault)
@@ -311,6 +314,13 @@ class Callee:
             self._resume(hello, known)
         else:
             self._settle_name(hello, known)
+
+    def _theft(self, name: str, user: User) -> Fault | None:
+        """Why this user cannot be the broker of that name: another one was."""
+        owner = self.house.owners.setdefault(name, user.name)
+        if owner == user.name:
+            return None
+        return fault_of("auth", f"the broker {name!r} belongs to another user than {user.name!r}")
 
     def _open_link(self, hello: Hello) -> None:
         self.stage = Stage.DONE

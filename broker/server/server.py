@@ -96,7 +96,7 @@ class Server:
     @classmethod
     def prepare(cls, settings: Settings, random: Random | None = None) -> "Server":
         """Check everything that can be checked before a socket is opened. Raises `ConcordError`."""
-        access = load_access(settings.auth)
+        access = load_access(settings.auth, settings.tls)
         serving = serving_context(settings.tls, knows_users=access.users is not None)
         dialling = dialling_context(settings.tls)
         tracer = _tracer(settings)

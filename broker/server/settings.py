@@ -50,11 +50,15 @@ class SettingsError(ConcordError):
 
 @frozen
 class Tls:
-    """Files in PEM format: our certificate with its key, and the authority to check peers' against."""
+    """Files in PEM format: our certificate with its key, and the authority to check peers' against.
+
+    `brokers` are the names in certificates of those who may be brokers, where no file of users says so.
+    """
 
     certificate: Path | None = None
     key: Path | None = None
     authority: Path | None = None
+    brokers: tuple[str, ...] = ()
 
     @property
     def serves(self) -> bool:
@@ -167,6 +171,11 @@ class Settings:
             raise SettingsError(
                 f"--listen {self.listen}: others could read and write everything; give --tls-cert and "
                 "--tls-key, or say --insecure if the network is trusted"
+            )
+        if not self.listen.is_loopback and self.auth is None and self.tls.authority is None:
+            raise SettingsError(
+                f"--listen {self.listen}: TLS alone keeps nobody out; give --auth with a file of users, or --tls-ca "
+                "to ask for certificates, or say --insecure if everybody who gets there may do everything"
             )
         if self.metrics is not None and not self.metrics.is_loopback:
             raise SettingsError(

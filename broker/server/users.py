@@ -4,14 +4,16 @@ import tomllib
 from pathlib import Path
 
 from broker.node.access import Access, AuthError, read_access
+from broker.server.settings import Tls
 
 __all__ = ["load_access"]
 
 
-def load_access(path: Path | None) -> Access:
-    """Read the file of users; without one, everybody may do everything."""
+def load_access(path: Path | None, tls: Tls) -> Access:
+    """Read the file of users; without one, certificates say who may do what, if they are asked for."""
     if path is None:
-        return Access()
+        asks = tls.serves and tls.authority is not None
+        return Access(asks_for_certificates=asks, broker_names=frozenset(tls.brokers))
     try:
         with path.open("rb") as file:
             content = tomllib.load(file)
