@@ -1,7 +1,8 @@
 """`fifo`: the plugin switched off. Everything leaves at once, in arrival order.
 
-It keeps what FIFO links give: one publisher's publications arrive in their order, and causal order along
-every path. Subscribers at different brokers may disagree about publications of different publishers.
+It keeps what FIFO links give: one publisher's publications arrive in their order, and nobody delivers an
+effect before its cause, if who published the effect had the cause from the same broker. Subscribers at
+different brokers may disagree about publications of different publishers.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""The broker's core: a deterministic state machine, fed with messages, that hands back effects."""
+"""The broker's core: a deterministic state machine, fed with messages, that hands back effects.
+
+Rules R1 to R9, which the modules here refer to, are stated in `docs/protocol.md`, with their reasons.
+"""
 
 from broker.core.broker import BrokerCore
 from broker.core.effects import Effects

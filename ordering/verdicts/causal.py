@@ -1,5 +1,7 @@
 """Causal order: if p was delivered to a client before it published q, nobody delivers q before p.
 
+A client reads and publishes at one broker; what a program read at another broker is no cause here.
+
 Followed from cause to cause: a publication's past is what its client's subscriptions had delivered and what
 its publisher had published, with their pasts. "Nobody" is every subscription, ordered or not; unordered
 publications are outside: they neither cause nor are caused. Between two of one publisher it is per-publisher
