@@ -17,11 +17,13 @@ import structlog
 import trio
 
 from broker.commands.addresses import ADDRESS, Address
+from broker.commands.limits import read_limits
 from broker.commands.pairs import read_pairs
 from broker.commands.quantities import SIZE, SPAN
 from broker.commands.routing import ROUTING_DEFAULTS, read_routing, routing_for
 from broker.errors import ConcordError
 from broker.exception_groups import leaves
+from broker.node.limits import NodeLimits
 from broker.routing import known, parse
 from broker.server.logs import FORMATS, LEVELS, configure
 from broker.server.server import Server, serve
@@ -158,6 +160,14 @@ def _read_token(path: Path | None, token: str | None) -> str:
     help="How often everything is said again; a quarter of the lease unless something else is asked for.",
 )
 @click.option(
+    "--limit",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=read_limits,
+    help="A bound of what peers may have, such as requests=1000 or kept-bytes=64MiB; may be repeated. "
+    "docs/threat-model.md has all of them.",
+)
+@click.option(
     "--replay-cache",
     type=SIZE,
     default=DEFAULT_REPLAY_CACHE_BYTES,
@@ -229,6 +239,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     replay_age: float,
     metrics: Address | None,
     trace: Path | None,
+    limit: NodeLimits,
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_ca: Path | None,
@@ -257,6 +268,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         lease_refresh_s=lease_refresh or 0.0,
         metrics=None if metrics is None else metrics,
         trace=trace,
+        limits=limit,
         tls=Tls(tls_cert, tls_key, tls_ca, tls_broker),
         auth=auth,
         token=_read_token(token_file, os.environ.get("CONCORD_TOKEN")),

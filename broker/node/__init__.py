@@ -1,7 +1,7 @@
 """One broker as a machine without I/O: `Node.step(input, now_s)` answers with `Effects`.
 
-`node` is the way in, `inputs` and `effects` are its two ends. `broker.server` runs it over sockets and files, the
-simulator over streams of bytes in memory.
+`node` is the way in, `inputs` and `effects` are its two ends. `broker.server` runs it over sockets and files,
+the simulator over streams of bytes in memory.
 """
 
 from broker.node.config import NodeConfig

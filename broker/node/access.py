@@ -2,9 +2,9 @@
 
 Laws:
 
-1. Without a file everybody who can connect is known by the certificate that it shows, if the broker asks for one:
-   then it is a client, or a broker if its name is one of `broker_names`. If the broker asks for none, everybody may
-   do everything; `Settings` allows that on the loopback interface, or when told.
+1. Without a file everybody who can connect is known by the certificate that it shows, if the broker asks for
+   one: then it is a client, or a broker if its name is one of `broker_names`. If the broker asks for none,
+   everybody may do everything; `Settings` allows that on the loopback interface, or when told.
 2. With a file, a peer proves to be one of its users by a token or by the certificate of its TLS connection.
    A user with both in the file has to show both. A token fits at most one user.
 3. What a user may advertise or subscribe to is a filter; the peer's own filter must be covered by it. A rule
@@ -91,9 +91,7 @@ class Access:
         return evolve(EVERYBODY, name=certificates[0])
 
     @staticmethod
-    def _known(
-        users: Iterable[User], role: str, token: str, certificates: Sequence[str]
-    ) -> User | None:
+    def _known(users: Iterable[User], role: str, token: str, certificates: Sequence[str]) -> User | None:
         digest = hashlib.sha256(token.encode()).digest()
         shown = frozenset(certificates)
         found = None
@@ -127,7 +125,9 @@ def _read_user(name: str, table: object) -> User:
     if not isinstance(table, dict):
         raise AuthError(f"users.{name} must be a table, [users.{name}]")
     if not name.isprintable() or "/" in name or len(name.encode()) > USER_BYTES_MAX:
-        raise AuthError(f"users.{name!r:.60}: a name is at most {USER_BYTES_MAX} bytes of printable text without '/'")
+        raise AuthError(
+            f"users.{name!r:.60}: a name is at most {USER_BYTES_MAX} bytes of printable text without '/'"
+        )
     keys = cast("dict[str, object]", table)
     unknown = sorted(keys.keys() - set(_KEYS))
     if unknown:

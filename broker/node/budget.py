@@ -2,8 +2,8 @@
 
 Laws.
 
-1. What is charged to a user is charged to the broker too, for as long as it is there, connected or not. What is
-   charged to a connection is what that one has of it now.
+1. What is charged to a user is charged to the broker too, for as long as it is there, connected or not. What
+   is charged to a connection is what that one has of it now.
 2. A refusal names the limit, whose it is, and changes nothing.
 3. What has been charged is released once, when it ends, whoever ends it.
 """

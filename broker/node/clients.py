@@ -120,7 +120,7 @@ class ClientSession:
         return len(messages) if self._connection.is_ended else place
 
     def _handle_control(self, message: object) -> None:
-        """Handle a request; a defect that it meets before anything was recorded ends this connection alone."""
+        """Handle a request; a defect before anything was recorded ends this connection alone."""
         touched = self._exchange.station.touched
         try:
             self._controls[type(message)](message)

@@ -1,6 +1,6 @@
 """What a node has to know before its first step."""
 
-from attrs import frozen
+from attrs import field, frozen
 
 from broker.leases import Terms
 from broker.node.access import Access
@@ -18,8 +18,8 @@ class NodeConfig:
     token: str = ""
     link_timeout_s: float = 10.0
     terms: Terms | None = None
-    access: Access = Access()
-    replays: Bounds = Bounds()
+    access: Access = field(factory=Access)
+    replays: Bounds = field(factory=Bounds)
     replay_age_s: float = 3600.0
-    limits: NodeLimits = NodeLimits()
+    limits: NodeLimits = field(factory=NodeLimits)
     has_journal: bool = False

@@ -5,10 +5,11 @@ What the bytes mean is its session's business (`broker.node.greeting`, `clients`
 Laws.
 
 1. What is sent is collected in the outbox and leaves as one buffer; one buffer is with the shell at a time.
-2. With a journal, what was sent in a step leaves when every record up to the end of that step is on disk (`seal`).
-   Frames that follow from no record, such as credit, need no sync (`send_free`). Nothing overtakes anything.
-3. The outbox is bounded. Sessions put publications there only while it has room, and are asked for more when a
-   buffer has been written (`Session.pump`). A client that does not read its answers is not read either.
+2. With a journal, what was sent in a step leaves when every record up to the end of that step is on disk
+   (`seal`). Frames that follow from no record, such as credit, need no sync (`send_free`). Nothing overtakes
+   anything.
+3. The outbox is bounded. Sessions put publications there only while it has room, and are asked for more when
+   a buffer has been written (`Session.pump`). A client that does not read its answers is not read either.
 4. A connection goes through the states of `Life` and never back. Its session learns of the end in the step in
    which it is decided, before anything else is handled.
 """
@@ -134,6 +135,8 @@ class Connection:
     is_filled: bool = False
     is_paused: bool = False
     is_writing: bool = False
+    is_gone: bool = False
+    """The other end has closed it, or it broke: nothing can be written any more."""
     parting: Timer | None = None
     unhandled: Sequence[object] = ()
     """Messages for which the step had no time; nothing more is read until they are handled."""
@@ -219,7 +222,7 @@ class Connection:
 
     def take(self) -> bytes:
         """Return the next buffer to write; nothing if there is none, or one is being written."""
-        if self.is_writing or not self._ready:
+        if self.is_writing or self.is_gone or not self._ready:
             return b""
         ready, self._ready = self._ready, []
         self._writing_batches, self._ready_batches = self._ready_batches, []

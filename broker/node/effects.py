@@ -1,7 +1,8 @@
 """What a step of the node asks the shell to do.
 
-The fields stand in the order in which a shell carries them out. Nothing in `writes` follows from a record that is
-not on disk yet: the node keeps such output until the step that learns of the sync. So a shell may write at once.
+The fields stand in the order in which a shell carries them out. Nothing in `writes` follows from a record
+that is not on disk yet: the node keeps such output until the step that learns of the sync. So a shell may
+write at once.
 """
 
 from attrs import define, field, frozen
@@ -49,7 +50,8 @@ class Effects:
     """Everything that one step asks for."""
 
     records: list[bytes] = field(factory=list)
-    """Append these to the journal, in this order, before the next step; sync soon, and answer with `Synced`."""
+    """Append these to the journal, in this order, before the next step; sync soon, and answer with `Synced`.
+    """
 
     writes: list[Write] = field(factory=list)
     """Hand these to the system."""

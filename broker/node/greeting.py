@@ -32,7 +32,18 @@ from broker.node.timers import Timer
 from broker.station import LinkPlace
 from broker.wire import DEFAULT_LIMITS, VERSION, encode
 
-__all__ = ["FINAL_REFUSALS", "SETTLE_S", "Callee", "Dialled", "House", "link_of", "open_client"]
+__all__ = [
+    "FINAL_REFUSALS",
+    "NAME_BYTES_MAX",
+    "SETTLE_S",
+    "Callee",
+    "Dialled",
+    "House",
+    "Stage",
+    "difference",
+    "link_of",
+    "open_client",
+]
 
 NAME_BYTES_MAX: Final = 200
 """A publisher's id holds a client's name, a broker's name and two counters, and has to fit its limit."""

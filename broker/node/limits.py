@@ -1,7 +1,7 @@
 """Every bound of what peers can make a broker keep or do, with its default and the reason for it.
 
-Law: whatever a peer can make grow has a row here, per connection, per user or per broker. What is beyond it is
-refused with a text that names the limit, or is not read; nobody else notices. Metrics show what is used.
+Law: whatever a peer can make grow has a row here, per connection, per user or per broker. What is beyond it
+is refused with a text that names the limit, or is not read; nobody else notices. Metrics show what is used.
 """
 
 from typing import Final
@@ -38,7 +38,8 @@ class NodeLimits:
     """The same of one broker."""
 
     filter_bytes: int = _bound(8 * MIB)
-    """Text of filters of one connection: 10,000 of the usual hundreds of bytes, or a thousand of the largest."""
+    """Text of filters of one connection: 10,000 of the usual hundreds of bytes, or a thousand of the largest.
+    """
 
     user_filter_bytes: int = _bound(32 * MIB)
     """The same of one user."""
@@ -82,5 +83,5 @@ class NodeLimits:
     messages about routes for so long is better declared lost."""
 
     step_units: int = _bound(4000)
-    """Work of one step for one connection, in units of a publication (some microseconds). What was read beyond
-    it waits, and nothing more is read from that connection until its next turn."""
+    """Work of one step for one connection, in publications. What was read beyond it waits, and nothing more
+    is read from that connection until its next turn."""

@@ -1,23 +1,24 @@
 """The node: one broker, but for its sockets, its files and its clock.
 
-`step` takes one input and the time, and answers with effects. Between two steps nothing happens; `next_deadline_s`
-says when the next `Tick` is due.
+`step` takes one input and the time, and answers with effects. Between two steps nothing happens;
+`next_deadline_s` says when the next `Tick` is due.
 
 Laws.
 
-1. The same inputs at the same times give the same effects. What has to be drawn comes from the `random` and the
-   `token` that the node was made with.
-2. Within a step: what arrived is validated, recorded, applied, and its effects are carried out, in this order. An
-   error in what a peer said is found before anything is recorded.
-3. What one peer does ends one connection. An exception that is no verdict about a peer is a defect. If nothing was
-   recorded or applied in its step (`Station.touched`), the state is unhurt: the connection ends and the broker goes
-   on. If something was, nobody knows what the state is worth: the step raises, and the broker must stop.
-4. A step has a bounded size: what a client sent beyond it waits (`Connection.unhandled`), nothing more is read of that
-   client, and others have their turn first.
-5. A connection that is silent for half the link timeout is dead, and so is one that has not been greeted by then. The
-   link on it is not. Who has been silent for a part of it is asked.
-6. Shutting down: nobody new comes in, nobody gets new credit, what is queued is sent for at most `DRAIN_S`, and
-   everybody is told.
+1. The same inputs at the same times give the same effects. What has to be drawn comes from the `random` and
+   the `token` that the node was made with.
+2. Within a step: what arrived is validated, recorded, applied, and its effects are carried out, in this
+   order. An error in what a peer said is found before anything is recorded.
+3. What one peer does ends one connection. An exception that is no verdict about a peer is a defect. If
+   nothing was recorded or applied in its step (`Station.touched`), the state is unhurt: the connection ends
+   and the broker goes on. If something was, nobody knows what the state is worth: the step raises, and the
+   broker must stop.
+4. A step has a bounded size: what a client sent beyond it waits (`Connection.unhandled`), nothing more is
+   read of that client, and others have their turn first.
+5. A connection that is silent for half the link timeout is dead, and so is one that has not been greeted by
+   then. The link on it is not. Who has been silent for a part of it is asked.
+6. Shutting down: nobody new comes in, nobody gets new credit, what is queued is sent for at most `DRAIN_S`,
+   and everybody is told.
 """
 
 from collections.abc import Callable
@@ -100,7 +101,7 @@ class Node:
             exchange.log,
             config.link_timeout_s,
             self._random,
-            lambda dial: self._effects.dials.append(dial),
+            lambda dial: self._effects.dials.append(dial),  # noqa: PLW0108 - the effects of its time
         )
         self._steps = {
             i.Written: self._written,
@@ -143,12 +144,12 @@ class Node:
         while ended := exchange.take_ended():
             for connection in ended:
                 self._let_go(connection)
+        if is_small:
+            self._write()
+        else:
+            self._effects.wants_pass = True
         effects, self._effects = self._effects, Effects()
         effects.records = exchange.take_records()
-        if is_small:
-            self._write(effects)
-        else:
-            effects.wants_pass = True
         effects.logs = exchange.log.take()
         if self.house.is_ready:
             effects.is_settled = True
@@ -157,21 +158,20 @@ class Node:
         effects.is_stopped = self._is_stopped
         return effects
 
-    def _write(self, effects: Effects) -> None:
+    def _write(self) -> None:
         """Seal what connections have to send, and write what may leave."""
         exchange = self.exchange
         upto = 0 if exchange.is_clear else exchange.records
         for connection in exchange.take_filled():
             connection.seal(upto)
-            self._write_ready(connection, effects)
+            self._write_ready(connection)
 
-    def _write_ready(self, connection: Connection, effects: Effects) -> None:
+    def _write_ready(self, connection: Connection) -> None:
         if content := connection.take():
-            effects.writes.append(Write(connection.number, content))
+            self._effects.writes.append(Write(connection.number, content))
         elif connection.life is Life.PARTING and connection.is_idle:
-            self._close(connection, effects)
-        if connection.is_paused is not self._should_pause(connection):
-            self._pause_or_resume(connection, effects)
+            self._close(connection)
+        self._pause_or_resume(connection)
 
     # --- reading ---
 
@@ -200,6 +200,8 @@ class Node:
         if connection.unhandled:
             messages = [*connection.unhandled, *messages]
         self._handle(connection, messages)
+        if connection.unhandled:
+            self._pause_or_resume(connection)
         return len(messages) <= SMALL_STEP
 
     def _handle(self, connection: Connection, messages: list[object]) -> None:
@@ -222,16 +224,19 @@ class Node:
             connection.end(connection.end_when_handled)
 
     def _should_pause(self, connection: Connection) -> bool:
-        """Whether nothing more is to be read: it is behind with its requests, or does not read our answers."""
+        """Whether to read no more: it is behind with its requests, or does not read our answers."""
         if connection.is_ended:
             return False
         if connection.unhandled:
             return True
         return connection.is_client and connection.outbox_bytes > self.config.limits.outbox_bytes
 
-    def _pause_or_resume(self, connection: Connection, effects: Effects) -> None:
-        connection.is_paused = not connection.is_paused
-        (effects.pauses if connection.is_paused else effects.resumes).append(connection.number)
+    def _pause_or_resume(self, connection: Connection) -> None:
+        """Let the shell read less or more, if that has changed."""
+        should_pause = self._should_pause(connection)
+        if connection.is_paused is not should_pause:
+            connection.is_paused = should_pause
+            (self._effects.pauses if should_pause else self._effects.resumes).append(connection.number)
 
     # --- connections ---
 
@@ -275,15 +280,12 @@ class Node:
         connection = self.connections.get(content.connection)
         if connection is None:
             return
+        connection.is_gone = True
         if connection.unhandled and not connection.is_ended:
             connection.end_when_handled = content.reason
-            connection.is_writing = True  # Nothing can be written any more.
             return
         connection.end(content.reason)
-        connection.is_writing = False
         self._let_go(connection)
-        if connection.life is not Life.OVER:
-            self._close(connection, self._effects)
 
     def _let_go(self, connection: Connection) -> None:
         """Tell the session of a connection that has ended, and wait for what is still to be written."""
@@ -291,21 +293,21 @@ class Node:
             return
         self._unhandled.pop(connection, None)
         connection.release()
-        if connection.parting is None and connection.life is Life.PARTING:
-            connection.parting = self.exchange.timers.after(
-                PARTING_S, lambda: self._close(connection, self._effects)
-            )
+        if connection.is_gone:
+            self._close(connection)
+        elif connection.parting is None:
+            connection.parting = self.exchange.timers.after(PARTING_S, lambda: self._close(connection))
             if not connection.is_filled:
                 self.exchange.filled(connection)
         if self._dialled.pop(connection, 0) is None:
             self.uplinks.ended()
 
-    def _close(self, connection: Connection, effects: Effects) -> None:
+    def _close(self, connection: Connection) -> None:
         if self.connections.pop(connection.number, None) is None:
             return
         connection.close()
         self.exchange.totals.closed_sent_bytes += connection.sent_bytes
-        effects.ends.append(End(connection.number, connection.reason))
+        self._effects.ends.append(End(connection.number, connection.reason))
 
     def _written(self, content: i.Written) -> None:
         for number in content.connections:

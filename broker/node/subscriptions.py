@@ -10,9 +10,9 @@ Laws:
 4. A queue over its bound ends the subscription or drops the newest, as its policy says; nobody else notices.
    What is dropped is dropped at the station too, so that a gap stays where it is.
 5. Without a connection it is kept for its patience: the link timeout, or the age of a durable one.
-6. What was sent and not confirmed is kept at the station, so it is bounded in bytes, too: beyond that nothing is
-   sent, and the queue fills under its own bound. What is kept for all subscriptions of a user, and of the broker,
-   is bounded likewise; beyond it a subscription is as if its queue were full.
+6. What was sent and not confirmed is kept at the station, so it is bounded in bytes, too: beyond that nothing
+   is sent, and the queue fills under its own bound. What is kept for all subscriptions of a user, and of the
+   broker, is bounded likewise; beyond it a subscription is as if its queue were full.
 """
 
 import json

@@ -2,7 +2,8 @@
 
 Laws.
 
-1. A timer fires once, at the first `fire` that is not before its time, in the order of times and then of settings.
+1. A timer fires once, at the first `fire` that is not before its time, in the order of times and then of
+   settings.
 2. What is set while timers fire waits for the next `fire`, also if its time has come: every `fire` ends.
 3. A cancelled timer never fires. It is forgotten at once if it was due first, else when its time comes.
 """

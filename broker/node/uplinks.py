@@ -1,8 +1,8 @@
-"""Keeps a broker attached: asks the shell to dial whom `broker.healing` names, and again when the link is lost.
+"""Keeps a broker attached: asks the shell to dial whom `broker.healing` names, and again after a loss.
 
-Theory. `Uplinks.state` says what it waits for (`Waiting`). A *candidate* is dialled, greeted, and the link with it
-goes through the attachment (R9). While that link is open, every lost connection of it is made again. When the link
-is closed, or was never opened, the next candidate has its turn.
+Theory. `Uplinks.state` says what it waits for (`Waiting`). A *candidate* is dialled, greeted, and the link
+with it goes through the attachment (R9). While that link is open, every lost connection of it is made again.
+When the link is closed, or was never opened, the next candidate has its turn.
 
 Laws:
 
@@ -219,7 +219,7 @@ class Uplinks:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Make the connection of the link again after a wait; or give the candidate up if there is no link."""
+        """Make the connection of the link again after a wait; without a link, give the candidate up."""
         attempt = self._attempt
         assert attempt is not None
         link = self.house.uplink

@@ -2,10 +2,10 @@
 
 Laws:
 
-1. Records are appended to the journal in memory in the step that made them. The node keeps what follows from them
-   until they are on disk (`broker.node.effects`).
-2. One sync at a time, in a thread. Records that come meanwhile are the next batch. So batches are as large as the
-   disk is slow, and nobody has to choose their size.
+1. Records are appended to the journal in memory in the step that made them. The node keeps what follows from
+   them until they are on disk (`broker.node.effects`).
+2. One sync at a time, in a thread. Records that come meanwhile are the next batch. So batches are as large as
+   the disk is slow, and nobody has to choose their size.
 3. A sync that fails ends the broker. What the disk has then is unknown, and a second sync would report
    success for pages that the system has given up: only a restart finds out.
 """

@@ -48,7 +48,7 @@ class Keeping:
             journal,
             partial(picture_of, memory.station),
             lambda: totals.core_s,
-            lambda: keeping.look(),
+            lambda: keeping.look(),  # noqa: PLW0108 - it is made below
             memory.replayed_s,
             elsewhere=Apart() if hasattr(os, "fork") else None,
         )

@@ -1,13 +1,14 @@
-"""A broker as a Trio server: accepts, reads, feeds the node, writes, closes. The node decides (`broker.node`).
+"""A broker as a Trio server: accepts, reads, feeds the node (which decides), writes, closes.
 
 Laws:
 
 1. All effects of a step are carried out before the next step begins; nothing is awaited in between.
-2. One connection's end is the node's business. An exception out of a step is a defect that nobody knows the extent
-   of: it ends the broker, because a core that broke one of its own rules must not go on deciding.
+2. One connection's end is the node's business. An exception out of a step is a defect that nobody knows the
+   extent of: it ends the broker, because a core that broke one of its own rules must not go on deciding.
 """
 
 import errno
+import resource
 import secrets
 import ssl
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from random import Random
 from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Final
 
+import attrs
 import structlog
 import trio
 from attrs import define, field
@@ -38,6 +40,7 @@ from broker.node import (
     Written,
 )
 from broker.node.exchange import Exchange
+from broker.node.limits import NodeLimits
 from broker.server.commit import Commit
 from broker.server.keeping import Keeping
 from broker.server.memory import remember
@@ -50,7 +53,7 @@ from broker.server.users import load_access
 if TYPE_CHECKING:
     from broker.trace.counters import Tracer
 
-__all__ = ["Server", "serve"]
+__all__ = ["Server", "serve", "within_descriptors"]
 
 HANDSHAKE_TIMEOUT_S: Final = 10.0
 """A peer that has not finished its TLS handshake by then has gone wrong."""
@@ -63,6 +66,9 @@ TOKEN_BYTES: Final = 8
 
 BACKLOG: Final = 1024
 """Connections the system keeps for us to accept: all clients of a broker that restarts come back at once."""
+
+RESERVED_DESCRIPTORS: Final = 64
+"""Files that a broker must be able to open beside its connections: its journal's, uplinks, metrics, names."""
 
 SAMPLE_EVERY: Final = 64
 """Matching is timed alone once in so many steps: often enough for a rate, and free."""
@@ -92,6 +98,7 @@ class Server:
     _pass_wanted: trio.Event = field(factory=trio.Event, init=False)
     _unsampled_count: int = field(default=0, init=False)
     _has_failed: bool = field(default=False, init=False)
+    _handshakes: int = field(default=0, init=False)
 
     @classmethod
     def prepare(cls, settings: Settings, random: Random | None = None) -> "Server":
@@ -101,6 +108,7 @@ class Server:
         dialling = dialling_context(settings.tls)
         tracer = _tracer(settings)
         memory = remember(settings, None if tracer is None else tracer.over)
+        settings = attrs.evolve(settings, limits=within_descriptors(settings.limits))
         node = Node(
             memory.station,
             settings.node_config(access),
@@ -276,10 +284,15 @@ class Server:
     async def _accept(self, stream: trio.SocketStream) -> None:
         """Serve one connection that came in."""
         peer = _peer_of(stream)
+        if len(self._connections) + self._handshakes >= self.settings.limits.connections:
+            self.exchange.totals.refused += 1
+            await trio.aclose_forcefully(stream)
+            return
         if self._serving is None:
             await self._serve(Accepted(next(self._numbers), peer), PlainTransport.adopt(stream))
             return
         secure = trio.SSLStream(stream, self._serving, server_side=True)
+        self._handshakes += 1
         try:
             with trio.fail_after(HANDSHAKE_TIMEOUT_S):
                 await secure.do_handshake()
@@ -288,6 +301,8 @@ class Server:
             _log.warning("TLS failed", peer=peer, reason=str(error.__cause__ or error))
             await trio.aclose_forcefully(secure)
             return
+        finally:
+            self._handshakes -= 1
         names = certificate_names(secure)
         await self._serve(Accepted(next(self._numbers), peer, names), TlsTransport(secure, stream))
 
@@ -332,6 +347,14 @@ class Server:
             await trio.aclose_forcefully(secure)
             raise
         return TlsTransport(secure, stream)
+
+
+def within_descriptors(limits: NodeLimits) -> NodeLimits:
+    """Return the limits with so many connections that files can always be opened beside them."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return limits
+    return attrs.evolve(limits, connections=max(1, min(limits.connections, soft - RESERVED_DESCRIPTORS)))
 
 
 def _tracer(settings: Settings) -> "Tracer | None":

@@ -2,7 +2,8 @@
 
 Laws:
 
-1. One reader task and one writer task. A buffer goes to the system at once if that takes it; the writer gets the rest.
+1. One reader task and one writer task. A buffer goes to the system at once if that takes it; the writer gets
+   the rest.
 2. Whoever is paused is not read: what a peer sends then stays with the system, and in the end with the peer.
 3. The socket is closed when the node says so, or when the connection has ended at the other end.
 """

@@ -95,7 +95,7 @@ class Settings:
     replay_cache_bytes: int = DEFAULT_REPLAY_CACHE_BYTES
     replay_count: int = DEFAULT_REPLAY_COUNT
     replay_age_s: float = DEFAULT_REPLAY_AGE_S
-    limits: NodeLimits = NodeLimits()
+    limits: NodeLimits = field(factory=NodeLimits)
 
     def __attrs_post_init__(self) -> None:
         if not self.name or len(self.name.encode()) > NAME_BYTES_MAX or not self.name.isprintable():
@@ -174,8 +174,8 @@ class Settings:
             )
         if not self.listen.is_loopback and self.auth is None and self.tls.authority is None:
             raise SettingsError(
-                f"--listen {self.listen}: TLS alone keeps nobody out; give --auth with a file of users, or --tls-ca "
-                "to ask for certificates, or say --insecure if everybody who gets there may do everything"
+                f"--listen {self.listen}: TLS alone keeps nobody out; give --auth FILE, or "
+                "--tls-ca to ask for certificates, or say --insecure if everybody may do everything"
             )
         if self.metrics is not None and not self.metrics.is_loopback:
             raise SettingsError(

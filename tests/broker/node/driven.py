@@ -17,6 +17,7 @@ from broker.node import (
     Input,
     Node,
     NodeConfig,
+    Pass,
     Received,
     Started,
     Synced,
@@ -97,6 +98,8 @@ class Driven:
             self.wires[end.connection].is_ended = True
         if effects.records and self.syncs:
             self.step(Synced(len(self.records)))
+        if effects.wants_pass:
+            self.step(Pass())
 
     def flush(self) -> None:
         """Whoever reads takes what was written."""

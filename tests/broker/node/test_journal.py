@@ -13,7 +13,7 @@ ADVERTISE = encode(Advertise(1, "x > 0", ""))
 
 def publications(prefix: bytes, first: int, count: int, payload: bytes = b"") -> list[bytes]:
     return [
-        encode_publication(prefix, number, 0, {"x": 1}, payload, True)  # noqa: FBT003 - ordered
+        encode_publication(prefix, number, 0, {"x": 1}, payload, True)
         for number in range(first, first + count)
     ]
 

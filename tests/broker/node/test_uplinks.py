@@ -94,7 +94,7 @@ class World:
         while self.uplinks.failure is None:
             while self._asked:
                 self._answer(self._asked.pop())
-            if self.uplinks.failure is not None:
+            if self._has_failed():
                 return
             due_s = self.timers.next_s()
             self.waited_s.append(due_s - self.timers.now_s)
@@ -102,6 +102,9 @@ class World:
                 return
             self.timers.now_s = due_s
             self.timers.fire()
+
+    def _has_failed(self) -> bool:
+        return self.uplinks.failure is not None
 
     def _answer(self, dial: Dial) -> None:
         self.dialled.append(dial.address)

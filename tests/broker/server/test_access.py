@@ -31,7 +31,8 @@ def files_of(folder: Path, name: str, authority: trustme.CA = AUTHORITY) -> Tls:
     issued.cert_chain_pems[0].write_to_path(folder / f"{name}.pem")
     issued.private_key_pem.write_to_path(folder / f"{name}.key")
     authority.cert_pem.write_to_path(folder / "ca.pem")
-    return Tls(folder / f"{name}.pem", folder / f"{name}.key", folder / "ca.pem")
+    brokers = ("B1", "B2", "B3")
+    return Tls(folder / f"{name}.pem", folder / f"{name}.key", folder / "ca.pem", brokers)
 
 
 def client_context(tls: Tls | None) -> ssl.SSLContext:
@@ -100,6 +101,16 @@ async def test_connections_in_tls_that_break_are_resumed(tmp_path: Path) -> None
         assert between.count > 1
         assert to_leaf.count > 1
         assert top.server.exchange.totals.lost_links == leaf.server.exchange.totals.lost_links == 0
+
+
+async def test_a_certificate_that_is_no_brokers_is_a_clients(tmp_path: Path) -> None:
+    tls = files_of(tmp_path, "B1")
+    eve = files_of(tmp_path, "eve")
+    async with running(settings("B1", tls=tls)) as one:
+        with pytest.RaisesGroup(BrokerFaultError, flatten_subgroups=True):
+            async with running(settings("B2", one.endpoint, tls=eve)):
+                await trio.sleep_forever()
+        assert one.links() == set()
 
 
 async def test_without_a_certificate_of_the_authority_nobody_comes_in(tmp_path: Path) -> None:

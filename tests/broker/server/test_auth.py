@@ -6,6 +6,7 @@ import pytest
 
 from broker.filters import parse
 from broker.node.access import EVERYBODY, Access, AuthError, read_access
+from broker.server.settings import Tls
 from broker.server.users import load_access
 
 
@@ -22,7 +23,7 @@ def alice(extra: str = "") -> Access:
 
 
 def test_without_a_file_everybody_may_do_everything() -> None:
-    user = load_access(None).identify("broker", "", ())
+    user = load_access(None, Tls()).identify("broker", "", ())
     assert user is EVERYBODY
     assert user.objection("advertise", parse("True")) is None
     assert user.objection("subscribe", parse("x == 1 or y > 2")) is None
@@ -94,12 +95,12 @@ def test_one_token_cannot_be_of_two_users() -> None:
 
 def test_errors_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(AuthError, match=r"--auth .*nowhere\.toml: No such file"):
-        load_access(tmp_path / "nowhere.toml")
+        load_access(tmp_path / "nowhere.toml", Tls())
     broken = tmp_path / "broken.toml"
     broken.write_text("[users", encoding="utf-8")
     with pytest.raises(AuthError, match=r"--auth .*broken\.toml: "):
-        load_access(broken)
+        load_access(broken, Tls())
     wrong = tmp_path / "wrong.toml"
     wrong.write_text("[users.alice]", encoding="utf-8")
     with pytest.raises(AuthError, match=r"--auth .*wrong\.toml: users\.alice needs"):
-        load_access(wrong)
+        load_access(wrong, Tls())

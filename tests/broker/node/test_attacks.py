@@ -1,0 +1,405 @@
+"""What a hostile peer does to a broker: each attack in its smallest form, and what becomes of it.
+
+Everybody else goes on in every test: an honest publisher and an honest subscriber share the broker.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from attrs import define, evolve
+
+from broker.filters import parse
+from broker.messages import (
+    Advertise,
+    Advertised,
+    Credit,
+    Ended,
+    Explain,
+    Explained,
+    Fault,
+    Flush,
+    Flushed,
+    Hello,
+    Ping,
+    Placed,
+    Refused,
+    Subscribe,
+    Welcome,
+)
+from broker.node.access import EVERYBODY, Access, User
+from broker.node.limits import NodeLimits
+from broker.wire import VERSION, DeliveredBatch, encode, encode_publication, publication_prefix
+from tests.broker.node.driven import Driven, Wire, driven
+
+KIB, MIB = 1024, 1024 * 1024
+SMALL = NodeLimits(outbox_bytes=64 * KIB, step_units=500, unconfirmed_bytes=256 * KIB)
+
+
+def advertise(number: int, text: str = "x > 0", resume: str = "") -> bytes:
+    return encode(Advertise(number, text, resume))
+
+
+def subscribe(
+    number: int, text: str = "x > 0", *, credit: int = 1000, bound: int = MIB, policy: str = "disconnect"
+) -> bytes:
+    return encode(Subscribe(number, text, True, credit, bound, policy, "", 0, "", (), ()))
+
+
+@define(eq=False)
+class Publishing:
+    """A publisher that a test makes publish."""
+
+    broker: Driven
+    wire: Wire
+    id: str
+    sequence: int = 0
+
+    def publish(self, count: int = 1, payload: bytes = b"") -> None:
+        prefix = publication_prefix(self.id)
+        frames = []
+        for _ in range(count):
+            self.sequence += 1
+            frames.append(encode_publication(prefix, self.sequence, 0, {"x": 1}, payload, True))
+        self.broker.say(self.wire, *frames)
+        self.broker.catch_up()
+
+
+@define(eq=False)
+class Honest:
+    """A publisher and a subscriber that want nothing but to go on."""
+
+    broker: Driven
+    publisher: Publishing
+    reader: Wire
+    got: int = 0
+
+    def goes_on(self) -> None:
+        """Whatever the attack did, an event of this publisher comes to this subscriber."""
+        self.publisher.publish()
+        self.got += sum(len(batch.frames) for batch in self.broker.heard(self.reader, DeliveredBatch))
+        assert self.got == self.publisher.sequence
+
+
+def publishing(broker: Driven, name: str = "honest", token: str = "") -> Publishing:
+    wire = broker.client(name, token)
+    broker.say(wire, advertise(1))
+    (answer,) = broker.heard(wire, Advertised)
+    return Publishing(broker, wire, answer.publisher)
+
+
+def honest(broker: Driven, token: str = "") -> Honest:
+    publisher = publishing(broker, "honest", token)
+    reader = broker.client("reader", token)
+    broker.say(reader, subscribe(1))
+    return Honest(broker, publisher, reader)
+
+
+@pytest.fixture
+def broker() -> Iterator[Driven]:
+    """A broker, which no attack may stop."""
+    made = driven(limits=SMALL)
+    others = honest(made)
+    yield made
+    others.goes_on()
+    assert made.failure is None
+
+
+# --- what is not read cannot fill the memory -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("question", [Ping, Flush])
+def test_who_does_not_read_its_answers_is_not_read_either(broker: Driven, question: type) -> None:
+    rude = broker.client("rude")
+    rude.reads = False
+    number = 0
+    while not rude.is_paused:
+        assert number < 100_000
+        broker.say(rude, *[encode(question(number + place)) for place in range(1, 101)])
+        broker.catch_up()
+        number += 100
+    connection = broker.node.connections[rude.number]
+    assert connection.outbox_bytes < 2 * SMALL.outbox_bytes
+    rude.reads = True
+    broker.flush()
+    assert not rude.is_paused
+
+
+def test_refusals_that_nobody_reads_stop_the_reading(broker: Driven) -> None:
+    rude = broker.client("rude")
+    rude.reads = False
+    number = 0
+    while not rude.is_paused:
+        assert number < 10_000
+        broker.say(rude, *[subscribe(number + place, "x ==") for place in range(1, 11)])
+        broker.catch_up()
+        number += 10
+    assert broker.node.connections[rude.number].outbox_bytes < 3 * SMALL.outbox_bytes
+
+
+# --- what is not confirmed ------------------------------------------------------------------------------
+
+
+def test_credit_without_end_makes_nobody_keep_more_than_the_bound() -> None:
+    broker = driven(limits=SMALL)
+    publisher = publishing(broker)
+    rude = broker.client("rude")
+    broker.say(rude, subscribe(1, credit=2**40, bound=128 * KIB))
+    for _ in range(100):
+        publisher.publish(10, bytes(1000))
+    (ended,) = broker.heard(rude, Ended)
+    assert ended.code == "slow"
+    assert "bound" in ended.text
+    sent_bytes = sum(sum(map(len, batch.frames)) for batch in broker.heard(rude, DeliveredBatch))
+    assert sent_bytes < SMALL.unconfirmed_bytes + 2 * 256 * KIB
+    assert not [each for each in broker.node.exchange.subscribers.values() if each.place.client == "rude"]
+
+
+def test_who_confirms_gets_everything_however_much_that_is() -> None:
+    broker = driven(limits=SMALL)
+    publisher = publishing(broker)
+    reader = broker.client("reader")
+    broker.say(reader, subscribe(1, credit=2**30, bound=128 * KIB))
+    got = 0
+    for _ in range(100):
+        publisher.publish(10, bytes(1000))
+        got += sum(len(batch.frames) for batch in broker.heard(reader, DeliveredBatch))
+        broker.say(reader, encode(Credit(1, 0, got)))
+    assert got == 1000
+
+
+def test_many_queues_of_one_user_are_bounded_together() -> None:
+    limits = evolve(SMALL, kept_bytes=MIB)
+    broker = driven(limits=limits)
+    publisher = publishing(broker)
+    rude = broker.client("rude")
+    for number in range(1, 21):
+        broker.say(rude, subscribe(number, credit=0, bound=64 * MIB))
+        broker.heard(rude, Placed)
+    for _ in range(30):
+        publisher.publish(10, bytes(1000))
+    account = broker.node.exchange.budgets.broker
+    queued = sum(each.queue.queued_bytes for each in broker.node.exchange.subscribers.values())
+    assert queued < 2 * MIB
+    assert any("bytes kept for subscriptions" in ended.text for ended in broker.heard(rude, Ended))
+    assert all(count >= 0 for count in account.used.values())
+
+
+# --- what a step may cost -------------------------------------------------------------------------------
+
+
+def test_requests_beyond_the_work_of_a_step_wait_for_the_next_one(broker: Driven) -> None:
+    busy = broker.client("busy")
+    frames = [
+        subscribe(number, f"x > {number} and name.startswith('{'y' * 400}')") for number in range(1, 41)
+    ]
+    broker.say(busy, *frames)
+    assert busy.is_paused
+    first = len(broker.heard(busy, Placed))
+    assert 0 < first < 20
+    broker.catch_up()
+    assert first + len(broker.heard(busy, Placed)) == 40
+    assert not broker.wires[busy.number].is_paused
+
+
+def test_what_was_read_before_a_connection_broke_is_handled() -> None:
+    broker = driven(limits=SMALL)
+    others = honest(broker)
+    busy = broker.client("busy")
+    frames = [subscribe(number, f"name.startswith('{'y' * 400}')") for number in range(1, 41)]
+    broker.say(busy, *frames, encode(Fault("left", "done")))
+    broker.lose(busy)
+    broker.catch_up()
+    assert busy.is_ended
+    assert [each for each in broker.node.exchange.subscribers.values() if each.place.client == "busy"] == []
+    others.goes_on()
+
+
+def test_a_malformed_frame_behind_much_work_is_refused_after_it(broker: Driven) -> None:
+    busy = broker.client("busy")
+    frames = [subscribe(number, f"name.startswith('{'y' * 400}')") for number in range(1, 41)]
+    broker.say(busy, *frames, b"\x00\x00\x00\x02\xff\x00")
+    broker.catch_up()
+    assert len(broker.heard(busy, Placed)) == 40
+    assert [fault.code for fault in broker.heard(busy, Fault)] == ["unknown"]
+    assert busy.is_ended
+
+
+def test_rights_come_before_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = User("nobody", token_sha256=bytes(32))
+    access = Access((evolve(EVERYBODY, name="ada", certificate="ada"), evolve(nobody, certificate="nobody")))
+    broker = driven(access=Access((evolve(nobody, token_sha256=None, certificate="nobody"),)))
+    del access
+    wire = broker.accept(certificates=("nobody",))
+    broker.say(wire, encode(Hello(VERSION, "client", "x", "1", "", "")))
+    broker.at(1)
+    assert broker.heard(wire, Welcome)
+
+    def read(_: str) -> None:
+        raise AssertionError("nobody makes a broker read a filter")
+
+    monkeypatch.setattr("broker.node.clients.parse", read)
+    broker.say(wire, subscribe(1), advertise(2), encode(Explain(3, "", 0, "waiting")))
+    refused = broker.heard(wire, Refused)
+    assert [each.code for each in refused] == ["not-allowed"] * 3
+    assert "may not subscribe at all" in refused[0].text
+
+
+# --- how much one may have ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "owner"),
+    [
+        ({"requests": 3}, "a connection has at most 3 publishers and subscriptions"),
+        ({"user_requests": 5}, "has at most 5 publishers and subscriptions"),
+        ({"broker_requests": 5}, "this broker has at most 5 publishers and subscriptions"),
+        ({"filter_bytes": 100}, "a connection has at most 100 bytes of filters"),
+        ({"broker_filter_bytes": 100}, "this broker has at most 100 bytes of filters"),
+    ],
+)
+def test_requests_are_bounded_and_say_by_what(limit: dict[str, int], owner: str) -> None:
+    broker = driven(limits=NodeLimits(**limit))
+    others = honest(broker)
+    greedy = broker.client("greedy")
+    broker.say(greedy, *[subscribe(number, f"a{number} > {number}000000") for number in range(1, 20)])
+    broker.catch_up()
+    refused = broker.heard(greedy, Refused)
+    assert {each.code for each in refused} == {"too-many"}
+    assert owner in refused[0].text
+    others.goes_on()
+    before = dict(broker.node.exchange.budgets.broker.used)
+    broker.say(greedy, encode(Fault("left", "")))
+    after = broker.node.exchange.budgets.broker.used
+    assert sum(after.values()) < sum(before.values())
+
+
+def test_connections_that_say_nothing_are_bounded_and_end() -> None:
+    broker = driven(limits=NodeLimits(ungreeted=4), link_timeout_s=8)
+    others = honest(broker)
+    silent = [broker.accept() for _ in range(6)]
+    assert [wire.is_ended for wire in silent] == [False] * 4 + [True] * 2
+    assert [fault.code for fault in broker.heard(silent[-1], Fault)] == ["busy"]
+    broker.say(others.reader, encode(Ping(1)))
+    others.goes_on()
+    for now_s in range(1, 7):
+        broker.at(now_s)
+        broker.say(others.reader, encode(Ping(now_s)))
+        broker.say(others.publisher.wire, encode(Ping(now_s)))
+    assert all(wire.is_ended for wire in silent)
+    others.goes_on()
+
+
+def test_questions_to_the_overlay_are_bounded_and_end_with_their_connection() -> None:
+    broker = driven(limits=NodeLimits(questions=2))
+    curious = broker.client("curious")
+    frames = [encode(Explain(number, "p@B9.1/1", 1, "way")) for number in range(1, 5)]
+    broker.say(curious, *frames)
+    assert len(broker.heard(curious, Explained)) == 2
+    refused = broker.heard(curious, Refused)
+    assert [each.code for each in refused] == ["too-many"] * 2
+    assert "at most 2 open questions" in refused[0].text
+    assert broker.node.exchange.budgets.broker.used.total() == 0
+
+
+# --- identity -------------------------------------------------------------------------------------------
+
+
+def test_resuming_ones_own_live_publisher_leaves_no_ghost(broker: Driven) -> None:
+    publisher = publishing(broker, "twice")
+    before = set(broker.node.exchange.publishers)
+    broker.say(publisher.wire, advertise(2, resume=publisher.id))
+    assert [ended.number for ended in broker.heard(publisher.wire, Ended)] == [1]
+    (answer,) = broker.heard(publisher.wire, Advertised)
+    assert (answer.number, answer.publisher) == (2, publisher.id)
+    assert set(broker.node.exchange.publishers) == before
+    broker.say(publisher.wire, encode(Fault("left", "")))
+    assert set(broker.node.exchange.publishers) == before - {publisher.id}
+
+
+def test_a_living_neighbour_is_not_replaced_by_who_knows_its_incarnation() -> None:
+    broker = driven()
+    real = broker.neighbour("B2", incarnation="run")
+    thief = broker.neighbour("B2", incarnation="run")
+    (ping,) = broker.heard(real, Ping)
+    broker.say(real, encode(Ping(ping.number)))
+    broker.at(broker.now_s + 1.5)
+    assert [fault.code for fault in broker.heard(thief, Fault)] == ["duplicate-name"]
+    assert not real.is_ended
+
+
+def test_a_neighbours_name_belongs_to_the_user_that_first_took_it() -> None:
+    users = tuple(
+        evolve(EVERYBODY, name=name, certificate=name, subscribe=parse("True")) for name in ("ada", "bob")
+    )
+    broker = driven(access=Access(users))
+
+    def dial(user: str) -> Wire:
+        from broker.wire import Peer  # noqa: PLC0415 - used here alone
+
+        wire = broker.accept(Peer.UPLINK, (user,))
+        broker.say(wire, encode(Hello(VERSION, "broker", "B2", "1", broker.config.manner, "")))
+        return wire
+
+    first = dial("ada")
+    assert broker.heard(first, Welcome)
+    broker.lose(first)
+    second = dial("bob")
+    (fault,) = broker.heard(second, Fault)
+    assert (fault.code, "belongs to another user" in fault.text) == ("auth", True)
+
+
+def test_the_users_name_is_part_of_what_everybody_reads() -> None:
+    user = evolve(EVERYBODY, name="ada", certificate="ada")
+    broker = driven(access=Access((user,)))
+    wire = broker.accept(certificates=("ada",))
+    broker.say(wire, encode(Hello(VERSION, "client", "bob", "1", "", "")))
+    broker.at(1)
+    broker.say(wire, advertise(1))
+    (answer,) = broker.heard(wire, Advertised)
+    assert answer.publisher.startswith("ada/bob@B1.")
+
+
+def test_without_users_a_certificate_is_a_clients_unless_it_is_said_to_be_a_brokers() -> None:
+    access = Access(asks_for_certificates=True, broker_names=frozenset({"b2.example"}))
+    assert access.identify("client", "", ()) is None
+    assert access.identify("broker", "", ("ada",)) is None
+    ada, b2 = access.identify("client", "", ("ada",)), access.identify("broker", "", ("B2", "b2.example"))
+    assert ada is not None
+    assert b2 is not None
+    assert (ada.name, b2.name) == ("ada", "B2")
+
+
+# --- defects --------------------------------------------------------------------------------------------
+
+
+def test_a_defect_that_hurt_nothing_ends_the_connection_that_met_it(
+    broker: Driven, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = broker.client("victim")
+
+    def fail(_: str) -> None:
+        raise RecursionError("too deep")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("broker.node.clients.parse", fail)
+        broker.say(victim, encode(Flush(1)), subscribe(2))
+    assert broker.heard(victim, Flushed)
+    (fault,) = broker.heard(victim, Fault)
+    assert fault.code == "defect"
+    assert victim.is_ended
+    assert broker.node.exchange.totals.defects == 1
+    assert [line.event for line in broker.logs if line.level == "error"] == ["defect contained"]
+
+
+def test_a_defect_behind_which_the_state_is_in_doubt_stops_the_broker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = driven()
+    victim = broker.client("victim")
+
+    def fail(*_: object, **__: object) -> None:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(type(broker.node.station.core), "subscribe", fail)
+    with pytest.raises(RecursionError):
+        broker.say(victim, subscribe(1))
