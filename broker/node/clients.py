@@ -38,6 +38,9 @@ __all__ = ["ClientSession"]
 UNTAKEN_COUNT_MAX: Final = 1_000_000
 """Deliveries that were sent and not said to be taken. A client that never says so would fill the memory."""
 
+ENDED_KEPT: Final = 1024
+"""Publishers of one connection that were ended and are remembered: what they published is still on its way."""
+
 CONTROL_UNITS: Final = 10
 """What any request costs of a step, in publications: about as much time as ten of them."""
 
@@ -66,7 +69,7 @@ class ClientSession:
     backlog: dict[Subscription, None] = field(factory=dict, init=False)
     _publishers: dict[str, LocalPublisher] = field(factory=dict, init=False)
     _publisher_numbers: dict[int, LocalPublisher] = field(factory=dict, init=False)
-    _ended_publishers: set[str] = field(factory=set, init=False)
+    _ended_publishers: dict[str, None] = field(factory=dict, init=False)
     _subscriptions: dict[int, Subscription] = field(factory=dict, init=False)
     _last_number: int = field(default=0, init=False)
     _has_left: bool = field(default=False, init=False)
@@ -253,7 +256,9 @@ class ClientSession:
 
     def _end_publisher(self, publisher: LocalPublisher, code: str, text: str) -> None:
         self._withdraw(publisher)
-        self._ended_publishers.add(publisher.id)
+        self._ended_publishers[publisher.id] = None
+        if len(self._ended_publishers) > ENDED_KEPT:
+            del self._ended_publishers[next(iter(self._ended_publishers))]
         self._exchange.totals.refused += 1
         self._connection.send(encode(m.Ended(publisher.number, code, fault_of(code, text).text)))
 
@@ -341,7 +346,7 @@ class ClientSession:
             self._end_publisher(
                 known, "resumed", "this connection has resumed the publisher under another number"
             )
-            self._ended_publishers.discard(identity)
+            del self._ended_publishers[identity]
             return None
         if known.owner is not None:
             # Its old connection is broken, and nobody has noticed here yet.

@@ -1,0 +1,226 @@
+"""The way of one publication and of one subscription through two brokers, counted call by call.
+
+    python -m harness.walk              # a table by module, and the totals
+    python -m harness.walk --calls      # every call in its order
+    python -m harness.walk --json
+
+A publication goes from the bytes of its publisher's connection at one broker to the bytes for a subscriber's
+connection at the next, a subscription from the bytes of its client to the answer. Everything else has been said
+before: the walk is that of a warm broker. Calls are those of functions of the product; what the interpreter and
+libraries do inside is not counted.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from types import FrameType
+from typing import Final
+
+import click
+from attrs import Factory, define, field, frozen
+
+from broker.messages import Advertise, Advertised, Hello, Subscribe, Subscribed
+from broker.node import (
+    Accepted,
+    Connected,
+    Effects,
+    Input,
+    Node,
+    NodeConfig,
+    Pass,
+    Received,
+    Started,
+    Tick,
+    Written,
+)
+from broker.station import Station
+from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
+from ordering.plugins import load
+
+__all__ = ["Walk", "walk_of_a_publication", "walk_of_a_subscription"]
+
+ROOT: Final = Path(__file__).parent.parent
+WARM_COUNT: Final = 100
+"""So many go the way before the one that is counted: tables that are made once are made then."""
+
+CREDIT: Final = 1_000_000
+
+
+@frozen
+class Walk:
+    """The calls of one way: modules and functions, in the order in which they were entered."""
+
+    calls: tuple[tuple[str, str], ...]
+
+    @property
+    def modules(self) -> set[str]:
+        """The modules that it goes through."""
+        return {module for module, _ in self.calls}
+
+    @property
+    def functions(self) -> set[tuple[str, str]]:
+        """The functions that it goes through."""
+        return set(self.calls)
+
+
+@define(eq=False)
+class _Overlay:
+    """Two brokers in memory, the second a child of the first; what is written arrives at once."""
+
+    nodes: dict[str, Node] = Factory(dict)
+    heard: dict[tuple[str, int], bytearray] = Factory(dict)
+    now_s: float = 0.0
+    _far: dict[tuple[str, int], tuple[str, int]] = Factory(dict)
+    _numbers: int = 0
+    _due: list[tuple[str, Input]] = field(factory=list)
+
+    def add(self, name: str, *uplinks: str) -> None:
+        node = Node(
+            Station(name, load("pairwise"), "1"), NodeConfig(name=name, uplinks=uplinks), Random(1), str
+        )
+        self.nodes[name] = node
+        self.feed(name, Started(f"{name}:1", 0))
+
+    def feed(self, name: str, content: Input) -> None:
+        """Take one input, and everything that follows from it."""
+        self._due.append((name, content))
+        while self._due:
+            name, content = self._due.pop(0)
+            self._carry_out(name, self.nodes[name].step(content, self.now_s))
+
+    def _carry_out(self, name: str, effects: Effects) -> None:
+        for write in effects.writes:
+            here = name, write.connection
+            if (far := self._far.get(here)) is not None:
+                self._due.append((far[0], Received(far[1], write.content)))
+            else:
+                self.heard[here] += write.content
+            self._due.append((name, Written((write.connection,))))
+        for dial in effects.dials:
+            number = self._next()
+            above = dial.address.partition(":")[0]
+            self._far[name, number], self._far[above, number] = (above, number), (name, number)
+            self._due += [(above, Accepted(number, name)), (name, Connected(dial.number, number))]
+        if effects.wants_pass:
+            self._due.append((name, Pass()))
+
+    def _next(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    def wait(self, wait_s: float) -> None:
+        """Let time pass."""
+        until_s = self.now_s + wait_s
+        for name, node in self.nodes.items():
+            while node.next_deadline_s <= until_s:
+                self.now_s = max(self.now_s, node.next_deadline_s)
+                self.feed(name, Tick(0))
+        self.now_s = until_s
+
+    def client(self, broker: str, name: str) -> int:
+        number = self._next()
+        self.heard[broker, number] = bytearray()
+        self.feed(broker, Accepted(number, name))
+        self.feed(broker, Received(number, encode(Hello(VERSION, "client", name, "1", "", ""))))
+        return number
+
+    def answer(self, broker: str, client: int, kind: type) -> object:
+        """Return the last message of a kind that this client has got."""
+        messages = Decoder(DEFAULT_LIMITS, Peer.SERVER).feed(bytes(self.heard[broker, client]))
+        return next(each for each in reversed(messages) if isinstance(each, kind))
+
+
+def _subscription(number: int) -> bytes:
+    text = f"kind == 'trade' and price > {number}"
+    return encode(Subscribe(number, text, True, CREDIT, 1 << 23, "disconnect", "", 0, "", (), ()))
+
+
+def _overlay() -> tuple[_Overlay, int, int]:
+    """Two brokers, a publisher at the first and a subscriber at the second."""
+    overlay = _Overlay()
+    overlay.add("B1")
+    overlay.add("B2", "B1:1")
+    overlay.wait(2.0)
+    publisher, subscriber = overlay.client("B1", "alice"), overlay.client("B2", "bob")
+    overlay.feed("B1", Received(publisher, encode(Advertise(1, "kind == 'trade'", ""))))
+    return overlay, publisher, subscriber
+
+
+def walk_of_a_publication() -> Walk:
+    """Return the way of a publication from a client's bytes at one broker to a subscriber's at the next."""
+    overlay, publisher, subscriber = _overlay()
+    overlay.feed("B2", Received(subscriber, _subscription(1)))
+    advertised = overlay.answer("B1", publisher, Advertised)
+    assert isinstance(advertised, Advertised)
+    prefix = publication_prefix(advertised.publisher)
+
+    def publish(sequence: int) -> None:
+        attributes = {"kind": "trade", "price": 101.5}
+        frame = encode_publication(prefix, sequence, 0, attributes, b"x" * 100, ordered=True)
+        overlay.feed("B1", Received(publisher, frame))
+
+    for sequence in range(1, WARM_COUNT):
+        publish(sequence)
+    before = len(overlay.heard["B2", subscriber])
+    walk = _walked(lambda: publish(WARM_COUNT))
+    assert len(overlay.heard["B2", subscriber]) > before, "it was not delivered"
+    return walk
+
+
+def walk_of_a_subscription() -> Walk:
+    """Return the way of a subscription from a client's bytes at one broker to the answer, by the next."""
+    overlay, _, subscriber = _overlay()
+    for number in range(1, WARM_COUNT):
+        overlay.feed("B2", Received(subscriber, _subscription(number)))
+    walk = _walked(lambda: overlay.feed("B2", Received(subscriber, _subscription(WARM_COUNT))))
+    answer = overlay.answer("B2", subscriber, Subscribed)
+    assert isinstance(answer, Subscribed)
+    assert answer.number == WARM_COUNT, "it was not answered"
+    return walk
+
+
+def _walked(call: Callable[[], object]) -> Walk:
+    calls: list[tuple[str, str]] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            path = Path(frame.f_code.co_filename)
+            if path.is_relative_to(ROOT / "broker") or path.is_relative_to(ROOT / "ordering"):
+                calls.append((path.relative_to(ROOT).as_posix(), frame.f_code.co_qualname))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return Walk(tuple(calls))
+
+
+@click.command()
+@click.option("--calls", is_flag=True, help="Print every call in its order.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def main(*, calls: bool, as_json: bool) -> None:
+    """Print the walk of one publication and of one subscription through two brokers."""
+    walks = {"publication": walk_of_a_publication(), "subscription": walk_of_a_subscription()}
+    if as_json:
+        counts = {
+            name: {"calls": len(walk.calls), "functions": len(walk.functions), "modules": len(walk.modules)}
+            for name, walk in walks.items()
+        }
+        click.echo(json.dumps(counts))
+        return
+    for name, walk in walks.items():
+        click.echo(
+            f"one {name}: {len(walk.calls)} calls of {len(walk.functions)} functions in {len(walk.modules)} modules"
+        )
+        lines = walk.calls if calls else Counter(module for module, _ in walk.calls).most_common()
+        for first, second in lines:
+            click.echo(f"  {second:>5}  {first}" if not calls else f"  {first}  {second}")
+
+
+if __name__ == "__main__":
+    main()
