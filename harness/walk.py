@@ -5,9 +5,9 @@
     python -m harness.walk --json
 
 A publication goes from the bytes of its publisher's connection at one broker to the bytes for a subscriber's
-connection at the next, a subscription from the bytes of its client to the answer. Everything else has been said
-before: the walk is that of a warm broker. Calls are those of functions of the product; what the interpreter and
-libraries do inside is not counted.
+connection at the next, a subscription from the bytes of its client to the answer. Everything else has been
+said before: the walk is that of a warm broker. Calls are those of functions of the product; what the
+interpreter and libraries do inside is not counted.
 """
 
 import json
@@ -78,9 +78,8 @@ class _Overlay:
     _due: list[tuple[str, Input]] = field(factory=list)
 
     def add(self, name: str, *uplinks: str) -> None:
-        node = Node(
-            Station(name, load("pairwise"), "1"), NodeConfig(name=name, uplinks=uplinks), Random(1), str
-        )
+        station, config = Station(name, load("pairwise"), "1"), NodeConfig(name=name, uplinks=uplinks)
+        node = Node(station, config, Random(1), str)  # noqa: S311 - it spreads attempts in time
         self.nodes[name] = node
         self.feed(name, Started(f"{name}:1", 0))
 
@@ -135,7 +134,8 @@ class _Overlay:
 
 def _subscription(number: int) -> bytes:
     text = f"kind == 'trade' and price > {number}"
-    return encode(Subscribe(number, text, True, CREDIT, 1 << 23, "disconnect", "", 0, "", (), ()))
+    is_ordered = True
+    return encode(Subscribe(number, text, is_ordered, CREDIT, 1 << 23, "disconnect", "", 0, "", (), ()))
 
 
 def _overlay() -> tuple[_Overlay, int, int]:
@@ -157,15 +157,14 @@ def walk_of_a_publication() -> Walk:
     assert isinstance(advertised, Advertised)
     prefix = publication_prefix(advertised.publisher)
 
-    def publish(sequence: int) -> None:
-        attributes = {"kind": "trade", "price": 101.5}
-        frame = encode_publication(prefix, sequence, 0, attributes, b"x" * 100, ordered=True)
+    frames = [
+        encode_publication(prefix, number, 0, {"kind": "trade", "price": 101.5}, b"x" * 100, ordered=True)
+        for number in range(1, WARM_COUNT + 1)
+    ]
+    for frame in frames[:-1]:
         overlay.feed("B1", Received(publisher, frame))
-
-    for sequence in range(1, WARM_COUNT):
-        publish(sequence)
     before = len(overlay.heard["B2", subscriber])
-    walk = _walked(lambda: publish(WARM_COUNT))
+    walk = _walked(lambda: overlay.feed("B1", Received(publisher, frames[-1])))
     assert len(overlay.heard["B2", subscriber]) > before, "it was not delivered"
     return walk
 
@@ -215,7 +214,8 @@ def main(*, calls: bool, as_json: bool) -> None:
         return
     for name, walk in walks.items():
         click.echo(
-            f"one {name}: {len(walk.calls)} calls of {len(walk.functions)} functions in {len(walk.modules)} modules"
+            f"one {name}: {len(walk.calls)} calls of {len(walk.functions)} functions "
+            f"in {len(walk.modules)} modules"
         )
         lines = walk.calls if calls else Counter(module for module, _ in walk.calls).most_common()
         for first, second in lines:

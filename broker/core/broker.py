@@ -257,7 +257,7 @@ class BrokerCore:
     def publish(self, publisher: str, publications: Sequence[Publication]) -> None:
         """A local publisher whose barrier is passed publishes."""
         assert publisher in self._routing.tables.local.filters, f"{publisher} has not advertised"
-        if self._cache.is_on:
+        if self._cache.size_bytes_max:
             self._cache.keep(publisher, publications)
         for publication in publications:
             self._route(publication, 0)
@@ -433,25 +433,40 @@ class BrokerCore:
 
     def take(self) -> Effects:
         """Hand over what became due since the last call."""
-        routing, replays = self._routing, self._replays
-        subscribed = replays.opened(routing.subscribing.subscribed)
+        routing, replays, membership = self._routing, self._replays, self._membership
+        subscribed = routing.subscribing.subscribed
+        if subscribed:
+            subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
         if replays.is_holding:
             # Who holds back too much tells whom it asked, so there may be more to send.
             outgoing = replays.hold(outgoing, subscribed) + self._hops.drain()
+        demand = routing.tables.demand
+        wanted = demand.news() if demand.touched else []
+        has_news = bool(
+            subscribed
+            or routing.advertised
+            or wanted
+            or membership.attached
+            or membership.rejected
+            or self._explained
+            or replays.waiting
+        )
         effects = Effects(
             outgoing,
+            has_news,
             routing.advertised,
             subscribed,
-            routing.tables.demand.news(),
-            self._membership.attached,
-            self._membership.rejected,
+            wanted,
+            membership.attached,
+            membership.rejected,
             self._explained,
             replays.waiting,
         )
-        replays.waiting = []
-        routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
-        self._membership.attached, self._membership.rejected = [], []
+        if has_news or routing.subscribing.subscribed:
+            replays.waiting = []
+            routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
+            membership.attached, membership.rejected = [], []
         return effects
 
     def wanted_by(self, publication: Publication) -> int:

@@ -23,7 +23,8 @@ class Demand:
     _contents: dict[str, Filter] = Factory(dict)
     _publishers: dict[Filter, dict[str, None]] = Factory(dict)
     _counts: dict[Filter, int] = Factory(dict)
-    _touched: dict[str, None] = Factory(dict)
+    touched: dict[str, None] = Factory(dict)
+    """Publishers about whom there may be news."""
     _wanted: dict[str, None] = Factory(dict)
 
     def advertised(self, publisher: str, content: Filter, interests: Iterable[Filter]) -> None:
@@ -33,7 +34,7 @@ class Demand:
             self._counts[content] = sum(1 for each in interests if each.overlaps(content))
         self._publishers[content][publisher] = None
         self._contents[publisher] = content
-        self._touched[publisher] = None
+        self.touched[publisher] = None
 
     def withdrawn(self, publisher: str) -> None:
         """A local publisher is gone."""
@@ -58,7 +59,7 @@ class Demand:
                 count = self._counts[content] = self._counts[content] + change
                 assert count >= 0
                 if count in (0, change):
-                    self._touched.update(publishers)
+                    self.touched.update(publishers)
 
     def is_wanted(self, publisher: str) -> bool:
         """Whether anybody wants what this local publisher has advertised."""
@@ -66,9 +67,9 @@ class Demand:
 
     def news(self) -> list[tuple[str, bool]]:
         """Return who is wanted now and was not when last asked, or the other way round."""
-        if not self._touched:
+        if not self.touched:
             return []
-        touched, self._touched = self._touched, {}
+        touched, self.touched = self.touched, {}
         news = []
         for publisher in touched:
             if publisher not in self._contents:

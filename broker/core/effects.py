@@ -17,6 +17,9 @@ class Effects:
     outgoing: list[tuple[Hop, list[LinkMessage]]]
     """Per hop, what to send in this order. For a subscription's hop: publications to deliver."""
 
+    has_news: bool
+    """Whether any of the fields below holds something."""
+
     advertised: list[str]
     """Publishers whose barrier is passed: they may publish (R6)."""
 

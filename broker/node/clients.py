@@ -39,7 +39,7 @@ UNTAKEN_COUNT_MAX: Final = 1_000_000
 """Deliveries that were sent and not said to be taken. A client that never says so would fill the memory."""
 
 ENDED_KEPT: Final = 1024
-"""Publishers of one connection that were ended and are remembered: what they published is still on its way."""
+"""Ended publishers of a connection that are remembered: what they published is still on its way."""
 
 CONTROL_UNITS: Final = 10
 """What any request costs of a step, in publications: about as much time as ten of them."""
@@ -63,7 +63,7 @@ class ClientSession:
     name: str
     user: User
     window: Window
-    _connection: Connection
+    connection: Connection
     _exchange: Exchange
     _patience_s: float
     backlog: dict[Subscription, None] = field(factory=dict, init=False)
@@ -89,7 +89,7 @@ class ClientSession:
             m.Flush: self._flush,
             m.Explain: self._explain,
             m.Forget: self._forget_durable,
-            m.Ping: lambda ping: self._connection.send_free(encode(m.Pong(ping.number))),
+            m.Ping: lambda ping: self.connection.send_free(encode(m.Pong(ping.number))),
             m.Pong: lambda _: None,
             m.Fault: self._leave,
         }
@@ -100,16 +100,11 @@ class ClientSession:
 
     # --- connection ---
 
-    @property
-    def connection(self) -> Connection:
-        """What this session is on."""
-        return self._connection
-
     def handle(self, messages: Sequence[object]) -> int:
         """Handle what arrived together, as far as the step has time for it."""
         size_bytes = place = 0
         self._units = self._exchange.config.limits.step_units
-        while place < len(messages) and not self._connection.is_ended and self._units > 0:
+        while place < len(messages) and not self.connection.is_ended and self._units > 0:
             message = messages[place]
             if type(message) is m.Publication:
                 count, run_bytes = self._take_run(message, islice(messages, place, None))
@@ -119,8 +114,13 @@ class ClientSession:
                 self._units -= CONTROL_UNITS
                 self._handle_control(message)
                 place += 1
-        self._account_for(size_bytes)
-        return len(messages) if self._connection.is_ended else place
+        batch = None
+        if size_bytes:
+            batch = Batch(self.window, size_bytes)
+            if not self.window.receive(size_bytes):
+                self._fault("credit", "more bytes of publications were sent than granted")
+        self._exchange.settle(batch)
+        return len(messages) if self.connection.is_ended else place
 
     def _handle_control(self, message: object) -> None:
         """Handle a request; a defect before anything was recorded ends this connection alone."""
@@ -130,16 +130,19 @@ class ClientSession:
         except Exception as error:
             if self._exchange.station.touched != touched:
                 raise
-            self._exchange.contain(self._connection, error)
+            self._exchange.contain(self.connection, error)
 
     def _take_run(self, first: m.Publication, messages: Iterable[object]) -> tuple[int, int]:
         """Take publications of one publisher while they go on; return how many were read and their size."""
-        publisher = self._publisher_of(first)
-        if publisher is None:
+        publisher = self._publishers.get(first.publisher)
+        if publisher is None or not publisher.place.is_open or self._exchange.is_full:
+            self._overlook_all(publisher, first)
             return 1, len(first.frame)
-        identity, matches, sequence = publisher.id, publisher.matches, publisher.taken
+        place, matches = publisher.place, publisher.matches
+        identity, sequence = place.id, place.taken
         run: list[m.Publication] = []
         other: m.Publication | None = None
+        size_bytes = 0
         for message in messages:
             if type(message) is not m.Publication or message.publisher != identity:
                 break
@@ -147,25 +150,18 @@ class ClientSession:
                 other = message
                 break
             sequence += 1
+            size_bytes += len(message.frame)
             run.append(message)
-        self._units -= len(run)
         if run:
+            self._units -= len(run)
             self._exchange.totals.publications_in += len(run)
             self._exchange.last_publication = run[-1]
-            self._exchange.station.publish(publisher.id, run)
-        size_bytes = sum([len(each.frame) for each in run])
+            self._exchange.station.publish(identity, run)
         if other is None:
             return len(run), size_bytes
+        self._units -= 1
         self._overlook(publisher, other)
         return len(run) + 1, size_bytes + len(other.frame)
-
-    def _account_for(self, size_bytes: int) -> None:
-        batch = None
-        if size_bytes:
-            batch = Batch(self.window, size_bytes)
-            if not self.window.receive(size_bytes):
-                self._fault("credit", "more bytes of publications were sent than granted")
-        self._exchange.settle(batch)
 
     def pump(self) -> None:
         """The outbox has room again: let every subscription that waited send in turn."""
@@ -180,11 +176,11 @@ class ClientSession:
             return
         size_bytes = self.window.grant()
         if size_bytes:
-            self._connection.send_free(encode(m.Grant(size_bytes)))
+            self.connection.send_free(encode(m.Grant(size_bytes)))
 
     def lost(self, reason: str) -> None:
         """The connection is over: wait for the client, or withdraw everything it had."""
-        is_kept = self._exchange.is_kept and not self._has_left and not self._connection.is_malformed
+        is_kept = self._exchange.is_kept and not self._has_left and not self.connection.is_malformed
         publishers = list(self._publishers.values())
         subscriptions = list(self._subscriptions.values())
         self._publishers.clear()
@@ -205,40 +201,36 @@ class ClientSession:
         self._exchange.leave_lower(self)
         self.window.close()
         self._exchange.settle()
-        self._exchange.log.info("client left", client=self.name, peer=self._connection.peer, reason=reason)
+        self._exchange.log.info("client left", client=self.name, peer=self.connection.peer, reason=reason)
 
     def abandon(self, reason: str) -> None:
         """End the connection now; what it carried stays."""
-        self._connection.end_now(reason)
+        self.connection.end_now(reason)
 
     def _leave(self, fault: m.Fault) -> None:
         """The client will not come back."""
         self._has_left = True
-        self._connection.end(f"client said {fault.code}: {fault.text}")
+        self.connection.end(f"client said {fault.code}: {fault.text}")
 
     def _fault(self, code: str, text: str) -> None:
         self._exchange.log.warning(
-            "client refused", client=self.name, peer=self._connection.peer, code=code, text=text
+            "client refused", client=self.name, peer=self.connection.peer, code=code, text=text
         )
         self._exchange.totals.refused += 1
         self._has_left = True
-        self._connection.end(f"{code}: {text}", fault_of(code, text))
+        self.connection.end(f"{code}: {text}", fault_of(code, text))
 
     # --- publications ---
 
-    def _publisher_of(self, publication: m.Publication) -> LocalPublisher | None:
-        """Whose publication this is; None for one of a publisher that was ended while it was on its way."""
-        publisher = self._publishers.get(publication.publisher)
-        if publisher is not None and publisher.is_open and not self._exchange.is_full:
-            return publisher
-        if publisher is not None and publisher.is_open:
+    def _overlook_all(self, publisher: LocalPublisher | None, publication: m.Publication) -> None:
+        """Handle one of a publisher of which nothing is taken; it may have ended while it was on its way."""
+        if publisher is None:
+            if publication.publisher not in self._ended_publishers:
+                self._fault("unexpected", f"{publication.publisher} is no publisher of this connection")
+        elif publisher.is_open:
             self._end_publisher(publisher, "no-room", f"publication {publication.sequence} {_NO_ROOM}")
-            return None
-        if publisher is not None:
+        else:
             self._fault("unexpected", f"{publisher.id} published before its advertisement was acknowledged")
-        elif publication.publisher not in self._ended_publishers:
-            self._fault("unexpected", f"{publication.publisher} is no publisher of this connection")
-        return None
 
     def _overlook(self, publisher: LocalPublisher, publication: m.Publication) -> None:
         """Handle a publication that cannot simply be taken."""
@@ -260,7 +252,7 @@ class ClientSession:
         if len(self._ended_publishers) > ENDED_KEPT:
             del self._ended_publishers[next(iter(self._ended_publishers))]
         self._exchange.totals.refused += 1
-        self._connection.send(encode(m.Ended(publisher.number, code, fault_of(code, text).text)))
+        self.connection.send(encode(m.Ended(publisher.number, code, fault_of(code, text).text)))
 
     def _withdraw(self, publisher: LocalPublisher) -> None:
         del self._publishers[publisher.id]
@@ -274,7 +266,7 @@ class ClientSession:
     def _refuse(self, number: int, code: str, text: str) -> None:
         self._exchange.totals.refused += 1
         self._exchange.log.info("request refused", client=self.name, code=code, text=text)
-        self._connection.send(encode(m.Refused(number, code, fault_of(code, text).text)))
+        self.connection.send(encode(m.Refused(number, code, fault_of(code, text).text)))
 
     def _is_next(self, number: int) -> bool:
         """Requests are numbered from 1, all kinds together; so an answer says what it answers."""
@@ -368,11 +360,11 @@ class ClientSession:
     def advertised(self, publisher: LocalPublisher) -> None:
         """The publisher's barrier is passed."""
         answer = m.Advertised(publisher.number, publisher.id, publisher.taken, publisher.is_wanted)
-        self._connection.send(encode(answer))
+        self.connection.send(encode(answer))
 
     def wanted(self, publisher: LocalPublisher) -> None:
         """Whether anybody wants to hear from the publisher has changed."""
-        self._connection.send(encode(m.Wanted(publisher.number, publisher.is_wanted)))
+        self.connection.send(encode(m.Wanted(publisher.number, publisher.is_wanted)))
 
     def _unadvertise(self, request: m.Unadvertise) -> None:
         publisher = self._publisher_numbers.get(request.number)
@@ -442,9 +434,9 @@ class ClientSession:
     def _go_on(self, request: m.Subscribe, subscription: Subscription, start: Start) -> None:
         """Deliver on this connection from the start that was agreed on."""
         number = request.number
-        self._connection.send(encode(m.Placed(number, subscription.id, start.position, start.goes_on)))
+        self.connection.send(encode(m.Placed(number, subscription.id, start.position, start.goes_on)))
         if start.missing_count:
-            self._connection.send(encode(m.Gap(number, start.missing_count, "taken")))
+            self.connection.send(encode(m.Gap(number, start.missing_count, "taken")))
         if start.is_had:
             self._exchange.station.taken(subscription.id, start.position)
         bound_bytes = bound_within_limits(request.bound_bytes)
@@ -501,12 +493,12 @@ class ClientSession:
             return
         subscription = self._exchange.subscribers[place.id]
         subscription.end(m.Ended(subscription.queue.number, "forgotten", "the subscription was forgotten"))
-        self._connection.send(encode(m.Forgotten(request.number)))
+        self.connection.send(encode(m.Forgotten(request.number)))
 
     def _flush(self, request: m.Flush) -> None:
         """Everything before it has been handed to the core, by the order in which messages are handled."""
         if self._is_next(request.number):
-            self._connection.send(encode(m.Flushed(request.number)))
+            self.connection.send(encode(m.Flushed(request.number)))
 
     def _explain(self, request: m.Explain) -> None:
         """Say what waits here, or ask the overlay for the way of one publication."""
@@ -520,7 +512,7 @@ class ClientSession:
         if request.publisher and request.about not in {"durable", "uplinks"}:
             self._ask_overlay(request)
         else:
-            self._connection.send(encode(m.Explained(request.number, tuple(self._answer_to(request.about)))))
+            self.connection.send(encode(m.Explained(request.number, tuple(self._answer_to(request.about)))))
 
     def _answer_to(self, about: str) -> Iterable[str]:
         exchange, core = self._exchange, self._exchange.core
@@ -546,7 +538,7 @@ class ClientSession:
         def answer(steps: tuple[str, ...]) -> None:
             self._questions.discard(question)
             self._account.release(Resource.QUESTIONS)
-            self._connection.send(encode(m.Explained(request.number, steps)))
+            self.connection.send(encode(m.Explained(request.number, steps)))
 
         question = exchange.question(answer)
         self._questions.add(question)

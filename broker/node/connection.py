@@ -121,6 +121,8 @@ class Connection:
     decoder: Decoder
     _host: Host
     life: Life = Life.GREETING
+    is_ended: bool = False
+    """Whether it has been decided that the connection ends."""
     session: Session | None = None
     reason: str = ""
     certificates: tuple[str, ...] = ()
@@ -153,11 +155,6 @@ class Connection:
     _writing_batches: list[Batch] = field(factory=list)
 
     @property
-    def is_ended(self) -> bool:
-        """Whether it has been decided that the connection ends."""
-        return self.life is Life.PARTING or self.life is Life.OVER
-
-    @property
     def is_idle(self) -> bool:
         """Whether everything has been handed to the system."""
         return self.outbox_bytes == 0
@@ -166,6 +163,7 @@ class Connection:
         """Go on to another state."""
         assert life in _NEXT[self.life], f"a connection goes from {self.life} to none of {life}"
         self.life = life
+        self.is_ended = life is Life.PARTING or life is Life.OVER
 
     # --- sending ---
 
@@ -201,16 +199,15 @@ class Connection:
 
     # --- the outbox ---
 
-    def seal(self, upto: int) -> None:
+    def _seal(self, upto: int) -> None:
         """What was sent up to now leaves when this record is on disk; 0 stands for no record."""
-        self.is_filled = False
-        if not self._fresh:
-            return
         if upto or self._sealed:
             self._sealed.append(_Sealed(upto, self._fresh, self._fresh_batches))
-        else:
+        elif self._ready:
             self._ready += self._fresh
             self._ready_batches += self._fresh_batches
+        else:
+            self._ready, self._ready_batches = self._fresh, self._fresh_batches
         self._fresh, self._fresh_batches = [], []
 
     def unseal(self, synced: int) -> None:
@@ -220,8 +217,14 @@ class Connection:
             self._ready += sealed.chunks
             self._ready_batches += sealed.batches
 
-    def take(self) -> bytes:
-        """Return the next buffer to write; nothing if there is none, or one is being written."""
+    def take(self, upto: int) -> bytes:
+        """Return the next buffer to write; nothing if there is none, or one is being written.
+
+        What was sent up to now leaves when the record `upto` is on disk (law 2); 0 stands for no record.
+        """
+        self.is_filled = False
+        if self._fresh:
+            self._seal(upto)
         if self.is_writing or self.is_gone or not self._ready:
             return b""
         ready, self._ready = self._ready, []
@@ -237,10 +240,16 @@ class Connection:
         self.sent_bytes += self._writing_bytes
         self.outbox_bytes -= self._writing_bytes
         self._writing_bytes = 0
-        batches, self._writing_batches = self._writing_batches, []
-        _release_all(batches)
+        if self._writing_batches:
+            batches, self._writing_batches = self._writing_batches, []
+            _release_all(batches)
         if self.session is not None and not self.is_ended:
             self.session.pump()
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is anything to look at, now that a buffer has been written."""
+        return bool(self._ready or self._fresh or self.is_paused or self.is_ended)
 
     # --- the end ---
 

@@ -21,12 +21,11 @@ while too many publications are kept; the uplink's credit never depends on that,
 arrives.
 """
 
-from collections.abc import Callable
 from typing import Protocol
 
 from attrs import define, field
 
-__all__ = ["Batch", "LinkSize", "Share", "Sizing", "Window"]
+__all__ = ["Batch", "Granting", "LinkSize", "Share", "Sizing", "Window"]
 
 SHARED_BYTES = 4 * 1024 * 1024
 """What all publishing clients may have under way together: half the default bound of a subscription, so
@@ -43,6 +42,18 @@ LINK_BYTES = 1024 * 1024
 
 FIRST_BYTES = 64 * 1024
 """What a client is granted with its welcome, before it has said that it will publish anything."""
+
+
+GRANT_PART = 4
+"""Credit is granted in this part of the window, or more."""
+
+
+class Granting(Protocol):
+    """A session whose peer may be granted credit."""
+
+    def grant(self) -> None:
+        """Return credit to the peer if there is enough to return."""
+        ...
 
 
 class Sizing(Protocol):
@@ -100,12 +111,12 @@ class Window:
     """The receiver's side of one connection's credit.
 
     `available_bytes` is what the peer may still send; negative while one frame overdraws it. `held_bytes` was
-    received and has not been handed on. `returned` is called when bytes come back.
+    received and has not been handed on. `session` is asked to grant when enough of it has come back.
     """
 
     _share: Sizing
-    _returned: Callable[[], None]
     _frame_bytes_max: int
+    session: "Granting | None" = None
     available_bytes: int = 0
     held_bytes: int = 0
     _joined: bool = field(default=False, init=False)
@@ -143,7 +154,10 @@ class Window:
         """Something read earlier has been handed on."""
         self.held_bytes -= size_bytes
         assert self.held_bytes >= 0
-        self._returned()
+        target_bytes = self._share.size_bytes
+        is_enough = (target_bytes - self.available_bytes - self.held_bytes) * GRANT_PART >= target_bytes
+        if is_enough and self.session is not None:
+            self.session.grant()
 
     def grant(self) -> int:
         """Return what to grant now: 0, or at least a quarter of the window, so that grants are few."""
@@ -151,7 +165,7 @@ class Window:
             return 0
         target_bytes = self._share.size_bytes
         missing_bytes = target_bytes - self.available_bytes - self.held_bytes
-        if missing_bytes * 4 < target_bytes:
+        if missing_bytes * GRANT_PART < target_bytes:
             return 0
         self.available_bytes += missing_bytes
         return missing_bytes

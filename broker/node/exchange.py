@@ -21,7 +21,7 @@ from broker.node.absences import Absences
 from broker.node.budget import Budgets, Resource
 from broker.node.config import NodeConfig
 from broker.node.connection import Connection, fault_of
-from broker.node.credit import Batch, Share
+from broker.node.credit import Batch, Granting, Share
 from broker.node.log import Log
 from broker.node.pacing import PATIENCE_S
 from broker.node.queues import LinkQueue, Run, RunCache
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from broker.node.publishers import LocalPublisher
     from broker.node.subscriptions import Subscription
 
-__all__ = ["Exchange", "Granting", "Link", "Paced", "Sink"]
+__all__ = ["Exchange", "Link", "Paced", "Sink"]
 
 WAITING_COUNT_MAX: Final = 20_000
 """While the ordering plugin keeps more than this, lower hops get no credit: a few megabytes of small events,
@@ -51,14 +51,6 @@ class Sink(Protocol):
         self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None, now_s: float
     ) -> None:
         """Queue what the core emitted to this hop in one step; `run` is it as bytes if publications alone."""
-        ...
-
-
-class Granting(Protocol):
-    """A session whose peer may be granted credit."""
-
-    def grant(self) -> None:
-        """Return credit to the peer if there is enough to return."""
         ...
 
 
@@ -115,15 +107,12 @@ Tally = Callable[[Sequence[tuple[Hop, Sequence[LinkMessage]]]], None]
 """Counts what leaves a broker, for those who want to know it by kind."""
 
 
-def _tell_nobody(_: Sequence[tuple[Hop, Sequence[LinkMessage]]]) -> None:
-    """Where nobody counts."""
-
-
 @define(eq=False)
 class Exchange:
     """The state that all connections of one broker share.
 
     `records` counts the records of this run, `synced` those of them on disk; both stay 0 without a journal.
+    `fresh_records`, `filled_connections` and `ended_connections` are of the present step, for the node.
     """
 
     station: Station
@@ -143,32 +132,30 @@ class Exchange:
     is_closing: bool = field(default=False, init=False)
     is_withholding: bool = field(default=False, init=False)
     last_publication: Publication | None = field(default=None, init=False)
-    tally: Tally = field(default=_tell_nobody, init=False)
+    tally: Tally | None = field(default=None, init=False)
     records: int = field(default=0, init=False)
     synced: int = field(default=0, init=False)
     has_room: bool = field(default=True, init=False)
     is_full: bool = field(default=False, init=False)
-    _fresh_records: list[bytes] = field(factory=list, init=False)
+    fresh_records: list[bytes] = field(factory=list, init=False)
+    filled_connections: list[Connection] = field(factory=list, init=False)
+    ended_connections: list[Connection] = field(factory=list, init=False)
     _lower: dict[Granting, None] = field(factory=dict, init=False)
     _is_starved: bool = field(default=False, init=False)
-    _filled: list[Connection] = field(factory=list, init=False)
-    _ended: list[Connection] = field(factory=list, init=False)
     _paced: dict[Paced, None] = field(factory=dict, init=False)
     _judging: Timer | None = field(default=None, init=False)
     _questions: dict[str, Callable[[tuple[str, ...]], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
+    core: BrokerCore = field(init=False)
+    """The core, to look at: only the station changes it."""
     absences: Absences = field(init=False)
     replaying: Replaying = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.core = self.station.core
         remembering = self.station if self.config.has_journal else None
         self.absences = Absences(self.settle, self.timers, self.wall_ns, remembering)
         self.replaying = Replaying(self.station, self.settle, self.timers, self.wall_ns)
-
-    @property
-    def core(self) -> BrokerCore:
-        """The core, to look at: only the station changes it."""
-        return self.station.core
 
     @property
     def now_s(self) -> float:
@@ -198,13 +185,8 @@ class Exchange:
 
     def record(self, record: bytes) -> None:
         """Take a record for the journal: what follows from it leaves when it is on disk."""
-        self._fresh_records.append(record)
+        self.fresh_records.append(record)
         self.records += 1
-
-    def take_records(self) -> list[bytes]:
-        """Hand over the records of this step."""
-        records, self._fresh_records = self._fresh_records, []
-        return records
 
     @property
     def is_clear(self) -> bool:
@@ -230,11 +212,11 @@ class Exchange:
     def filled(self, connection: Connection) -> None:
         """Write what this connection has to send, before the step ends or soon after."""
         connection.is_filled = True
-        self._filled.append(connection)
+        self.filled_connections.append(connection)
 
     def ended(self, connection: Connection) -> None:
         """Tell the session of this connection before the step ends."""
-        self._ended.append(connection)
+        self.ended_connections.append(connection)
 
     def contain(self, connection: Connection, error: Exception) -> None:
         """End the connection on which a defect was met that has hurt nothing (`broker.node.node`, law 3)."""
@@ -243,16 +225,6 @@ class Exchange:
         connection.is_malformed = True
         text = "something that was sent here has met a defect of this broker; its log says more"
         connection.end(f"defect: {error!r:.200}", fault_of("defect", text))
-
-    def take_filled(self) -> list[Connection]:
-        """Hand over the connections that have something to send."""
-        filled, self._filled = self._filled, []
-        return filled
-
-    def take_ended(self) -> list[Connection]:
-        """Hand over the connections that ended in this step."""
-        ended, self._ended = self._ended, []
-        return ended
 
     # --- what the core decided ---
 
@@ -266,7 +238,9 @@ class Exchange:
             self._carry_out(None)
         if batch is not None:
             batch.release()
-        self._withhold_or_grant()
+        is_over = self.core.ordering.waiting_count > WAITING_COUNT_MAX
+        if is_over is not self.is_withholding:
+            self._withhold_or_grant(is_over=is_over)
 
     def after(self, step: Callable[[], None]) -> None:
         """Call this once the effects at hand are carried out: it will call the core."""
@@ -277,14 +251,13 @@ class Exchange:
         if effects.outgoing:
             runs = RunCache()
             now_s = self.timers.now_s
-            self.tally(effects.outgoing)
+            if self.tally is not None:
+                self.tally(effects.outgoing)
             for hop, messages in effects.outgoing:
                 self.sinks[hop].put(messages, runs.run(messages), batch, now_s)
-        self._tell_clients(effects)
-        for identity in effects.replaying:
-            if (subscriber := self.subscribers.get(identity)) is not None:
-                self.replaying.add(subscriber)
-        self._carry_out_links(effects)
+        if effects.has_news:
+            self._tell_clients(effects)
+            self._carry_out_links(effects)
 
     def _tell_clients(self, effects: Effects) -> None:
         # A client may have withdrawn in the same step what it asked for.
@@ -297,6 +270,12 @@ class Exchange:
         for identity, _ in effects.wanted:
             if (publisher := self.publishers.get(identity)) is not None:
                 publisher.wanted()
+        for identity in effects.replaying:
+            if (subscriber := self.subscribers.get(identity)) is not None:
+                self.replaying.add(subscriber)
+        self._answer(effects)
+
+    def _answer(self, effects: Effects) -> None:
         for told in effects.explained:
             # Who asked may have been another run of this broker.
             if (answer := self._questions.get(told.question)) is not None:
@@ -320,10 +299,7 @@ class Exchange:
         """The session is over."""
         self._lower.pop(session, None)
 
-    def _withhold_or_grant(self) -> None:
-        is_over = self.core.waiting_count > WAITING_COUNT_MAX
-        if is_over == self.is_withholding:
-            return
+    def _withhold_or_grant(self, *, is_over: bool) -> None:
         self.is_withholding = is_over
         if not is_over:
             for session in list(self._lower):

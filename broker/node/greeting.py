@@ -154,9 +154,10 @@ class House:
             return fault_of("duplicate-name", f"both brokers are called {name!r}: names are unique")
         return None
 
-    def window(self, sizing: Sizing, session_grant: "_Late") -> Window:
-        """The credit of a new connection; `session_grant` is called when bytes come back."""
-        return Window(sizing, session_grant, DEFAULT_LIMITS.publication_frame_bytes)
+    @staticmethod
+    def window(sizing: Sizing) -> Window:
+        """The credit of a new connection."""
+        return Window(sizing, DEFAULT_LIMITS.publication_frame_bytes)
 
 
 def difference(ours: str, our_manner: str, theirs: str, their_manner: str) -> str:
@@ -172,23 +173,13 @@ def difference(ours: str, our_manner: str, theirs: str, their_manner: str) -> st
     return f"neighbours must share these settings: {'; '.join(differing)}: set one"
 
 
-@define(eq=False)
-class _Late:
-    """Calls `grant` of a session that is made after its window."""
-
-    session: ClientSession | LinkSession | None = None
-
-    def __call__(self) -> None:
-        if self.session is not None:
-            self.session.grant()
-
-
 def link_of(house: House, place: LinkPlace, incarnation: str = "") -> LinkSession:
     """Make the shell's part of a link that the station knows; it has no connection yet."""
-    late = _Late()
-    window = house.window(LinkSize(), late)
+    window = house.window(LinkSize())
     window.join()
-    late.session = link = LinkSession(place, incarnation, window, house.exchange, house.config.link_timeout_s)
+    window.session = link = LinkSession(
+        place, incarnation, window, house.exchange, house.config.link_timeout_s
+    )
     house.links[place.name] = link
     return link
 
@@ -225,13 +216,13 @@ def _open_uplink(house: House, connection: Connection, welcome: Welcome, watcher
 
 def open_client(house: House, connection: Connection, name: str, user: User) -> None:
     """Make the session of a client that has been let in."""
-    late = _Late()
-    window = house.window(house.exchange.share, late)
+    window = house.window(house.exchange.share)
     connection.send(encode(house.welcome(window.first())))
     connection.decoder.welcomed()
     connection.enter(Life.SERVING)
-    late.session = ClientSession(name, user, window, connection, house.exchange, house.config.link_timeout_s)
-    connection.session = late.session
+    connection.session = window.session = ClientSession(
+        name, user, window, connection, house.exchange, house.config.link_timeout_s
+    )
     connection.is_client = True
     house.exchange.log.info("client came", client=name, peer=connection.peer, user=user.name)
 

@@ -40,6 +40,9 @@ CREDIT_MAX: Final = 2**40
 ACKNOWLEDGE_COUNT: Final = 1024
 """So many messages are acknowledged at the latest: one small frame for a thousand."""
 
+LOOK_COUNT: Final = 1024
+"""Once in so many publications it is looked whether the other end leaves too much unacknowledged."""
+
 PASSING: Final = frozenset({"busy", "elsewhere", "replaced", "restarting", "silent"})
 """Faults that end a connection and not the link: the other end expects it to come back."""
 
@@ -84,6 +87,7 @@ class LinkSession:
     _held: list[Batch] = field(factory=list, init=False)
     _told: int = field(default=0, init=False)
     _is_final: bool = field(default=False, init=False)
+    _looked_at: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         exchange = self._exchange
@@ -203,34 +207,39 @@ class LinkSession:
             return handled_count
         size_bytes = count = 0
         has_ours = False
+        place = self.place
         for message in messages:
             if type(message) is Publication:
                 size_bytes += len(message.frame)
                 count += 1
             elif type(message) in _OURS:
                 has_ours = True
-                self._handle_ours(message)
         if has_ours:
-            messages = [message for message in messages if type(message) not in _OURS]
+            messages = self._without_ours(messages)
         batch = None
         if count:
             self.publications_in += count
             batch = Batch(self.window, size_bytes)
             if not self.window.receive(size_bytes):
                 self._fault("credit", "more bytes of publications were sent than granted")
-        if messages:
-            self._feed(cast("Sequence[LinkMessage]", messages), count)
-        self._exchange.settle(batch)
-        return handled_count
-
-    def _feed(self, messages: Sequence[LinkMessage], publication_count: int) -> None:
-        self._exchange.totals.publications_in += publication_count
+        exchange = self._exchange
+        exchange.totals.publications_in += count
         try:
-            self._exchange.station.receive(self.hop, messages)
+            if messages:
+                exchange.station.receive(place.hop, cast("Sequence[LinkMessage]", messages))
         except ProtocolError as error:
             self._fault("protocol", str(error))
-        if self.place.received - self._told >= ACKNOWLEDGE_COUNT:
+        exchange.settle(batch)
+        if place.received - self._told >= ACKNOWLEDGE_COUNT:
             self.acknowledge()
+        return handled_count
+
+    def _without_ours(self, messages: Sequence[object]) -> Sequence[object]:
+        """Handle what is of the connection, and return what is the station's."""
+        for message in messages:
+            if type(message) in _OURS:
+                self._handle_ours(message)
+        return [message for message in messages if type(message) not in _OURS]
 
     def _handle_ours(self, message: object) -> None:
         assert self._connection is not None
@@ -268,12 +277,24 @@ class LinkSession:
         if batch is not None and batch.window is self.window:
             # Returning credit must not depend on what goes back over the same link: both ends would wait.
             batch = None
-        if self._connection is not None:
-            self.queue.add(messages, run, batch)
+        connection, queue = self._connection, self.queue
+        if connection is None:
+            if batch is not None:
+                batch.hold()
+                self._held.append(batch)
+        elif run is not None and queue.has_room_for(run) and connection.outbox_bytes < OUTBOX_BYTES:
+            # Nothing waits and credit is there: the usual case needs no queue.
+            queue.credit_bytes -= len(run.frames)
+            self.publications_out += run.count
+            if batch is not None:
+                batch.holders += 1
+            connection.send_all((run.frames,), () if batch is None else (batch,))
+            if self.publications_out - self._looked_at < LOOK_COUNT:
+                return
+            self._looked_at = self.publications_out
+        else:
+            queue.add(messages, run, batch)
             self.pump()
-        elif batch is not None:
-            batch.hold()
-            self._held.append(batch)
         if self.place.is_overfull or self._backlog_bytes > self._exchange.config.limits.link_backlog_bytes:
             self._exchange.after(lambda: self.close("it left too much unacknowledged"))
 

@@ -121,13 +121,21 @@ class Node:
 
     def step(self, content: i.Input, now_s: float) -> Effects:
         """Take one input at this time, which never goes back."""
-        self.exchange.timers.now_s = now_s
+        exchange = self.exchange
+        exchange.timers.now_s = now_s
         is_small = True
         if type(content) is _RECEIVED:
             is_small = self._received(content)
         else:
             self._steps[type(content)](content)
-        return self._finish(is_small=is_small)
+        while exchange.ended_connections:
+            self._let_go_of_ended()
+        if is_small:
+            if exchange.filled_connections:
+                self._write()
+        else:
+            self._effects.wants_pass = True
+        return self._hand_over()
 
     @property
     def next_deadline_s(self) -> float:
@@ -138,40 +146,39 @@ class Node:
         """Return what a clock on the wall says, as far as this is known."""
         return self._wall_ns + round((self.exchange.now_s - self._wall_at_s) * 1e9)
 
-    def _finish(self, *, is_small: bool) -> Effects:
-        """Let go of what ended, write what is to be written, and hand over the effects."""
+    def _hand_over(self) -> Effects:
+        """Return the effects of this step, and begin those of the next."""
         exchange = self.exchange
-        while ended := exchange.take_ended():
-            for connection in ended:
-                self._let_go(connection)
-        if is_small:
-            self._write()
-        else:
-            self._effects.wants_pass = True
         effects, self._effects = self._effects, Effects()
-        effects.records = exchange.take_records()
-        effects.logs = exchange.log.take()
-        if self.house.is_ready:
-            effects.is_settled = True
-        if self.uplinks.failure is not None:
-            effects.failure = self.uplinks.failure
+        if exchange.fresh_records:
+            effects.records, exchange.fresh_records = exchange.fresh_records, []
+        if exchange.log.lines:
+            effects.logs = exchange.log.take()
+        effects.is_settled = self.house.is_ready
+        effects.failure = self.uplinks.failure
         effects.is_stopped = self._is_stopped
         return effects
+
+    def _let_go_of_ended(self) -> None:
+        exchange = self.exchange
+        ended, exchange.ended_connections = exchange.ended_connections, []
+        for connection in ended:
+            self._let_go(connection)
 
     def _write(self) -> None:
         """Seal what connections have to send, and write what may leave."""
         exchange = self.exchange
-        upto = 0 if exchange.is_clear else exchange.records
-        for connection in exchange.take_filled():
-            connection.seal(upto)
-            self._write_ready(connection)
-
-    def _write_ready(self, connection: Connection) -> None:
-        if content := connection.take():
-            self._effects.writes.append(Write(connection.number, content))
-        elif connection.life is Life.PARTING and connection.is_idle:
-            self._close(connection)
-        self._pause_or_resume(connection)
+        upto = 0 if exchange.synced >= exchange.records else exchange.records
+        filled, exchange.filled_connections = exchange.filled_connections, []
+        for connection in filled:
+            if content := connection.take(upto):
+                self._effects.writes.append(Write(connection.number, content))
+            elif connection.is_ended and connection.is_idle:
+                self._close(connection)
+            if connection.is_paused or (
+                connection.is_client and connection.outbox_bytes > self.config.limits.outbox_bytes
+            ):
+                self._pause_or_resume(connection)
 
     # --- reading ---
 
@@ -182,39 +189,44 @@ class Node:
             return True
         connection.heard = True
         connection.read_bytes += len(content.content)
-        touched = self.station.touched
         try:
-            return self._feed(connection, content.content)
+            messages = connection.decoder.feed(content.content)
+        except WireError as error:
+            messages = error.messages
+            connection.failure = fault_of(error.code, error.text)
+        except Exception as error:  # noqa: BLE001 - a defect of the decoder has touched nothing else
+            self.exchange.contain(connection, error)
+            return True
+        if connection.unhandled:
+            messages = [*connection.unhandled, *messages]
+        self._handle(connection, messages)
+        return len(messages) <= SMALL_STEP
+
+    def _handle(self, connection: Connection, messages: list[object]) -> None:
+        """Let the session handle what it has time for, and keep the rest.
+
+        A defect that is met before anything was recorded ends this connection alone (law 3).
+        """
+        touched, session = self.station.touched, connection.session
+        assert session is not None, "who has no session has ended"
+        try:
+            handled_count = session.handle(messages)
         except Exception as error:
             if self.station.touched != touched:
                 raise
             self.exchange.contain(connection, error)
-            return True
-
-    def _feed(self, connection: Connection, content: bytes | bytearray | memoryview) -> bool:
-        try:
-            messages = connection.decoder.feed(content)
-        except WireError as error:
-            messages = error.messages
-            connection.failure = fault_of(error.code, error.text)
-        if connection.unhandled:
-            messages = [*connection.unhandled, *messages]
-        self._handle(connection, messages)
-        if connection.unhandled:
-            self._pause_or_resume(connection)
-        return len(messages) <= SMALL_STEP
-
-    def _handle(self, connection: Connection, messages: list[object]) -> None:
-        """Let the session handle what it has time for, and keep the rest."""
-        session = connection.session
-        assert session is not None, "who has no session has ended"
-        handled_count = session.handle(messages)
+            return
         if connection.is_ended:
             return
         if handled_count < len(messages):
             connection.unhandled = messages[handled_count:]
             self._unhandled[connection] = None
-            return
+            self._pause_or_resume(connection)
+        elif connection.unhandled or connection.failure is not None or connection.end_when_handled:
+            self._all_handled(connection)
+
+    def _all_handled(self, connection: Connection) -> None:
+        """Everything that came is handled: go on reading, or end for what was behind it."""
         connection.unhandled = ()
         self._unhandled.pop(connection, None)
         if connection.failure is not None:
@@ -222,6 +234,8 @@ class Node:
             connection.end(f"malformed: {connection.failure.text}", connection.failure)
         elif connection.end_when_handled:
             connection.end(connection.end_when_handled)
+        else:
+            self._pause_or_resume(connection)
 
     def _should_pause(self, connection: Connection) -> bool:
         """Whether to read no more: it is behind with its requests, or does not read our answers."""
@@ -315,7 +329,7 @@ class Node:
             if connection is None or not connection.is_writing:
                 continue
             connection.written()
-            if not connection.is_filled:
+            if connection.has_more and not connection.is_filled:
                 self.exchange.filled(connection)
 
     # --- the journal ---
@@ -339,20 +353,8 @@ class Node:
         self._wall_ns, self._wall_at_s = content.wall_ns, self.exchange.now_s
         for connection in list(self._unhandled):
             if connection in self._unhandled:
-                self._handle_rest(connection)
+                self._handle(connection, list(connection.unhandled))
         self.exchange.timers.fire()
-
-    def _handle_rest(self, connection: Connection) -> None:
-        """Go on with what a connection sent and no step had time for."""
-        touched = self.station.touched
-        try:
-            self._handle(connection, list(connection.unhandled))
-        except Exception as error:
-            if self.station.touched != touched:
-                raise
-            self.exchange.contain(connection, error)
-        if not connection.is_filled:
-            self.exchange.filled(connection)
 
     def _watch(self) -> None:
         """Find dead connections, wake silent ones, and acknowledge what came over links (law 5)."""

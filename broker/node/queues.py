@@ -98,7 +98,12 @@ class RunCache:
 
     def run(self, messages: Sequence[LinkMessage]) -> Run | None:
         """Return the run of these messages, or None if they are not publications alone."""
-        key = (len(messages), id(messages[0]), id(messages[-1]))
+        first = messages[0]
+        if len(messages) == 1 and isinstance(first, Publication) and not first.mark and not self._known:
+            run = Run(first.frame, 1)
+            self._known[1, id(first), id(first)] = (messages, run)
+            return run
+        key = (len(messages), id(first), id(messages[-1]))
         known = self._known.get(key)
         # Equality of lists asks for identity first, and publications have no other equality.
         if known is not None and known[0] == messages:
@@ -169,6 +174,16 @@ class SubscriptionQueue:
     def is_over_bound(self) -> bool:
         """Whether more waits than may."""
         return self.queued_bytes > self.bound_bytes + self.excess_bytes
+
+    def is_free_for(self, run: Run) -> bool:
+        """Whether nothing waits, and there is credit for all of these."""
+        return not self._entries and self.credit >= run.count
+
+    def passed(self, run: Run) -> bytes:
+        """These go past the queue (`is_free_for`); return the frame that announces them."""
+        self.credit -= run.count
+        self.position += run.count
+        return _head(self.number, run.count)
 
     def allow_excess(self) -> None:
         """What waits now is not too much: some of it had been on its way when a connection broke."""
@@ -309,6 +324,10 @@ class LinkQueue:
     def ready(self) -> bool:
         """Whether something could be sent."""
         return bool(self._entries) and (self.credit_bytes > 0 or not self._entries[0].count)
+
+    def has_room_for(self, run: Run) -> bool:
+        """Whether these may leave at once: nothing waits, and there is credit for all of them."""
+        return not self._entries and self.credit_bytes >= len(run.frames)
 
     def add(self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None) -> None:
         """Put messages at the end; `run` is given if they are publications alone."""

@@ -46,11 +46,7 @@ class Reader(Protocol):
     """The session of the client that subscribed; `backlog` has the subscriptions with more to send."""
 
     backlog: dict["Subscription", None]
-
-    @property
-    def connection(self) -> Connection:
-        """Where deliveries go."""
-        ...
+    connection: Connection
 
     def let_go(self, number: int) -> None:
         """The subscription of that number is not this client's any more."""
@@ -193,6 +189,8 @@ class Subscription:
     ) -> None:
         """Queue what the core emitted in one step, send what may be sent, and keep to the bound."""
         if run is not None:
+            if self._send_at_once(run):
+                return
             self._put_run(run)
         else:
             for piece in pieces_of(messages):
@@ -203,6 +201,25 @@ class Subscription:
         if self.queue.queued_bytes:
             self._keep(batch, now_s)
         self._look_at_account()
+
+    def _send_at_once(self, run: Run) -> bool:
+        """Send what nothing waits before and for which everything has room: the usual case needs no queue."""
+        queue, reader, size_bytes = self.queue, self._reader, len(run.frames)
+        if reader is None or self._is_over or not queue.is_free_for(run):
+            return False
+        connection = reader.connection
+        if (
+            connection.outbox_bytes + size_bytes > OUTBOX_BYTES
+            or self.unconfirmed_bytes + size_bytes > self._exchange.config.limits.unconfirmed_bytes
+        ):
+            return False
+        connection.send_all((queue.passed(run), run.frames))
+        self._exchange.totals.deliveries += run.count
+        self._unconfirmed.append((queue.position, size_bytes))
+        self.unconfirmed_bytes += size_bytes
+        if self.unconfirmed_bytes - self._accounted_bytes >= ACCOUNTED_BYTES:
+            self._look_at_account()
+        return True
 
     def _put_run(self, run: Run) -> None:
         if self._is_over:

@@ -7,7 +7,7 @@ FRAME_BYTES_MAX = 1_000_000
 
 
 def window_of(share: Share) -> Window:
-    return Window(share, lambda: None, FRAME_BYTES_MAX)
+    return Window(share, FRAME_BYTES_MAX)
 
 
 def publishing_window(share: Share) -> Window:
@@ -52,17 +52,23 @@ def test_a_sender_that_goes_on_without_credit_is_noticed_after_one_frame() -> No
 
 
 def test_a_batch_comes_back_when_its_last_holder_lets_go() -> None:
-    returned = []
-    window = Window(Share(), lambda: returned.append(window.held_bytes), FRAME_BYTES_MAX)
+    class Session:
+        granted = 0
+
+        def grant(self) -> None:
+            self.granted += window.grant()
+
+    session = Session()
+    window = Window(Share(), FRAME_BYTES_MAX, session)
     window.join()
-    window.first()
-    window.receive(100)
-    batch = Batch(window, 100)
+    size_bytes = window.first()
+    window.receive(size_bytes)
+    batch = Batch(window, size_bytes)
     batch.hold()
     batch.release()
-    assert returned == []
+    assert (window.held_bytes, session.granted) == (size_bytes, 0)
     batch.release()
-    assert returned == [0]
+    assert (window.held_bytes, session.granted) == (0, size_bytes)
 
 
 def test_the_more_publish_the_smaller_is_each_window() -> None:

@@ -163,7 +163,7 @@ def test_a_gap_stays_one_until_half_of_the_queue_is_gone() -> None:
 
 
 def batch() -> Batch:
-    window = Window(Share(), lambda: None, 1_000_000)
+    window = Window(Share(), 1_000_000)
     window.receive(1)
     return Batch(window, 1)
 
