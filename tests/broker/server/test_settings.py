@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import attrs
 import pytest
 
 from broker.addresses import Address
@@ -31,7 +32,10 @@ def test_listening_beyond_this_machine_needs_tls_or_a_word() -> None:
     with pytest.raises(SettingsError, match="--tls-cert and --tls-key, or say --insecure"):
         Settings(name="B", listen=EVERYWHERE)
     Settings(name="B", listen=LOCAL)
-    Settings(name="B", listen=EVERYWHERE, tls=KEYS)
+    with pytest.raises(SettingsError, match="TLS alone keeps nobody out; give --auth FILE, or --tls-ca"):
+        Settings(name="B", listen=EVERYWHERE, tls=KEYS)
+    Settings(name="B", listen=EVERYWHERE, tls=KEYS, auth=Path("users.toml"))
+    Settings(name="B", listen=EVERYWHERE, tls=attrs.evolve(KEYS, authority=Path("ca.pem")))
     Settings(name="B", listen=EVERYWHERE, is_insecure=True)
 
 
