@@ -4,12 +4,11 @@ Law: whoever is waited for, because its session is kept for a time, tries many t
 end. So it finds also a broker that is up for moments only, and comes back to what is kept.
 """
 
-from random import Random
-from typing import Final
+from typing import Final, Protocol
 
 from attrs import define, field
 
-__all__ = ["FIRST_S", "LONGEST_S", "Backoff", "longest_while_kept_s"]
+__all__ = ["FIRST_S", "LONGEST_S", "Backoff", "Drawing", "longest_while_kept_s"]
 
 FIRST_S: Final = 0.1
 """A broker that is being started beside us is there within a few attempts."""
@@ -28,6 +27,14 @@ def longest_while_kept_s(kept_s: float) -> float:
     return min(LONGEST_S, max(FIRST_S, kept_s / TRIES_WHILE_KEPT))
 
 
+class Drawing(Protocol):
+    """Where chance comes from, such as `random.Random`."""
+
+    def uniform(self, a: float, b: float, /) -> float:
+        """Return a number between these two."""
+        ...
+
+
 @define
 class Backoff:
     """Waits double from attempt to attempt, and half of each is drawn.
@@ -35,7 +42,7 @@ class Backoff:
     So children of a broker that restarts do not come back all at once.
     """
 
-    _random: Random
+    _random: Drawing
     _longest_s: float = field(default=FIRST_S, init=False)
 
     def next_s(self, at_most_s: float = LONGEST_S) -> float:

@@ -40,7 +40,7 @@ from broker.station import Station
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
 from ordering.plugins import load
 
-__all__ = ["Walk", "walk_of_a_publication", "walk_of_a_subscription"]
+__all__ = ["Walk", "main", "walk_of_a_publication", "walk_of_a_subscription"]
 
 ROOT: Final = Path(__file__).parent.parent
 WARM_COUNT: Final = 100

@@ -31,6 +31,7 @@ PURE: Final = (
     "broker.healing",
     "broker.matching",
     "broker.messages",
+    "broker.node",
     "broker.quantities",
     "broker.replay",
     "broker.replay_messages",
@@ -52,6 +53,13 @@ IMPURE: Final = {
     "trio",
     "uuid",
 }
+
+ROOMS: Final = (
+    *("errors", "addresses", "quantities", "exception_groups", "backoff", "leases"),
+    *("filters", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
+    *("sessions", "replay", "core", "station", "node", "journal", "client", "trace", "server", "commands"),
+)
+"""The rooms of the broker: each uses those before it, never those behind it."""
 
 SHOWN: Final = "examples.pages"
 """What stands around the examples, to show them; everything else there is to be copied."""
@@ -129,6 +137,27 @@ def doors(source: Source) -> list[str]:
     ]
 
 
+def rooms(source: Source) -> list[str]:
+    """Inside the broker, imports go one way (`ROOMS`)."""
+    parts = source.module.split(".")
+    if parts[0] != "broker" or parts[-1] == "__main__" or len(parts) == 1:
+        return []
+    here = ROOMS.index(parts[1])
+    return [
+        source.at(found.line, f"imports {found.module}; {parts[1]} stands before it among the rooms")
+        for found in imports(source)
+        if (room := _room(found)) is not None and ROOMS.index(room) > here
+    ]
+
+
+def _room(found: Import) -> str | None:
+    parts = found.module.split(".")
+    if parts[0] != "broker":
+        return None
+    name = parts[1] if len(parts) > 1 else found.name
+    return name if name in ROOMS else None
+
+
 def purity(source: Source) -> list[str]:
     """What decides knows no clock, no chance, no files and no sockets."""
     if not _inside(source.module, *PURE):
@@ -187,7 +216,7 @@ def public_names(source: Source) -> list[str]:
 
 Rule = Callable[[Source], list[str]]
 
-RULES: Final[tuple[Rule, ...]] = (doors, purity, plugin_door, lightness, copied_programs, public_names)
+RULES: Final[tuple[Rule, ...]] = (doors, rooms, purity, plugin_door, lightness, copied_programs, public_names)
 
 BROKEN: Final[dict[Rule, list[Source]]] = {
     doors: [
@@ -195,6 +224,11 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
         example("broker/x.py", "def f():\n    import harness.faults"),
         example("broker/server/x.py", "from ...examples import game"),
         example("harness/x.py", "import examples"),
+    ],
+    rooms: [
+        example("broker/core/x.py", "from broker.node import Node"),
+        example("broker/node/x.py", "def f():\n    from broker import server"),
+        example("broker/messages.py", "import broker.wire.kinds"),
     ],
     purity: [
         example("broker/core/x.py", "import trio.lowlevel"),
@@ -221,6 +255,7 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
 
 SOUND: Final[dict[Rule, Source]] = {
     doors: example("harness/x.py", "from broker import connect\nimport ordering\nfrom . import faults"),
+    rooms: example("broker/server/x.py", "from broker.node import Node\nfrom broker import connect"),
     purity: example("broker/server/x.py", "import time, trio, os"),
     plugin_door: example("broker/core/x.py", "from ordering.interface import Ordering"),
     lightness: example("broker/x.py", "def f():\n    import pyarrow"),

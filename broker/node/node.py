@@ -22,11 +22,11 @@ Laws.
 """
 
 from collections.abc import Callable
-from random import Random
 from typing import Final
 
 from attrs import define, field
 
+from broker.backoff import Drawing
 from broker.healing import Search
 from broker.leases import SWEEPS
 from broker.messages import Ping
@@ -71,7 +71,7 @@ class Node:
 
     station: Station
     config: NodeConfig
-    _random: Random
+    _random: Drawing
     _token: Callable[[], str]
     is_recovered: bool = False
     exchange: Exchange = field(init=False)

@@ -22,12 +22,11 @@ Laws:
 
 from collections.abc import Callable
 from enum import Enum
-from random import Random
 from typing import Final
 
 from attrs import Factory, define, field
 
-from broker.backoff import FIRST_S, LONGEST_S, Backoff, longest_while_kept_s
+from broker.backoff import FIRST_S, LONGEST_S, Backoff, Drawing, longest_while_kept_s
 from broker.core import BrokerCore
 from broker.errors import BrokerFaultError
 from broker.healing import Candidate, Search
@@ -115,7 +114,7 @@ class Uplinks:
     timers: Timers
     log: Log
     patience_s: float
-    _random: Random
+    _random: Drawing
     _ask_to_dial: Callable[[Dial], None]
     state: Waiting = field(default=Waiting.START, init=False)
     failure: BrokerFaultError | None = field(default=None, init=False)
