@@ -452,6 +452,9 @@ class BrokerCore:
             or self._explained
             or replays.waiting
         )
+        if not has_news:
+            routing.subscribing.subscribed = []
+            return Effects(outgoing, has_news, [], [], [], [], [], [], [])
         effects = Effects(
             outgoing,
             has_news,
@@ -463,10 +466,9 @@ class BrokerCore:
             self._explained,
             replays.waiting,
         )
-        if has_news or routing.subscribing.subscribed:
-            replays.waiting = []
-            routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
-            membership.attached, membership.rejected = [], []
+        replays.waiting = []
+        routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
+        membership.attached, membership.rejected = [], []
         return effects
 
     def wanted_by(self, publication: Publication) -> int:
