@@ -21,7 +21,7 @@ MINUTES ?= 10
 SHARED := --quiet -n auto --maxprocesses 4
 
 .DELETE_ON_ERROR:
-.PHONY: help run test search check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing spark clean
+.PHONY: attack help run test search check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing spark clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 27
@@ -64,6 +64,9 @@ examples: $(READY) ## let bots play and trade for a minute, and again while brok
 	@$(BIN)/python -m examples.pages.measure
 	@$(BIN)/python -m examples.pages.measure --kill
 	@$(BIN)/python -m examples.pages.measure --bots 100
+
+attack: $(READY) ## attack real brokers, and measure what honest clients get beside each attack (ARGUMENTS=...)
+	@$(BIN)/python -m harness.attacks $(ARGUMENTS)
 
 fuzz: $(READY) ## throw mutated frames at the decoder
 	@$(BIN)/python -m harness.fuzz
