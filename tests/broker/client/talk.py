@@ -7,7 +7,7 @@ import attrs
 from broker import messages as m
 from broker.backoff import Backoff
 from broker.client.inbox import Inbox
-from broker.client.life import StateChange, Wants
+from broker.client.life import Life, StateChange, Wants
 from broker.client.limits import Limits
 from broker.client.machine import ClientMachine
 from broker.client.session import Session
@@ -45,28 +45,30 @@ class Talk:
 
     # --- the shell ---
 
-    @property
     def wants(self) -> Wants:
         return self.machine.wants
 
+    def life(self) -> Life:
+        return self.machine.life
+
     def open(self) -> None:
         """Open the transport that the machine wants."""
-        assert self.machine.wants is Wants.DIAL
+        assert self.wants() is Wants.DIAL
         self.machine.dialling(self.now_s)
         self.machine.connected(self.now_s)
         self.decoder = Decoder(DEFAULT_LIMITS, Peer.DIALLER)
 
     def refuse(self) -> None:
         """Fail to open the transport that the machine wants."""
-        assert self.machine.wants is Wants.DIAL
+        assert self.wants() is Wants.DIAL
         self.machine.dialling(self.now_s)
         self.machine.connect_failed("connection refused", self.now_s)
 
     def close(self) -> None:
         """Close the transport that the machine wants no more."""
-        assert self.machine.wants is Wants.CLOSE
+        assert self.wants() is Wants.CLOSE
         self.machine.lost(None, self.now_s)
-        assert self.machine.wants is not Wants.CLOSE
+        assert self.wants() is not Wants.CLOSE
 
     def lose(self) -> None:
         """Break the connection."""
@@ -108,7 +110,7 @@ class Talk:
 
     def connect(self) -> None:
         """Make a connection, as soon as the machine wants one, and answer."""
-        while self.machine.wants is not Wants.DIAL:
+        while self.wants() is not Wants.DIAL:
             self.pass_to_deadline()
         self.open()
         assert isinstance(self.heard()[0], m.Hello)

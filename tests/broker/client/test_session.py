@@ -28,7 +28,7 @@ def talk() -> Talk:
 
 def failure_of(talk: Talk) -> BrokerFaultError:
     """The fault that closed the client."""
-    assert talk.machine.life is Life.CLOSED
+    assert talk.life() is Life.CLOSED
     assert isinstance(talk.machine.failure, BrokerFaultError)
     return talk.machine.failure
 
@@ -337,7 +337,7 @@ def test_a_broker_that_breaks_the_protocol_is_found_out(
     talk.subscription()
     talk.say(*said)
     assert failure_of(talk).code in {"unexpected", "unknown", "credit"}
-    assert talk.machine.wants is Wants.CLOSE
+    assert talk.wants() is Wants.CLOSE
 
 
 def test_a_question_is_answered_by_its_number(talk: Talk) -> None:
