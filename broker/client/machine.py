@@ -275,7 +275,7 @@ class ClientMachine:
         """Wait a little: a broker that greets and breaks off at once must not be dialled in a loop."""
         is_kept = now_s - self._lost_s < self._kept_s
         longest_s = longest_while_kept_s(self._kept_s) if is_kept else LONGEST_S
-        self._disconnect()
+        self.session.disconnect()
         self._enter(Life.WAITING, now_s + self._backoff.next_s(longest_s))
         self.reason = reason
 
@@ -294,7 +294,6 @@ class ClientMachine:
         self._flush_s = now_s + self.session.limits.flush_interval_s
         self._kept_s = KEPT_HEARTBEATS * self._silence.heartbeat_s
         self._connected_s = now_s
-        self._give_up_s = inf
         self.was_connected = True
         self._report(CONNECTED, "the broker answered")
 
@@ -365,12 +364,8 @@ class ClientMachine:
         self._close()
 
     def _close(self) -> None:
-        self._disconnect()
-        self._enter(Life.CLOSED, inf)
-
-    def _disconnect(self) -> None:
-        self._is_unwritten = False
         self.session.disconnect()
+        self._enter(Life.CLOSED, inf)
 
     def _report(self, state: str, reason: str) -> None:
         self.changes.append(StateChange(state, self.address, reason))

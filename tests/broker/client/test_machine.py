@@ -135,6 +135,8 @@ def test_the_next_attempt_waits_until_the_old_transport_is_gone() -> None:
     assert talk.wants() is Wants.CLOSE
     talk.pass_s(60)
     assert (talk.life(), talk.machine.next_deadline()) == (Life.WAITING, inf)
+    talk.machine.tick(talk.now_s)
+    assert talk.life() is Life.WAITING
     talk.machine.is_changed = False
     talk.close()
     assert talk.machine.is_changed
@@ -216,11 +218,22 @@ def test_a_process_that_was_held_up_asks_before_it_gives_up(talk: Talk) -> None:
     talk.now_s += 100 * HEARTBEAT_S
     talk.machine.tick(talk.now_s)
     assert talk.heard() == [m.Ping(1)]
+    assert talk.machine.next_deadline() == talk.now_s + HEARTBEAT_S
     talk.now_s += 100 * HEARTBEAT_S
     talk.machine.tick(talk.now_s)
     assert talk.life() is Life.CONNECTED
     talk.say(m.Pong(1))
     assert talk.machine.next_deadline() == talk.now_s + HEARTBEAT_S
+
+
+def test_each_connection_is_asked_before_it_is_lost(talk: Talk) -> None:
+    for _ in range(2):
+        talk.pass_s(2.1 * HEARTBEAT_S)
+        talk.close()
+        talk.connect()
+    talk.pass_s(2 * HEARTBEAT_S)
+    assert talk.heard() == [m.Ping(3)]
+    assert talk.life() is Life.CONNECTED
 
 
 # --- what is due by itself ---
@@ -402,6 +415,18 @@ def test_who_leaves_waits_until_everything_is_taken_over_and_says_goodbye_last(t
     assert talk.life() is Life.CLOSED
     assert talk.machine.failure is None
     assert talk.states == ["connected"]
+
+
+def test_the_goodbye_waits_for_what_is_being_written(talk: Talk) -> None:
+    talk.session.advertise("True")
+    talk.machine.take_output()
+    talk.machine.leave(talk.now_s)
+    talk.machine.written(talk.now_s)
+    assert talk.life() is Life.LEAVING
+    talk.machine.written(talk.now_s)
+    assert talk.machine.has_output
+    talk.heard()
+    assert talk.life() is Life.CLOSED
 
 
 def test_nothing_follows_the_goodbye() -> None:

@@ -298,6 +298,28 @@ def test_a_publisher_refused_on_the_way_back_holds_up_nobody(talk: Talk) -> None
     assert sequences(talk.heard()) == [("two", 1)]
 
 
+def test_a_publisher_that_left_on_the_way_back_holds_up_nobody(talk: Talk) -> None:
+    one, two = talk.publisher("one"), talk.publisher("two")
+    talk.reconnect()
+    talk.lose()
+    talk.session.unadvertise(two)
+    talk.publish(one)
+    talk.connect()
+    assert talk.heard() == [m.Advertise(1, "True", "one")]
+    talk.say(m.Advertised(1, "one", 0))
+    assert sequences(talk.heard()) == [("one", 1)]
+
+
+def test_an_answer_to_what_was_asked_on_another_connection_breaks_the_protocol(talk: Talk) -> None:
+    talk.publish(talk.publisher())
+    talk.session.flush()
+    assert m.Flush(2) in talk.heard()
+    talk.reconnect()
+    talk.heard()
+    talk.say(m.Flushed(2))
+    assert "a flush 2 nobody asked" in str(failure_of(talk))
+
+
 def test_a_request_refused_by_a_broker_that_goes_away_is_asked_again(talk: Talk) -> None:
     source = talk.session.advertise("True")
     talk.heard()
@@ -317,6 +339,13 @@ def test_a_fault_counts_after_what_came_before_it(talk: Talk) -> None:
     talk.say(m.Deliver(1, 1), frame(1), m.Fault("auth", "bye"))
     assert failure_of(talk).code == "auth"
     assert "bye" in str(failure_of(talk))
+    assert inbox.take() == [frame(1)]
+
+
+def test_what_came_before_a_frame_that_is_refused_counts(talk: Talk) -> None:
+    inbox = talk.subscription()
+    talk.say(m.Deliver(1, 1), frame(1), b"\0\0\0\2\x77\0")
+    assert failure_of(talk).code == "unknown"
     assert inbox.take() == [frame(1)]
 
 
