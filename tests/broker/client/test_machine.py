@@ -275,6 +275,15 @@ def test_a_lost_connection_is_made_again_and_said(talk: Talk) -> None:
     ]
 
 
+def test_what_was_to_be_said_on_a_lost_connection_is_not_said(talk: Talk) -> None:
+    talk.session.advertise("True")
+    talk.say(m.Ping(1))
+    assert talk.machine.has_output
+    talk.lose()
+    assert not talk.machine.has_output
+    assert talk.machine.take_output() == b""
+
+
 def test_a_broker_that_greets_and_breaks_off_at_once_is_not_dialled_in_a_loop(talk: Talk) -> None:
     waits_s = []
     for _ in range(8):

@@ -155,6 +155,16 @@ def test_a_slow_publisher_is_flushed_when_it_is_time_and_only_once() -> None:
     assert taken(window)[1] == []
 
 
+def test_after_a_loss_what_was_sent_goes_out_before_what_was_not() -> None:
+    window, one, two = Window(LIMITS, credit_bytes=60), source("one"), source("two")
+    for publisher in (one, two, one):
+        publish(window, publisher)
+    assert taken(window)[0] == [("one", 1), ("two", 1)]
+    window.rewind()
+    window.credit_bytes = ALL
+    assert taken(window)[0] == [("one", 1), ("two", 1), ("one", 2)]
+
+
 def test_after_a_loss_there_is_no_credit_and_nothing_unflushed() -> None:
     window, publisher = Window(LIMITS, credit_bytes=ALL), source()
     publish(window, publisher, LIMITS.flush_bytes - 200)

@@ -205,6 +205,16 @@ def test_a_publication_that_is_too_large_is_refused_within_a_run(stage: Stage) -
         assert error == f"oversize: Publication: at most {most} bytes are taken, got {most + 1}"
 
 
+@pytest.mark.parametrize(("stage", "flags"), [(Stage.CLIENT, 2), (Stage.LINK, 2), (Stage.SERVER, 0x10)])
+def test_a_publication_with_flags_that_are_not_used_is_refused_within_a_run(stage: Stage, flags: int) -> None:
+    decoder = decoder_at(stage)
+    if stage is Stage.SERVER:
+        decoder.feed(encode(Deliver(1, 5)))
+    seen, error = _fed(decoder, [PUBLICATION * 3 + PUBLICATION[:5] + bytes([flags]) + PUBLICATION[6:]])
+    assert len(seen) == 3
+    assert error == f"malformed: Publication: flags 0x{flags:02x} are not used here"
+
+
 def test_more_publications_than_were_announced_are_refused_behind_those_that_were() -> None:
     decoder = decoder_at(Stage.SERVER)
     with pytest.raises(WireError, match="no Deliver announced it") as caught:
