@@ -26,6 +26,20 @@ MAY_IMPORT: Final = {
 }
 
 PURE: Final = (
+    "broker.client.delivery",
+    "broker.client.endings",
+    "broker.client.inbox",
+    "broker.client.life",
+    "broker.client.limits",
+    "broker.client.machine",
+    "broker.client.options",
+    "broker.client.outbox",
+    "broker.client.questions",
+    "broker.client.reading",
+    "broker.client.replay",
+    "broker.client.session",
+    "broker.client.silence",
+    "broker.client.window",
     "broker.core",
     "broker.filters",
     "broker.healing",

@@ -1,8 +1,8 @@
-"""Connections that fail, break, fall silent and come back, without real time."""
+"""What the Trio shell makes of connections that fail, break and fall silent; `test_machine` has the rest."""
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import MockClock
 
 from broker import (
     BrokerFaultError,
@@ -13,8 +13,6 @@ from broker import (
     StateChange,
 )
 from broker import messages as m
-from broker.backoff import TRIES_WHILE_KEPT
-from broker.client.connection import KEPT_HEARTBEATS
 from tests.broker.client.scripted import (
     HEARTBEAT_MS,
     Link,
@@ -94,22 +92,6 @@ async def test_a_silent_broker_is_asked_and_then_left(
     assert "nothing came from the broker for 20 s" in broker.states[1].reason
 
 
-async def test_a_broker_that_shuts_down_is_waited_for(
-    broker: ScriptedBroker,
-    nursery: trio.Nursery,
-    autojump_clock: MockClock,  # noqa: ARG001 - asked for is enough
-) -> None:
-    async def closing(link: Link) -> None:
-        await link.say(m.Fault("closing", "the broker is shutting down"))
-
-    nursery.start_soon(broker.serve, closing, one_subscription)
-    async with broker.client() as client:
-        await wait_all_tasks_blocked()
-        async with client.subscribe("True"):
-            assert client.state == "connected"
-    assert "shutting down" in broker.states[1].reason
-
-
 async def test_a_failure_in_the_background_is_raised_by_the_next_call_with_its_cause(
     broker: ScriptedBroker, nursery: trio.Nursery
 ) -> None:
@@ -151,27 +133,6 @@ async def test_a_client_told_to_gives_up_reconnecting(
     async with broker.client(limits=limits) as client, client.subscribe("True") as deliveries:
         with pytest.raises(ConnectionLostError, match="for 30 s"):
             await anext(deliveries)
-
-
-async def test_a_broker_is_dialled_often_as_long_as_it_keeps_the_subscription(
-    broker: ScriptedBroker,
-    nursery: trio.Nursery,
-    autojump_clock: MockClock,  # noqa: ARG001 - asked for is enough
-) -> None:
-    kept_s = KEPT_HEARTBEATS * HEARTBEAT_MS / 1000
-
-    async def script(link: Link) -> None:
-        await link.allow_subscription()
-        broker.is_down = True
-        await link.close()
-
-    nursery.start_soon(broker.serve, script)
-    async with broker.client() as client, client.subscribe("True"):
-        await trio.sleep(kept_s)
-        often = broker.refused_count
-        assert often >= TRIES_WHILE_KEPT
-        await trio.sleep(kept_s)
-        assert broker.refused_count - often < TRIES_WHILE_KEPT / 2
 
 
 async def test_a_callback_that_fails_ends_the_client_with_that_error(

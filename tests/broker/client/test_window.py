@@ -35,7 +35,9 @@ def taken(window: Window, size_bytes: int = ALL) -> tuple[list[tuple[str, int]],
 @st.composite
 def steps(draw: st.DrawFn) -> list[tuple[str, int]]:
     """What happens to a window: publications of three publishers, credit, writes, answers, losses."""
-    kinds = st.sampled_from(["publish", "publish", "publish", "grant", "take", "flush", "answer", "lose"])
+    kinds = st.sampled_from(
+        ["publish", "publish", "publish", "grant", "take", "flush", "answer", "lose", "lose-sent"]
+    )
     return draw(st.lists(st.tuples(kinds, st.integers(0, 400)), max_size=60))
 
 
@@ -101,6 +103,9 @@ def test_every_publication_is_taken_once_and_in_order_whatever_breaks(
                 broker.answer()
             case "lose":
                 broker.lose(sources)
+            case "lose-sent":
+                taken(window, number * 10)
+                broker.lose(sources)
     window.flush()
     window.credit_bytes += ALL
     broker.read(ALL)
@@ -148,6 +153,28 @@ def test_a_slow_publisher_is_flushed_when_it_is_time_and_only_once() -> None:
     assert len(taken(window)[1]) == 1
     window.flush_if_due()
     assert taken(window)[1] == []
+
+
+def test_after_a_loss_what_was_sent_goes_out_before_what_was_not() -> None:
+    window, one, two = Window(LIMITS, credit_bytes=60), source("one"), source("two")
+    for publisher in (one, two, one):
+        publish(window, publisher)
+    assert taken(window)[0] == [("one", 1), ("two", 1)]
+    window.rewind()
+    window.credit_bytes = ALL
+    assert taken(window)[0] == [("one", 1), ("two", 1), ("one", 2)]
+
+
+def test_after_a_loss_there_is_no_credit_and_nothing_unflushed() -> None:
+    window, publisher = Window(LIMITS, credit_bytes=ALL), source()
+    publish(window, publisher, LIMITS.flush_bytes - 200)
+    assert taken(window)[1] == []
+    window.rewind()
+    assert taken(window) == ([], [])
+    window.credit_bytes = ALL
+    window.taken(publisher, 1)
+    publish(window, publisher, 200)
+    assert taken(window) == ([("alice@B1/1", 2)], [])
 
 
 def test_callers_that_flush_at_the_same_place_share_one() -> None:
