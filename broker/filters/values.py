@@ -35,6 +35,19 @@ def canonical_number(number: Number) -> Number:
     return as_float if as_float == number else number
 
 
+def label(number: Number) -> str:
+    """Return a text that equal numbers have in common, and no others.
+
+    Tables whose keys are numbers that peers choose are keyed by such labels, or hash them: Python hashes a
+    number to its remainder, so that a peer could choose numbers of one hash, but texts with a secret.
+    """
+    if isinstance(number, float):
+        if not number.is_integer():
+            return number.hex()
+        number = int(number)
+    return hex(number)
+
+
 def listed(literals: list[str]) -> str:
     """Write a tuple of literals."""
     return f"({', '.join(literals)}{',' if len(literals) == 1 else ''})"
