@@ -15,13 +15,13 @@ from broker.filters.limits import (
     PARTS_LIMIT,
     SIZE_LIMIT_BYTES,
 )
-from broker.filters.steps import PARSING_STEPS
+from broker.filters.steps import EXPANDING_STEPS
 
 __all__ = [
     "CONJUNCTIONS_LIMIT",
     "LEVELS_LIMIT",
     "NAME_LIMIT_BYTES",
-    "PARSING_STEPS",
+    "EXPANDING_STEPS",
     "PARTS_LIMIT",
     "SIZE_LIMIT_BYTES",
     "Conjunction",

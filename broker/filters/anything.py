@@ -15,7 +15,8 @@ class AnyValue:
     """The attribute exists, whatever its value: `exists(x)`."""
 
     weight: ClassVar[int] = 0
-    demands: ClassVar[int] = 0
+    trying: ClassVar[int] = 0
+    shaping: ClassVar[int] = 0
 
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint; None stands for a missing attribute."""

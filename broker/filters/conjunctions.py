@@ -4,15 +4,18 @@ One box covers another iff each of its sides covers the other's; two overlap iff
 What disjunctions of them cover is in `covering`, their canonical form in `simplifying`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from broker.filters.constraints import Constraint, covers, intersect, overlaps
-from broker.filters.steps import CONSTRAINT_STEPS, Steps, pair_steps
+from broker.filters.steps import CONSTRAINT_STEPS, PAIR_STEPS, Steps, covering_steps, shaping_steps
 
 Conjunction = tuple[tuple[str, Constraint], ...]
 Box = dict[str, Constraint]
 Position = tuple[tuple[str, tuple[int, float], str], ...]
 EVERYTHING: Conjunction = ()
+
+COPIED_A_STEP = 4
+"""Constraints copied from one box to another."""
 
 
 def conjunction(box: Mapping[str, Constraint]) -> Conjunction:
@@ -24,31 +27,21 @@ def _name(item: tuple[str, Constraint]) -> str:
     return item[0]
 
 
-def intersection(
-    one: Mapping[str, Constraint], other: Iterable[tuple[str, Constraint]], steps: Steps
-) -> Box | None:
+def intersection(one: Box, other: Box, steps: Steps) -> Box | None:
     """Return what satisfies both, or None if that is seen to be nothing."""
+    steps.take(PAIR_STEPS + len(one) // COPIED_A_STEP + len(other))
     box = dict(one)
-    for name, constraint in other:
+    for name, constraint in other.items():
         known = box.get(name)
         if known is None:
             box[name] = constraint
         else:
-            steps.take(pair_steps(known, constraint))
+            steps.take(shaping_steps(known, constraint))
             both = intersect(known, constraint)
             if both is None:
                 return None
             box[name] = both
     return box
-
-
-def conjunctions_overlap(one: Mapping[str, Constraint], other: Conjunction) -> bool:
-    """Tell whether some event satisfies both."""
-    for name, constraint in other:
-        known = one.get(name)
-        if known is not None and not overlaps(known, constraint):
-            return False
-    return True
 
 
 def conjunction_covers(one: Conjunction, other: Mapping[str, Constraint]) -> bool:
@@ -60,13 +53,27 @@ def conjunction_covers(one: Conjunction, other: Mapping[str, Constraint]) -> boo
     return True
 
 
-def comparing_steps(one: Conjunction, other: Mapping[str, Constraint]) -> int:
-    """Return the steps that telling whether a conjunction covers or overlaps another takes at most."""
-    total = 0
+def covers_within(one: Conjunction, other: Mapping[str, Constraint], steps: Steps) -> bool:
+    """Tell what `conjunction_covers` tells; raise `OverBudgetError` if that takes more steps."""
     for name, constraint in one:
-        known = other.get(name)
-        total += 1 if known is None else pair_steps(constraint, known)
-    return total
+        narrower = other.get(name)
+        if narrower is None:
+            return False
+        steps.take(covering_steps(constraint, narrower))
+        if not covers(constraint, narrower):
+            return False
+    return True
+
+
+def overlap_within(one: Mapping[str, Constraint], other: Conjunction, steps: Steps) -> bool:
+    """Tell whether some event satisfies both; raise `OverBudgetError` if that takes more steps."""
+    for name, constraint in other:
+        known = one.get(name)
+        if known is not None:
+            steps.take(shaping_steps(known, constraint))
+            if not overlaps(known, constraint):
+                return False
+    return True
 
 
 def position(one: Conjunction) -> Position:

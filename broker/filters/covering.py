@@ -15,13 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from broker.filters.conjunctions import (
     Box,
     Conjunction,
-    comparing_steps,
-    conjunction_covers,
-    conjunctions_overlap,
+    covers_within,
+    overlap_within,
 )
 from broker.filters.constraints import AnyValue, Constraint, intersect, overlaps
 from broker.filters.sieve import places, sieve
-from broker.filters.steps import COMPARING_STEPS, OverBudgetError, Steps, budget, pair_steps
+from broker.filters.steps import COMPARING_STEPS, OverBudgetError, Steps, budget, shaping_steps
 
 FEW_PAIRS = 64
 """So many pairs of conjunctions are compared one by one, which is quicker than to make a sieve."""
@@ -67,21 +66,15 @@ def disjunctions_overlap(one: Sequence[Conjunction], other: Sequence[Conjunction
 
 
 def _overlaps_one(box: Box, union: Iterable[Conjunction], steps: Steps) -> bool:
-    for each in union:
-        steps.take(comparing_steps(each, box))
-        if conjunctions_overlap(box, each):
-            return True
-    return False
+    return any(overlap_within(box, each, steps) for each in union)
 
 
 def _union_covers(
     alone: Iterable[Conjunction], together: Iterable[Conjunction], box: Box, steps: Steps
 ) -> bool:
     """Tell whether one of the first covers the box alone, or the second do together."""
-    for each in alone:
-        steps.take(comparing_steps(each, box))
-        if conjunction_covers(each, box):
-            return True
+    if any(covers_within(each, box, steps) for each in alone):
+        return True
     helping = [each for each in together if _can_help(each, box, steps)]
     return len(helping) > 1 and _nothing_left(box, helping, steps)
 
@@ -91,7 +84,7 @@ def _can_help(one: Conjunction, box: Box, steps: Steps) -> bool:
         side = box.get(name)
         if side is None:
             return False
-        steps.take(pair_steps(side, constraint))
+        steps.take(shaping_steps(side, constraint))
         if not overlaps(side, constraint):
             return False
         if isinstance(side, AnyValue) and not isinstance(constraint, AnyValue):
@@ -105,8 +98,7 @@ def _nothing_left(box: Box, union: list[Conjunction], steps: Steps) -> bool:
     while pieces:
         piece, start = pieces.pop()
         for index in range(start, len(union)):
-            steps.take(comparing_steps(union[index], piece))
-            if conjunctions_overlap(piece, union[index]):
+            if overlap_within(piece, union[index], steps):
                 pieces.extend((rest, index + 1) for rest in _cut(piece, union[index], steps))
                 break
         else:
@@ -120,11 +112,11 @@ def _cut(box: Box, away: Conjunction, steps: Steps) -> Iterator[Box]:
     for name, constraint in away:
         side = inside[name]
         for part in _complement(constraint, steps):
-            steps.take(len(inside) + pair_steps(side, part))
+            steps.take(len(inside) + shaping_steps(side, part))
             outside = intersect(side, part)
             if outside is not None:
                 yield {**inside, name: outside}
-        steps.take(pair_steps(side, constraint))
+        steps.take(shaping_steps(side, constraint))
         both = intersect(side, constraint)
         if both is None:
             return
@@ -132,5 +124,5 @@ def _cut(box: Box, away: Conjunction, steps: Steps) -> Iterator[Box]:
 
 
 def _complement(constraint: Constraint, steps: Steps) -> Sequence[Constraint]:
-    steps.take(pair_steps(constraint, constraint))
+    steps.take(shaping_steps(constraint, constraint))
     return constraint.complement()

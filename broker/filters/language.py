@@ -13,12 +13,13 @@ import ast
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise, zip_longest
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 from broker.filters.conjunctions import Box, conjunction, intersection
-from broker.filters.constraints import Constraint, TextPattern
+from broker.filters.constraints import TextPattern
 from broker.filters.errors import (
     CONJUNCTIONS,
     LEVELS,
@@ -39,12 +40,13 @@ from broker.filters.scanning import scanned
 from broker.filters.simplifying import canonical, merged, united_alone
 from broker.filters.steps import (
     CONSTRAINT_STEPS,
-    PAIR_STEPS,
-    PARSING_STEPS,
+    EXPANDING_STEPS,
+    PREDICATE_STEPS,
     READING_STEPS,
     OverBudgetError,
     Steps,
     budget,
+    unlimited,
 )
 
 MERGING_POINT = 4 * CONJUNCTIONS_LIMIT
@@ -54,38 +56,35 @@ limit."""
 
 def parse(text: str) -> Filter:
     """Return the filter that the text describes; raise `FilterError`, with the column, if there is none."""
-    steps = budget(PARSING_STEPS)
+    expansion = _Expansion()
     try:
-        return _parsed(text, steps)
+        return _parsed(text, expansion)
     except FilterError as error:
-        error.cost = steps.spent
+        error.cost = expansion.cost
         raise
     except Exception as error:
         # Whatever was not foreseen is wrong with this text alone, and must not end whoever was sent it.
         reason = f"this cannot be read as a filter ({type(error).__name__}); write it more simply"
-        raise FilterError(UNREADABLE, 1, reason, steps.spent) from error
+        raise FilterError(UNREADABLE, 1, reason, expansion.cost) from error
 
 
 def cost_of_text(text: str) -> int:
-    """Return the steps that parsing takes at least; `Filter.cost` and `FilterError.cost` say all of them.
-
-    None takes more than `PARSING_STEPS`, give or take a step that is too large.
-    """
+    """Return the steps that reading the text takes; `Filter.cost` and `FilterError.cost` say all that were taken."""
     return READING_STEPS * min(len(text), SIZE_LIMIT_BYTES)
 
 
-def _parsed(text: str, steps: Steps) -> Filter:
+def _parsed(text: str, expansion: "_Expansion") -> Filter:
+    expansion.linear.take(cost_of_text(text))
     line = scanned(text)
     indent = len(line) - len(line.lstrip(" "))
     line = line[indent:]
-    steps.take(cost_of_text(text))
     try:
         tree = _tree(line, indent)
-        boxes = _Expansion(steps).whole(tree)
+        boxes = expansion.whole(tree)
     except NodeError as error:
         column = indent + _column(line, error.node.col_offset)
         raise FilterError(error.code, column, _reason(error, line)) from None
-    return with_printable_text(canonical(map(conjunction, boxes)), text, steps.spent)
+    return with_printable_text(canonical(map(conjunction, boxes)), text, expansion.cost)
 
 
 def _column(line: str, offset: int) -> int:
@@ -126,18 +125,27 @@ def _syntax_error(error: SyntaxError, line: str, indent: int) -> FilterError:
 
 @frozen
 class _Expansion:
-    """The walk over a tree that turns each node into its disjunction, within a budget."""
+    """The walk over a tree that turns each node into its disjunction.
 
-    steps: Steps
+    What is in proportion to the text is counted and needs no limit; what multiplies alternatives has one.
+    """
+
+    linear: Steps = Factory(unlimited)
+    multiplying: Steps = Factory(partial(budget, EXPANDING_STEPS))
+
+    @property
+    def cost(self) -> int:
+        """Return the steps taken so far."""
+        return self.linear.spent + self.multiplying.spent
 
     def whole(self, tree: ast.expr) -> list[Box]:
         """Return the disjunction that the tree stands for."""
         boxes = self._sum(tree, [self._expanded(tree, 0, negated=False)])
         with _charged(tree):
             for box in boxes:
-                for name, constraint in box.items():
-                    self.steps.take(CONSTRAINT_STEPS * (1 + constraint.weight))
-                    _check_parts(tree, name, constraint)
+                self.multiplying.take(
+                    CONSTRAINT_STEPS * sum(1 + constraint.weight for constraint in box.values())
+                )
         return boxes
 
     def _expanded(self, node: ast.expr, level: int, *, negated: bool) -> list[Box]:
@@ -155,6 +163,7 @@ class _Expansion:
                 parts = [self._expanded(value, level + 1, negated=negated) for value in node.values]
                 return self._combined(node, parts, conjoined=isinstance(node.op, ast.And) != negated)
             case ast.Compare():
+                self.linear.take(PREDICATE_STEPS * len(node.ops))
                 operands = pairwise([node.left, *node.comparators])
                 links = [
                     _boxes(comparison(left, sign, right, negated=negated))
@@ -162,6 +171,7 @@ class _Expansion:
                 ]
                 return self._combined(node, links, conjoined=not negated)
             case ast.Call():
+                self.linear.take(PREDICATE_STEPS)
                 return _boxes(call(node, negated=negated))
             case ast.Constant(value=True | False as truth):
                 return [{}] if truth != negated else []
@@ -177,48 +187,43 @@ class _Expansion:
 
     def _product(self, node: ast.expr, parts: Sequence[list[Box]]) -> list[Box]:
         """Multiply the parts; single boxes first, so that contradictions end early."""
-        with _charged(node):
-            product = self._joint(node, [part[0] if part else None for part in parts if len(part) <= 1])
-            for part in parts:
-                if len(part) > 1:
-                    product = self._multiplied(node, product, self._merged(part))
-            return product
+        product = self._joint(node, [part[0] if part else None for part in parts if len(part) <= 1])
+        for part in parts:
+            if len(part) > 1:
+                product = self._multiplied(node, product, part)
+        return product
 
     def _joint(self, node: ast.expr, boxes: list[Box | None]) -> list[Box]:
         """Multiply single boxes, in pairs and pairs of pairs: long lists are not copied for each new one."""
         everything: Box = {}
+        _check_parts(node, [each for each in boxes if each is not None])
         while len(boxes) > 1:
             boxes = [
-                None if one is None or other is None else self._intersection(node, one, other)
+                None if one is None or other is None else intersection(one, other, self.linear)
                 for one, other in zip_longest(boxes[::2], boxes[1::2], fillvalue=everything)
             ]
         first = boxes[0] if boxes else everything
         return [] if first is None else [first]
 
-    def _multiplied(self, node: ast.expr, boxes: list[Box], factor: list[Box]) -> list[Box]:
+    def _multiplied(self, node: ast.expr, boxes: list[Box], part: list[Box]) -> list[Box]:
         product: list[Box] = []
-        for box in boxes:
-            for other in factor:
-                both = self._intersection(node, box, other)
-                if both is not None:
-                    product.append(both)
-            if len(product) > MERGING_POINT:
-                product = self._within_limit(node, product)
+        with _charged(node):
+            factor = _merged(part, self.multiplying)
+            for box in boxes:
+                for other in factor:
+                    _check_parts(node, (box, other))
+                    both = intersection(box, other, self.multiplying)
+                    if both is not None:
+                        product.append(both)
+                if len(product) > MERGING_POINT:
+                    product = self._within_limit(node, product)
         return product if len(product) <= CONJUNCTIONS_LIMIT else self._within_limit(node, product)
 
-    def _intersection(self, node: ast.expr, one: Box, other: Box) -> Box | None:
-        self.steps.take(PAIR_STEPS + len(one) // 4 + 2 * len(other))
-        for name, constraint in other.items():
-            _check_parts(node, name, constraint, one.get(name))
-        return intersection(one, other.items(), self.steps)
-
-    def _merged(self, boxes: list[Box]) -> list[Box]:
-        conjunctions = united_alone(map(conjunction, boxes))
-        return [dict(each) for each in merged(conjunctions, self.steps)]
-
     def _within_limit(self, node: ast.expr, boxes: list[Box]) -> list[Box]:
-        with _charged(node):
-            fewer = self._merged(boxes)
+        try:
+            fewer = _merged(boxes, self.multiplying)
+        except OverBudgetError:
+            fewer = boxes
         if len(fewer) > CONJUNCTIONS_LIMIT:
             raise NodeError(
                 CONJUNCTIONS,
@@ -227,6 +232,10 @@ class _Expansion:
                 " use fewer 'or' inside 'and', or subscribe in several parts",
             )
         return fewer
+
+
+def _merged(boxes: list[Box], steps: Steps) -> list[Box]:
+    return [dict(each) for each in merged(united_alone(map(conjunction, boxes)), steps)]
 
 
 @contextmanager
@@ -238,17 +247,19 @@ def _charged(node: ast.expr) -> Iterator[None]:
         raise NodeError(
             STEPS,
             node,
-            f"written out the filter takes more than {PARSING_STEPS} steps; use fewer 'or' inside 'and', or"
+            f"to write this out takes more than {EXPANDING_STEPS} steps; use fewer 'or' inside 'and', or"
             " subscribe in several parts",
         ) from None
 
 
-def _check_parts(
-    node: ast.expr, name: str, constraint: Constraint, other: Constraint | None = None
-) -> None:
-    """Refuse what would name too many parts of a text; before it is made, since parts are compared in pairs."""
-    if isinstance(constraint, TextPattern):
-        count = constraint.parts + (other.parts if isinstance(other, TextPattern) else 0)
+def _check_parts(node: ast.expr, boxes: Sequence[Box]) -> None:
+    """Refuse what names too many parts of a text, before it is one pattern: parts are compared in pairs."""
+    counts: dict[str, int] = {}
+    for box in boxes:
+        for name, constraint in box.items():
+            if isinstance(constraint, TextPattern) and constraint.parts:
+                counts[name] = counts.get(name, 0) + constraint.parts
+    for name, count in counts.items():
         if count > PARTS_LIMIT:
             raise NodeError(PARTS, node, too_many_parts(name, count))
 

@@ -26,12 +26,19 @@ ALIGNED_FROM: Final = 2**61 - 1
 ALIGNED_SHARE: Final = 16
 """Comparisons of such numbers that make a step."""
 
+TRYING_STEPS: Final = 3
+"""A number looked for among the excluded ones, and compared with two bounds."""
+
+FEW: Final = 8
+"""Of fewer numbers it does not matter how they are hashed."""
+
 
 @frozen
 class NumberSet:
     """The attribute is one of these numbers: `x == 1`, `x in (1, 2)`."""
 
-    demands: ClassVar[int] = 0
+    trying: ClassVar[int] = 0
+    shaping: ClassVar[int] = 0
 
     values: frozenset[Number]
 
@@ -42,9 +49,13 @@ class NumberSet:
     def _hash(self) -> int:
         return hash(frozenset(map(label, self.values)))
 
-    @cached_property
+    @property
     def weight(self) -> int:
         """Return the steps that going through its numbers takes."""
+        return len(self.values) if len(self.values) < FEW else self._weight
+
+    @cached_property
+    def _weight(self) -> int:
         return _weight(self.values)
 
     def accepts(self, value: object) -> bool:
@@ -95,7 +106,8 @@ class NumberRange:
     A bound of None is open to that side. `x != 5` is the unbounded range that excludes 5.
     """
 
-    demands: ClassVar[int] = 0
+    trying: ClassVar[int] = TRYING_STEPS
+    shaping: ClassVar[int] = 0
 
     low: Number | None = None
     low_closed: bool = False
@@ -111,9 +123,13 @@ class NumberRange:
         bounds = [None if bound is None else label(bound) for bound in (self.low, self.high)]
         return hash((*bounds, self.low_closed, self.high_closed, frozenset(map(label, self.excluded))))
 
-    @cached_property
+    @property
     def weight(self) -> int:
         """Return the steps that going through its excluded numbers takes."""
+        return len(self.excluded) if len(self.excluded) < FEW else self._weight
+
+    @cached_property
+    def _weight(self) -> int:
         return _weight(self.excluded)
 
     def accepts(self, value: object) -> bool:

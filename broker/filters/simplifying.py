@@ -7,14 +7,13 @@ Laws:
   too dear again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from broker.filters.conjunctions import (
     EVERYTHING,
     Box,
     Conjunction,
-    comparing_steps,
-    conjunction_covers,
+    covers_within,
     positions,
 )
 from broker.filters.constraints import Constraint, TextPattern, unite
@@ -132,14 +131,6 @@ def _uncovered(conjunctions: list[Conjunction], steps: Steps) -> list[Conjunctio
     for place in reversed(everyone):
         box = boxes[place]
         others: Iterable[int] = everyone if found is None else places(found.covering(box, steps))
-        if _is_covered(box, [conjunctions[each] for each in others if each != place and each in kept], steps):
+        if any(covers_within(conjunctions[each], box, steps) for each in others if each != place and each in kept):
             del kept[place]
     return [conjunctions[place] for place in kept]
-
-
-def _is_covered(box: Box, others: Sequence[Conjunction], steps: Steps) -> bool:
-    for other in others:
-        steps.take(comparing_steps(other, box))
-        if conjunction_covers(other, box):
-            return True
-    return False

@@ -15,14 +15,14 @@ from typing import Final, Protocol
 
 from attrs import define
 
-PARSING_STEPS: Final = 100_000
-"""For one text. The longest text takes a third of them to be read, and the rest allows 256 conjunctions of 20
-constraints; together less than 10 ms."""
+EXPANDING_STEPS: Final = 60_000
+"""For the alternatives of one text that are multiplied and written out: 256 conjunctions of 8 attributes. What is
+in proportion to the text is not counted here; it takes up to three times as many."""
 
 SIMPLIFYING_STEPS: Final = 30_000
 """For one canonical form: 256 conjunctions of a few attributes each. What takes more stays as it is written."""
 
-COMPARING_STEPS: Final = 40_000
+COMPARING_STEPS: Final = 30_000
 """For one question whether filters cover or overlap: 256 conjunctions beside 256 others, on a few attributes."""
 
 READING_STEPS: Final = 4
@@ -30,6 +30,9 @@ READING_STEPS: Final = 4
 
 PAIR_STEPS: Final = 8
 """Two constraints compared or intersected, of which neither lists anything."""
+
+PREDICATE_STEPS: Final = 30
+"""A predicate: its names and constants are looked at and become a constraint."""
 
 CONSTRAINT_STEPS: Final = 10
 """A constraint of the result: it is sorted, hashed and compiled, and files an entry in every index on the way.
@@ -44,14 +47,22 @@ class Weighed(Protocol):
         """Return the steps that going through all that it lists takes."""
 
     @property
-    def demands(self) -> int:
-        """Return the steps that looking for its substrings and unwanted suffixes in a short text takes."""
+    def trying(self) -> int:
+        """Return the steps that trying one value takes."""
+
+    @property
+    def shaping(self) -> int:
+        """Return the steps that its canonical form takes when it is intersected or united."""
 
 
-def pair_steps(one: Weighed, other: Weighed) -> int:
-    """Return the steps that comparing, intersecting or uniting two constraints takes at most."""
-    weight = one.weight + other.weight
-    return PAIR_STEPS + weight * (4 + one.demands + other.demands) // 4 if weight else PAIR_STEPS
+def covering_steps(one: Weighed, other: Weighed) -> int:
+    """Return the steps that telling whether one constraint covers another takes at most."""
+    return PAIR_STEPS + one.weight * (1 + other.trying) + other.weight * (1 + one.trying)
+
+
+def shaping_steps(one: Weighed, other: Weighed) -> int:
+    """Return the steps that intersecting or uniting two constraints takes at most, or telling if they overlap."""
+    return covering_steps(one, other) + one.shaping + other.shaping
 
 
 class OverBudgetError(Exception):

@@ -23,7 +23,7 @@ from broker.filters.intervals import (
     ends_by,
     point,
 )
-from broker.filters.steps import CONSTRAINT_STEPS, Steps, pair_steps, unlimited
+from broker.filters.steps import CONSTRAINT_STEPS, Steps, shaping_steps, unlimited
 from broker.filters.texts import TextConstraint, TextPattern, TextSet, shaped, text_set
 
 WINDOW = 64
@@ -78,7 +78,7 @@ def _joined_once(patterns: list[TextPattern], steps: Steps) -> list[TextPattern]
         steps.take(CONSTRAINT_STEPS + pattern.weight)
         reaching = [index for index in reaching if _reaches(joined[index], pattern)][-WINDOW:]
         for index in reaching:
-            steps.take(pair_steps(joined[index], pattern))
+            steps.take(shaping_steps(joined[index], pattern))
             union = _union(joined[index], pattern)
             if union is not None:
                 joined[index] = union
@@ -111,7 +111,7 @@ def _absorbed(
         start, end = pattern.interval
         first = bisect_left(ordered, start)
         last = len(ordered) if end is None else bisect_left(ordered, end, first)
-        steps.take(CONSTRAINT_STEPS + 4 * pattern.weight + (last - first) * (2 + pattern.demands))
+        steps.take(CONSTRAINT_STEPS + pattern.shaping + (last - first) * (1 + pattern.trying))
         wider, taken = _with_texts(pattern, ordered[first:last], values)
         widened.append(wider)
         left -= taken

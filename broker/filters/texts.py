@@ -16,12 +16,13 @@ Laws:
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from attrs import evolve, frozen
 
 from broker.filters.intervals import (
     LAST,
+    ZERO,
     Interval,
     after_prefix,
     bounds_of,
@@ -34,6 +35,7 @@ from broker.filters.intervals import (
     trimmed,
 )
 from broker.filters.text_parts import (
+    CHARACTERS_A_STEP,
     lengths,
     longest,
     shortest,
@@ -47,11 +49,25 @@ from broker.filters.text_readers import contains_part, ends_with, starts_with
 from broker.filters.values import Attributes, Matcher
 
 
+PREFIX_STEPS: Final = 10
+"""A prefix alone, which is compared without bringing it into canonical form."""
+
+TRYING_STEPS: Final = 4
+"""A text looked for among the excluded ones, and compared with two bounds and an affix."""
+
+SHAPING_STEPS: Final = 80
+"""A pattern brought into canonical form."""
+
+HOLE_STEPS: Final = 4
+"""A text or prefix left out, which is sorted and trimmed in turn."""
+
+
 @frozen
 class TextSet:
     """The attribute is one of these texts."""
 
-    demands: ClassVar[int] = 0
+    trying: ClassVar[int] = 0
+    shaping: ClassVar[int] = 0
 
     values: frozenset[str]
 
@@ -161,16 +177,30 @@ class TextPattern:
         """Return how many substrings and unwanted suffixes it names; they are compared in pairs."""
         return len(self.contains) + len(self.not_contains) + len(self.not_suffixes)
 
-    @cached_property
-    def demands(self) -> int:
-        """Return the steps that looking for its substrings and unwanted suffixes takes."""
-        return weight(self.contains) + weight(self.not_contains) + weight(self.not_suffixes)
+    @property
+    def trying(self) -> int:
+        """Return the steps that trying one text takes."""
+        return TRYING_STEPS + (self._demands if self.parts else 0)
 
     @cached_property
+    def _demands(self) -> int:
+        return weight(self.contains) + weight(self.not_contains) + weight(self.not_suffixes)
+
+    @property
     def weight(self) -> int:
-        """Return the steps that going through all that it names takes; bounds alone take none."""
-        ends = weight((self.low or "", self.high or "", self.prefix, self.suffix)) - weight(("",) * 4)
-        return ends + self.demands + weight(self.excluded) + weight(self.not_prefixes)
+        """Return the steps that going through all that it names takes; short bounds alone take none."""
+        ends = len(self.low or "") + len(self.high or "") + len(self.prefix) + len(self.suffix)
+        listed = self._listed_weight if self._lists_anything() else 0
+        return ends // CHARACTERS_A_STEP + listed
+
+    @cached_property
+    def _listed_weight(self) -> int:
+        return self._demands + weight(self.excluded) + weight(self.not_prefixes)
+
+    @property
+    def shaping(self) -> int:
+        """Return the steps that bringing its union or intersection with another into canonical form takes."""
+        return PREFIX_STEPS if self.is_bare_prefix() else SHAPING_STEPS + HOLE_STEPS * self.weight
 
     @cached_property
     def interval(self) -> Interval:
@@ -255,10 +285,16 @@ def text_pattern(raw: TextPattern) -> TextConstraint | None:
 
 
 def _is_canonical(raw: TextPattern) -> bool:
-    """Tell at once what is the commonest: a suffix alone, or a prefix that is no end of all texts."""
-    if raw.low is not None or raw.high is not None or raw._lists_anything():
+    """Tell at once what is the commonest: a single bound, affix or substring, or unwanted texts.
+
+    The ends of all texts are left out: nothing comes before the empty text, and a last character has no next.
+    """
+    if raw.not_prefixes or raw.not_suffixes or raw.not_contains or len(raw.contains) > 1:
         return False
-    return not raw.prefix if raw.suffix else bool(raw.prefix) and not raw.prefix.endswith(LAST)
+    named = [text for text in (raw.low, raw.high, raw.prefix, raw.suffix, *raw.contains) if text]
+    if len(named) + bool(raw.excluded) != 1 or "" in raw.excluded or raw.low == "" or raw.high == "":
+        return False
+    return not named or not (named[0].endswith((ZERO, LAST)) or named[0].startswith(LAST))
 
 
 def shaped(interval: Interval, raw: TextPattern) -> TextConstraint | None:
@@ -329,17 +365,15 @@ def _both(one: TextPattern, other: TextPattern) -> TextConstraint | None:
         return None
     (one_start, one_end), (other_start, other_end) = one.interval, other.interval
     interval = max(one_start, other_start), earlier(one_end, other_end)
-    return shaped(
-        interval,
-        TextPattern(
-            suffix=longer,
-            contains=one.contains | other.contains,
-            excluded=one.excluded | other.excluded,
-            not_prefixes=one.not_prefixes | other.not_prefixes,
-            not_suffixes=one.not_suffixes | other.not_suffixes,
-            not_contains=one.not_contains | other.not_contains,
-        ),
+    raw = TextPattern(
+        suffix=longer,
+        contains=one.contains | other.contains,
+        excluded=one.excluded | other.excluded,
+        not_prefixes=one.not_prefixes | other.not_prefixes,
+        not_suffixes=one.not_suffixes | other.not_suffixes,
+        not_contains=one.not_contains | other.not_contains,
     )
+    return text_pattern(raw) if interval == raw.interval else shaped(interval, raw)
 
 
 def _ends_cover(one: TextPattern, other: TextPattern) -> bool:

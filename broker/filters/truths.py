@@ -15,7 +15,8 @@ class Truths:
     """The attribute is one of these truth values."""
 
     weight: ClassVar[int] = 0
-    demands: ClassVar[int] = 0
+    trying: ClassVar[int] = 0
+    shaping: ClassVar[int] = 0
 
     values: frozenset[bool]
 
