@@ -18,13 +18,10 @@ from attrs import frozen
 
 from broker.filters.number_readers import between, equal_to, one_sided
 from broker.filters.number_unions import PuncturedSpan, Span, disjoint_spans, punctured
-from broker.filters.values import Matcher, Number, is_number, label, listed
+from broker.filters.values import Matcher, Number, is_number, label, listed, may_collide
 
-ALIGNED_FROM: Final = 2**61 - 1
-"""From here on whole numbers may have one hash in a set of numbers, so such sets take time by the square."""
-
-ALIGNED_SHARE: Final = 16
-"""Comparisons of such numbers that make a step."""
+COLLISIONS_A_STEP: Final = 16
+"""Comparisons of numbers that may have one hash; a set of them takes time by the square."""
 
 TRYING_STEPS: Final = 3
 """A number looked for among the excluded ones, and compared with two bounds."""
@@ -43,11 +40,11 @@ class NumberSet:
     values: frozenset[Number]
 
     def __hash__(self) -> int:
-        return self._hash
+        return _hash(self.values) if len(self.values) < FEW else self._hash
 
     @cached_property
     def _hash(self) -> int:
-        return hash(frozenset(map(label, self.values)))
+        return _hash(self.values)
 
     @property
     def weight(self) -> int:
@@ -116,12 +113,14 @@ class NumberRange:
     excluded: frozenset[Number] = frozenset()
 
     def __hash__(self) -> int:
-        return self._hash
+        low = None if self.low is None else label(self.low)
+        high = None if self.high is None else label(self.high)
+        excluded = _hash(self.excluded) if len(self.excluded) < FEW else self._hash
+        return hash((low, self.low_closed, high, self.high_closed, excluded))
 
     @cached_property
     def _hash(self) -> int:
-        bounds = [None if bound is None else label(bound) for bound in (self.low, self.high)]
-        return hash((*bounds, self.low_closed, self.high_closed, frozenset(map(label, self.excluded))))
+        return _hash(self.excluded)
 
     @property
     def weight(self) -> int:
@@ -234,9 +233,13 @@ def number_range(
     return NumberRange(low, low is not None and low_closed, high, high is not None and high_closed, excluded)
 
 
+def _hash(numbers: Collection[Number]) -> int:
+    return hash(frozenset(map(label, numbers))) if numbers else 0
+
+
 def _weight(numbers: Collection[Number]) -> int:
-    aligned = sum(not -ALIGNED_FROM < number < ALIGNED_FROM for number in numbers)
-    return len(numbers) + aligned * aligned // ALIGNED_SHARE
+    colliding = sum(map(may_collide, numbers))
+    return len(numbers) + colliding * colliding // COLLISIONS_A_STEP
 
 
 def unite(constraints: Sequence[object]) -> list[NumberConstraint]:
