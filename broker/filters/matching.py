@@ -16,6 +16,9 @@ from broker.filters.values import Attributes, Matcher
 ALTERNATIVES_SHOWN = 4
 """An explanation is for people to read; of more alternatives it says how many."""
 
+LENGTH_SHOWN = 950
+"""Likewise: two names may already have 255 characters each."""
+
 CONSTRAINTS_SHOWN = 4
 """Likewise of a long conjunction."""
 
@@ -83,7 +86,7 @@ def explained(conjunctions: Sequence[Conjunction], attributes: Attributes) -> st
         return "False (nothing matches this filter)"
     shown = [_failing(each, attributes) for each in conjunctions[:ALTERNATIVES_SHOWN]]
     more = len(conjunctions) - len(shown)
-    return " or ".join(shown) + (f" or {more} more alternatives" if more else "")
+    return legible(" or ".join(shown), LENGTH_SHOWN) + (f" or {more} more alternatives" if more else "")
 
 
 def _failing(conjunction: Conjunction, attributes: Attributes) -> str:

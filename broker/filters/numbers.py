@@ -34,7 +34,6 @@ FEW: Final = 8
 class NumberSet:
     """The attribute is one of these numbers: `x == 1`, `x in (1, 2)`."""
 
-    trying: ClassVar[int] = 0
     shaping: ClassVar[int] = 0
 
     values: frozenset[Number]
@@ -49,11 +48,16 @@ class NumberSet:
     @property
     def weight(self) -> int:
         """Return the steps that going through its numbers takes."""
-        return len(self.values) if len(self.values) < FEW else self._weight
+        return len(self.values)
+
+    @property
+    def trying(self) -> int:
+        """Return the steps that trying one number takes."""
+        return 0 if len(self.values) < FEW else self._trying
 
     @cached_property
-    def _weight(self) -> int:
-        return _weight(self.values)
+    def _trying(self) -> int:
+        return _comparisons(self.values)
 
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint."""
@@ -103,7 +107,6 @@ class NumberRange:
     A bound of None is open to that side. `x != 5` is the unbounded range that excludes 5.
     """
 
-    trying: ClassVar[int] = TRYING_STEPS
     shaping: ClassVar[int] = 0
 
     low: Number | None = None
@@ -125,11 +128,16 @@ class NumberRange:
     @property
     def weight(self) -> int:
         """Return the steps that going through its excluded numbers takes."""
-        return len(self.excluded) if len(self.excluded) < FEW else self._weight
+        return len(self.excluded)
+
+    @property
+    def trying(self) -> int:
+        """Return the steps that trying one number takes."""
+        return TRYING_STEPS if len(self.excluded) < FEW else TRYING_STEPS + self._trying
 
     @cached_property
-    def _weight(self) -> int:
-        return _weight(self.excluded)
+    def _trying(self) -> int:
+        return _comparisons(self.excluded)
 
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint."""
@@ -237,9 +245,9 @@ def _hash(numbers: Collection[Number]) -> int:
     return hash(frozenset(map(label, numbers))) if numbers else 0
 
 
-def _weight(numbers: Collection[Number]) -> int:
-    colliding = sum(map(may_collide, numbers))
-    return len(numbers) + colliding * colliding // COLLISIONS_A_STEP
+def _comparisons(numbers: Collection[Number]) -> int:
+    """Return the steps that finding a number among these takes: it is compared with all that have its hash."""
+    return sum(map(may_collide, numbers)) // COLLISIONS_A_STEP
 
 
 def unite(constraints: Sequence[object]) -> list[NumberConstraint]:

@@ -21,8 +21,8 @@ from broker.filters.constraints import (
     TextSet,
     Truths,
 )
-from broker.filters.errors import PARTS, PREDICATE
-from broker.filters.limits import PARTS_LIMIT
+from broker.filters.errors import CONJUNCTIONS, PARTS, PREDICATE
+from broker.filters.limits import CONJUNCTIONS_LIMIT, PARTS_LIMIT
 from broker.filters.literals import SHOWN, NodeError, attribute_name, literal, text_literal
 from broker.filters.texts import text_pattern
 from broker.filters.values import Value, canonical_number
@@ -178,8 +178,7 @@ def call(node: ast.Call, *, negated: bool) -> Predicate:
         if name is None:
             raise NodeError(PREDICATE, function.value, f"{function.attr} must follow an attribute name")
         affixes = _affixes(node, f"{name}.{function.attr}")
-        if negated and function.attr == "endswith" and len(affixes) > PARTS_LIMIT:
-            raise NodeError(PARTS, node, too_many_parts(name, len(affixes)))
+        _check_count(node, name, affixes, function.attr, negated=negated)
         return Predicate(name, _affixed(affixes, function.attr, negated=negated))
     raise NodeError(
         PREDICATE,
@@ -187,6 +186,17 @@ def call(node: ast.Call, *, negated: bool) -> Predicate:
         f"'{SHOWN}' cannot be called; only exists(x), x.startswith('...') and x.endswith('...') can",
         function,
     )
+
+
+def _check_count(node: ast.Call, name: str, affixes: Sequence[str], method: str, *, negated: bool) -> None:
+    if not negated and len(affixes) > CONJUNCTIONS_LIMIT:
+        raise NodeError(
+            CONJUNCTIONS,
+            node,
+            f"{len(affixes)} alternatives, {CONJUNCTIONS_LIMIT} are allowed; subscribe in several parts",
+        )
+    if negated and method == "endswith" and len(affixes) > PARTS_LIMIT:
+        raise NodeError(PARTS, node, too_many_parts(name, len(affixes)))
 
 
 def too_many_parts(name: str, count: int) -> str:

@@ -210,4 +210,3 @@ def places(bits: Bits) -> Iterator[int]:
         bit = bits & -bits
         yield bit.bit_length() - 1
         bits ^= bit
-

@@ -92,9 +92,7 @@ def _merged_once(conjunctions: list[Conjunction], steps: Steps) -> list[Conjunct
     return list(dict.fromkeys([one for one in conjunctions if one not in replaced] + added))
 
 
-def _alike_but_for_one(
-    conjunctions: list[Conjunction], steps: Steps
-) -> list[list[tuple[Conjunction, int]]]:
+def _alike_but_for_one(conjunctions: list[Conjunction], steps: Steps) -> list[list[tuple[Conjunction, int]]]:
     """Group conjunctions that name the same attributes and agree on all but one, with that one's place.
 
     Groups are found by sums of hashes, so that long conjunctions are not copied for each of their attributes;
@@ -131,6 +129,8 @@ def _uncovered(conjunctions: list[Conjunction], steps: Steps) -> list[Conjunctio
     for place in reversed(everyone):
         box = boxes[place]
         others: Iterable[int] = everyone if found is None else places(found.covering(box, steps))
-        if any(covers_within(conjunctions[each], box, steps) for each in others if each != place and each in kept):
+        if any(
+            covers_within(conjunctions[each], box, steps) for each in others if each != place and each in kept
+        ):
             del kept[place]
     return [conjunctions[place] for place in kept]

@@ -60,9 +60,7 @@ def longest(parts: frozenset[str], present: tuple[str, str]) -> frozenset[str]:
     )
 
 
-def telling_suffixes(
-    suffixes: frozenset[str], required: str, not_contains: frozenset[str]
-) -> frozenset[str]:
+def telling_suffixes(suffixes: frozenset[str], required: str, not_contains: frozenset[str]) -> frozenset[str]:
     """Leave out the forbidden suffixes that are forbidden or impossible anyway."""
     return frozenset(
         ending

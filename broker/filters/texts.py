@@ -305,7 +305,11 @@ def shaped(interval: Interval, raw: TextPattern) -> TextConstraint | None:
         return None
     few = members(rest)
     if few is not None:
-        return text_set(text for text in few if raw.accepts_ends(text) and text not in raw.excluded and not raw.forbids_start(text))
+        return text_set(
+            text
+            for text in few
+            if raw.accepts_ends(text) and text not in raw.excluded and not raw.forbids_start(text)
+        )
     prefix, low, low_closed, high, high_closed = bounds_of(rest)
     if _contradicts_itself(prefix, raw):
         return None

@@ -22,6 +22,7 @@ from broker.matching.entry import Entry, Key, Payload
 # No attribute's value is a tuple, so these labels cannot meet one.
 _TRUTH_LABELS: dict[bool, Hashable] = {False: ("false",), True: ("true",)}
 
+
 @define(eq=False)
 class Equality(Generic[Key]):
     """Buckets by value; those of numbers that could be chosen to collide are in a table of their own."""
@@ -70,4 +71,3 @@ class Equality(Generic[Key]):
             for number in constraint.values
             if number == number  # noqa: PLR0124 - NaN equals nothing
         ]
-
