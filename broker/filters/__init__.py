@@ -19,9 +19,9 @@ from broker.filters.steps import EXPANDING_STEPS
 
 __all__ = [
     "CONJUNCTIONS_LIMIT",
+    "EXPANDING_STEPS",
     "LEVELS_LIMIT",
     "NAME_LIMIT_BYTES",
-    "EXPANDING_STEPS",
     "PARTS_LIMIT",
     "SIZE_LIMIT_BYTES",
     "Conjunction",

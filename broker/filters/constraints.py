@@ -8,8 +8,9 @@ Laws:
 * Every constraint is satisfiable and in canonical form; what cannot be satisfied never becomes one.
 
 Each type stands in a file of its own with its operations beside it: `accepts`, `reader`, `intersect`,
-`covers`, `overlaps`, `complement` (within the type), `printed`, `rank`, and how dear it is (`weight`, `trying`, `shaping`);
-and one `unite` for each type of value. Adding one is adding a file, and its name here. The functions below say what holds across types.
+`covers`, `overlaps`, `complement` (within the type), `printed`, `rank`, and how dear it is (`weight`,
+`trying`, `shaping`); and one `unite` for each type of value. Adding one is adding a file, and its name here.
+The functions below say what holds across types.
 """
 
 from broker.filters import numbers, text_unions, truths

@@ -19,8 +19,8 @@ PREDICATE = "predicate"
 UNREADABLE = "unreadable"
 
 REASON_LENGTH: Final = 900
-"""Characters of a reason: what this package words is shorter with two names of full length, so only what comes
-from elsewhere is cut."""
+"""Characters of a reason: what this package words is shorter with two names of full length, so only what
+comes from elsewhere is cut."""
 
 SOURCE_LENGTH: Final = 40
 """Characters of the filter that an error repeats: enough to find the place, whose column it says too."""

@@ -103,8 +103,8 @@ def with_printable_text(conjunctions: tuple[Conjunction, ...], source: str, cost
 
 
 SAFE_PRODUCT = SIZE_LIMIT_BYTES // 16
-"""No conjunction is written with more than 16 bytes for each character of the text it came from, so below this
-nothing need be measured."""
+"""No conjunction is written with more than 16 bytes for each character of the text it came from, so below
+this nothing need be measured."""
 
 
 @lru_cache(maxsize=COMPILED_LIMIT)

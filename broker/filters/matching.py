@@ -91,7 +91,8 @@ def explained(conjunctions: Sequence[Conjunction], attributes: Attributes) -> st
 
 def _failing(conjunction: Conjunction, attributes: Attributes) -> str:
     written = (
-        f"{legible(constraint.printed(name), CONSTRAINT_LENGTH_SHOWN)} ({name} is {_shown(attributes.get(name))})"
+        f"{legible(constraint.printed(name), CONSTRAINT_LENGTH_SHOWN)}"
+        f" ({name} is {_shown(attributes.get(name))})"
         for name, constraint in conjunction
         if not constraint.accepts(attributes.get(name))
     )

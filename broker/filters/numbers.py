@@ -246,7 +246,7 @@ def _hash(numbers: Collection[Number]) -> int:
 
 
 def _comparisons(numbers: Collection[Number]) -> int:
-    """Return the steps that finding a number among these takes: it is compared with all that have its hash."""
+    """Return the steps that finding a number takes: it is compared with all that have its hash."""
     return sum(map(may_collide, numbers)) // COLLISIONS_A_STEP
 
 

@@ -37,7 +37,7 @@ Extents = list[tuple[Place, Place, Bits]]
 Named = Sequence[tuple[str, Constraint]]
 
 PROBE_STEPS: Final = 8
-"""Two searches in an order and what is done with the bits; sorting costs about as much for each constraint."""
+"""Two searches in an order and what is done with the bits; sorting costs as much for each constraint."""
 
 
 @frozen

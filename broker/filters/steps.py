@@ -5,8 +5,9 @@ about a tenth of a microsecond. Counts depend on the filters alone, so that ever
 
 Laws:
 
-* A budget that is exceeded ends the operation with `OverBudgetError`, which no caller of the package sees: parsing
-  turns it into a `FilterError`, comparing into the answer on the safe side, simplifying into the form it had.
+* A budget that is exceeded ends the operation with `OverBudgetError`, which no caller of the package sees:
+  parsing turns it into a `FilterError`, comparing into the answer on the safe side, simplifying into the form
+  it had.
 * A filter that was accepted is accepted again when it is printed and parsed: nothing but multiplying
   alternatives takes a large part of the budget for parsing.
 """
@@ -16,14 +17,14 @@ from typing import Final, Protocol
 from attrs import define
 
 EXPANDING_STEPS: Final = 60_000
-"""For the alternatives of one text that are multiplied and written out: 256 conjunctions of 8 attributes. What is
-in proportion to the text is not counted here; it takes up to three times as many."""
+"""For the alternatives of one text that are multiplied and written out: 256 conjunctions of 8 attributes.
+What is in proportion to the text is not counted here; it takes up to three times as many."""
 
 SIMPLIFYING_STEPS: Final = 30_000
-"""For one canonical form: 256 conjunctions of a few attributes each. What takes more stays as it is written."""
+"""For one canonical form: 256 conjunctions of a few attributes. What takes more stays as it is written."""
 
 COMPARING_STEPS: Final = 30_000
-"""For one question whether filters cover or overlap: 256 conjunctions beside 256 others, on a few attributes."""
+"""For one question whether filters cover or overlap: 256 conjunctions beside 256 on a few attributes."""
 
 READING_STEPS: Final = 4
 """A character of a filter: some 0.4 microseconds for scanning, Python's parser and the walk over its tree."""
@@ -35,8 +36,8 @@ PREDICATE_STEPS: Final = 30
 """A predicate: its names and constants are looked at and become a constraint."""
 
 CONSTRAINT_STEPS: Final = 10
-"""A constraint of the result: it is sorted, hashed and compiled, and files an entry in every index on the way.
-What it lists costs the same again for each."""
+"""A constraint of the result: it is sorted, hashed and compiled, and files an entry in every index on the
+way. What it lists costs the same again for each."""
 
 
 class Weighed(Protocol):
@@ -61,7 +62,7 @@ def covering_steps(one: Weighed, other: Weighed) -> int:
 
 
 def shaping_steps(one: Weighed, other: Weighed) -> int:
-    """Return the steps that intersecting or uniting two constraints takes at most, or telling if they overlap."""
+    """Return the steps that intersecting or uniting two constraints takes, or telling if they overlap."""
     return covering_steps(one, other) + one.shaping + other.shaping
 
 

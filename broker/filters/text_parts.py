@@ -1,8 +1,8 @@
 """Sets of prefixes, suffixes and substrings: which of them say something, and how dear they are to compare.
 
-Theory of operation: prefixes are found by sorting, or by cutting a text to every length in use, so that sets of
-a thousand take a time in proportion. Substrings and suffixes are compared in pairs; what a user may name is
-bounded (`PARTS_LIMIT`).
+Theory of operation: prefixes are found by sorting, or by cutting a text to every length in use, so that sets
+of a thousand take a time in proportion. Substrings and suffixes are compared in pairs; what a user may name
+is bounded (`PARTS_LIMIT`).
 """
 
 from collections.abc import Iterable

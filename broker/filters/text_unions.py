@@ -27,8 +27,8 @@ from broker.filters.steps import CONSTRAINT_STEPS, Steps, shaping_steps, unlimit
 from broker.filters.texts import TextConstraint, TextPattern, TextSet, shaped, text_set
 
 WINDOW = 64
-"""A pattern is compared with so many that start before it and may reach it: enough for what users write, linear
-for what attackers do."""
+"""A pattern is compared with so many that start before it and may reach it: enough for what users write,
+linear for what attackers do."""
 
 Ends = tuple[str, frozenset[str], frozenset[str], frozenset[str]]
 

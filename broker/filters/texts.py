@@ -48,7 +48,6 @@ from broker.filters.text_printing import printed_bounds, printed_patterns, print
 from broker.filters.text_readers import contains_part, ends_with, starts_with
 from broker.filters.values import Attributes, Matcher
 
-
 PREFIX_STEPS: Final = 10
 """A prefix alone, which is compared without bringing it into canonical form."""
 
@@ -156,7 +155,7 @@ class TextPattern:
         return (
             value.endswith(self.suffix)
             and all(part in value for part in self.contains)
-            and not value.endswith(self._unwanted_ends)
+            and not value.endswith(self.unwanted_ends)
             and not any(part in value for part in self.not_contains)
         )
 
@@ -165,7 +164,8 @@ class TextPattern:
         return bool(self.not_prefixes) and starts_with_one(value, self.not_prefixes, self._prefix_lengths)
 
     @cached_property
-    def _unwanted_ends(self) -> tuple[str, ...]:
+    def unwanted_ends(self) -> tuple[str, ...]:
+        """Return the suffixes that are left out, for `str.endswith`."""
         return tuple(self.not_suffixes)
 
     @cached_property
@@ -330,7 +330,7 @@ def shaped(interval: Interval, raw: TextPattern) -> TextConstraint | None:
 
 def _contradicts_itself(prefix: str, raw: TextPattern) -> bool:
     required = (prefix, raw.suffix, *raw.contains)
-    return raw.suffix.endswith(raw._unwanted_ends) or any(
+    return raw.suffix.endswith(raw.unwanted_ends) or any(
         part in text for part in raw.not_contains for text in required
     )
 
@@ -394,7 +394,7 @@ def _ends_cover(one: TextPattern, other: TextPattern) -> bool:
 def _lacks_suffix(pattern: TextPattern, ending: str) -> bool:
     return (
         not (ending.endswith(pattern.suffix) or pattern.suffix.endswith(ending))
-        or ending.endswith(pattern._unwanted_ends)
+        or ending.endswith(pattern.unwanted_ends)
         or any(part in ending for part in pattern.not_contains)
     )
 

@@ -5,8 +5,8 @@ Laws:
 * A number is found by equal numbers, whole or floating; True and False have labels of their own, because
   to Python they are equal to 1 and 0.
 * The lookup is exact: what it finds needs no further test of this attribute.
-* Nobody outside this process can choose many numbers that the tables hash alike: numbers that may collide
-  are found by their labels, which are hashed with a secret. What is found, and its order, do not depend on it.
+* Nobody outside this process can choose many numbers that the tables hash alike: numbers that may collide are
+  found by their labels, which are hashed with a secret. What is found, and its order, do not depend on it.
 """
 
 from collections.abc import Hashable

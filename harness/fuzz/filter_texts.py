@@ -1,7 +1,7 @@
 """Texts for the filter fuzzer: by grammar, by damage, and by repetition up to the limit of size.
 
-What is hostile about a filter is mostly that something in it occurs often. So a third of the texts repeats one
-piece as often as fits, another third joins what the grammar allows, and damage to either gives the rest.
+What is hostile about a filter is mostly that something in it occurs often. So a third of the texts repeats
+one piece as often as fits, another third joins what the grammar allows, and damage to either gives the rest.
 """
 
 from random import Random

@@ -1,9 +1,10 @@
 """Throws texts at the filter language: `python -m harness.fuzz.filters --seconds 60 --seed 1`.
 
-A case is two texts and a few events. Each text has to be a filter or a `FilterError` with a message that people
-can read, for no more than `COST_LIMIT` steps. Filters have to be the same when they are printed and parsed; to
-cover and overlap themselves; to be merged into one that matches what either matches; and to be found by the
-matching index exactly where they match. What two filters say of each other must be borne out by the events.
+A case is two texts and a few events. Each text has to be a filter or a `FilterError` with a message that
+people can read, for no more than `COST_LIMIT` steps. Filters have to be the same when they are printed and
+parsed; to cover and overlap themselves; to be merged into one that matches what either matches; and to be
+found by the matching index exactly where they match. What two filters say of each other must be borne out by
+the events.
 
 A case follows from the seed and its number alone: `--case NUMBER` shows one again. A case that hangs ends the
 process with all stacks.
@@ -13,7 +14,7 @@ import faulthandler
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from itertools import count, islice
+from itertools import count, islice, pairwise
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -21,15 +22,15 @@ from typing import Final
 import click
 from attrs import define, frozen
 
-from broker.filters import SIZE_LIMIT_BYTES, Conjunction, Filter, FilterError, parse
+from broker.filters import SIZE_LIMIT_BYTES, Filter, FilterError, parse
 from broker.filters.constraints import NumberRange, NumberSet, TextPattern, TextSet, Value
 from broker.filters.errors import UNREADABLE
 from broker.matching import MatchingIndex
 from harness.fuzz.filter_texts import text_of
 
 COST_LIMIT: Final = 400_000
-"""Steps for one text: 60,000 for what is multiplied and 30,000 for one multiplication too many, and what is in
-proportion to 8 KiB."""
+"""Steps for one text: 60,000 for what is multiplied and 30,000 for one multiplication too many, and what is
+in proportion to 8 KiB."""
 
 MESSAGE_LIMIT: Final = 1000
 """Characters of an error and of an explanation."""
@@ -101,7 +102,7 @@ def run_case(case: Case, tally: Tally) -> None:
         events = list(_events(Random(case.seed), found))  # noqa: S311 - it has to be repeatable, not secret
         for each in found:
             _check_alone(each, events)
-        for one, other in zip(found, found[1:], strict=False):
+        for one, other in pairwise(found):
             _check_pair(one, other, events)
         _check_index(found, events)
     except Crash:
@@ -216,7 +217,7 @@ def _require(condition: bool, otherwise: str) -> None:  # noqa: FBT001 - it read
 
 
 def run(seed: int, numbers: Iterator[int], corpus: tuple[str, ...], until_s: float) -> tuple[Tally, int]:
-    """Judge cases until there are none left or the time is over; returns what became of them, and how many."""
+    """Judge cases until none is left or the time is over; return what became of them, and how many."""
     tally, cases = Tally(), 0
     for number in numbers:
         if time.monotonic() >= until_s:
@@ -238,7 +239,11 @@ def corpus_of(path: Path | None) -> tuple[str, ...]:
     """Read texts to damage, a line each, written as Python writes them."""
     if path is None:
         return ()
-    return tuple(line.encode().decode("unicode_escape") for line in path.read_text().splitlines() if line)
+    return tuple(
+        line.encode("latin-1", "backslashreplace").decode("unicode_escape")
+        for line in path.read_text().splitlines()
+        if line
+    )
 
 
 @click.command()
