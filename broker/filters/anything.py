@@ -3,6 +3,8 @@
 It is the only one that reaches over all types of value and the only one that not-a-number satisfies.
 """
 
+from typing import ClassVar
+
 from attrs import frozen
 
 from broker.filters.values import Attributes, Matcher
@@ -11,6 +13,10 @@ from broker.filters.values import Attributes, Matcher
 @frozen
 class AnyValue:
     """The attribute exists, whatever its value: `exists(x)`."""
+
+    weight: ClassVar[int] = 0
+    trying: ClassVar[int] = 0
+    shaping: ClassVar[int] = 0
 
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint; None stands for a missing attribute."""

@@ -8,13 +8,15 @@ Laws:
 * Every constraint is satisfiable and in canonical form; what cannot be satisfied never becomes one.
 
 Each type stands in a file of its own with its operations beside it: `accepts`, `reader`, `intersect`,
-`covers`, `overlaps`, `complement` (within the type), `printed` and `rank`; and one `unite` for each type of
-value. Adding one is adding a file, and its name here. The functions below say what holds across types.
+`covers`, `overlaps`, `complement` (within the type), `printed`, `rank`, and how dear it is (`weight`,
+`trying`, `shaping`); and one `unite` for each type of value. Adding one is adding a file, and its name here.
+The functions below say what holds across types.
 """
 
 from broker.filters import numbers, text_unions, truths
 from broker.filters.anything import AnyValue
 from broker.filters.numbers import NumberRange, NumberSet
+from broker.filters.steps import Steps
 from broker.filters.texts import TextPattern, TextSet
 from broker.filters.truths import Truths
 from broker.filters.values import Number, Value
@@ -55,8 +57,16 @@ def intersect(one: Constraint, other: Constraint) -> Constraint | None:
     return one if isinstance(other, AnyValue) else one.intersect(other)
 
 
-def unite(constraints: list[Constraint]) -> list[Constraint]:
-    """Return the union of constraints on one attribute, merged within each type."""
+def unite(constraints: list[Constraint], steps: Steps | None = None) -> list[Constraint]:
+    """Return the union of constraints on one attribute, merged within each type.
+
+    Raises:
+        OverBudgetError: it takes more steps.
+    """
     if any(isinstance(constraint, AnyValue) for constraint in constraints):
         return [AnyValue()]
-    return [*numbers.unite(constraints), *text_unions.unite(constraints), *truths.unite(constraints)]
+    return [
+        *numbers.unite(constraints),
+        *text_unions.unite(constraints, steps),
+        *truths.unite(constraints),
+    ]

@@ -13,16 +13,13 @@ from functools import cached_property, lru_cache
 
 from attrs import field, frozen
 
-from broker.filters.conjunctions import (
-    Conjunction,
-    canonical,
-    conjunctions_overlap,
-    disjunction_covers,
-)
+from broker.filters.conjunctions import Conjunction
+from broker.filters.covering import disjunction_covers, disjunctions_overlap
 from broker.filters.errors import CONJUNCTIONS, SIZE, FilterError
 from broker.filters.limits import CONJUNCTIONS_LIMIT, SIZE_LIMIT_BYTES
 from broker.filters.matching import explained, matcher
-from broker.filters.printing import printed
+from broker.filters.printing import is_printed_within, printed
+from broker.filters.simplifying import canonical
 from broker.filters.values import Attributes, Matcher
 
 COMPILED_LIMIT = 1024
@@ -36,10 +33,12 @@ class Filter:
 
     No conjunctions match nothing, an empty conjunction matches everything. Filters are made by `parse` and
     `merge`. `source` is what is printed where the canonical form, written out, would be too long to parse.
+    `cost` is how many steps it took to parse.
     """
 
     conjunctions: tuple[Conjunction, ...]
     source: str | None = field(default=None, eq=False)
+    cost: int = field(default=0, eq=False)
 
     def __repr__(self) -> str:
         return f"parse({self._text!r})"
@@ -70,12 +69,7 @@ class Filter:
 
     def overlaps(self, other: "Filter") -> bool:
         """Tell whether some event matches both filters; true in doubt."""
-        for mine in self.conjunctions:
-            box = dict(mine)
-            for each in other.conjunctions:
-                if conjunctions_overlap(box, each):
-                    return True
-        return False
+        return disjunctions_overlap(self.conjunctions, other.conjunctions)
 
     def merge(self, other: "Filter") -> "Filter":
         """Return the filter that matches what either matches; raise `FilterError` if it exceeds a limit."""
@@ -94,12 +88,13 @@ class Filter:
         return "" if self.match(attributes) else explained(self.conjunctions, attributes)
 
 
-def with_printable_text(conjunctions: tuple[Conjunction, ...], source: str) -> Filter:
+def with_printable_text(conjunctions: tuple[Conjunction, ...], source: str, cost: int = 0) -> Filter:
     """Make a filter that prints as its canonical form, or as its source where only that can be parsed."""
-    if len(conjunctions) * len(source) <= SAFE_PRODUCT or _size(printed(conjunctions)) <= SIZE_LIMIT_BYTES:
-        return Filter(conjunctions)
-    if _size(source) <= SIZE_LIMIT_BYTES:
-        return Filter(conjunctions, source)
+    is_short = len(conjunctions) * len(source) <= SAFE_PRODUCT
+    if is_short or is_printed_within(SIZE_LIMIT_BYTES, conjunctions):
+        return Filter(conjunctions, cost=cost)
+    if len(source.encode()) <= SIZE_LIMIT_BYTES:
+        return Filter(conjunctions, source, cost)
     raise FilterError(
         SIZE,
         SIZE_LIMIT_BYTES + 1,
@@ -107,13 +102,9 @@ def with_printable_text(conjunctions: tuple[Conjunction, ...], source: str) -> F
     )
 
 
-SAFE_PRODUCT = SIZE_LIMIT_BYTES // 8
-"""No conjunction is written more than 8 times longer than the text it came from, so below this nothing need
-be measured."""
-
-
-def _size(text: str) -> int:
-    return len(text.encode())
+SAFE_PRODUCT = SIZE_LIMIT_BYTES // 16
+"""No conjunction is written with more than 16 bytes for each character of the text it came from, so below
+this nothing need be measured."""
 
 
 @lru_cache(maxsize=COMPILED_LIMIT)

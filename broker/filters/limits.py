@@ -10,5 +10,9 @@ Python's stack."""
 CONJUNCTIONS_LIMIT = 256
 """After expansion; each is an entry in every matching index on the way."""
 
+PARTS_LIMIT = 64
+"""Substrings and unwanted suffixes that one conjunction names for one attribute: they are compared in pairs,
+and every event of that attribute is searched for each."""
+
 NAME_LIMIT_BYTES = 255
 """The longest attribute name that a publication can carry."""

@@ -11,14 +11,23 @@ NUMBER_LIMIT = sys.float_info.max
 """The largest constant: so that every constant can be a float, and none is infinite."""
 
 
-class NodeError(Exception):
-    """A `FilterError` in the making: it knows the piece of syntax, the parser knows its column."""
+SHOWN = "{shown}"
+"""Where a reason repeats a piece of the source."""
 
-    def __init__(self, code: str, node: ast.expr, reason: str) -> None:
+
+class NodeError(Exception):
+    """A `FilterError` in the making: it knows the piece of syntax, the parser knows its column.
+
+    Where the reason says `SHOWN` the parser puts the source of the node `shown`: it is cut out of the text by
+    its columns and never written from the tree, which may be too deep for that.
+    """
+
+    def __init__(self, code: str, node: ast.expr, reason: str, shown: ast.expr | None = None) -> None:
         super().__init__(reason)
         self.code = code
         self.node = node
         self.reason = reason
+        self.shown = shown
 
 
 def attribute_name(node: ast.expr) -> str | None:

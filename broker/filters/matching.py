@@ -6,16 +6,30 @@ nothing a user writes is ever evaluated.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 
 from broker.filters.conjunctions import Conjunction
 from broker.filters.constraints import Constraint, NumberSet, TextPattern, TextSet
+from broker.filters.errors import legible
 from broker.filters.values import Attributes, Matcher
 
 ALTERNATIVES_SHOWN = 4
 """An explanation is for people to read; of more alternatives it says how many."""
 
+LENGTH_SHOWN = 950
+"""Likewise: two names may already have 255 characters each."""
+
+CONSTRAINTS_SHOWN = 4
+"""Likewise of a long conjunction."""
+
+CONSTRAINT_LENGTH_SHOWN = 200
+"""Likewise: a constraint may list more than a thousand constants."""
+
 VALUE_LENGTH_SHOWN = 60
 """Likewise: a long text is cut."""
+
+BITS_SHOWN = 128
+"""Likewise: a longer number is not written at all, for Python refuses to write the longest."""
 
 
 def matcher(conjunctions: Sequence[Conjunction]) -> Matcher:
@@ -67,24 +81,31 @@ def _selectivity(item: tuple[str, Constraint]) -> int:
 
 
 def explained(conjunctions: Sequence[Conjunction], attributes: Attributes) -> str:
-    """Name what fails in each conjunction."""
+    """Name what fails in each conjunction, on one line of bounded length."""
     if not conjunctions:
         return "False (nothing matches this filter)"
     shown = [_failing(each, attributes) for each in conjunctions[:ALTERNATIVES_SHOWN]]
     more = len(conjunctions) - len(shown)
-    return " or ".join(shown) + (f" or {more} more alternatives" if more else "")
+    return legible(" or ".join(shown), LENGTH_SHOWN) + (f" or {more} more alternatives" if more else "")
 
 
 def _failing(conjunction: Conjunction, attributes: Attributes) -> str:
-    return " and ".join(
-        f"{constraint.printed(name)} ({name} is {_shown(attributes.get(name))})"
+    written = (
+        f"{legible(constraint.printed(name), CONSTRAINT_LENGTH_SHOWN)}"
+        f" ({name} is {_shown(attributes.get(name))})"
         for name, constraint in conjunction
         if not constraint.accepts(attributes.get(name))
     )
+    first = " and ".join(islice(written, CONSTRAINTS_SHOWN))
+    more = sum(1 for _ in written)
+    return first + (f" and {more} more" if more else "")
 
 
 def _shown(value: object) -> str:
     if value is None:
         return "missing"
-    text = repr(value)
-    return text if len(text) <= VALUE_LENGTH_SHOWN else text[: VALUE_LENGTH_SHOWN - 3] + "..."
+    if isinstance(value, int) and value.bit_length() > BITS_SHOWN:
+        return f"a number of {value.bit_length()} bits"
+    # What is cut before it is written costs nothing.
+    text = repr(value[: VALUE_LENGTH_SHOWN + 1] if isinstance(value, str) else value)
+    return legible(text, VALUE_LENGTH_SHOWN)

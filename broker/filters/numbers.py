@@ -6,22 +6,58 @@ Laws:
 * An excluded number lies strictly between the bounds; at a closed bound it opens the bound instead.
 * A union has one form (`unite`): ranges that neither touch nor differ by a single point, and one set of the
   points outside all of them. So equal unions of numbers are equal values.
+* Hashes are of labels, which nobody outside this process can align (see `label`).
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import ClassVar, Final
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from broker.filters.number_readers import between, equal_to, one_sided
-from broker.filters.values import Matcher, Number, is_number, listed
+from broker.filters.number_unions import PuncturedSpan, Span, disjoint_spans, punctured
+from broker.filters.values import Matcher, Number, is_number, label, listed, may_collide
+
+COLLISIONS_A_STEP: Final = 16
+"""Comparisons of numbers that may have one hash; a set of them takes time by the square."""
+
+TRYING_STEPS: Final = 3
+"""A number looked for among the excluded ones, and compared with two bounds."""
+
+FEW: Final = 8
+"""Of fewer numbers it does not matter how they are hashed."""
 
 
 @frozen
 class NumberSet:
     """The attribute is one of these numbers: `x == 1`, `x in (1, 2)`."""
 
+    shaping: ClassVar[int] = 0
+
     values: frozenset[Number]
+
+    def __hash__(self) -> int:
+        return _hash(self.values) if len(self.values) < FEW else self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return _hash(self.values)
+
+    @property
+    def weight(self) -> int:
+        """Return the steps that going through its numbers takes."""
+        return len(self.values)
+
+    @property
+    def trying(self) -> int:
+        """Return the steps that trying one number takes."""
+        return 0 if len(self.values) < FEW else self._trying
+
+    @cached_property
+    def _trying(self) -> int:
+        return _comparisons(self.values)
 
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint."""
@@ -71,11 +107,37 @@ class NumberRange:
     A bound of None is open to that side. `x != 5` is the unbounded range that excludes 5.
     """
 
+    shaping: ClassVar[int] = 0
+
     low: Number | None = None
     low_closed: bool = False
     high: Number | None = None
     high_closed: bool = False
     excluded: frozenset[Number] = frozenset()
+
+    def __hash__(self) -> int:
+        low = None if self.low is None else label(self.low)
+        high = None if self.high is None else label(self.high)
+        excluded = _hash(self.excluded) if len(self.excluded) < FEW else self._hash
+        return hash((low, self.low_closed, high, self.high_closed, excluded))
+
+    @cached_property
+    def _hash(self) -> int:
+        return _hash(self.excluded)
+
+    @property
+    def weight(self) -> int:
+        """Return the steps that going through its excluded numbers takes."""
+        return len(self.excluded)
+
+    @property
+    def trying(self) -> int:
+        """Return the steps that trying one number takes."""
+        return TRYING_STEPS if len(self.excluded) < FEW else TRYING_STEPS + self._trying
+
+    @cached_property
+    def _trying(self) -> int:
+        return _comparisons(self.excluded)
 
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint."""
@@ -179,83 +241,46 @@ def number_range(
     return NumberRange(low, low is not None and low_closed, high, high is not None and high_closed, excluded)
 
 
-def unite(constraints: Iterable[object]) -> list[NumberConstraint]:
+def _hash(numbers: Collection[Number]) -> int:
+    return hash(frozenset(map(label, numbers))) if numbers else 0
+
+
+def _comparisons(numbers: Collection[Number]) -> int:
+    """Return the steps that finding a number takes: it is compared with all that have its hash."""
+    return sum(map(may_collide, numbers)) // COLLISIONS_A_STEP
+
+
+def unite(constraints: Sequence[object]) -> list[NumberConstraint]:
     """Return the union of constraints on numbers in its one form."""
-    spans: list[NumberRange] = []
-    for constraint in constraints:
-        if isinstance(constraint, NumberSet):
-            spans.extend(map(_span_of, constraint.values))
-        elif isinstance(constraint, NumberRange):
-            spans.extend(_spans(constraint))
-    ranges: list[NumberConstraint] = []
-    points: set[Number] = set()
-    for span in _punctured(_joined(spans)):
-        if span.low is not None and span.low == span.high:
-            points.add(span.low)
-        else:
-            ranges.append(span)
-    if points:
-        ranges.append(NumberSet(frozenset(points)))
-    return ranges
+    sets = [each.values for each in constraints if isinstance(each, NumberSet)]
+    ranges = [each for each in constraints if isinstance(each, NumberRange)]
+    points: frozenset[Number] = frozenset().union(*sets)
+    if not ranges:
+        return [NumberSet(points)] if points else []
+    spans: list[Span] = [(number, True, number, True) for number in points]
+    for each in ranges:
+        spans.extend(_spans(each))
+    return _constraints(punctured(disjoint_spans(spans)))
 
 
-def _span_of(number: Number) -> NumberRange:
-    return NumberRange(low=number, low_closed=True, high=number, high_closed=True)
-
-
-def _spans(constraint: NumberRange) -> Iterator[NumberRange]:
+def _spans(constraint: NumberRange) -> Iterator[Span]:
     """Cut a range at the numbers it excludes."""
     low, low_closed = constraint.low, constraint.low_closed
     for cut in sorted(constraint.excluded):
-        yield NumberRange(low, low_closed, cut, high_closed=False)
+        yield low, low_closed, cut, False
         low, low_closed = cut, False
-    yield NumberRange(low, low_closed, constraint.high, constraint.high_closed)
+    yield low, low_closed, constraint.high, constraint.high_closed
 
 
-def _joined(spans: Iterable[NumberRange]) -> list[NumberRange]:
-    """Join spans without holes where they overlap or touch."""
-    joined: list[NumberRange] = []
-    for span in sorted(spans, key=_by_start):
-        last = joined[-1] if joined else None
-        if last is None or _gap(last, span):
-            joined.append(span)
-        elif _ends_later(span, last):
-            joined[-1] = NumberRange(last.low, last.low_closed, span.high, span.high_closed)
-    return joined
-
-
-def _punctured(spans: Iterable[NumberRange]) -> list[NumberRange]:
-    """Turn spans that only a single number parts into one range that excludes it."""
-    ranges: list[NumberRange] = []
-    cuts: list[Number] = []
-    for span in spans:
-        last = ranges[-1] if ranges else None
-        if last is not None and last.high is not None and last.high == span.low:
-            cuts.append(last.high)
-            ranges[-1] = NumberRange(last.low, last.low_closed, span.high, span.high_closed)
+def _constraints(spans: Iterable[PuncturedSpan]) -> list[NumberConstraint]:
+    constraints: list[NumberConstraint] = []
+    points: list[Number] = []
+    for span, lacking in spans:
+        if span[0] is not None and span[0] == span[2]:
+            points.append(span[0])
         else:
-            _close(ranges, cuts)
-            ranges.append(span)
-    _close(ranges, cuts)
-    return ranges
-
-
-def _close(ranges: list[NumberRange], cuts: list[Number]) -> None:
-    """Write the cuts gathered so far into the last range."""
-    if cuts:
-        ranges[-1] = evolve(ranges[-1], excluded=frozenset(cuts))
-        cuts.clear()
-
-
-def _by_start(span: NumberRange) -> tuple[bool, Number, bool]:
-    return (span.low is not None, span.low or 0, not span.low_closed)
-
-
-def _gap(left: NumberRange, right: NumberRange) -> bool:
-    """Tell whether some number lies between the end of one and the start of the next."""
-    if left.high is None or right.low is None:
-        return False
-    return left.high < right.low or (left.high == right.low and not (left.high_closed or right.low_closed))
+            constraints.append(NumberRange(*span, frozenset(lacking)))
+    return [*constraints, NumberSet(frozenset(points))] if points else constraints
 
 
 def _starts_later(one: NumberRange, other: NumberRange) -> bool:

@@ -21,8 +21,9 @@ from broker.filters.constraints import (
     TextSet,
     Truths,
 )
-from broker.filters.errors import PREDICATE
-from broker.filters.literals import NodeError, attribute_name, literal, text_literal
+from broker.filters.errors import CONJUNCTIONS, PARTS, PREDICATE
+from broker.filters.limits import CONJUNCTIONS_LIMIT, PARTS_LIMIT
+from broker.filters.literals import SHOWN, NodeError, attribute_name, literal, text_literal
 from broker.filters.texts import text_pattern
 from broker.filters.values import Value, canonical_number
 
@@ -135,10 +136,8 @@ def _membership(left: ast.expr, right: ast.expr, *, negated: bool) -> Predicate:
         raise NodeError(PREDICATE, left, "one side of 'in' must be an attribute")
     if container is not None:
         _check_not_attribute(right, name)
-    instead = (
-        f"write {name} in ({ast.unparse(right)},)" if isinstance(right, ast.Constant) else "write a tuple"
-    )
-    raise NodeError(PREDICATE, right, f"'in' needs several constants in brackets; {instead}")
+    instead = f"write {name} in ({SHOWN},)" if isinstance(right, ast.Constant) else "write a tuple"
+    raise NodeError(PREDICATE, right, f"'in' needs several constants in brackets; {instead}", right)
 
 
 def one_of(values: Iterable[Value]) -> tuple[Constraint, ...]:
@@ -179,12 +178,32 @@ def call(node: ast.Call, *, negated: bool) -> Predicate:
         if name is None:
             raise NodeError(PREDICATE, function.value, f"{function.attr} must follow an attribute name")
         affixes = _affixes(node, f"{name}.{function.attr}")
+        _check_count(node, name, affixes, function.attr, negated=negated)
         return Predicate(name, _affixed(affixes, function.attr, negated=negated))
     raise NodeError(
         PREDICATE,
         node,
-        f"{ast.unparse(function)[:40]!r} cannot be called; only exists(x), x.startswith('...') and"
-        " x.endswith('...') can",
+        f"'{SHOWN}' cannot be called; only exists(x), x.startswith('...') and x.endswith('...') can",
+        function,
+    )
+
+
+def _check_count(node: ast.Call, name: str, affixes: Sequence[str], method: str, *, negated: bool) -> None:
+    if not negated and len(affixes) > CONJUNCTIONS_LIMIT:
+        raise NodeError(
+            CONJUNCTIONS,
+            node,
+            f"{len(affixes)} alternatives, {CONJUNCTIONS_LIMIT} are allowed; subscribe in several parts",
+        )
+    if negated and method == "endswith" and len(affixes) > PARTS_LIMIT:
+        raise NodeError(PARTS, node, too_many_parts(name, len(affixes)))
+
+
+def too_many_parts(name: str, count: int) -> str:
+    """Word the error for too many substrings and unwanted suffixes."""
+    return (
+        f"{count} substrings and unwanted suffixes of {name}, {PARTS_LIMIT} are allowed in one conjunction;"
+        " name fewer"
     )
 
 

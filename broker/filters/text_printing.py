@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
-from broker.filters.intervals import bounds_of
+from broker.filters.intervals import bounds_of, interval_of
 from broker.filters.values import listed
 
 if TYPE_CHECKING:
@@ -22,10 +20,15 @@ def printed_bounds(pattern: "TextPattern", name: str) -> list[str]:
         parts.append(f"{name} {'>=' if pattern.low_closed else '>'} {low!r}")
     elif high is not None:
         parts.append(f"{name} {right} {high!r}")
-    bare = evolve(pattern, prefix="")
-    if pattern.prefix and bounds_of(bare.interval)[0] != pattern.prefix:
+    if pattern.prefix and not _is_implied(pattern):
         parts.append(f"{name}.startswith({pattern.prefix!r})")
     return parts
+
+
+def _is_implied(pattern: "TextPattern") -> bool:
+    """Tell whether the prefix follows from the bounds."""
+    interval = interval_of("", pattern.low, pattern.low_closed, pattern.high, pattern.high_closed)
+    return bounds_of(interval)[0] == pattern.prefix
 
 
 def printed_patterns(pattern: "TextPattern", name: str) -> list[str]:

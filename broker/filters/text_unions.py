@@ -8,20 +8,34 @@ Laws:
 * Joining goes on until nothing more can be joined, so a union of a union is itself.
 """
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable
 
 from attrs import evolve
 
-from broker.filters.intervals import Cut, Interval, after_prefix, contains, disjoint, ends_by, point
+from broker.filters.intervals import (
+    ZERO,
+    Cut,
+    Interval,
+    after_prefix,
+    contains,
+    disjoint,
+    ends_by,
+    point,
+)
+from broker.filters.steps import CONSTRAINT_STEPS, Steps, shaping_steps, unlimited
 from broker.filters.texts import TextConstraint, TextPattern, TextSet, shaped, text_set
 
 WINDOW = 64
-"""A pattern is compared with so many that start before it: enough for what users write, linear for what
-attackers do."""
+"""A pattern is compared with so many that start before it and may reach it: enough for what users write,
+linear for what attackers do."""
+
+Ends = tuple[str, frozenset[str], frozenset[str], frozenset[str]]
 
 
-def unite(constraints: Iterable[object]) -> list[TextConstraint]:
-    """Return the union of constraints on texts."""
+def unite(constraints: Iterable[object], steps: Steps | None = None) -> list[TextConstraint]:
+    """Return the union of constraints on texts; raise `OverBudgetError` if it takes more steps."""
+    steps = steps or unlimited()
     values: frozenset[str] = frozenset()
     patterns: list[TextPattern] = []
     for constraint in constraints:
@@ -29,31 +43,56 @@ def unite(constraints: Iterable[object]) -> list[TextConstraint]:
             values |= constraint.values
         elif isinstance(constraint, TextPattern):
             patterns.append(constraint)
-    patterns = _joined(patterns)
+    patterns = _joined(patterns, steps)
     while patterns and values:
-        widened, left = _absorbed(patterns, values)
+        widened, left = _absorbed(patterns, values, steps)
         if left == values:
             break
-        patterns, values = _joined(widened), left
+        patterns, values = _joined(widened, steps), left
     rest = text_set(values)
     return [*patterns, *([] if rest is None else [rest])]
 
 
-def _joined(patterns: list[TextPattern]) -> list[TextPattern]:
-    """Join patterns until no two near each other can be joined."""
-    while True:
-        joined: list[TextPattern] = []
-        for pattern in sorted(patterns, key=_position):
-            for index in range(max(0, len(joined) - WINDOW), len(joined)):
-                union = _union(joined[index], pattern)
-                if union is not None:
-                    joined[index] = union
-                    break
-            else:
-                joined.append(pattern)
-        if len(joined) == len(patterns):
-            return joined
-        patterns = joined
+def _joined(patterns: list[TextPattern], steps: Steps) -> list[TextPattern]:
+    """Join patterns until none that reach each other can be joined."""
+    by_ends: dict[Ends, list[TextPattern]] = {}
+    for pattern in patterns:
+        by_ends.setdefault(_ends(pattern), []).append(pattern)
+    joined: list[TextPattern] = []
+    for group in by_ends.values():
+        count = 0
+        while len(group) != count:
+            count = len(group)
+            group = _joined_once(group, steps)  # noqa: PLW2901 - until it is joined
+        joined += group
+    return joined
+
+
+def _joined_once(patterns: list[TextPattern], steps: Steps) -> list[TextPattern]:
+    """Join each pattern with the first before it that it can be joined with; all have the same ends."""
+    if len(patterns) == 1:
+        return patterns
+    joined: list[TextPattern] = []
+    reaching: list[int] = []
+    for pattern in sorted(patterns, key=_position):
+        steps.take(CONSTRAINT_STEPS + pattern.weight)
+        reaching = [index for index in reaching if _reaches(joined[index], pattern)][-WINDOW:]
+        for index in reaching:
+            steps.take(shaping_steps(joined[index], pattern))
+            union = _union(joined[index], pattern)
+            if union is not None:
+                joined[index] = union
+                break
+        else:
+            reaching.append(len(joined))
+            joined.append(pattern)
+    return joined
+
+
+def _reaches(one: TextPattern, later: TextPattern) -> bool:
+    """Tell whether a pattern goes on to where one that starts no earlier does, a single text left out."""
+    end = one.interval[1]
+    return end is None or later.interval[0] <= end + ZERO
 
 
 def _position(pattern: TextPattern) -> tuple[str, bool, str, str]:
@@ -62,42 +101,55 @@ def _position(pattern: TextPattern) -> tuple[str, bool, str, str]:
 
 
 def _absorbed(
-    patterns: list[TextPattern], values: frozenset[str]
+    patterns: list[TextPattern], values: frozenset[str], steps: Steps
 ) -> tuple[list[TextPattern], frozenset[str]]:
     """Move every text into the patterns it belongs to or completes; return the patterns and what is left."""
-    patterns = list(patterns)
-    left: set[str] = set()
-    for value in sorted(values):
-        taken = False
-        for index, pattern in enumerate(patterns):
-            wider = _with_text(pattern, value)
-            if wider is not None:
-                patterns[index] = wider
-                taken = True
-        if not taken:
-            left.add(value)
-    return patterns, frozenset(left)
+    ordered = sorted(values)
+    left = set(values)
+    widened: list[TextPattern] = []
+    for pattern in patterns:
+        start, end = pattern.interval
+        first = bisect_left(ordered, start)
+        last = len(ordered) if end is None else bisect_left(ordered, end, first)
+        steps.take(CONSTRAINT_STEPS + pattern.shaping + (last - first) * (1 + pattern.trying))
+        wider, taken = _with_texts(pattern, ordered[first:last], values)
+        widened.append(wider)
+        left -= taken
+    return widened, frozenset(left)
 
 
-def _with_text(pattern: TextPattern, value: str) -> TextPattern | None:
-    """Return the pattern with that text in addition, or None if it cannot be one pattern."""
-    if pattern.accepts(value):
-        return pattern
-    if not pattern.accepts_ends(value):
-        return None
-    start, end = interval = pattern.interval
-    if value in pattern.excluded:
-        return _pattern(interval, evolve(pattern, excluded=pattern.excluded - {value}))
-    first, after = point(value)
-    if _is_prefix_shaped(pattern) or (value != end and after != start):
-        return None
-    return _pattern((min(first, start), after if value == end else end), pattern)
+def _with_texts(
+    pattern: TextPattern, within: list[str], values: frozenset[str]
+) -> tuple[TextPattern, frozenset[str]]:
+    """Return the pattern with the texts that belong to it or complete it, and those texts.
+
+    They are the ones within its interval that it accepts or excludes, and those that lengthen the interval.
+    """
+    filled = frozenset(text for text in within if text in pattern.excluded and pattern.accepts_ends(text))
+    accepted = frozenset(text for text in within if text not in filled and pattern.accepts(text))
+    interval, added = _lengthened(pattern, values)
+    if not filled and not added:
+        return pattern, accepted
+    wider = _pattern(interval, evolve(pattern, excluded=pattern.excluded - filled))
+    return (pattern, accepted) if wider is None else (wider, accepted | filled | added)
+
+
+def _lengthened(pattern: TextPattern, values: frozenset[str]) -> tuple[Interval, frozenset[str]]:
+    """Return the interval with the texts that lie at its ends, and those texts; a prefix is kept as it is."""
+    start, end = pattern.interval
+    added: set[str] = set()
+    if not _is_prefix_shaped(pattern):
+        while end is not None and end in values and pattern.accepts_ends(end):
+            added.add(end)
+            end += ZERO
+        while start.endswith(ZERO) and start[:-1] in values and pattern.accepts_ends(start[:-1]):
+            start = start[:-1]
+            added.add(start)
+    return (start, end), frozenset(added)
 
 
 def _union(one: TextPattern, other: TextPattern) -> TextPattern | None:
-    """Return both patterns as one, or None if that is not possible without loss."""
-    if _ends(one) != _ends(other):
-        return None
+    """Return both patterns as one, or None if that is not possible without loss; their ends are the same."""
     interval = _joint_interval(one, other)
     if interval is None:
         return None
@@ -113,7 +165,7 @@ def _pattern(interval: Interval, rest: TextPattern) -> TextPattern | None:
     return pattern if isinstance(pattern, TextPattern) else None
 
 
-def _ends(pattern: TextPattern) -> tuple[str, frozenset[str], frozenset[str], frozenset[str]]:
+def _ends(pattern: TextPattern) -> Ends:
     return pattern.suffix, pattern.contains, pattern.not_suffixes, pattern.not_contains
 
 
@@ -160,12 +212,8 @@ def _prefixes_left(one: TextPattern, other: TextPattern) -> frozenset[str] | Non
     left: set[str] = set()
     for prefix in one.not_prefixes:
         hole = (prefix, after_prefix(prefix))
-        if disjoint(hole, other.interval) or any(contains(each, hole) for each in _holes(other)):
+        if disjoint(hole, other.interval) or other.forbids_start(prefix):
             left.add(prefix)
         elif not contains(other.interval, hole):
             return None
     return frozenset(left)
-
-
-def _holes(pattern: TextPattern) -> Iterator[Interval]:
-    return ((prefix, after_prefix(prefix)) for prefix in pattern.not_prefixes)

@@ -13,12 +13,16 @@ Laws:
 * Few texts are a set, never a pattern.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cached_property
+from typing import ClassVar, Final
 
 from attrs import evolve, frozen
 
 from broker.filters.intervals import (
+    LAST,
+    ZERO,
     Interval,
     after_prefix,
     bounds_of,
@@ -30,16 +34,46 @@ from broker.filters.intervals import (
     point,
     trimmed,
 )
+from broker.filters.text_parts import (
+    CHARACTERS_A_STEP,
+    lengths,
+    longest,
+    shortest,
+    shortest_prefixes,
+    starts_with_one,
+    telling_suffixes,
+    weight,
+)
 from broker.filters.text_printing import printed_bounds, printed_patterns, printed_set
 from broker.filters.text_readers import contains_part, ends_with, starts_with
 from broker.filters.values import Attributes, Matcher
+
+PREFIX_STEPS: Final = 10
+"""A prefix alone, which is compared without bringing it into canonical form."""
+
+TRYING_STEPS: Final = 4
+"""A text looked for among the excluded ones, and compared with two bounds and an affix."""
+
+SHAPING_STEPS: Final = 80
+"""A pattern brought into canonical form."""
+
+HOLE_STEPS: Final = 4
+"""A text or prefix left out, which is sorted and trimmed in turn."""
 
 
 @frozen
 class TextSet:
     """The attribute is one of these texts."""
 
+    trying: ClassVar[int] = 0
+    shaping: ClassVar[int] = 0
+
     values: frozenset[str]
+
+    @cached_property
+    def weight(self) -> int:
+        """Return the steps that going through its texts takes."""
+        return weight(self.values)
 
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint."""
@@ -114,16 +148,59 @@ class TextPattern:
         start, end = self.interval
         if value < start or (end is not None and value >= end):
             return False
-        return self.accepts_ends(value) and not value.startswith(tuple(self.not_prefixes))
+        return self.accepts_ends(value) and not self.forbids_start(value)
 
     def accepts_ends(self, value: str) -> bool:
         """Tell whether the text satisfies what is demanded of its suffix and substrings."""
         return (
             value.endswith(self.suffix)
             and all(part in value for part in self.contains)
-            and not value.endswith(tuple(self.not_suffixes))
+            and not value.endswith(self.unwanted_ends)
             and not any(part in value for part in self.not_contains)
         )
+
+    def forbids_start(self, value: str) -> bool:
+        """Tell whether the text starts with a prefix that is left out."""
+        return bool(self.not_prefixes) and starts_with_one(value, self.not_prefixes, self._prefix_lengths)
+
+    @cached_property
+    def unwanted_ends(self) -> tuple[str, ...]:
+        """Return the suffixes that are left out, for `str.endswith`."""
+        return tuple(self.not_suffixes)
+
+    @cached_property
+    def _prefix_lengths(self) -> tuple[int, ...]:
+        return lengths(self.not_prefixes)
+
+    @property
+    def parts(self) -> int:
+        """Return how many substrings and unwanted suffixes it names; they are compared in pairs."""
+        return len(self.contains) + len(self.not_contains) + len(self.not_suffixes)
+
+    @property
+    def trying(self) -> int:
+        """Return the steps that trying one text takes."""
+        return TRYING_STEPS + (self._demands if self.parts else 0)
+
+    @cached_property
+    def _demands(self) -> int:
+        return weight(self.contains) + weight(self.not_contains) + weight(self.not_suffixes)
+
+    @property
+    def weight(self) -> int:
+        """Return the steps that going through all that it names takes; short bounds alone take none."""
+        ends = len(self.low or "") + len(self.high or "") + len(self.prefix) + len(self.suffix)
+        listed = self._listed_weight if self._lists_anything() else 0
+        return ends // CHARACTERS_A_STEP + listed
+
+    @cached_property
+    def _listed_weight(self) -> int:
+        return self._demands + weight(self.excluded) + weight(self.not_prefixes)
+
+    @property
+    def shaping(self) -> int:
+        """Return the steps that bringing its union or intersection with another into canonical form takes."""
+        return PREFIX_STEPS if self.is_bare_prefix() else SHAPING_STEPS + HOLE_STEPS * self.weight
 
     @cached_property
     def interval(self) -> Interval:
@@ -202,7 +279,22 @@ def text_set(texts: Iterable[str]) -> TextSet | None:
 
 def text_pattern(raw: TextPattern) -> TextConstraint | None:
     """Bring a pattern into canonical form, or return None where it is seen that nothing satisfies it."""
+    if _is_canonical(raw):
+        return raw
     return shaped(raw.interval, raw)
+
+
+def _is_canonical(raw: TextPattern) -> bool:
+    """Tell at once what is the commonest: a single bound, affix or substring, or unwanted texts.
+
+    The ends of all texts are left out: nothing comes before the empty text, and a last character has no next.
+    """
+    if raw.not_prefixes or raw.not_suffixes or raw.not_contains or len(raw.contains) > 1:
+        return False
+    named = [text for text in (raw.low, raw.high, raw.prefix, raw.suffix, *raw.contains) if text]
+    if len(named) + bool(raw.excluded) != 1 or "" in raw.excluded or raw.low == "" or raw.high == "":
+        return False
+    return not named or not (named[0].endswith((ZERO, LAST)) or named[0].startswith(LAST))
 
 
 def shaped(interval: Interval, raw: TextPattern) -> TextConstraint | None:
@@ -213,11 +305,15 @@ def shaped(interval: Interval, raw: TextPattern) -> TextConstraint | None:
         return None
     few = members(rest)
     if few is not None:
-        return text_set(text for text in few if raw.accepts_ends(text) and not _in_hole(text, raw))
+        return text_set(
+            text
+            for text in few
+            if raw.accepts_ends(text) and text not in raw.excluded and not raw.forbids_start(text)
+        )
     prefix, low, low_closed, high, high_closed = bounds_of(rest)
     if _contradicts_itself(prefix, raw):
         return None
-    not_contains = _shortest(raw.not_contains)
+    not_contains = shortest(raw.not_contains)
     solid = TextPattern(
         low=low,
         low_closed=low_closed,
@@ -225,49 +321,17 @@ def shaped(interval: Interval, raw: TextPattern) -> TextConstraint | None:
         high_closed=high_closed,
         prefix=prefix,
         suffix=raw.suffix,
-        contains=_longest(raw.contains, (prefix, raw.suffix)),
-        not_suffixes=_telling_suffixes(raw, not_contains),
+        contains=longest(raw.contains, (prefix, raw.suffix)),
+        not_suffixes=telling_suffixes(raw.not_suffixes, raw.suffix, not_contains),
         not_contains=not_contains,
     )
     return _with_holes(solid, raw) if holes else solid
 
 
-def _in_hole(text: str, raw: TextPattern) -> bool:
-    return text in raw.excluded or text.startswith(tuple(raw.not_prefixes))
-
-
 def _contradicts_itself(prefix: str, raw: TextPattern) -> bool:
     required = (prefix, raw.suffix, *raw.contains)
-    return raw.suffix.endswith(tuple(raw.not_suffixes)) or any(
+    return raw.suffix.endswith(raw.unwanted_ends) or any(
         part in text for part in raw.not_contains for text in required
-    )
-
-
-def _shortest(parts: frozenset[str]) -> frozenset[str]:
-    """Leave out what has another of the parts in it: to lack the part is to lack the whole."""
-    if len(parts) < 2:  # noqa: PLR2004 - there is no other part
-        return parts
-    return frozenset(part for part in parts if not any(part != other and other in part for other in parts))
-
-
-def _longest(parts: frozenset[str], present: tuple[str, str]) -> frozenset[str]:
-    """Leave out what is in another of the parts, or present anyway."""
-    return frozenset(
-        part
-        for part in parts
-        if not any(part in text for text in present)
-        and not any(part != other and part in other for other in parts)
-    )
-
-
-def _telling_suffixes(raw: TextPattern, not_contains: frozenset[str]) -> frozenset[str]:
-    """Leave out the forbidden suffixes that are forbidden or impossible anyway."""
-    return frozenset(
-        ending
-        for ending in raw.not_suffixes
-        if ending.endswith(raw.suffix)
-        and not any(ending != other and ending.endswith(other) for other in raw.not_suffixes)
-        and not any(part in ending for part in not_contains)
     )
 
 
@@ -276,16 +340,16 @@ def _with_holes(solid: TextPattern, raw: TextPattern) -> TextPattern:
     start, end = solid.interval
     not_prefixes = frozenset(
         prefix
-        for prefix in raw.not_prefixes
+        for prefix in shortest_prefixes(raw.not_prefixes)
         if start < prefix
         and (end is None or prefix < end)
-        and not any(prefix[:length] in raw.not_prefixes for length in range(len(prefix)))
         and not any(part in prefix for part in solid.not_contains)
     )
+    in_use = lengths(not_prefixes)
     excluded = frozenset(
         text
         for text in raw.excluded
-        if solid.accepts(text) and not any(text[:length] in not_prefixes for length in range(len(text) + 1))
+        if solid.accepts(text) and not starts_with_one(text, not_prefixes, in_use)
     )
     return evolve(solid, not_prefixes=not_prefixes, excluded=excluded)
 
@@ -305,17 +369,15 @@ def _both(one: TextPattern, other: TextPattern) -> TextConstraint | None:
         return None
     (one_start, one_end), (other_start, other_end) = one.interval, other.interval
     interval = max(one_start, other_start), earlier(one_end, other_end)
-    return shaped(
-        interval,
-        TextPattern(
-            suffix=longer,
-            contains=one.contains | other.contains,
-            excluded=one.excluded | other.excluded,
-            not_prefixes=one.not_prefixes | other.not_prefixes,
-            not_suffixes=one.not_suffixes | other.not_suffixes,
-            not_contains=one.not_contains | other.not_contains,
-        ),
+    raw = TextPattern(
+        suffix=longer,
+        contains=one.contains | other.contains,
+        excluded=one.excluded | other.excluded,
+        not_prefixes=one.not_prefixes | other.not_prefixes,
+        not_suffixes=one.not_suffixes | other.not_suffixes,
+        not_contains=one.not_contains | other.not_contains,
     )
+    return text_pattern(raw) if interval == raw.interval else shaped(interval, raw)
 
 
 def _ends_cover(one: TextPattern, other: TextPattern) -> bool:
@@ -332,24 +394,33 @@ def _ends_cover(one: TextPattern, other: TextPattern) -> bool:
 def _lacks_suffix(pattern: TextPattern, ending: str) -> bool:
     return (
         not (ending.endswith(pattern.suffix) or pattern.suffix.endswith(ending))
-        or ending.endswith(tuple(pattern.not_suffixes))
+        or ending.endswith(pattern.unwanted_ends)
         or any(part in ending for part in pattern.not_contains)
     )
 
 
 def _holes_cover(one: TextPattern, other: TextPattern) -> bool:
     """Tell whether the other has nothing in the holes of the first."""
-    return not any(map(other.accepts, one.excluded)) and all(
-        _lacks_prefix(other, prefix) for prefix in one.not_prefixes
-    )
-
-
-def _lacks_prefix(pattern: TextPattern, prefix: str) -> bool:
-    if prefix in pattern.not_prefixes or any(part in prefix for part in pattern.not_contains):
+    if any(map(other.accepts, one.excluded)):
+        return False
+    if not one.not_prefixes:
         return True
-    (start, end), (other_start, other_end) = pattern.interval, (prefix, after_prefix(prefix))
-    shared = max(start, other_start), earlier(end, other_end)
-    return trimmed(shared, [*_cylinders(pattern), *map(point, pattern.excluded)]) is None
+    holes = sorted([*_cylinders(other), *map(point, other.excluded)], key=_start)
+    return all(_lacks_prefix(other, prefix, holes) for prefix in one.not_prefixes)
+
+
+def _start(hole: Interval) -> str:
+    return hole[0]
+
+
+def _lacks_prefix(pattern: TextPattern, prefix: str, holes: list[Interval]) -> bool:
+    """Tell whether no text of the pattern starts with the prefix; the holes are the pattern's, in order."""
+    if pattern.forbids_start(prefix) or any(part in prefix for part in pattern.not_contains):
+        return True
+    (start, end), after = pattern.interval, after_prefix(prefix)
+    first = bisect_left(holes, prefix, key=_start)
+    last = len(holes) if after is None else bisect_left(holes, after, first, key=_start)
+    return trimmed((max(start, prefix), earlier(end, after)), holes[first:last]) is None
 
 
 def _present(*parts: TextConstraint | None) -> tuple[TextConstraint, ...]:

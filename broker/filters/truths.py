@@ -1,6 +1,7 @@
 """Constraints on truth values. They are distinct from numbers, although Python says `True == 1`."""
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from attrs import frozen
 
@@ -12,6 +13,10 @@ BOTH = frozenset((False, True))
 @frozen
 class Truths:
     """The attribute is one of these truth values."""
+
+    weight: ClassVar[int] = 0
+    trying: ClassVar[int] = 0
+    shaping: ClassVar[int] = 0
 
     values: frozenset[bool]
 

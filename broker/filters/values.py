@@ -15,6 +15,9 @@ Value = str | bool | int | float
 Attributes = Mapping[str, Value]
 Matcher = Callable[[Attributes], bool]
 
+COLLIDING_FROM = 2**61 - 1
+"""From here on numbers share their hashes with smaller ones."""
+
 EXACT_INTEGERS = 2**53
 """Up to here every whole number is a float too, so it is written as a whole number; beyond, as a float if
 it is one."""
@@ -33,6 +36,28 @@ def canonical_number(number: Number) -> Number:
         return number
     as_float = float(number)
     return as_float if as_float == number else number
+
+
+def may_collide(number: Number) -> bool:
+    """Tell whether anybody may choose many numbers beside this one that Python hashes alike.
+
+    Python hashes a number to its remainder by `COLLIDING_FROM`, without a secret. Smaller whole numbers are
+    their own hash, and of smaller floats fewer than 200 share one.
+    """
+    return not -COLLIDING_FROM < number < COLLIDING_FROM
+
+
+def label(number: Number) -> str:
+    """Return a text that equal numbers have in common, and no others: texts are hashed with a secret.
+
+    What is keyed by numbers that peers choose is keyed by labels where the numbers `may_collide`, and hashes
+    labels where it hashes several numbers together.
+    """
+    if isinstance(number, float):
+        if not number.is_integer():
+            return number.hex()
+        number = int(number)
+    return hex(number)
 
 
 def listed(literals: list[str]) -> str:

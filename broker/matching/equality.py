@@ -5,6 +5,8 @@ Laws:
 * A number is found by equal numbers, whole or floating; True and False have labels of their own, because
   to Python they are equal to 1 and 0.
 * The lookup is exact: what it finds needs no further test of this attribute.
+* Nobody outside this process can choose many numbers that the tables hash alike: numbers that may collide are
+  found by their labels, which are hashed with a secret. What is found, and its order, do not depend on it.
 """
 
 from collections.abc import Hashable
@@ -13,6 +15,7 @@ from typing import Generic
 from attrs import define, field
 
 from broker.filters.constraints import Constraint, NumberSet, TextSet, Truths, Value
+from broker.filters.values import COLLIDING_FROM, label, may_collide
 from broker.matching.bucket import Bucket, Buckets, Event, Filing
 from broker.matching.entry import Entry, Key, Payload
 
@@ -22,35 +25,49 @@ _TRUTH_LABELS: dict[bool, Hashable] = {False: ("false",), True: ("true",)}
 
 @define(eq=False)
 class Equality(Generic[Key]):
-    """Buckets by value."""
+    """Buckets by value; those of numbers that could be chosen to collide are in a table of their own."""
 
     _filing: Filing[Key]
     _buckets: Buckets[Key] = field(factory=dict)
+    _labelled: Buckets[Key] = field(factory=dict)
 
     def add(self, entry: Entry[Key], constraint: Constraint) -> None:
         """Put the entry under each value it accepts."""
-        for label in _labels(constraint):
-            self._filing.insert(self._buckets, label, entry)
+        for table, key in self._places(constraint):
+            self._filing.insert(table, key, entry)
 
     def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
         """Take the entry away from each value it accepts."""
-        for label in _labels(constraint):
-            self._filing.discard(self._buckets, label, entry)
+        for table, key in self._places(constraint):
+            self._filing.discard(table, key, entry)
 
     def probe(
         self, value: Value, _event: Event, pending: list[Bucket[Key]], _found: list[Payload[Key]]
     ) -> None:
         """Append the bucket of this value."""
-        bucket = self._buckets.get(_TRUTH_LABELS[value] if value.__class__ is bool else value)
+        kind = value.__class__
+        if kind is int or kind is float:
+            if -COLLIDING_FROM < value < COLLIDING_FROM:  # type: ignore[operator]  # kind says it
+                bucket = self._buckets.get(value)
+            else:
+                bucket = self._labelled.get(label(value)) if self._labelled else None  # type: ignore[arg-type]  # likewise
+        else:
+            bucket = self._buckets.get(_TRUTH_LABELS[value] if kind is bool else value)  # type: ignore[index]  # likewise
         if bucket is not None:
             pending.append(bucket)
 
     def __bool__(self) -> bool:
-        return bool(self._buckets)
+        return bool(self._buckets or self._labelled)
 
-
-def _labels(constraint: Constraint) -> list[Hashable]:
-    assert isinstance(constraint, TextSet | NumberSet | Truths)
-    if isinstance(constraint, Truths):
-        return [_TRUTH_LABELS[value] for value in constraint.values]
-    return [value for value in constraint.values if value == value]  # noqa: PLR0124 - NaN equals nothing
+    def _places(self, constraint: Constraint) -> list[tuple[Buckets[Key], Hashable]]:
+        """Return the table and the key for each value that the constraint accepts."""
+        assert isinstance(constraint, TextSet | NumberSet | Truths)
+        if isinstance(constraint, TextSet):
+            return [(self._buckets, text) for text in constraint.values]
+        if isinstance(constraint, Truths):
+            return [(self._buckets, _TRUTH_LABELS[truth]) for truth in constraint.values]
+        return [
+            (self._labelled, label(number)) if may_collide(number) else (self._buckets, number)
+            for number in constraint.values
+            if number == number  # noqa: PLR0124 - NaN equals nothing
+        ]

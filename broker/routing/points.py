@@ -25,7 +25,7 @@ from broker.filters.constraints import (
     Truths,
     Value,
 )
-from broker.filters.values import is_number
+from broker.filters.values import is_number, label, may_collide
 from broker.routing.witnesses import Witness
 
 Key = TypeVar("Key", bound=Hashable)
@@ -37,9 +37,14 @@ _NOT_A_NUMBER: Final[Hashable] = ("nan",)
 
 
 def _label(value: Value) -> Hashable:
+    """Return the key of a value in a table; peers cannot choose many that are hashed alike."""
     if isinstance(value, bool):
         return _TRUTHS[value]
-    return value if value == value else _NOT_A_NUMBER  # noqa: PLR0124 - not-a-number equals nothing
+    if isinstance(value, str):
+        return value
+    if value != value:  # noqa: PLR0124 - not-a-number equals nothing
+        return _NOT_A_NUMBER
+    return ("number", label(value)) if may_collide(value) else value
 
 
 @define(eq=False)
@@ -53,35 +58,35 @@ class Axis(Generic[Key]):
 
     def add(self, key: Key, value: Value, event: Witness) -> None:
         """Take a key in at a value."""
-        label = _label(value)
-        keys = self._keys.get(label)
+        place = _label(value)
+        keys = self._keys.get(place)
         if keys is None:
-            keys = self._keys[label] = {}
-            if isinstance(label, str):
-                self._texts.add(label)
-            elif is_number(label):
-                self._numbers.add(label)
+            keys = self._keys[place] = {}
+            if isinstance(value, str):
+                self._texts.add(value)
+            elif is_number(value) and place != _NOT_A_NUMBER:
+                self._numbers.add(value)
         keys[key] = event
         self.count += 1
 
     def remove(self, key: Key, value: Value) -> None:
         """Forget a key at a value."""
-        label = _label(value)
-        keys = self._keys[label]
+        place = _label(value)
+        keys = self._keys[place]
         del keys[key]
         self.count -= 1
         if not keys:
-            del self._keys[label]
-            if isinstance(label, str):
-                self._texts.remove(label)
-            elif is_number(label):
-                self._numbers.remove(label)
+            del self._keys[place]
+            if isinstance(value, str):
+                self._texts.remove(value)
+            elif is_number(value) and place != _NOT_A_NUMBER:
+                self._numbers.remove(value)
 
     def estimate(self, constraint: Constraint) -> float:
         """About how many keys have a value that the constraint accepts."""
         match constraint:
             case TextSet(values) | NumberSet(values):
-                return sum(len(self._keys.get(value, ())) for value in values)
+                return sum(len(self._keys.get(_label(value), ())) for value in values)
             case Truths(values):
                 return sum(len(self._keys.get(_TRUTHS[value], ())) for value in values)
             case NumberRange():
@@ -98,17 +103,17 @@ class Axis(Generic[Key]):
         labels: Iterable[Hashable]
         match constraint:
             case TextSet(values) | NumberSet(values):
-                labels = values
+                labels = map(_label, values)
             case Truths(values):
                 labels = [_TRUTHS[value] for value in values]
             case NumberRange():
-                labels = self._numbers.islice(*self._number_places(constraint))
+                labels = map(_label, self._numbers.islice(*self._number_places(constraint)))
             case TextPattern():
                 labels = self._texts.islice(*self._text_places(constraint))
             case AnyValue():
                 labels = self._keys
-        for label in labels:
-            keys = self._keys.get(label)
+        for each in labels:
+            keys = self._keys.get(each)
             if keys is not None:
                 yield keys
 

@@ -1,5 +1,6 @@
-"""`make fuzz`: damaged frames, the first target and so far the only one."""
+"""`make fuzz`: damaged frames, then texts that may be filters; `--corpus` has texts to damage."""
 
-from harness.fuzz.frames import main
+from harness.fuzz import filters, frames
 
-main()
+frames.main(args=[], standalone_mode=False)
+filters.main()

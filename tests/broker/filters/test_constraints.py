@@ -1,13 +1,12 @@
 """The tables of covering, overlapping and merging from the literature, row by row, on small domains."""
 
 from collections.abc import Callable
-from functools import partial
 from itertools import product
 
 import pytest
 from hypothesis import given
 
-from broker.filters import conjunctions, parse
+from broker.filters import covering, parse
 from broker.filters.constraints import (
     AnyValue,
     Constraint,
@@ -240,7 +239,7 @@ def test_a_square_is_covered_by_its_tiles_but_by_no_four_of_them() -> None:
 
 
 def test_where_cutting_costs_too_much_nothing_is_said_to_cover(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conjunctions, "Effort", partial(conjunctions.Effort, 4))
+    monkeypatch.setattr(covering, "COMPARING_STEPS", 400)
     assert not parse(" or ".join(PINWHEEL)).covers(parse(SQUARE))
 
 

@@ -20,7 +20,9 @@ odd_filters = reference.filters(reference.predicates(affixes=True), size=4).map(
 any_filters = st.one_of(worlds.filters, odd_filters)
 items = st.builds(Item, any_filters, st.booleans())
 values: st.SearchStrategy[Value] = st.one_of(
-    st.sampled_from([0, 1, 2, 1.0, -1, math.inf, math.nan, True, False, "", "a", "ab", "b"]),
+    st.sampled_from(
+        [0, 1, 2, 1.0, -1, 2**61 - 1, 2**70, 2.0**70, math.inf, math.nan, True, False, "", "a", "ab", "b"]
+    ),
     st.floats(),
     st.text("ab\0", max_size=3),
 )
@@ -62,6 +64,19 @@ def test_a_filter_finds_the_points_it_matches(several: list[dict[str, Value]], a
         found = points.matched(each)
         assert sorted(found) == [key for key, event in enumerate(several) if each.match(event)]
     for key in range(len(several)):
+        points.remove(key)
+    assert not points
+
+
+def test_points_at_numbers_that_python_hashes_alike_have_keys_that_differ() -> None:
+    points: Points[int] = Points()
+    numbers = [place * (2**61 - 1) for place in range(1, 200)]
+    for key, number in enumerate(numbers):
+        points.add(key, {"x": number})
+    assert len({hash(label) for label in points._axes["x"]._keys}) == len(numbers)
+    for key, number in enumerate(numbers):
+        assert points.matched(parse(f"x == {number}")) == [key]
+        assert points.matched(parse(f"{number - 1} < x < {number + 1}")) == [key]
         points.remove(key)
     assert not points
 

@@ -1,0 +1,212 @@
+"""Which conjunctions of many may cover or overlap another, found together instead of one by one.
+
+Theory of operation: each conjunction is a bit. On every attribute, what a constraint accepts lies between a
+start and an end; those of all conjunctions are sorted, and for each place in the order the bits up to it are
+kept. So two searches and a few operations on bits tell which reach around another constraint, or touch it.
+Names are compared likewise, by their sets.
+
+Law: no conjunction that covers or overlaps is left out; one that is found must still be looked at.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import accumulate
+from math import inf
+from operator import or_
+from typing import Final, Generic, TypeVar
+
+from attrs import Factory, define, frozen
+
+from broker.filters.constraints import (
+    AnyValue,
+    Constraint,
+    NumberRange,
+    NumberSet,
+    TextPattern,
+    TextSet,
+    Truths,
+)
+from broker.filters.intervals import ZERO, Cut
+from broker.filters.steps import Steps
+
+Bits = int
+TextPlace = tuple[bool, str]
+Place = TypeVar("Place", float, TextPlace)
+Extents = list[tuple[Place, Place, Bits]]
+Named = Sequence[tuple[str, Constraint]]
+
+PROBE_STEPS: Final = 8
+"""Two searches in an order and what is done with the bits; sorting costs as much for each constraint."""
+
+
+@frozen
+class _Line(Generic[Place]):
+    """The extents of one type on one attribute, in order of their starts and of their ends."""
+
+    starts: list[Place]
+    started: list[Bits]
+    ends: list[Place]
+    unended: list[Bits]
+
+    def around(self, start: Place, end: Place) -> Bits:
+        """Return the extents that contain this one."""
+        return self.started[bisect_right(self.starts, start)] & self.unended[bisect_left(self.ends, end)]
+
+    def touching(self, start: Place, end: Place) -> Bits:
+        """Return the extents that share something with this one."""
+        return self.started[bisect_right(self.starts, end)] & self.unended[bisect_left(self.ends, start)]
+
+
+def _line(extents: Extents[Place]) -> _Line[Place]:
+    by_start = sorted([(start, bit) for start, _, bit in extents])
+    by_end = sorted([(end, bit) for _, end, bit in extents], reverse=True)
+    unended = list(accumulate((bit for _, bit in by_end), or_, initial=0))
+    return _Line(
+        [start for start, _ in by_start],
+        list(accumulate((bit for _, bit in by_start), or_, initial=0)),
+        [end for end, _ in reversed(by_end)],
+        unended[::-1],
+    )
+
+
+@define
+class _Gathered:
+    """What conjunctions demand of one attribute, as it is gathered."""
+
+    named: Bits = 0
+    anything: Bits = 0
+    truths: Bits = 0
+    numbers: Extents[float] = Factory(list)
+    texts: Extents[TextPlace] = Factory(list)
+
+    def add(self, constraint: Constraint, bit: Bits) -> None:
+        self.named |= bit
+        match constraint:
+            case NumberSet() | NumberRange():
+                self.numbers.append((*_number_extent(constraint), bit))
+            case TextSet() | TextPattern():
+                self.texts.append((*_text_extent(constraint), bit))
+            case Truths():
+                self.truths |= bit
+            case AnyValue():
+                self.anything |= bit
+
+
+@frozen
+class _Side:
+    """What conjunctions demand of one attribute."""
+
+    named: Bits
+    anything: Bits
+    truths: Bits
+    numbers: _Line[float]
+    texts: _Line[TextPlace]
+
+    def covering(self, constraint: Constraint) -> Bits:
+        """Return which may cover it."""
+        match constraint:
+            case NumberSet() | NumberRange():
+                return self.anything | self.numbers.around(*_number_extent(constraint))
+            case TextSet() | TextPattern():
+                return self.anything | self.texts.around(*_text_extent(constraint))
+            case Truths():
+                return self.anything | self.truths
+            case AnyValue():
+                return self.anything
+
+    def touching(self, constraint: Constraint) -> Bits:
+        """Return which may overlap it."""
+        match constraint:
+            case NumberSet() | NumberRange():
+                return self.anything | self.numbers.touching(*_number_extent(constraint))
+            case TextSet() | TextPattern():
+                return self.anything | self.texts.touching(*_text_extent(constraint))
+            case Truths():
+                return self.anything | self.truths
+            case AnyValue():
+                return self.named
+
+
+def _number_extent(constraint: NumberSet | NumberRange) -> tuple[float, float]:
+    if isinstance(constraint, NumberSet):
+        return min(constraint.values), max(constraint.values)
+    low, high = constraint.low, constraint.high
+    return -inf if low is None else low, inf if high is None else high
+
+
+def _text_extent(constraint: TextSet | TextPattern) -> tuple[TextPlace, TextPlace]:
+    start: str
+    end: Cut
+    if isinstance(constraint, TextSet):
+        start, end = min(constraint.values), max(constraint.values) + ZERO
+    else:
+        start, end = constraint.interval
+    return (False, start), (True, "") if end is None else (False, end)
+
+
+@frozen
+class Sieve:
+    """The conjunctions of a list, by their places."""
+
+    every: Bits
+    signatures: list[tuple[frozenset[str], Bits]]
+    sides: dict[str, _Side]
+
+    def covering(self, box: Mapping[str, Constraint], steps: Steps) -> Bits:
+        """Return which may cover the box."""
+        bits = self._within(box, steps)
+        for name, constraint in box.items():
+            side = self.sides.get(name)
+            if side is not None and bits & side.named:
+                steps.take(PROBE_STEPS + constraint.weight)
+                bits &= ~side.named | side.covering(constraint)
+        return bits
+
+    def helping(self, box: Mapping[str, Constraint], steps: Steps) -> Bits:
+        """Return which may overlap the box and name nothing that it does not."""
+        return self._within(box, steps) & self.touching(box, steps)
+
+    def touching(self, box: Mapping[str, Constraint], steps: Steps) -> Bits:
+        """Return which may overlap the box."""
+        bits = self.every
+        steps.take(len(box))
+        for name, constraint in box.items():
+            side = self.sides.get(name)
+            if side is not None and bits & side.named:
+                steps.take(PROBE_STEPS + constraint.weight)
+                bits &= ~side.named | side.touching(constraint)
+        return bits
+
+    def _within(self, box: Mapping[str, Constraint], steps: Steps) -> Bits:
+        """Return which name nothing that the box does not."""
+        steps.take(PROBE_STEPS + len(self.signatures) + len(box))
+        names = box.keys()
+        return reduce(or_, [bits for signature, bits in self.signatures if signature <= names], 0)
+
+
+def sieve(conjunctions: Sequence[Named], steps: Steps) -> Sieve:
+    """Make a sieve of these conjunctions."""
+    signatures: dict[frozenset[str], Bits] = {}
+    gathered: dict[str, _Gathered] = {}
+    for place, one in enumerate(conjunctions):
+        bit = 1 << place
+        steps.take(PROBE_STEPS * (1 + 2 * len(one)))
+        names = frozenset([name for name, _ in one])
+        signatures[names] = signatures.get(names, 0) | bit
+        for name, constraint in one:
+            steps.take(constraint.weight)
+            gathered.setdefault(name, _Gathered()).add(constraint, bit)
+    sides = {
+        name: _Side(each.named, each.anything, each.truths, _line(each.numbers), _line(each.texts))
+        for name, each in gathered.items()
+    }
+    return Sieve((1 << len(conjunctions)) - 1, list(signatures.items()), sides)
+
+
+def places(bits: Bits) -> Iterator[int]:
+    """Return the places of the bits, the first one first."""
+    while bits:
+        bit = bits & -bits
+        yield bit.bit_length() - 1
+        bits ^= bit

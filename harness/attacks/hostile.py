@@ -1,0 +1,274 @@
+"""Attacks by one who may connect to a broker: each goes on until it is told to stop, or has done its worst.
+
+An attack speaks frames on sockets of its own. What the broker answers to it does not matter; that everybody
+else goes on does. Adding one is adding a function and a row to `ATTACKS`.
+"""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from random import Random
+from time import monotonic
+from typing import Final
+
+import attrs
+from attrs import frozen
+
+from broker.messages import Advertise, Advertised, Explain, Flush, Hello, Ping, Subscribe, Welcome
+from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
+
+__all__ = ["ATTACKS", "Attack", "Target"]
+
+KIB: Final = 1024
+SOCKET_TIMEOUT_S: Final = 2.0
+FILTER_BYTES: Final = 8000
+NEXT_TO_NOTHING_S: Final = 0.05
+
+
+@frozen
+class Target:
+    """The broker, and until when it is attacked."""
+
+    port: int
+    until_s: float
+
+    def is_over(self) -> bool:
+        """Whether it is time to stop."""
+        return monotonic() >= self.until_s
+
+
+@attrs.define(eq=False)
+class _Client:
+    """A connection that has greeted."""
+
+    socket: socket.socket
+    decoder: Decoder
+
+    def say(self, *frames: bytes) -> None:
+        """Send; whoever is cut off, or not read, finds out by an `OSError`."""
+        self.socket.sendall(b"".join(frames))
+
+    def read(self) -> list[object]:
+        """Return what has come, if anything has."""
+        content = self.socket.recv(256 * KIB)
+        if not content:
+            raise ConnectionResetError("closed by the broker")
+        return self.decoder.feed(content)
+
+
+@contextmanager
+def _client(target: Target, name: str = "mallory") -> Iterator[_Client]:
+    with socket.create_connection(("127.0.0.1", target.port), timeout=SOCKET_TIMEOUT_S) as sock:
+        client = _Client(sock, Decoder(DEFAULT_LIMITS, Peer.SERVER))
+        client.say(encode(Hello(VERSION, "client", name, "1", "", "")))
+        while not any(isinstance(each, Welcome) for each in client.read()):
+            pass
+        yield client
+
+
+def _subscribe(number: int, text: str, *, credit: int = 0, durable: str = "", replay: int = 0) -> bytes:
+    past = (replay,) if replay else ()
+    return encode(
+        Subscribe(
+            number=number,
+            filter=text,
+            ordered=True,
+            credit=credit,
+            bound_bytes=1024 * KIB,
+            policy="drop" if durable else "disconnect",
+            durable=durable,
+            replay=past,
+        )
+    )
+
+
+def _long_filter(number: int) -> str:
+    return f"kind == 'x{number}' and name.startswith('{'n' * FILTER_BYTES}')"
+
+
+def _over_and_over(target: Target, frames: Callable[[int], bytes], *, reads: bool = True) -> None:
+    """Send frames with rising numbers on connections that are made again when they are lost."""
+    while not target.is_over():
+        with suppress(OSError), _client(target) as client:
+            client.socket.settimeout(NEXT_TO_NOTHING_S if reads else SOCKET_TIMEOUT_S)
+            for number in count(1):
+                if target.is_over():
+                    return
+                client.say(frames(number))
+                if reads:
+                    with suppress(TimeoutError):
+                        client.read()
+
+
+def powers(target: Target) -> None:
+    """A filter that is too deep to be printed in the text of its own refusal."""
+    text = "(1" + "**1" * 2600 + ").z()"
+    _over_and_over(target, lambda number: _subscribe(number, text))
+
+
+def expensive_filters(target: Target) -> None:
+    """Filters that are small and costly to read."""
+    text = " or ".join(f"not (a{each} < {each} and b{each} < {each})" for each in range(60))
+    _over_and_over(target, lambda number: _subscribe(number, text), reads=False)
+
+
+def colliding_numbers(target: Target) -> None:
+    """Constants that all fall into one place of a table of hashes."""
+    modulus = 2**61 - 1
+    random = Random(1)  # noqa: S311 - draws attacks, hides nothing
+
+    def frame(number: int) -> bytes:
+        numbers = ", ".join(str(modulus * random.randrange(4)) for _ in range(300))
+        return _subscribe(number, f"x{number} in ({numbers})")
+
+    _over_and_over(target, frame)
+
+
+def many_long_filters(target: Target) -> None:
+    """As much announced text as one connection can have, to be announced again at every attachment."""
+    _over_and_over(target, lambda number: encode(Advertise(number, _long_filter(number), "")))
+
+
+def explained_durables(target: Target) -> None:
+    """Durable subscriptions with long filters, and questions after all of them."""
+
+    def frame(number: int) -> bytes:
+        if number % 10 == 0:
+            return encode(Explain(number, "", 0, "durable"))
+        return _subscribe(number, _long_filter(number), durable=f"d{number}")
+
+    _over_and_over(target, frame)
+
+
+def half_open_sockets(target: Target) -> None:
+    """Sockets that say nothing, as many as there are."""
+    sockets: list[socket.socket] = []
+    try:
+        while not target.is_over():
+            try:
+                sockets.append(
+                    socket.create_connection(("127.0.0.1", target.port), timeout=NEXT_TO_NOTHING_S)
+                )
+            except OSError:
+                for each in sockets[: len(sockets) // 2]:
+                    each.close()
+                del sockets[: len(sockets) // 2]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def credit_without_end(target: Target) -> None:
+    """A subscription with credit for everything that never says what it has had, and reads."""
+    while not target.is_over():
+        with suppress(OSError), _client(target) as client:
+            client.say(_subscribe(1, "kind == 'tick'", credit=2**31))
+            while not target.is_over():
+                client.socket.recv(256 * KIB)
+
+
+def unread_answers(target: Target) -> None:
+    """Questions whose answers nobody reads."""
+
+    def frame(number: int) -> bytes:
+        return encode(Ping(number)) * 50 + encode(Flush(number))
+
+    _over_and_over(target, frame, reads=False)
+
+
+def unread_refusals(target: Target) -> None:
+    """Requests that are refused with words that nobody reads."""
+    _over_and_over(target, lambda number: _subscribe(number, "price <" * 900), reads=False)
+
+
+def ghosts(target: Target) -> None:
+    """Publishers that are resumed while they are there."""
+    while not target.is_over():
+        with suppress(OSError), _client(target) as client:
+            identity = ""
+            for number in range(1, 200):
+                client.say(encode(Advertise(number, "kind == 'ghost'", identity)))
+                for message in client.read():
+                    if isinstance(message, Advertised):
+                        identity = message.publisher
+
+
+def replays_held_open(target: Target) -> None:
+    """Subscriptions that ask for the whole past and take none of it."""
+    while not target.is_over():
+        with suppress(OSError), _client(target) as client:
+            for number in range(1, 301):
+                client.say(_subscribe(number, "kind == 'tick'", credit=1, replay=60_000))
+            while not target.is_over():
+                client.socket.recv(256 * KIB)
+
+
+def large_events(target: Target) -> None:
+    """Events of a megabyte, as fast as credit allows."""
+    while not target.is_over():
+        with suppress(OSError), _client(target) as client:
+            client.say(encode(Advertise(1, "kind == 'large'", "")))
+            identity = ""
+            while not identity:
+                for message in client.read():
+                    if isinstance(message, Advertised):
+                        identity = message.publisher
+            prefix = publication_prefix(identity)
+            for sequence in count(1):
+                if target.is_over():
+                    return
+                body = bytes(1000 * KIB)
+                client.say(encode_publication(prefix, sequence, 0, {"kind": "large"}, body, ordered=True))
+                with suppress(TimeoutError):
+                    client.socket.settimeout(NEXT_TO_NOTHING_S)
+                    client.read()
+                client.socket.settimeout(SOCKET_TIMEOUT_S)
+
+
+def noise(target: Target) -> None:
+    """Bytes that mean nothing, and frames at the wrong time."""
+    random = Random(2)  # noqa: S311 - as above
+    greeting = encode(Hello(VERSION, "client", "noise", "1", "", ""))
+    while not target.is_over():
+        with (
+            suppress(OSError),
+            socket.create_connection(("127.0.0.1", target.port), timeout=SOCKET_TIMEOUT_S) as sock,
+        ):
+            content = random.randbytes(random.randrange(1, 4 * KIB))
+            sock.sendall(greeting + content if random.random() < 1 / 2 else content)
+            sock.recv(KIB)
+
+
+@frozen
+class Attack:
+    """One attack, what broker it needs, and what may be used of memory beside it."""
+
+    run: Callable[[Target], None]
+    options: tuple[str, ...] = ()
+    memory_mib: int = 200
+    descriptors: int | None = None
+    has_journal: bool = False
+
+    @property
+    def what(self) -> str:
+        """The attack in a sentence."""
+        return (self.run.__doc__ or "").strip()
+
+
+ATTACKS: Final[dict[str, Attack]] = {
+    "powers": Attack(powers),
+    "expensive-filters": Attack(expensive_filters),
+    "colliding-numbers": Attack(colliding_numbers),
+    "long-filters": Attack(many_long_filters),
+    "explained-durables": Attack(explained_durables),
+    "half-open-sockets": Attack(half_open_sockets, descriptors=256, has_journal=True),
+    "credit-without-end": Attack(credit_without_end),
+    "unread-answers": Attack(unread_answers),
+    "unread-refusals": Attack(unread_refusals),
+    "ghosts": Attack(ghosts),
+    "replays-held-open": Attack(replays_held_open),
+    "large-events": Attack(large_events),
+    "noise": Attack(noise),
+}
+"""Every attack by its name."""
