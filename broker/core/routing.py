@@ -15,8 +15,8 @@ Laws.
    behind that link is acknowledged meanwhile.
 """
 
-from collections.abc import Callable, Iterable
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar, Final
 
 from attrs import Factory, define, field
 
@@ -48,6 +48,10 @@ Announced = tuple[tuple[str, Filter], ...]
 
 SendControl = Callable[[Hop, Control | Told], None]
 """Send a message to a link."""
+
+
+REPAIRED_MAX: Final = 16
+"""If more filters than this were repaired at once, one gap is told for everything instead of one for each."""
 
 
 @define(eq=False)
@@ -178,6 +182,34 @@ class Routing:
             if other is not link:
                 send(other, message)
 
+    # --- repairs (`broker.core.mending`, `broker.core.leases`) ---
+
+    def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> None:
+        """Make what a neighbour has been told of advertisements what follows from these."""
+        self._report(self.advertising.announce_anew(link, candidates))
+
+    def report(self) -> None:
+        """Answer whoever waits for what repairs have completed."""
+        self._report()
+
+    def missed_from(self, link: Hop, contents: Iterable[Filter]) -> None:
+        """Publications from behind a link may not have come here: all who want them are told a gap."""
+        for content in _few(contents):
+            self.publishers_lost(PublishersLost(content), link)
+
+    def missed_by(self, hop: Hop, contents: Iterable[Filter]) -> None:
+        """Publications may not have left through a hop: all who want them there are told a gap.
+
+        Those from above leave at once, and those from below in their place: the gap does both.
+        """
+        for content in _few(contents):
+            if hop.is_link:
+                self._send_now(hop, PublishersLost(content))
+                self._send(hop, PublishersLost(content))
+            else:
+                self.losses.missing(content, is_from_above=True)
+                self.losses.missing(content, is_from_above=False)
+
     # --- subscriptions (R7) ---
 
     def subscribe(self, entry: Entry) -> None:
@@ -233,3 +265,9 @@ class Routing:
     def counts(self) -> dict[str, int]:
         """How much is on its way."""
         return {**self.subscribing.counts(), "open_barriers": len(self.barrier)}
+
+
+def _few(contents: Iterable[Filter]) -> list[Filter]:
+    """Return each filter once, or the one that matches everything for very many."""
+    distinct = list(dict.fromkeys(contents))
+    return distinct if len(distinct) <= REPAIRED_MAX else [EVERYTHING.filter]

@@ -172,7 +172,7 @@ MUTANTS: Final = {
     "news-forgotten": _one("healing", "loss", Directory, "link_lost", broken_healing.forgets_with_the_link),
     "interest-not-ended": _one("interest", "churn", Demand, "interest_went", broken.keeps_interest),
     "lease-not-renewed": _one("leases", "churn+leases", Leases, "renewed", broken_leases.renews_nothing),
-    "lease-half-said": _one("leases", "churn+leases", Leases, "_told", broken_leases.forgets_subscriptions),
+    "lease-half-said": _one("leases", "churn+leases", Leases, "_announced", broken_leases.announces_no_subscriptions),
     "asks-nobody-else": _one("past", "none", Replays, "asked", broken_replays.asks_nobody_else),
     "holds-nothing-back": _one("past", "none", Playback, "hold", broken_replays.holds_nothing_back),
     "plays-everything": _one("past", "churn", Playback, "_is_new", broken_replays.plays_everything),

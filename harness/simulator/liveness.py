@@ -48,7 +48,7 @@ def rest(world: World) -> list[tuple[str, str]]:
     except RestlessError as error:
         return [("stuck", str(error))]
     return wrong or [
-        *(_wrong_leases(world) if world.has_leases else ()),
+        *(_wrong_leases(world) if world.leasing else ()),
         *wrong_at_rest(world),
     ]
 
@@ -62,7 +62,7 @@ def _wrong_leases(world: World) -> list[tuple[str, str]]:
     """Whatever leases have changed, although nothing was wrong; let them have some more turns to do so."""
     for _ in range(LEASE_TURNS):
         for verb in ("refresh", "sweep"):
-            for name in list(world.sites):
+            for name in world.leasing:
                 world.do((verb, name))
             world.do(("drain",))
     wrong = []

@@ -56,6 +56,8 @@ class Driver:
     _cuts: int = 0
     _dead: list[str] = field(factory=list)
     _uplinks: dict[str, tuple[str, ...]] = field(factory=dict)
+    _patiences: dict[str, int] = field(factory=dict)
+    _stalled: dict[str, float] = field(factory=dict)
 
     def run(self) -> None:
         """Set up, then let things happen until everything has been published, or the plot has been told."""
@@ -83,6 +85,7 @@ class Driver:
             knobs.expire,
             knobs.refresh,
             knobs.sweep,
+            knobs.stall,
         )
         events = (
             self._subscribe,
@@ -103,6 +106,7 @@ class Driver:
             self._expire,
             self._refresh,
             self._sweep,
+            self._stall,
             self._publish,
         )
         limits = list(accumulate(chances))
@@ -376,11 +380,33 @@ class Driver:
 
     def _refresh(self) -> bool:
         site = self._site()
-        return site is not None and self.world.do(("refresh", site.name))
+        return site is not None and self._patience_of(site) > 0 and self.world.do(("refresh", site.name))
 
     def _sweep(self) -> bool:
         site = self._site()
-        return site is not None and self.world.do(("sweep", site.name))
+        if site is None or not self._patience_of(site):
+            return False
+        return self.world.do(("sweep", site.name, self._patience_of(site)))
+
+    def _patience_of(self, site: Site) -> int:
+        """How patient a broker is that sweeps; 0 if it has no leases."""
+        if site.name not in self._patiences:
+            is_leaseless = self.random.random() < self.knobs.leaseless
+            patiences = self.knobs.lease_patiences
+            self._patiences[site.name] = 0 if is_leaseless else patiences[self._below(len(patiences))]
+        return self._patiences[site.name]
+
+    def _stall(self) -> bool:
+        """A direction of a link delivers nothing from now on, or goes on."""
+        ports = [port for site in self.world.sites.values() for port in site.outgoing.values()]
+        if not ports:
+            return False
+        port = ports[self._below(len(ports))]
+        if port.label in self._stalled:
+            port.weight = self._stalled.pop(port.label)
+        else:
+            self._stalled[port.label], port.weight = port.weight, 0.0
+        return True
 
 
 def _turned(label: str) -> str:

@@ -25,7 +25,7 @@ other; `B2>B1.2` belongs to the second connection of the two.
     settle B1 B2...                   what is on its way between these arrives, and what follows from it among
                                       them; not what was sent over connections that are lost
     refresh B1                        B1 says again to its neighbours what it has told them
-    sweep B1                          B1 forgets what its neighbours have not said again for two sweeps
+    sweep B1 [3]                      B1 sweeps, with a patience of three (1 if none is given)
     drain                             everything on its way arrives
 
 Brokers with journals. What they do leaves them when it is on disk; a lost connection is no lost link there.
@@ -121,7 +121,8 @@ class Subscriber:
 class World:
     """Everything that exists at one moment, and the record of what clients saw.
 
-    `owing` knows which deliveries must come; `acquainted` are those that were all in one tree at rest.
+    `owing` knows which deliveries must come; `acquainted` are those that were all in one tree at rest;
+    `leasing` names the brokers that have leases.
     """
 
     ordering: OrderingFactory
@@ -139,7 +140,7 @@ class World:
     after: After | None = None
     owing: Owing = field(init=False)
     has_losses: bool = False
-    has_leases: bool = False
+    leasing: dict[str, None] = Factory(dict)
     acquainted: frozenset[Site] = frozenset()
     past: Past = field(init=False)
     pulling: dict[str, Port] = Factory(dict)
@@ -367,20 +368,18 @@ class World:
         site = self.sites.get(name)
         if site is None or name in self.down:
             return False
-        self.has_leases = True
+        self.leasing[name] = None
         site.inputs.refresh()
         self.collect(site)
         return True
 
-    def sweep(self, name: str) -> bool:
-        """A broker forgets what was not said again; no sooner than every neighbour has said something again.
-
-        That is what the condition on times comes to where there are no times.
-        """
+    def sweep(self, name: str, patience: int = 1) -> bool:
+        """A broker sweeps, whatever its neighbours have sent since: a link may stall for longer than a lease."""
         site = self.sites.get(name)
-        if site is None or name in self.down or not site.core.leases.is_heard:
+        if site is None or name in self.down:
             return False
-        site.inputs.sweep(1)
+        self.leasing[name] = None
+        site.inputs.sweep(patience)
         self.collect(site)
         return True
 

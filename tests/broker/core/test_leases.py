@@ -100,7 +100,7 @@ def test_refreshing_per_subscription_loses_what_two_want_and_refreshing_per_link
     network.publish("A", "p", kind="a", x=3)
     network.settle()
     assert len(network.got("s1")) == len(network.got("s2")) == 1
-    monkeypatch.setattr(Leases, "_told", broken_leases.refreshes_like_the_thesis)
+    monkeypatch.setattr(Leases, "_announced", broken_leases.refreshes_like_the_thesis)
     for _ in range(2 * PATIENCE):
         network.turn()
     network.publish("A", "p", kind="a", x=3)
