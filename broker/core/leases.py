@@ -110,7 +110,7 @@ class Leases:
         return advertised, {id_: wish_of(each) for id_, each in known.items() if id_ not in retiring}
 
     def told(self, message: LeaseTold, link: Hop) -> None:
-        """The list of all that the neighbour has announced: take in what is not so here, and count the rest."""
+        """The neighbour lists all that it has announced: take in what is not so here, and count the rest."""
         self._take_in_advertisements(message, link)
         self._take_in_subscriptions(message, link)
         listed = {(False, each) for each, _ in message.advertisements}

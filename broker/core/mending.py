@@ -10,7 +10,7 @@ Laws.
 2. Whoever may have missed a publication because of what is repaired here is told a gap in the same step.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import define
 

@@ -383,10 +383,10 @@ class Subscribing:
         else:
             added, withdrawn = message.added, message.withdrawn
         arrivals = self.neighbours[link].arrivals
-        stays = {wish.id for wish in added if arrivals.revive(wish.id)}
+        stays = {wish.id for wish in added if arrivals.revive(wish.id) or self._is_known(wish, link)}
         for wish in added:
             if wish.id not in stays:
-                self.unsubscribe(wish.id, link)  # A neighbour that keeps the rules never says it twice.
+                self.unsubscribe(wish.id, link)
         arrivals.asked(message.number, [wish.id for wish in added])
         for wish in added:
             if wish.id in stays:
@@ -396,6 +396,11 @@ class Subscribing:
                 self.subscribe(entry, has_moved=message.has_moved)
         for each in sorted(withdrawn):
             self._leave(each, link, arrivals)
+
+    def _is_known(self, wish: Wish, link: Hop) -> bool:
+        """Whether a neighbour announces again what it has announced; one with mended tables may."""
+        known = self._tables.entries_of(link).get(wish.id)
+        return known is not None and wish_of(known) == wish
 
     def _ask_again(self, entry: Entry) -> None:
         entry.is_answered = False

@@ -6,6 +6,7 @@ from broker.core.hops import Hop
 from broker.core.leases import Leases
 from broker.core.mending import Mending
 from broker.core.routing import Routing
+from broker.core.subscribing import Subscribing
 from broker.filters import Filter
 from broker.messages import LeaseRenewed, LeaseTold
 from broker.routing import Wish
@@ -13,6 +14,7 @@ from broker.routing import Wish
 __all__ = [
     "announces_no_subscriptions",
     "asks_for_nothing",
+    "breaks_what_is_announced_again",
     "expires_by_time",
     "expires_early",
     "expires_what_was_listed",
@@ -25,7 +27,7 @@ __all__ = [
     "tells_no_gap",
 ]
 
-_announced, _renewed, _told = Leases._announced, Leases.renewed, Leases.told
+_announced, _told = Leases._announced, Leases.told
 
 
 def renews_nothing(self: Leases, message: LeaseRenewed, link: Hop) -> None:
@@ -88,6 +90,12 @@ def mends_nothing(self: Mending) -> None:
 def tells_no_gap(self: Routing, hop: Hop, contents: Iterable[Filter]) -> None:
     """Repair what was wrong and tell nobody who may have missed something."""
     del self, hop, contents
+
+
+def breaks_what_is_announced_again(self: Subscribing, wish: Wish, link: Hop) -> bool:
+    """Withdraw an entry that is announced again, and begin with it anew."""
+    del self, wish, link
+    return False
 
 
 def refreshes_like_the_thesis(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:

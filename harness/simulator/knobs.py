@@ -82,6 +82,8 @@ class Knobs:
     """The patience of brokers that sweep, drawn for each of them."""
     leaseless: float = 0.0
     """The chance that a broker has no leases."""
+    corrupt: float = 0.0
+    """The chance that the memory of a broker changes by itself."""
     stall: float = 0.0
     """The chance that a direction of a link delivers nothing for a while, or goes on if it stalls."""
     patience: int = 1
@@ -122,13 +124,16 @@ def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
 
 
 def _leasing(knobs: Knobs, random: Random) -> Knobs:
-    """Brokers renew and sweep, seldom or often, out of step; links stall meanwhile."""
+    """Brokers renew and sweep, seldom or often, out of step; links stall meanwhile, some memory changes."""
+    is_calm = not (knobs.cuts or knobs.crashes or knobs.losses or knobs.plot or knobs.has_journals)
+    corrupt = random.choice((0.0, 0.0, 0.05)) if is_calm else 0.0
     return evolve(
         knobs,
+        corrupt=corrupt,
         refresh=random.choice((0.02, 0.05, 0.15)),
         sweep=random.choice((0.02, 0.05, 0.15)),
         lease_patiences=random.choice(((1,), (2,), (1, 2, 4))),
-        leaseless=random.choice((0.0, 0.0, 0.3)),
+        leaseless=0.0 if corrupt else random.choice((0.0, 0.0, 0.3)),
         stall=random.choice((0.0, 0.05, 0.15)),
     )
 
@@ -415,7 +420,7 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
 
 def with_replays(knobs: Knobs, random: Random) -> Knobs:
     """Let subscriptions ask for the past, in some schedules; the caches are large or small."""
-    if knobs.plot or random.random() >= REPLAYING:
+    if knobs.plot or knobs.corrupt or random.random() >= REPLAYING:
         return knobs
     return evolve(
         knobs,

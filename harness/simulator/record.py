@@ -55,6 +55,12 @@ class Stream:
     gaps: list[int] = Factory(list)
     faults: list[str] = Factory(list)
 
+    def since(self, first: int) -> "Stream":
+        """Return what it delivered, from this publication on."""
+        delivered = [number for number in self.delivered if number >= first]
+        seen = sum(1 << number for number in set(delivered))
+        return Stream(self.ordered, self.kinds, self.broker, delivered, seen, self.replayed & seen)
+
 
 REPLAYED: Final = 0x02
 """The bit in the flags of a frame."""
@@ -126,6 +132,11 @@ class Record:
         """Note that it was told that something may be missing here."""
         stream = self.streams[subscription]
         stream.gaps.append(len(stream.delivered))
+
+    def since(self, first: int) -> "Record":
+        """Return the record as if nothing before this publication had been delivered."""
+        streams = {name: stream.since(first) for name, stream in self.streams.items()}
+        return Record(self.clocks_agree, self.caches_hold, self.publications, streams)
 
     def matches(self, kinds: str, key: Key) -> bool:
         """Whether a filter of these kinds matches a publication."""

@@ -18,6 +18,7 @@ from attrs import define, evolve, field
 from broker.routing import DEFAULT, Routing
 from harness.simulator.interests import KINDS
 from harness.simulator.knobs import Knobs, draw, with_covers, with_replays
+from harness.simulator.leasing import is_exact
 from harness.simulator.losses import chosen, configured
 from harness.simulator.network import Port, Site
 from harness.simulator.restarts import is_down
@@ -33,6 +34,9 @@ BEGIN: Final[Action] = ("begin",)
 PATIENCE: Final = 8
 """How often another direction is drawn when one lags behind, before something else happens."""
 
+
+CHANCES: Final = 1000
+"""So many different corruptions of one memory are drawn from."""
 
 MOSTLY: Final = 0.9
 SOME: Final = 0.25
@@ -86,6 +90,7 @@ class Driver:
             knobs.refresh,
             knobs.sweep,
             knobs.stall,
+            knobs.corrupt,
         )
         events = (
             self._subscribe,
@@ -107,6 +112,7 @@ class Driver:
             self._refresh,
             self._sweep,
             self._stall,
+            self._corrupt,
             self._publish,
         )
         limits = list(accumulate(chances))
@@ -396,6 +402,10 @@ class Driver:
             self._patiences[site.name] = 0 if is_leaseless else patiences[self._below(len(patiences))]
         return self._patiences[site.name]
 
+    def _corrupt(self) -> bool:
+        site = self._site()
+        return site is not None and self.world.do(("corrupt", site.name, self._below(CHANCES)))
+
     def _stall(self) -> bool:
         """A direction of a link delivers nothing from now on, or goes on."""
         ports = [port for site in self.world.sites.values() for port in site.outgoing.values()]
@@ -431,7 +441,9 @@ def driver(
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     aside = Random(~seed)  # noqa: S311 - as above; what is drawn here changes nothing in other schedules
     knobs = with_replays(draw(random, faults, brokers), aside)
-    if not (routing.subscriptions.is_exact and routing.advertisements.is_exact):
+    if routing.subscriptions.unites or routing.advertisements.unites:
+        knobs = evolve(knobs, corrupt=0.0)  # A union that was made in error may outlive what is wrong.
+    if not is_exact(routing):
         knobs = with_covers(evolve(knobs, ranges=float(seed % 2)), aside, brokers)
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])
