@@ -1,14 +1,12 @@
-"""The clock of leases: tells the core when to say again what it has told, and when to sweep.
+"""The clock of leases: tells the core when to renew, and how patient to be.
 
 Law: both are inputs of the station like all others, so a journal has them, and its replay needs no clock.
 """
 
-from collections.abc import Callable
-
 import structlog
 import trio
 
-from broker.leases import SWEEPS, Terms
+from broker.leases import Terms
 from broker.shell.exchange import Exchange
 
 __all__ = ["renew", "sweep"]
@@ -17,25 +15,27 @@ _log = structlog.get_logger()
 
 
 async def renew(exchange: Exchange, terms: Terms) -> None:
-    """Say again to each neighbour what it has been told, for ever."""
+    """Renew on each link what was announced there, for ever; log what was repaired since the last time."""
+    before = _changes(exchange)
     while True:
         await trio.sleep(terms.refresh_s)
-        _step(exchange, exchange.station.refresh)
+        exchange.station.refresh()
+        exchange.settle()
+        after = _changes(exchange)
+        if after != before:
+            mended, asked, expired = (now - then for now, then in zip(after, before, strict=True))
+            _log.warning("routing tables were wrong", mended=mended, asked=asked, expired=expired)
+        before = after
 
 
 async def sweep(exchange: Exchange, terms: Terms) -> None:
-    """Forget what was not said again, for ever."""
+    """Write down how many renewals may leave something out before it expires, for ever."""
     while True:
         await trio.sleep(terms.sweep_s)
-        _step(exchange, lambda: exchange.station.sweep(SWEEPS))
+        exchange.station.sweep(terms.patience)
+        exchange.settle()
 
 
-def _step(exchange: Exchange, do: Callable[[], None]) -> None:
+def _changes(exchange: Exchange) -> tuple[int, int, int]:
     leases = exchange.core.leases
-    before = leases.mending.count, leases.mended, leases.expired
-    do()
-    exchange.settle()
-    after = leases.mending.count, leases.mended, leases.expired
-    if after != before:
-        mended, asked, expired = (now - then for now, then in zip(after, before, strict=True))
-        _log.warning("routing tables were wrong", mended=mended, asked=asked, expired=expired)
+    return leases.mending.count, leases.mended, leases.expired
