@@ -129,7 +129,8 @@ class Leases:
         new = [(each, content) for each, content in message.advertisements if known.get(each) != content]
         self._routing.missed_from(link, [content for _, content in new])
         for each, content in new:
-            self._routing.withdraw_advertisement(each, link)
+            if each in known:
+                self._routing.withdraw_advertisement(each, link)
             self._routing.add_advertisement(AdvertisementAdded(each, content), link)
 
     def _take_in_subscriptions(self, message: LeaseTold, link: Hop) -> None:
@@ -152,14 +153,13 @@ class Leases:
             del self._left_out[link]
 
     def _expire(self, link: Hop, each: str, *, is_subscription: bool) -> None:
-        """Forget something; if it was of use after all, whoever misses it is told (law 5)."""
+        """Forget something; what it was before it went wrong nobody knows, so the gap is for everything."""
         self.expired += 1
-        tables = self._routing.tables
         if is_subscription:
-            self._routing.missed_by(link, [tables.entries_of(link)[each].filter])
+            self._routing.missed_by(link, [EVERYTHING.filter])
             self._routing.unsubscribe(each, link)
         else:
-            self._routing.missed_from(link, [tables.advertisements(link).filters[each]])
+            self._routing.missed_from(link, [EVERYTHING.filter])
             self._routing.withdraw_advertisement(each, link)
 
 

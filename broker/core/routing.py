@@ -37,6 +37,7 @@ from broker.messages import (
     SubscriptionAcknowledged,
     SubscriptionAdded,
     SubscriptionsReplaced,
+    SubscriptionWithdrawn,
     Told,
 )
 from broker.routing import Routing as Strategies
@@ -153,9 +154,13 @@ class Routing:
                 self._send(link, AdvertisementAcknowledged(advertisement))
 
     def withdraw_advertisement(self, advertisement: str, link: Hop, *, is_lost: bool = False) -> None:
-        """A publisher behind a neighbour is gone; if it is lost, who listened may have missed something."""
+        """A publisher behind a neighbour is gone; if it is lost, who listened may have missed something.
+
+        Only a broker whose tables went wrong does not know it.
+        """
         content = self.tables.remove_advertisement(link, advertisement)
         if content is None:
+            self.missed_from(link, [EVERYTHING.filter])
             return
         if is_lost:
             self.losses.lost(advertisement, content)
@@ -224,8 +229,19 @@ class Routing:
 
     def add_subscriptions(self, message: SubscriptionAdded | SubscriptionsReplaced, link: Hop) -> None:
         """A neighbour asks for what a subscriber behind it wants."""
+        self._find_lost([] if isinstance(message, SubscriptionAdded) else message.withdrawn, link)
         self.subscribing.asked(message, link)
         self._report()
+
+    def withdraw_subscription(self, message: SubscriptionWithdrawn, link: Hop) -> None:
+        """A subscriber behind a neighbour is gone."""
+        self._find_lost([message.id], link)
+        self.unsubscribe(message.id, link)
+
+    def _find_lost(self, withdrawn: Iterable[str], link: Hop) -> None:
+        """Tell a gap to a neighbour that withdraws what is not known: only wrong tables have lost it."""
+        if not self.tables.entries_of(link).keys() >= set(withdrawn):
+            self.missed_by(link, [EVERYTHING.filter])
 
     def acknowledge_subscriptions(self, message: SubscriptionAcknowledged, link: Hop) -> None:
         """Everybody the neighbour forwarded the subscription to knows it."""
