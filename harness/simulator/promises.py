@@ -22,9 +22,10 @@ def broken_promises(world: World) -> list[Fault]:
     """What is wrong with the record of a world that has come to its end."""
     record = world.record
     if world.leasing.corruptions:
+        sound = record.since(world.leasing.sound_from)
         return [
-            *faults_in(record.since(world.leasing.sound_from)),
-            *missing_in(record, list(world.subscribers), world.leasing.sound_from),
+            *faults_in(sound),
+            *missing_in(sound, list(world.subscribers)),
             *integrity_of(record),
             *never_told_in(record, [] if world.leasing.is_replaced else _met(world)),
         ]

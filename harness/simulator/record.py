@@ -8,7 +8,7 @@ Sets of publications are whole numbers with one bit per publication, so that a c
 
 from typing import Final
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from broker.messages import Publication
 from ordering import promises
@@ -134,9 +134,11 @@ class Record:
         stream.gaps.append(len(stream.delivered))
 
     def since(self, first: int) -> "Record":
-        """Return the record as if nothing before this publication had been delivered."""
+        """Return the record as if nothing before this publication had been read, delivered, or owed."""
+        before = [evolve(published, owed=(), read=None) for published in self.publications[:first]]
         streams = {name: stream.since(first) for name, stream in self.streams.items()}
-        return Record(self.clocks_agree, self.caches_hold, self.publications, streams)
+        publications = [*before, *self.publications[first:]]
+        return Record(self.clocks_agree, self.caches_hold, publications, streams)
 
     def matches(self, kinds: str, key: Key) -> bool:
         """Whether a filter of these kinds matches a publication."""
