@@ -189,7 +189,9 @@ MUTANTS: Final = {
     "lease-never-asked": _one("leases", "churn+leases", Leases, "renewed", broken_leases.asks_for_nothing),
     "lease-unmended": _one("leases", "churn+leases", Mending, "mend", broken_leases.mends_nothing),
     "lease-untold-below": _one("gaps", "churn+leases", Routing, "missed_by", broken_leases.tells_no_gap),
-    "lease-untold-here": _one("gaps", "churn+leases", Routing, "missed_from", broken_leases.tells_no_gap),
+    "lease-untold-here": Mutant(
+        "gaps", "none+leases", ((Routing, "missed_from", broken_leases.tells_no_gap),), "covering+simple"
+    ),
     "lease-announced-again": Mutant(
         "leases",
         "none+leases",
