@@ -1,9 +1,9 @@
-"""The times of leases, and whether they can work together.
+"""The times of leases: how often a broker renews, and how patient it is.
 
-A lease runs out `lease_s` after it was last renewed; it is renewed every `refresh_s`. What is renewed in time
-must not run out on the way: a renewal may be slower than the one before by all that delays differ. Since each
-broker renews on each of its links by itself, the way is one link long, and the diameter of the overlay does
-not matter here; it matters for how long garbage may travel before the last of it has expired.
+A broker renews every `refresh_s`. Something is wrong if a renewal leaves it out, and expires when so many
+renewals in a row have done so as fit into `lease_s`. Renewals are counted and not the time between them, so
+how long one is on its way makes nothing expire; the times here say only how soon what is wrong is right again
+where links are as fast as `delay_max_s` says.
 """
 
 from typing import Final
@@ -13,16 +13,13 @@ from attrs import field, frozen
 from broker.errors import ConcordError
 
 SWEEPS: Final = 4
-"""A lease is looked at so often while it lasts: one that has run out is gone a quarter later."""
+"""The patience is written down so often while a lease lasts."""
 
 REFRESHES: Final = 4
-"""A lease is renewed so often while it lasts, unless something else is asked for."""
-
-SKEW_PART: Final = 0.01
-"""Clocks of two machines go at different speeds; this is a hundred times more than real ones do."""
+"""A broker renews so often while a lease lasts, unless something else is asked for."""
 
 ROUND_TRIP: Final = 3
-"""Where two brokers differ, one renews, the other asks, and the first tells: so many times over the link."""
+"""Where two brokers differ, one renews, the other asks, and the first lists: so many times over the link."""
 
 
 class LeaseError(ConcordError):
@@ -31,10 +28,10 @@ class LeaseError(ConcordError):
 
 @frozen
 class Terms:
-    """What was agreed on. `delay_max_s` is the longest that a message may be on a link that is not lost.
+    """What was agreed on. `delay_max_s` is the longest that a message is on its way over a link.
 
     Raises:
-        LeaseError: a lease could run out although it is renewed, or be mended too late.
+        LeaseError: a lease does not last for one renewal.
     """
 
     lease_s: float
@@ -47,28 +44,28 @@ class Terms:
         return self.lease_s / REFRESHES
 
     def __attrs_post_init__(self) -> None:
-        needed_s = self.refresh_s + ROUND_TRIP * self.delay_max_s + self.skew_s
-        if self.lease_s <= needed_s:
+        if self.lease_s < self.refresh_s:
             raise LeaseError(
-                f"--lease {self.lease_s:g}: a lease must last longer than {needed_s:g} s, which is the time "
-                f"between two renewals ({self.refresh_s:g} s), three times the longest delay of a link "
-                f"({self.delay_max_s:g} s, as --link-timeout says) and what clocks may differ by: "
-                "make the lease longer, or renew more often, or give links up sooner"
+                f"--lease {self.lease_s:g}: a lease must last for at least one renewal, and --lease-refresh "
+                f"asks for one every {self.refresh_s:g} s: make the lease longer, or renew more often"
             )
 
     @property
-    def skew_s(self) -> float:
-        """By how much two clocks may differ while a lease lasts."""
-        return self.lease_s * SKEW_PART
+    def patience(self) -> int:
+        """How many renewals in a row have to leave something out before it expires."""
+        return int(self.lease_s // self.refresh_s)
 
     @property
     def sweep_s(self) -> float:
-        """How often leases are looked at."""
+        """How often the patience is written down."""
         return self.lease_s / SWEEPS
 
     def recovery_s(self, hops: int) -> float:
-        """When everything is right again after the last corruption, in an overlay of that diameter."""
-        return hops * self.delay_max_s + self.lease_s + self.sweep_s
+        """When everything is right again after the last corruption, in an overlay of that diameter.
+
+        What is wrong expires after a lease and the last list; what follows from that travels there and back.
+        """
+        return self.lease_s + (ROUND_TRIP + 2 * hops) * self.delay_max_s
 
     def printed_s(self, hops: int) -> float:
         """The time that the literature gives for it; garbage that travels on can take longer."""

@@ -150,14 +150,14 @@ def _read_token(path: Path | None, token: str | None) -> str:
     "--lease",
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
-    help="Forget what neighbours have not said again for so many seconds, so that tables heal by themselves; "
-    "the same on all brokers. More than four times the link timeout.",
+    help="Let routing tables heal that went wrong in memory: forget what neighbours have left out of their "
+    "renewals for so many seconds. The same on all brokers.",
 )
 @click.option(
     "--lease-refresh",
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
-    help="How often everything is said again; a quarter of the lease unless something else is asked for.",
+    help="How often routes are renewed; every quarter of the lease unless something else is asked for.",
 )
 @click.option(
     "--limit",

@@ -10,7 +10,7 @@ Laws.
 3. If an advertisement is lost and something else still stands for it, the loss is told all the same.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
 from attrs import Factory, define
@@ -101,6 +101,13 @@ class Advertising:
                 if is_lost and not difference.removed:
                     self._send(link, PublishersLost(wish.filter))
         return passed + self.barrier.withdrawn(wish.id, came_by)
+
+    def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> list[Passed]:
+        """Choose again what is announced of these, and send the difference; say what is passed by it."""
+        difference, changed = self.told[link].remake(candidates)
+        passed = self.withdraw(link, changed)
+        removed = tuple(each for each in difference.removed if each not in changed)
+        return passed + self._tell(link, Difference(difference.added, removed))
 
     def _tell(self, link: Hop, difference: Difference, *, is_lost: bool = False) -> list[Passed]:
         for wish in difference.added:

@@ -123,7 +123,7 @@ class BrokerCore:
             SubscriptionAdded: self._routing.add_subscriptions,
             SubscriptionsReplaced: self._routing.add_subscriptions,
             SubscriptionAcknowledged: self._routing.acknowledge_subscriptions,
-            SubscriptionWithdrawn: lambda m, link: self._routing.unsubscribe(m.id, link),
+            SubscriptionWithdrawn: self._routing.withdraw_subscription,
             SettleAsked: self._routing.settle,
             LeaseRenewed: self.leases.renewed,
             LeaseAsked: self.leases.asked,

@@ -1,25 +1,29 @@
-"""Leases: what is known through a link expires unless the neighbour says again that it has told it.
+"""Leases: what a neighbour leaves out when it renews expires, and what is missing comes back.
 
-So a broker heals from whatever happened to its tables: what is not true any more goes, what is missing is
-told again. Each broker says again, on each link for itself, all that it has told there. It does not matter
-which subscriptions stand behind that, or how many: none can be missing because another one is like it.
+So a broker heals from whatever happened to its tables. Each broker renews, on each link for itself, all that
+it has announced there. It does not matter which subscriptions stand behind that, or how many: none can be
+missing because another one is like it.
 
-Theory of operation. There is no clock here: whoever drives the core calls `refresh` and `sweep`, each as
-often as the settings say (`broker.leases`). Saying again is a digest of a few bytes, in its place behind
-everything that was told before (R5). If the neighbour's own digest differs, it asks, and is told all of it.
-What it does not know it takes in as if it had just been asked for; what it knows and is not told expires.
+Theory of operation. There is no clock here: whoever drives the core calls `refresh` as often as the settings
+say (`broker.leases`). A renewal is a digest of a few bytes, in its place behind everything that was announced
+before (R5). If the neighbour's own digest differs, it asks, and is sent a list of all of it, in its place as
+well. What the list has and the neighbour does not know, it takes in as if it had just been announced. What
+the neighbour knows and the list leaves out is wrong; it expires when so many lists in a row have left it out
+as `sweep` has said.
 
 Laws.
 
 1. In a broker and between brokers that keep all rules nothing is changed: digests agree, and nothing expires.
-2. What the neighbour has withdrawn and what serves on here for a while (make before break) does not expire.
-3. An entry is swept when `patience` sweeps and the time since the one before have passed since it was last
-   said, or since it came, if it was not there when the neighbour last said what it tells.
+2. Time makes nothing expire, and neither does silence: a renewal may wait behind publications for as long as
+   the link takes, and a neighbour without leases never renews. If a link is silent it is lost (R8), which is
+   not decided here.
+3. An entry expires in the place of a list that leaves it out, as have all lists before it on this link since
+   a digest agreed or a list had the entry, `patience` of them together. Before any sweep nothing expires.
+4. What the neighbour has withdrawn and what serves on here for a while (make before break) does not expire.
+5. Whoever may have missed a publication because of what is repaired is told a gap first, in its place.
 """
 
-# ruff: noqa: SLF001 - renewing is a part of routing that needs the others
-
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
 
@@ -51,130 +55,116 @@ Key = tuple[bool, str]
 
 @define(eq=False)
 class Leases:
-    """What each neighbour has said again, and when, counted in sweeps."""
+    """How many lists in a row have left out what is known through each link."""
 
     _routing: Routing
     mending: Mending
     _send: SendControl
-    _renewed: dict[Hop, dict[Key, int]] = Factory(dict)
-    _heard: dict[Hop, int] = Factory(dict)
-    _sweeps: int = 0
+    _left_out: dict[Hop, dict[Key, int]] = Factory(dict)
+    patience: int = 0
     renewals: int = 0
     mended: int = 0
     expired: int = 0
 
-    # --- saying again ---
+    # --- renewing ---
 
     def refresh(self) -> None:
-        """Make what was told agree with the tables; then say again to each neighbour what it was told."""
+        """Make what was announced agree with the tables; then renew it on each link."""
         self.mending.mend()
         for link in list(self._routing.links.values()):
-            told = self._told(link)
-            self._send(link, LeaseRenewed(digest(*told)))
+            self._send(link, LeaseRenewed(digest(*self._announced(link))))
 
-    def _told(self, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
+    def _announced(self, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
         routing = self._routing
         advertised = [(wish.id, wish.filter) for wish in routing.advertising.told[link].wishes.values()]
         return advertised, list(routing.subscribing.neighbours[link].told.wishes.values())
 
     def asked(self, _: LeaseAsked, link: Hop) -> None:
-        """The neighbour knows something else: tell it all."""
-        advertised, wanted = self._told(link)
-        number = self._routing.subscribing._next_number()
+        """The neighbour knows something else: send it the list of everything, once that is right."""
+        self.mending.mend()
+        advertised, wanted = self._announced(link)
+        number = self._routing.subscribing.request_number()
         self._send(link, LeaseTold(number, tuple(advertised), tuple(wanted)))
 
-    # --- hearing it ---
+    # --- being renewed ---
 
     def renewed(self, message: LeaseRenewed, link: Hop) -> None:
-        """The neighbour says again what it has told."""
+        """The neighbour renews what it has announced: ask for the list if it is not what is known."""
         self.renewals += 1
-        self._heard[link] = self._sweeps
         advertised, wanted = self._known(link)
         known = digest(advertised.items(), wanted.values())
         if known == message.digest:
-            self._renewed[link] = self._now(advertised, wanted)
+            self._left_out.pop(link, None)
         else:
             self.mended += 1
             self._send(link, LeaseAsked(known))
 
     def _known(self, link: Hop) -> tuple[dict[str, Filter], dict[str, Wish]]:
-        """What the neighbour should have told, but for what it has withdrawn and what serves on (law 2)."""
+        """What the neighbour should have announced, without what it has withdrawn and serves on (law 4)."""
         tables = self._routing.tables
         advertised = dict(tables.advertisements(link).filters)
         if self._routing.strategies.advertisements.floods:
-            del advertised[EVERYTHING.id]
+            advertised.pop(EVERYTHING.id, None)
         retiring = self._routing.subscribing.neighbours[link].arrivals.retiring
         known = tables.entries_of(link)
         return advertised, {id_: wish_of(each) for id_, each in known.items() if id_ not in retiring}
 
-    def _held(self, link: Hop) -> list[Key]:
-        """The same by its keys."""
-        return list(self._now(*self._known(link)))
-
-    def _now(self, advertised: Iterable[str], wanted: Iterable[str]) -> dict[Key, int]:
-        """What is said again at this time."""
-        keys = [*((False, each) for each in advertised), *((True, each) for each in wanted)]
-        return dict.fromkeys(keys, self._sweeps)
-
     def told(self, message: LeaseTold, link: Hop) -> None:
-        """The neighbour tells all that it has told: take in what is not so here."""
-        advertised, _ = self._known(link)
-        for each, content in message.advertisements:
-            if advertised.get(each) != content:
-                self._routing.withdraw_advertisement(each, link)
-                self._routing.add_advertisement(AdvertisementAdded(each, content), link)
-        self._take_in(message, link, self._routing.tables.entries_of(link))
-        wanted = [wish.id for wish in message.subscriptions]
-        # What is here and was not told goes on growing old; what is not here, and comes again, comes then.
-        held, before = self._held(link), self._renewed.get(link, {})
-        older = {key: before[key] for key in held if key in before}
-        self._renewed[link] = older | self._now([each for each, _ in message.advertisements], wanted)
+        """The neighbour lists all that it has announced: take in what is not so here, and count the rest."""
+        self._take_in_advertisements(message, link)
+        self._take_in_subscriptions(message, link)
+        listed = {(False, each) for each, _ in message.advertisements}
+        listed |= {(True, wish.id) for wish in message.subscriptions}
+        advertised, wanted = self._known(link)
+        held = [*((False, each) for each in advertised), *((True, each) for each in wanted)]
+        before = self._left_out.get(link, {})
+        left_out = {key: before.get(key, 0) + 1 for key in held if key not in listed}
+        due = [key for key, count in left_out.items() if 0 < self.patience <= count]
+        self._left_out[link] = {key: count for key, count in left_out.items() if key not in due}
+        for is_subscription, each in due:
+            self._expire(link, each, is_subscription=is_subscription)
 
-    def _take_in(self, message: LeaseTold, link: Hop, known: Mapping[str, object]) -> None:
-        subscribing, arrivals = self._routing.subscribing, self._routing.subscribing.neighbours[link].arrivals
-        _, wanted = self._known(link)
+    def _take_in_advertisements(self, message: LeaseTold, link: Hop) -> None:
+        known = self._routing.tables.advertisements(link).filters
+        new = [(each, content) for each, content in message.advertisements if known.get(each) != content]
+        self._routing.missed_from(link, [content for _, content in new])
+        for each, content in new:
+            if each in known:
+                self._routing.withdraw_advertisement(each, link)
+            self._routing.add_advertisement(AdvertisementAdded(each, content), link)
+
+    def _take_in_subscriptions(self, message: LeaseTold, link: Hop) -> None:
+        known, (_, wanted) = self._routing.tables.entries_of(link), self._known(link)
         new = tuple(wish for wish in message.subscriptions if wanted.get(wish.id) != wish)
+        self._routing.missed_by(link, [wish.filter for wish in new])
         for wish in new:
             if wish.id not in known:
-                subscribing._acknowledge(link, arrivals.removed(wish.id))
+                self._routing.subscribing.answer_absent(wish.id, link)
         if new:
             asked = SubscriptionsReplaced(message.number, new, frozenset())
             self._routing.add_subscriptions(asked, link)
 
-    @property
-    def is_heard(self) -> bool:
-        """Whether every neighbour has said something again since the last sweep."""
-        return all(self._heard.get(link) == self._sweeps for link in self._routing.links.values())
-
     # --- expiring ---
 
     def sweep(self, patience: int) -> None:
-        """Forget what has not been said again for so many sweeps (law 3)."""
-        self._sweeps += 1
-        for known in (self._renewed, self._heard):
-            for link in [link for link in known if not self._routing.is_linked(link)]:
-                del known[link]
-        for link in list(self._routing.links.values()):
-            self._sweep_link(link, patience)
+        """So many lists in a row have to leave something out before it expires (law 3)."""
+        self.patience = patience
+        for link in [link for link in self._left_out if not self._routing.is_linked(link)]:
+            del self._left_out[link]
 
-    def _sweep_link(self, link: Hop, patience: int) -> None:
-        held = self._held(link)
-        before = self._renewed.get(link, {})
-        # What is seen first came after the sweep before this one.
-        renewed = self._renewed[link] = {key: before.get(key, self._sweeps - 1) for key in held}
-        for is_subscription, each in held:
-            if self._sweeps - renewed[is_subscription, each] <= patience:
-                continue
-            self.expired += 1
-            del renewed[is_subscription, each]
-            if is_subscription:
-                self._routing.unsubscribe(each, link)
-            else:
-                self._routing.withdraw_advertisement(each, link)
+    def _expire(self, link: Hop, each: str, *, is_subscription: bool) -> None:
+        """Forget something; what it was before it went wrong nobody knows, so the gap is for everything."""
+        self.expired += 1
+        if is_subscription:
+            self._routing.missed_by(link, [EVERYTHING.filter])
+            self._routing.unsubscribe(each, link)
+        else:
+            self._routing.missed_from(link, [EVERYTHING.filter])
+            self._routing.withdraw_advertisement(each, link)
 
 
 def digest(advertised: Iterable[tuple[str, Filter]], wanted: Iterable[Wish]) -> int:
-    """Return a number that says what was told, in whatever order."""
+    """Return a number that says what was announced, in whatever order."""
     total = 0
     for each, content in advertised:
         total += _number_of(f"a\0{each}\0{content}")

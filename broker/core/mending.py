@@ -1,15 +1,16 @@
-"""What a broker tells its neighbours, made to agree with its own tables again.
+"""What a broker has announced to its neighbours, made to agree with its own tables again.
 
-A broker that keeps all rules never needs this: what it has told always follows from what it knows. If memory
-or a defect has changed the one or the other, this finds out and tells the difference, by the same messages as
-any change of routes. What is known through links is mended by leases (`broker.core.leases`).
+A broker that keeps all rules never needs this: what it has announced always follows from what it knows. If
+memory or a defect has changed the one or the other, this finds out and sends the difference, by the same
+messages as any change of routes. What is known through links is repaired by leases (`broker.core.leases`).
 
-Law: where everything agrees, nothing is changed and nothing is sent; `count` says how often something was.
+Laws.
+
+1. Where everything agrees, nothing is changed and nothing is sent; `count` says how often something was.
+2. Whoever may have missed a publication because of what is repaired here is told a gap in the same step.
 """
 
-# ruff: noqa: SLF001 - it mends the parts of routing, and nobody else is to do so
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 
 from attrs import define
 
@@ -17,14 +18,14 @@ from broker.core.hops import Hop
 from broker.core.routing import Routing
 from broker.core.subscribing import Neighbour
 from broker.core.tables import Entry, Place, place_of, wish_of
-from broker.core.told import Difference
+from broker.filters import Filter
 from broker.routing.flooding import EVERYTHING
 from broker.routing.strategy import Wish
 
 
 @define(eq=False)
 class Mending:
-    """Compares, for each neighbour, what it has been told with what it should have been told."""
+    """Compares, for each neighbour, what has been announced to it with what should have been."""
 
     _routing: Routing
     count: int = 0
@@ -46,34 +47,26 @@ class Mending:
         if not self._routing.strategies.advertisements.floods:
             return
         if tables.advertisements(link).filters != {EVERYTHING.id: EVERYTHING.filter}:
-            self.count += 1
+            self._found_missing_from(link, [EVERYTHING.filter])
             for each in list(tables.advertisements(link).filters):
                 tables.remove_advertisement(link, each)
             tables.add_advertisement(link, EVERYTHING.id, EVERYTHING.filter)
 
     def _mend_arrivals(self, link: Hop, neighbour: Neighbour) -> None:
-        """Answer requests for what is not there: nobody else would."""
-        known = self._routing.tables.entries_of(link)
+        """Answer requests for what is not there; when it comes back, those who missed something are told."""
+        known, subscribing = self._routing.tables.entries_of(link), self._routing.subscribing
         for each in [each for each in neighbour.arrivals.all() if each not in known]:
             self.count += 1
-            self._routing.subscribing._acknowledge(link, neighbour.arrivals.removed(each))
-            self._routing.subscribing._retire(link, neighbour, each)
+            subscribing.answer_absent(each, link)
+            subscribing.retire_absent(each, link)
 
     def _mend_offers(self, link: Hop, neighbour: Neighbour) -> None:
-        subscribing, expected = self._routing.subscribing, self._expected(link)
-        if _are_the_same(neighbour.offered, expected):
-            return
-        self.count += 1
+        expected = self._expected(link)
         wrong = [e for place, e in neighbour.offered.items() if expected.get(place) is not e]
-        closed = [entry for entry in wrong if neighbour.gates.forget(entry)]
-        for entry in wrong:
-            del neighbour.offered[place_of(entry)]
-        still = {entry.id for entry in neighbour.offered.values()}
-        gone = dict.fromkeys(entry.id for entry in wrong if entry.id not in still)
-        subscribing._tell(link, neighbour, neighbour.told.edit(remove=gone))
-        for entry in closed:
-            subscribing._open(entry, link)
-        subscribing.offer(link, self._routing.tables.entries())
+        absent = [e for place, e in expected.items() if neighbour.offered.get(place) is not e]
+        if wrong or absent:
+            self._found_missing_from(link, (entry.filter for entry in (*wrong, *absent)))
+            self._routing.subscribing.offer_anew(link, wrong)
 
     def _expected(self, link: Hop) -> dict[Place, Entry]:
         tables = self._routing.tables
@@ -90,44 +83,38 @@ class Mending:
         if subscribing.strategy.floods:
             is_of_use = bool(self._routing.tables.advertisements(link).filters)
             candidates = {EVERYTHING.id: EVERYTHING} if is_of_use else {}
-        if neighbour.told.is_right(candidates):
-            return
-        self.count += 1
-        difference, changed = neighbour.told.remake(candidates)
-        waited = neighbour.gates.withdrawn(changed)
-        subscribing._tell(link, neighbour, difference)
-        for entry in waited:
-            subscribing._wait(neighbour, entry)
-            if not neighbour.gates.is_closed(entry):
-                subscribing._open(entry, link)
+        if not neighbour.told.is_right(candidates):
+            before = list(neighbour.told.wishes.values())
+            subscribing.announce_anew(link, candidates)
+            self._found_missing_from(link, _changed(before, list(neighbour.told.wishes.values())))
 
     def _mend_advertisements(self, link: Hop) -> None:
-        advertising, tables = self._routing.advertising, self._routing.tables
-        known = tables.advertisements_but(link)
+        known = self._routing.tables.advertisements_but(link)
         candidates = {each: Wish(each, content) for each, content in known.items()}
         if self._routing.strategies.advertisements.floods:
             candidates = {}
-        told = advertising.told[link]
-        if told.is_right(candidates):
-            return
-        self.count += 1
-        difference, changed = told.remake(candidates)
-        self._routing._report(advertising.withdraw(link, changed))
-        removed = tuple(each for each in difference.removed if each not in changed)
-        self._routing._report(advertising._tell(link, Difference(difference.added, removed)))
+        told = self._routing.advertising.told[link]
+        if not told.is_right(candidates):
+            self.count += 1
+            before = list(told.wishes.values())
+            self._routing.announce_anew(link, candidates)
+            self._routing.missed_by(link, _changed(before, list(told.wishes.values())))
 
     def _mend_gates(self, link: Hop, neighbour: Neighbour) -> None:
         for entry in list(self._routing.tables.entries()):
-            is_closed = neighbour.gates.is_closed(entry)
-            if is_closed is bool(entry.closed & link.bit):
-                continue
-            self.count += 1
-            if is_closed:
-                self._routing.tables.close_gate(entry, link)
-            else:
-                self._routing.subscribing._open(entry, link)
-        self._routing._report()
+            if neighbour.gates.is_closed(entry) is not bool(entry.closed & link.bit):
+                self.count += 1
+                self._routing.missed_by(entry.hop, [entry.filter])
+                self._routing.subscribing.set_gate(entry, link)
+        self._routing.report()
+
+    def _found_missing_from(self, link: Hop, contents: Iterable[Filter]) -> None:
+        """Something was wrong, and so publications of these kinds may not have come from a neighbour."""
+        self.count += 1
+        self._routing.missed_from(link, contents)
 
 
-def _are_the_same(offered: Mapping[Place, Entry], expected: Mapping[Place, Entry]) -> bool:
-    return len(offered) == len(expected) and all(expected.get(p) is entry for p, entry in offered.items())
+def _changed(before: Sequence[Wish], after: Sequence[Wish]) -> list[Filter]:
+    """Return the filters of what was announced or is now, and not both; of everything if that is the same."""
+    both = frozenset(before) & frozenset(after)
+    return [wish.filter for wish in (*before, *after) if wish not in both] or [wish.filter for wish in after]

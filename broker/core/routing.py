@@ -15,8 +15,8 @@ Laws.
    behind that link is acknowledged meanwhile.
 """
 
-from collections.abc import Callable, Iterable
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar, Final
 
 from attrs import Factory, define, field
 
@@ -37,6 +37,7 @@ from broker.messages import (
     SubscriptionAcknowledged,
     SubscriptionAdded,
     SubscriptionsReplaced,
+    SubscriptionWithdrawn,
     Told,
 )
 from broker.routing import Routing as Strategies
@@ -48,6 +49,10 @@ Announced = tuple[tuple[str, Filter], ...]
 
 SendControl = Callable[[Hop, Control | Told], None]
 """Send a message to a link."""
+
+
+REPAIRED_MAX: Final = 16
+"""If more filters than this were repaired at once, one gap is told for everything instead of one for each."""
 
 
 @define(eq=False)
@@ -149,9 +154,13 @@ class Routing:
                 self._send(link, AdvertisementAcknowledged(advertisement))
 
     def withdraw_advertisement(self, advertisement: str, link: Hop, *, is_lost: bool = False) -> None:
-        """A publisher behind a neighbour is gone; if it is lost, who listened may have missed something."""
+        """A publisher behind a neighbour is gone; if it is lost, who listened may have missed something.
+
+        Only a broker whose tables went wrong does not know it.
+        """
         content = self.tables.remove_advertisement(link, advertisement)
         if content is None:
+            self.missed_from(link, [EVERYTHING.filter])
             return
         if is_lost:
             self.losses.lost(advertisement, content)
@@ -178,6 +187,34 @@ class Routing:
             if other is not link:
                 send(other, message)
 
+    # --- repairs (`broker.core.mending`, `broker.core.leases`) ---
+
+    def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> None:
+        """Make what a neighbour has been told of advertisements what follows from these."""
+        self._report(self.advertising.announce_anew(link, candidates))
+
+    def report(self) -> None:
+        """Answer whoever waits for what repairs have completed."""
+        self._report()
+
+    def missed_from(self, link: Hop, contents: Iterable[Filter]) -> None:
+        """Publications from behind a link may not have come here: all who want them are told a gap."""
+        for content in _few(contents):
+            self.publishers_lost(PublishersLost(content), link)
+
+    def missed_by(self, hop: Hop, contents: Iterable[Filter]) -> None:
+        """Publications may not have left through a hop: all who want them there are told a gap.
+
+        Those from above leave at once, and those from below in their place: the gap does both.
+        """
+        for content in _few(contents):
+            if hop.is_link:
+                self._send_now(hop, PublishersLost(content))
+                self._send(hop, PublishersLost(content))
+            else:
+                self.losses.missing(content, is_from_above=True)
+                self.losses.missing(content, is_from_above=False)
+
     # --- subscriptions (R7) ---
 
     def subscribe(self, entry: Entry) -> None:
@@ -192,8 +229,19 @@ class Routing:
 
     def add_subscriptions(self, message: SubscriptionAdded | SubscriptionsReplaced, link: Hop) -> None:
         """A neighbour asks for what a subscriber behind it wants."""
+        self._find_lost([] if isinstance(message, SubscriptionAdded) else message.withdrawn, link)
         self.subscribing.asked(message, link)
         self._report()
+
+    def withdraw_subscription(self, message: SubscriptionWithdrawn, link: Hop) -> None:
+        """A subscriber behind a neighbour is gone."""
+        self._find_lost([message.id], link)
+        self.unsubscribe(message.id, link)
+
+    def _find_lost(self, withdrawn: Iterable[str], link: Hop) -> None:
+        """Tell a gap to a neighbour that withdraws what is not known: only wrong tables have lost it."""
+        if not self.tables.entries_of(link).keys() >= set(withdrawn):
+            self.missed_by(link, [EVERYTHING.filter])
 
     def acknowledge_subscriptions(self, message: SubscriptionAcknowledged, link: Hop) -> None:
         """Everybody the neighbour forwarded the subscription to knows it."""
@@ -233,3 +281,9 @@ class Routing:
     def counts(self) -> dict[str, int]:
         """How much is on its way."""
         return {**self.subscribing.counts(), "open_barriers": len(self.barrier)}
+
+
+def _few(contents: Iterable[Filter]) -> list[Filter]:
+    """Return each filter once, or the one that matches everything for very many."""
+    distinct = list(dict.fromkeys(contents))
+    return distinct if len(distinct) <= REPAIRED_MAX else [EVERYTHING.filter]

@@ -10,7 +10,7 @@ Laws.
 4. Nothing that is open is closed by what is told instead of what stood for it (`broker.core.gates`, law 3).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from attrs import Factory, define, field
@@ -281,6 +281,52 @@ class Subscribing:
         self._last_number += 1
         return self._last_number
 
+    # --- repairs (`broker.core.mending`, `broker.core.leases`) ---
+
+    def request_number(self) -> int:
+        """Return the number of a request that is sent by somebody else; nobody here waits for the answer."""
+        return self._next_number()
+
+    def answer_absent(self, subscription: str, link: Hop) -> None:
+        """Answer the requests of a neighbour for an entry that is not there: nobody else would."""
+        arrivals = self.neighbours[link].arrivals
+        self._acknowledge(link, arrivals.removed(subscription))
+
+    def retire_absent(self, subscription: str, link: Hop) -> None:
+        """Withdraw what served on until this entry was open: it is not there."""
+        self._retire(link, self.neighbours[link], subscription)
+
+    def offer_anew(self, link: Hop, wrong: Sequence[Entry]) -> None:
+        """Take back what should not have been offered to a neighbour, and offer what should have been."""
+        neighbour = self.neighbours[link]
+        closed = [entry for entry in wrong if neighbour.gates.forget(entry)]
+        for entry in wrong:
+            del neighbour.offered[place_of(entry)]
+        still = {entry.id for entry in neighbour.offered.values()}
+        gone = dict.fromkeys(entry.id for entry in wrong if entry.id not in still)
+        self._tell(link, neighbour, neighbour.told.edit(remove=gone))
+        for entry in closed:
+            self._open(entry, link)
+        self.offer(link, self._tables.entries())
+
+    def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> None:
+        """Choose again what is announced of these, and send the difference."""
+        neighbour = self.neighbours[link]
+        difference, changed = neighbour.told.remake(candidates)
+        waited = neighbour.gates.withdrawn(changed)
+        self._tell(link, neighbour, difference)
+        for entry in waited:
+            self._wait(neighbour, entry)
+            if not neighbour.gates.is_closed(entry):
+                self._open(entry, link)
+
+    def set_gate(self, entry: Entry, link: Hop) -> None:
+        """Close or open a gate as what is pending for the entry says."""
+        if self.neighbours[link].gates.is_closed(entry):
+            self._tables.close_gate(entry, link)
+        else:
+            self._open(entry, link)
+
     # --- answers ---
 
     def answered(self, message: SubscriptionAcknowledged, link: Hop) -> None:
@@ -337,10 +383,10 @@ class Subscribing:
         else:
             added, withdrawn = message.added, message.withdrawn
         arrivals = self.neighbours[link].arrivals
-        stays = {wish.id for wish in added if arrivals.revive(wish.id)}
+        stays = {wish.id for wish in added if arrivals.revive(wish.id) or self._is_known(wish, link)}
         for wish in added:
             if wish.id not in stays:
-                self.unsubscribe(wish.id, link)  # A neighbour that keeps the rules never says it twice.
+                self.unsubscribe(wish.id, link)
         arrivals.asked(message.number, [wish.id for wish in added])
         for wish in added:
             if wish.id in stays:
@@ -350,6 +396,11 @@ class Subscribing:
                 self.subscribe(entry, has_moved=message.has_moved)
         for each in sorted(withdrawn):
             self._leave(each, link, arrivals)
+
+    def _is_known(self, wish: Wish, link: Hop) -> bool:
+        """Whether a neighbour announces again what it has announced; one with mended tables may."""
+        known = self._tables.entries_of(link).get(wish.id)
+        return known is not None and wish_of(known) == wish
 
     def _ask_again(self, entry: Entry) -> None:
         entry.is_answered = False

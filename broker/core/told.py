@@ -84,8 +84,10 @@ class Told:
             wish is None or wish.item != told[each].item for each, wish in on_link.items()
         ):
             return False
+        if not self._selection.chooses_from(candidates):
+            return False
         if self.is_exact:
-            return dict(told) == dict(candidates)
+            return True
         items = {wish.item for wish in candidates.values()}
         if not self._strategy.unites and any(wish.item not in items for wish in told.values()):
             return False

@@ -28,7 +28,6 @@ from attrs import define, field
 
 from broker.backoff import Drawing
 from broker.healing import Search
-from broker.leases import SWEEPS
 from broker.messages import Ping
 from broker.node import inputs as i
 from broker.node.config import NodeConfig
@@ -85,6 +84,7 @@ class Node:
     _dialled: dict[Connection, None] = field(factory=dict, init=False)
     _draining_until_s: float | None = field(default=None, init=False)
     _is_stopped: bool = field(default=False, init=False)
+    _repaired: tuple[int, int, int] = field(default=(0, 0, 0), init=False)
     _steps: dict[type, Callable[..., None]] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -417,23 +417,29 @@ class Node:
         terms = self.config.terms
         if terms is not None:
             timers = self.exchange.timers
-            timers.every(lambda: terms.refresh_s, lambda: self._lease_step(self.station.refresh))
-            timers.every(lambda: terms.sweep_s, lambda: self._lease_step(self._sweep))
+            self._repaired = self._repairs()
+            timers.every(lambda: terms.refresh_s, self._renew)
+            timers.every(lambda: terms.sweep_s, lambda: self._sweep(terms.patience))
 
-    def _sweep(self) -> None:
-        self.station.sweep(SWEEPS)
-
-    def _lease_step(self, do: Callable[[], None]) -> None:
-        leases = self.exchange.core.leases
-        before = leases.mending.count, leases.mended, leases.expired
-        do()
+    def _renew(self) -> None:
+        """Renew on each link what was announced there; log what was repaired since the last time."""
+        self.station.refresh()
         self.exchange.settle()
-        after = leases.mending.count, leases.mended, leases.expired
-        if after != before:
-            mended, asked, expired = (now - then for now, then in zip(after, before, strict=True))
+        before, self._repaired = self._repaired, self._repairs()
+        if before != self._repaired:
+            mended, asked, expired = (now - then for now, then in zip(self._repaired, before, strict=True))
             self.exchange.log.warning(
                 "routing tables were wrong", mended=mended, asked=asked, expired=expired
             )
+
+    def _repairs(self) -> tuple[int, int, int]:
+        leases = self.station.core.leases
+        return leases.mending.count, leases.mended, leases.expired
+
+    def _sweep(self, patience: int) -> None:
+        """Write down how many renewals may leave something out before it expires."""
+        self.station.sweep(patience)
+        self.exchange.settle()
 
     def _stop(self, _: i.Stop) -> None:
         if self._draining_until_s is None:

@@ -6,7 +6,7 @@ neighbour counts as a publisher of everything, so subscriptions go everywhere. B
 are made by who uses the strategy: they are candidates like others, with the filter `True`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from attrs import Factory, define, frozen
@@ -44,6 +44,10 @@ class Everywhere:
     def standing_for(self, wish: Wish) -> Iterable[str]:  # noqa: ARG002 - whatever it is
         """Everything stands for whatever there is."""
         return tuple(self.told)
+
+    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
+        """Whether everything is told if it is among these, and not otherwise; the others do not matter."""
+        return (EVERYTHING.id in candidates) is bool(self.told)
 
     def picture(self) -> Picture:
         """What has to be kept of it."""

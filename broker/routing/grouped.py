@@ -112,6 +112,11 @@ class Grouped:
         """The ids of all told items that stand for the wish, sorted."""
         return sorted(self._told.id_of(item) for item in self._choice.standing_for(wish.item))
 
+    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
+        """Whether these, by id, are all its candidates."""
+        known = self._candidates
+        return len(known) == len(candidates) and all(known.get(id_) == candidates[id_] for id_ in candidates)
+
     def picture(self) -> Picture:
         """What has to be kept, beside the candidates, to make the selection again."""
         return self._told.picture()

@@ -42,6 +42,10 @@ class Everything:
         """Only the same wish stands for a wish."""
         return (wish.id,) if self._told.get(wish.id) == wish else ()
 
+    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
+        """Whether these, by id, are all that it tells."""
+        return self._told == candidates
+
     def picture(self) -> Picture:
         """What has to be kept of it."""
         return Picture(tuple(self._told.values()))

@@ -111,6 +111,9 @@ class Selection(Protocol):
     def standing_for(self, wish: Wish) -> Iterable[str]:
         """The ids of all told items that stand for the wish, be it a candidate or not; sorted."""
 
+    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
+        """Whether these, by id, are all its candidates, told or not."""
+
     def picture(self) -> Picture:
         """What has to be kept, beside the candidates, to make the selection again."""
 

@@ -1,56 +1,109 @@
 """Leases with one rule broken per function: what the mutants put in the place of a method of the product."""
 
+from collections.abc import Iterable
+
 from broker.core.hops import Hop
 from broker.core.leases import Leases
 from broker.core.mending import Mending
+from broker.core.routing import Routing
+from broker.core.subscribing import Subscribing
 from broker.filters import Filter
-from broker.messages import LeaseRenewed
+from broker.messages import LeaseRenewed, LeaseTold
 from broker.routing import Wish
 
 __all__ = [
-    "forgets_subscriptions",
+    "announces_no_subscriptions",
+    "asks_for_nothing",
+    "breaks_what_is_announced_again",
+    "expires_by_time",
+    "expires_early",
+    "expires_what_was_listed",
+    "forgets_what_was_left_out",
     "mends_nothing",
     "refreshes_like_the_thesis",
     "renews_nothing",
     "says_nothing",
-    "sweeps_nothing",
+    "takes_in_nothing",
+    "tells_no_gap",
 ]
 
-_told = Leases._told
+_announced, _told = Leases._announced, Leases.told
 
 
 def renews_nothing(self: Leases, message: LeaseRenewed, link: Hop) -> None:
-    """Let everything expire, although it is said again."""
+    """Ask for the list although the digests agree, and take every entry for left out."""
     del message
-    self._heard[link] = self._sweeps
+    _told(self, LeaseTold(0, (), ()), link)
 
 
-def forgets_subscriptions(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
-    """Say only advertisements again."""
-    return _told(self, link)[0], []
+def announces_no_subscriptions(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
+    """Renew only advertisements."""
+    return _announced(self, link)[0], []
 
 
 def says_nothing(self: Leases) -> None:
-    """Never say again what was told."""
+    """Never renew what was announced."""
     del self
 
 
-def sweeps_nothing(self: Leases, patience: int) -> None:
-    """Let nothing expire."""
-    del self, patience
+def expires_by_time(self: Leases, patience: int) -> None:
+    """Let expire what no renewal has come for since the sweeps before, although the link only stalls."""
+    self.patience = patience
+    for link in self._routing.links.values():
+        _told(self, LeaseTold(0, (), ()), link)
+
+
+def expires_early(self: Leases, message: LeaseTold, link: Hop) -> None:
+    """Let an entry expire one list too early."""
+    self.patience -= 1
+    _told(self, message, link)
+    self.patience += 1
+
+
+def expires_what_was_listed(self: Leases, message: LeaseTold, link: Hop) -> None:
+    """Take what the list has for left out as well."""
+    _told(self, message, link)
+    _told(self, LeaseTold(0, (), ()), link)
+
+
+def forgets_what_was_left_out(self: Leases, message: LeaseTold, link: Hop) -> None:
+    """Begin to count anew with every list, so that nothing expires."""
+    self._left_out.pop(link, None)
+    _told(self, message, link)
+
+
+def takes_in_nothing(self: Leases, message: LeaseTold, link: Hop) -> None:
+    """Leave what is missing missing, although the list has it."""
+    del self, message, link
+
+
+def asks_for_nothing(self: Leases, message: LeaseRenewed, link: Hop) -> None:
+    """Never ask for the list."""
+    del self, message, link
 
 
 def mends_nothing(self: Mending) -> None:
-    """Say again whatever was told, right or wrong."""
+    """Renew whatever was announced, right or wrong."""
     del self
 
 
+def tells_no_gap(self: Routing, hop: Hop, contents: Iterable[Filter]) -> None:
+    """Repair what was wrong and tell nobody who may have missed something."""
+    del self, hop, contents
+
+
+def breaks_what_is_announced_again(self: Subscribing, wish: Wish, link: Hop) -> bool:
+    """Withdraw an entry that is announced again, and begin with it anew."""
+    del self, wish, link
+    return False
+
+
 def refreshes_like_the_thesis(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
-    """Say a subscription again only if no other hop has one like it.
+    """Renew a subscription only if no other hop has one like it.
 
     Each of two equal ones meets the other on its way and is suppressed, as new subscriptions are.
     """
-    advertised, wanted = _told(self, link)
+    advertised, wanted = _announced(self, link)
     offered = self._routing.subscribing.neighbours[link].offered.values()
     hops: dict[Filter, set[Hop]] = {}
     for entry in offered:

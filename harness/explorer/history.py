@@ -18,8 +18,10 @@ def second_opinion(outcome: Outcome) -> list[Fault]:
 
 
 def history_of(outcome: Outcome) -> History:
-    """Return what clients saw in a schedule."""
-    record = outcome.world.record
+    """Return what clients saw in a schedule; if memory changed, once that had been repaired."""
+    record, leasing = outcome.world.record, outcome.world.leasing
+    if leasing.corruptions:
+        record = record.since(leasing.sound_from)
     owed = {name: set[Key]() for name in outcome.world.subscribers}
     for published in record.publications:
         for name in published.owed:

@@ -21,7 +21,9 @@ from broker.core.gates import Gates
 from broker.core.leases import Leases
 from broker.core.losses import Losses
 from broker.core.membership import Membership
+from broker.core.mending import Mending
 from broker.core.replays import Replays
+from broker.core.routing import Routing
 from broker.core.subscribing import Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
@@ -171,8 +173,31 @@ MUTANTS: Final = {
     ),
     "news-forgotten": _one("healing", "loss", Directory, "link_lost", broken_healing.forgets_with_the_link),
     "interest-not-ended": _one("interest", "churn", Demand, "interest_went", broken.keeps_interest),
+    "lease-by-time": _one("leases", "churn+leases", Leases, "sweep", broken_leases.expires_by_time),
     "lease-not-renewed": _one("leases", "churn+leases", Leases, "renewed", broken_leases.renews_nothing),
-    "lease-half-said": _one("leases", "churn+leases", Leases, "_told", broken_leases.forgets_subscriptions),
+    "lease-half-said": _one(
+        "leases", "churn+leases", Leases, "_announced", broken_leases.announces_no_subscriptions
+    ),
+    "lease-too-early": _one("leases", "churn+leases", Leases, "told", broken_leases.expires_early),
+    "lease-never-counted": _one(
+        "leases", "churn+leases", Leases, "told", broken_leases.forgets_what_was_left_out
+    ),
+    "lease-listed-expires": _one(
+        "leases", "churn+leases", Leases, "told", broken_leases.expires_what_was_listed
+    ),
+    "lease-list-unread": _one("leases", "churn+leases", Leases, "told", broken_leases.takes_in_nothing),
+    "lease-never-asked": _one("leases", "churn+leases", Leases, "renewed", broken_leases.asks_for_nothing),
+    "lease-unmended": _one("leases", "churn+leases", Mending, "mend", broken_leases.mends_nothing),
+    "lease-untold-below": _one("gaps", "churn+leases", Routing, "missed_by", broken_leases.tells_no_gap),
+    "lease-untold-here": Mutant(
+        "gaps", "none+leases", ((Routing, "missed_from", broken_leases.tells_no_gap),), "covering+simple"
+    ),
+    "lease-announced-again": Mutant(
+        "leases",
+        "none+leases",
+        ((Subscribing, "_is_known", broken_leases.breaks_what_is_announced_again),),
+        "simple",
+    ),
     "asks-nobody-else": _one("past", "none", Replays, "asked", broken_replays.asks_nobody_else),
     "holds-nothing-back": _one("past", "none", Playback, "hold", broken_replays.holds_nothing_back),
     "plays-everything": _one("past", "churn", Playback, "_is_new", broken_replays.plays_everything),

@@ -78,6 +78,14 @@ class Knobs:
     expire: float = 0.0
     refresh: float = 0.0
     sweep: float = 0.0
+    lease_patiences: tuple[int, ...] = (1,)
+    """The patience of brokers that sweep, drawn for each of them."""
+    leaseless: float = 0.0
+    """The chance that a broker has no leases."""
+    corrupt: float = 0.0
+    """The chance that the memory of a broker changes by itself."""
+    stall: float = 0.0
+    """The chance that a direction of a link delivers nothing for a while, or goes on if it stalls."""
     patience: int = 1
     """Every so many messages are acknowledged."""
     most_at_once: int = 1
@@ -112,7 +120,22 @@ def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
     knobs = regimes[int(random.random() * len(regimes))](random, brokers)
     if not faults.endswith(LEASES):
         return knobs
-    return evolve(knobs, refresh=random.choice((0.05, 0.15)), sweep=random.choice((0.05, 0.15)))
+    return _leasing(knobs, random)
+
+
+def _leasing(knobs: Knobs, random: Random) -> Knobs:
+    """Brokers renew and sweep, seldom or often, out of step; links stall meanwhile, some memory changes."""
+    is_calm = not (knobs.cuts or knobs.crashes or knobs.losses or knobs.plot or knobs.has_journals)
+    corrupt = random.choice((0.0, 0.0, 0.05)) if is_calm else 0.0
+    return evolve(
+        knobs,
+        corrupt=corrupt,
+        refresh=random.choice((0.02, 0.05, 0.15)),
+        sweep=random.choice((0.02, 0.05, 0.15)),
+        lease_patiences=random.choice(((1,), (2,), (1, 2, 4))),
+        leaseless=0.0 if corrupt else random.choice((0.0, 0.0, 0.3)),
+        stall=random.choice((0.0, 0.05, 0.15)),
+    )
 
 
 def _calm(random: Random, brokers: tuple[int, int]) -> Knobs:
@@ -397,7 +420,7 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
 
 def with_replays(knobs: Knobs, random: Random) -> Knobs:
     """Let subscriptions ask for the past, in some schedules; the caches are large or small."""
-    if knobs.plot or random.random() >= REPLAYING:
+    if knobs.plot or knobs.corrupt or random.random() >= REPLAYING:
         return knobs
     return evolve(
         knobs,

@@ -16,6 +16,7 @@ from harness.simulator.expected import (
     is_as_it_should,
 )
 from harness.simulator.healing import heal_all
+from harness.simulator.leasing import recover, wrong_leases
 from harness.simulator.network import Site, sites_beyond
 from harness.simulator.restarts import bring_back, drain
 from harness.simulator.world import RestlessError, World
@@ -32,9 +33,6 @@ LEFT_TO_DO: Final = (
 )
 """What is counted while somebody waits for something."""
 
-LEASE_TURNS: Final = 3
-"""Enough for everything that is not said again to expire."""
-
 ROUNDS_MAX: Final = 40
 """More rounds of joining trees than there are brokers in a schedule with faults."""
 
@@ -45,34 +43,15 @@ def rest(world: World) -> list[tuple[str, str]]:
         bring_back(world)
         heals = all(site.search is not None for site in world.sites.values())
         wrong = heal_all(world) if heals and world.sites else _join_all(world)
+        recover(world)
     except RestlessError as error:
         return [("stuck", str(error))]
-    return wrong or [
-        *(_wrong_leases(world) if world.has_leases else ()),
-        *wrong_at_rest(world),
-    ]
+    return wrong or [*wrong_leases(world), *wrong_at_rest(world)]
 
 
 def wrong_at_rest(world: World) -> list[tuple[str, str]]:
     """Compare a world at rest with a computation from scratch."""
     return [*_left_over(world), *_wrong_tables(world), *_wrong_interest(world)]
-
-
-def _wrong_leases(world: World) -> list[tuple[str, str]]:
-    """Whatever leases have changed, although nothing was wrong; let them have some more turns to do so."""
-    for _ in range(LEASE_TURNS):
-        for verb in ("refresh", "sweep"):
-            for name in list(world.sites):
-                world.do((verb, name))
-            world.do(("drain",))
-    wrong = []
-    for site in world.sites.values():
-        leases = site.core.leases
-        changes = leases.mending.count, leases.mended, leases.expired
-        if any(changes):
-            text = "{} mended what it tells {} times, was told otherwise {} times, and let {} expire"
-            wrong.append(("leases", text.format(site.name, *changes)))
-    return wrong
 
 
 def go_on(world: World) -> list[tuple[str, str]]:

@@ -81,7 +81,7 @@ def _judged(world: World, happen: Callable[[], None]) -> Outcome:
         happen()
         count = len(world.actions)
         left = rest(world)
-        if world.has_losses:
+        if world.has_losses or world.leasing.corruptions:
             left += go_on(world)
     except Exception as error:  # noqa: BLE001 - whatever a core raises is what we look for
         left = [("error", f"{type(error).__name__}: {error}")]

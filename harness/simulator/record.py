@@ -8,7 +8,7 @@ Sets of publications are whole numbers with one bit per publication, so that a c
 
 from typing import Final
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from broker.messages import Publication
 from ordering import promises
@@ -54,6 +54,12 @@ class Stream:
     known: int = 0
     gaps: list[int] = Factory(list)
     faults: list[str] = Factory(list)
+
+    def since(self, first: int) -> "Stream":
+        """Return what it delivered, from this publication on."""
+        delivered = [number for number in self.delivered if number >= first]
+        seen = sum(1 << number for number in set(delivered))
+        return Stream(self.ordered, self.kinds, self.broker, delivered, seen, self.replayed & seen)
 
 
 REPLAYED: Final = 0x02
@@ -126,6 +132,13 @@ class Record:
         """Note that it was told that something may be missing here."""
         stream = self.streams[subscription]
         stream.gaps.append(len(stream.delivered))
+
+    def since(self, first: int) -> "Record":
+        """Return the record as if nothing before this publication had been read, delivered, or owed."""
+        before = [evolve(published, owed=(), read=None) for published in self.publications[:first]]
+        streams = {name: stream.since(first) for name, stream in self.streams.items()}
+        publications = [*before, *self.publications[first:]]
+        return Record(self.clocks_agree, self.caches_hold, publications, streams)
 
     def matches(self, kinds: str, key: Key) -> bool:
         """Whether a filter of these kinds matches a publication."""

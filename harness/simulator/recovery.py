@@ -16,7 +16,7 @@ from typing import Final
 
 from attrs import Factory, define, field, frozen
 
-from broker.leases import SWEEPS, Terms
+from broker.leases import Terms
 from broker.routing import DEFAULT, Routing
 from harness.simulator.corruption import corrupt
 from harness.simulator.interests import KINDS
@@ -117,13 +117,13 @@ class Recovery:
             self.every(self.terms.sweep_s, lambda site=site: self.sweep(site))  # type: ignore[misc]  # this site
 
     def refresh(self, site: Site) -> None:
-        """It is time to say again what was told."""
+        """It is time to renew."""
         site.core.refresh()
         self.world.collect(site)
 
     def sweep(self, site: Site) -> None:
         """It is time to sweep."""
-        site.core.sweep(SWEEPS)
+        site.core.sweep(self.terms.patience)
         self.world.collect(site)
 
     def corrupt(self) -> None:

@@ -18,6 +18,7 @@ from attrs import define, evolve, field
 from broker.routing import DEFAULT, Routing
 from harness.simulator.interests import KINDS
 from harness.simulator.knobs import Knobs, draw, with_covers, with_replays
+from harness.simulator.leasing import is_exact
 from harness.simulator.losses import chosen, configured
 from harness.simulator.network import Port, Site
 from harness.simulator.restarts import is_down
@@ -33,6 +34,9 @@ BEGIN: Final[Action] = ("begin",)
 PATIENCE: Final = 8
 """How often another direction is drawn when one lags behind, before something else happens."""
 
+
+CHANCES: Final = 1000
+"""So many different corruptions of one memory are drawn from."""
 
 MOSTLY: Final = 0.9
 SOME: Final = 0.25
@@ -56,6 +60,8 @@ class Driver:
     _cuts: int = 0
     _dead: list[str] = field(factory=list)
     _uplinks: dict[str, tuple[str, ...]] = field(factory=dict)
+    _patiences: dict[str, int] = field(factory=dict)
+    _stalled: dict[str, float] = field(factory=dict)
 
     def run(self) -> None:
         """Set up, then let things happen until everything has been published, or the plot has been told."""
@@ -83,6 +89,8 @@ class Driver:
             knobs.expire,
             knobs.refresh,
             knobs.sweep,
+            knobs.stall,
+            knobs.corrupt,
         )
         events = (
             self._subscribe,
@@ -103,6 +111,8 @@ class Driver:
             self._expire,
             self._refresh,
             self._sweep,
+            self._stall,
+            self._corrupt,
             self._publish,
         )
         limits = list(accumulate(chances))
@@ -376,11 +386,37 @@ class Driver:
 
     def _refresh(self) -> bool:
         site = self._site()
-        return site is not None and self.world.do(("refresh", site.name))
+        return site is not None and self._patience_of(site) > 0 and self.world.do(("refresh", site.name))
 
     def _sweep(self) -> bool:
         site = self._site()
-        return site is not None and self.world.do(("sweep", site.name))
+        if site is None or not self._patience_of(site):
+            return False
+        return self.world.do(("sweep", site.name, self._patience_of(site)))
+
+    def _patience_of(self, site: Site) -> int:
+        """How patient a broker is that sweeps; 0 if it has no leases."""
+        if site.name not in self._patiences:
+            is_leaseless = self.random.random() < self.knobs.leaseless
+            patiences = self.knobs.lease_patiences
+            self._patiences[site.name] = 0 if is_leaseless else patiences[self._below(len(patiences))]
+        return self._patiences[site.name]
+
+    def _corrupt(self) -> bool:
+        site = self._site()
+        return site is not None and self.world.do(("corrupt", site.name, self._below(CHANCES)))
+
+    def _stall(self) -> bool:
+        """A direction of a link delivers nothing from now on, or goes on."""
+        ports = [port for site in self.world.sites.values() for port in site.outgoing.values()]
+        if not ports:
+            return False
+        port = ports[self._below(len(ports))]
+        if port.label in self._stalled:
+            port.weight = self._stalled.pop(port.label)
+        else:
+            self._stalled[port.label], port.weight = port.weight, 0.0
+        return True
 
 
 def _turned(label: str) -> str:
@@ -405,7 +441,9 @@ def driver(
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     aside = Random(~seed)  # noqa: S311 - as above; what is drawn here changes nothing in other schedules
     knobs = with_replays(draw(random, faults, brokers), aside)
-    if not (routing.subscriptions.is_exact and routing.advertisements.is_exact):
+    if routing.subscriptions.unites or routing.advertisements.unites:
+        knobs = evolve(knobs, corrupt=0.0)  # A union that was made in error may outlive what is wrong.
+    if not is_exact(routing):
         knobs = with_covers(evolve(knobs, ranges=float(seed % 2)), aside, brokers)
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])

@@ -25,6 +25,11 @@ def faults_in(record: Record) -> list[Fault]:
     ]
 
 
+def integrity_of(record: Record) -> list[Fault]:
+    """What was delivered twice, to whom it does not match, or before an earlier one of its publisher."""
+    return [*_duplicates(record), *_own_order(record)]
+
+
 def missing_in(record: Record, subscribers: list[str]) -> list[Fault]:
     """What these subscriptions should have delivered and did not (`owing` says what that is)."""
     return [
@@ -45,6 +50,16 @@ def untold_in(record: Record, pairs: list[tuple[str, str]]) -> list[Fault]:
         for name, publisher in pairs
         for missed, place in _missed(record, name, publisher)
         if not any(gap in place for gap in record.streams[name].gaps)
+    ]
+
+
+def never_told_in(record: Record, pairs: list[tuple[str, str]]) -> list[Fault]:
+    """The same without a gap in its place or later: it is told when it is found that tables were wrong."""
+    return [
+        ("gap", f"{name} never got {missed}, and no gap says so then or later")
+        for name, publisher in pairs
+        for missed, place in _missed(record, name, publisher)
+        if not any(gap >= place.start for gap in record.streams[name].gaps)
     ]
 
 

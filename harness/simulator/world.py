@@ -24,8 +24,9 @@ other; `B2>B1.2` belongs to the second connection of the two.
     cut B2>B1 3 0                     the connection is lost; three messages and none still arrive
     settle B1 B2...                   what is on its way between these arrives, and what follows from it among
                                       them; not what was sent over connections that are lost
-    refresh B1                        B1 says again to its neighbours what it has told them
-    sweep B1                          B1 forgets what its neighbours have not said again for two sweeps
+    refresh B1                        B1 renews what it has announced to its neighbours
+    sweep B1 [3]                      B1 sweeps, with a patience of three (1 if none is given)
+    corrupt B1 17                     the memory of B1 changes by itself, as the number says
     drain                             everything on its way arrives
 
 Brokers with journals. What they do leaves them when it is on disk; a lost connection is no lost link there.
@@ -55,9 +56,10 @@ from broker.messages import Acknowledge, LinkMessage, Publication, PublicationsL
 from broker.replay import Bounds
 from broker.replay_messages import ReplayCut
 from broker.routing import DEFAULT, Routing
-from harness.simulator import replays, restarts
+from harness.simulator import leasing, replays, restarts
 from harness.simulator.interests import filter_of
 from harness.simulator.keeper import keep
+from harness.simulator.leasing import Leasing
 from harness.simulator.network import Network, Port, Site
 from harness.simulator.owing import Owing
 from harness.simulator.past import ENOUGH_BYTES, Past
@@ -139,7 +141,7 @@ class World:
     after: After | None = None
     owing: Owing = field(init=False)
     has_losses: bool = False
-    has_leases: bool = False
+    leasing: Leasing = Factory(Leasing)
     acquainted: frozenset[Site] = frozenset()
     past: Past = field(init=False)
     pulling: dict[str, Port] = Factory(dict)
@@ -152,6 +154,7 @@ class World:
     def do(self, action: Action) -> bool:
         """Carry out an action and remember it; say whether it made sense."""
         self.actions.append(action)
+        leasing.note_replaced(self, str(action[0]))
         if self.announce is not None:
             self.announce(action)
         made_sense = VERBS[str(action[0])](self, *action[1:])
@@ -362,28 +365,6 @@ class World:
         """Remember what a client did or saw, or what became of the overlay, as a step of the formal trace."""
         self.record.operations.append(operation)
 
-    def refresh(self, name: str) -> bool:
-        """A broker says again to its neighbours what it has told them."""
-        site = self.sites.get(name)
-        if site is None or name in self.down:
-            return False
-        self.has_leases = True
-        site.inputs.refresh()
-        self.collect(site)
-        return True
-
-    def sweep(self, name: str) -> bool:
-        """A broker forgets what was not said again; no sooner than every neighbour has said something again.
-
-        That is what the condition on times comes to where there are no times.
-        """
-        site = self.sites.get(name)
-        if site is None or name in self.down or not site.core.leases.is_heard:
-            return False
-        site.inputs.sweep(1)
-        self.collect(site)
-        return True
-
     def publish(self, name: str, kind: str, *rest: str) -> bool:
         """A publisher whose barrier is passed publishes; what it has read came before."""
         publisher = self.publishers.get(name)
@@ -439,7 +420,9 @@ class World:
         if self.watch is not None:
             self._tell_arrivals(port, messages, self.watch, is_lost=is_lost)
         if messages:
+            expired = site.core.leases.expired
             site.core.receive(port.hop, messages)  # type: ignore[arg-type]  # nothing is acknowledged
+            self.leasing.arrived(site, port.hop, messages, expired)
             self.collect(site, port, len(messages))
         if is_lost:
             self.lose(port)
@@ -571,8 +554,9 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "unadvertise": World.unadvertise,
     "subscribe": World.subscribe,
     "unsubscribe": World.unsubscribe,
-    "refresh": World.refresh,
-    "sweep": World.sweep,
+    "refresh": leasing.refresh,
+    "sweep": leasing.sweep,
+    "corrupt": leasing.corrupt,
     "publish": World.publish,
     "keep": World.keep,
     "pull": World.pull,

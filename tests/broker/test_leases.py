@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.leases import LeaseError, Terms
+from broker.leases import REFRESHES, LeaseError, Terms
 from broker.server.settings import SettingsError
 from tests.broker.server.overlay import settings as broker_settings
 
@@ -12,22 +12,33 @@ times = st.floats(0.01, 1000)
 
 
 @given(times, times, times, st.integers(1, 20))
-def test_terms_that_are_taken_renew_in_time_and_recover_later_than_the_last_repair(
+def test_what_is_wrong_expires_within_a_lease_and_everything_is_right_some_delays_later(
     lease_s: float, delay_s: float, refresh_s: float, hops: int
 ) -> None:
-    if lease_s <= refresh_s + 3 * delay_s + lease_s / 100:
-        with pytest.raises(LeaseError, match="make the lease longer"):
+    if lease_s < refresh_s:
+        with pytest.raises(LeaseError, match="make the lease longer, or renew more often"):
             Terms(lease_s, delay_s, refresh_s=refresh_s)
         return
     terms = Terms(lease_s, delay_s, refresh_s=refresh_s)
-    assert terms.lease_s > terms.refresh_s + (terms.delay_max_s - terms.delay_min_s) + terms.skew_s
-    assert terms.recovery_s(hops) > terms.refresh_s + (3 + hops) * terms.delay_max_s
+    assert terms.patience >= 1
+    assert terms.patience * terms.refresh_s <= terms.lease_s * 1.000001
+    assert terms.recovery_s(hops) > terms.lease_s + (3 + hops) * terms.delay_max_s
     assert terms.recovery_s(hops + 1) > terms.recovery_s(hops)
 
 
-def test_a_lease_that_is_too_short_for_the_link_timeout_names_what_it_would_take() -> None:
-    with pytest.raises(LeaseError, match=r"--lease 30: a lease must last longer than 37\.8 s"):
-        Terms(30, 10)
+def test_a_lease_is_renewed_four_times_unless_something_else_is_asked_for() -> None:
+    assert Terms(60, 10).refresh_s == 15
+    assert Terms(60, 10).patience == REFRESHES
+    assert Terms(60, 10, refresh_s=7).patience == 8
+
+
+def test_a_lease_may_be_shorter_than_links_stall() -> None:
+    assert Terms(4.2, 10).refresh_s < 10
+
+
+def test_a_lease_that_does_not_last_for_one_renewal_is_refused() -> None:
+    with pytest.raises(LeaseError, match=r"--lease 30: .* --lease-refresh asks for one every 40 s"):
+        Terms(30, 10, refresh_s=40)
 
 
 def test_refreshing_without_a_lease_is_refused() -> None:

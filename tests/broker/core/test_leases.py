@@ -10,7 +10,7 @@ from broker.core import BrokerCore
 from broker.core.leases import Leases
 from broker.core.tables import Entry
 from broker.filters import parse
-from broker.messages import LeaseAsked, LeaseRenewed
+from broker.messages import LeaseAsked, LeaseRenewed, SubscriptionAcknowledged, SubscriptionAdded
 from broker.routing import parse as strategies
 from harness.explorer import broken_leases
 from ordering.pairwise import Pairwise
@@ -29,8 +29,14 @@ class Overlay(Network):
             self.dial(child, parent)
             self.settle()
 
+    def refresh(self, name: str) -> None:
+        """One broker renews, and everything arrives that follows."""
+        self.cores[name].refresh()
+        self.collect(name)
+        self.settle()
+
     def turn(self) -> None:
-        """Everybody says again what was told; then everybody sweeps."""
+        """Everybody renews; then everybody sweeps."""
         for name, core in self.cores.items():
             core.refresh()
             self.collect(name)
@@ -100,7 +106,7 @@ def test_refreshing_per_subscription_loses_what_two_want_and_refreshing_per_link
     network.publish("A", "p", kind="a", x=3)
     network.settle()
     assert len(network.got("s1")) == len(network.got("s2")) == 1
-    monkeypatch.setattr(Leases, "_told", broken_leases.refreshes_like_the_thesis)
+    monkeypatch.setattr(Leases, "_announced", broken_leases.refreshes_like_the_thesis)
     for _ in range(2 * PATIENCE):
         network.turn()
     network.publish("A", "p", kind="a", x=3)
@@ -172,16 +178,61 @@ def test_the_middle_broker_heals(routing: str, corrupt: Corruption) -> None:
     assert [len(network.got(each)) for each in ("s1", "s2", "s3", "s4")] == [1, 1, 1, 0]
 
 
-def test_what_is_not_said_again_expires_after_its_time_and_not_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def _subscriptions(network: Network, name: str) -> int:
+    return network.cores[name].tables.counts()["subscriptions"]
+
+
+def test_what_a_neighbour_without_leases_announced_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     network = overlay("simple")
     monkeypatch.setattr(Leases, "refresh", broken_leases.says_nothing)
-    for _ in range(PATIENCE):
+    for _ in range(10 * PATIENCE):
         network.turn()
-    assert network.cores["A"].tables.counts()["subscriptions"] == 4
-    network.turn()
-    assert network.cores["A"].tables.counts()["subscriptions"] == 0
+    assert _subscriptions(network, "A") == 4
+
+
+def test_what_is_wrong_expires_with_as_many_lists_as_the_patience_says_and_not_before() -> None:
+    network = overlay("simple")
+    network.cores["B"].sweep(PATIENCE)
+    before = _subscriptions(network, "B")
+    _invent_an_entry(network.cores["B"])
+    for _ in range(PATIENCE - 1):
+        network.refresh("C")
+    assert _subscriptions(network, "B") == before + 1
+    network.refresh("C")
+    assert _subscriptions(network, "B") == before
+    assert network.cores["B"].leases.expired == 1
+
+
+def test_nothing_expires_in_a_broker_that_was_told_no_patience() -> None:
+    network = overlay("simple")
+    _invent_an_entry(network.cores["B"])
+    before = _subscriptions(network, "B")
+    for _ in range(10 * PATIENCE):
+        network.refresh("C")
+    assert _subscriptions(network, "B") == before
+
+
+def test_lists_are_counted_in_a_row() -> None:
+    network = overlay("simple")
+    core = network.cores["B"]
+    core.sweep(PATIENCE)
+    for _ in range(5):
+        _invent_an_entry(core)
+        for _ in range(PATIENCE - 1):
+            network.refresh("C")
+        core.tables.remove_entry(core.neighbours["C"], "garbage")
+        network.refresh("C")
+    assert core.leases.expired == 0
+
+
+def test_what_is_announced_again_serves_on() -> None:
+    network = overlay("simple")
+    core = network.cores["B"]
+    link = core.neighbours["C"]
+    entry = core.tables.entries_of(link)["s1"]
+    core.receive(link, [SubscriptionAdded("s1", entry.filter, entry.ordered, 99)])
+    assert core.tables.entries_of(link)["s1"] is entry
+    assert core.take().outgoing == [(link, [SubscriptionAcknowledged(99)])]
 
 
 def test_a_neighbour_that_knows_something_else_asks() -> None:

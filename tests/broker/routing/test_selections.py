@@ -73,6 +73,16 @@ def test_the_neighbour_knows_what_was_told(name: str, several: list[Step]) -> No
 @by_name
 @given(several=steps, wish=wishes)
 @settings(deadline=None)
+def test_a_selection_knows_all_its_candidates_told_or_not(name: str, several: list[Step], wish: Wish) -> None:
+    history = histories(name, several)
+    others = history.candidates | {wish.id: wish}
+    assert history.selection.chooses_from(history.candidates)
+    assert history.selection.chooses_from(others) is (others == history.candidates)
+
+
+@by_name
+@given(several=steps, wish=wishes)
+@settings(deadline=None)
 def test_standing_for_names_all_told_items_that_do(name: str, several: list[Step], wish: Wish) -> None:
     history = histories(name, several)
     told, strategy = history.selection.told, history.strategy

@@ -39,6 +39,9 @@ class Recomputed:
     def standing_for(self, wish: Wish) -> list[str]:
         return sorted(each for each, told in self.told.items() if self.suffices(told.item, wish.item))
 
+    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
+        return self.candidates == candidates
+
     def picture(self) -> Picture:
         return Picture(tuple(self.told.values()))
 

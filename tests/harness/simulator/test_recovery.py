@@ -30,7 +30,7 @@ def test_tables_and_deliveries_are_right_again_within_the_bound(routing: str) ->
     [
         (Leases, "refresh", broken_leases.says_nothing),
         (Leases, "renewed", broken_leases.renews_nothing),
-        (Leases, "sweep", broken_leases.sweeps_nothing),
+        (Leases, "told", broken_leases.forgets_what_was_left_out),
         (Mending, "mend", broken_leases.mends_nothing),
     ],
 )
