@@ -44,11 +44,12 @@ def _kept(cache: Cache, runs: list[tuple[str, list[tuple[int, str]]]]) -> list[l
 def _found(
     cache: Cache, text: str, since_ns: int, *, newest_first: bool = False, step: int = 3
 ) -> list[Item]:
-    excerpt = Excerpt.of(cache.since(since_ns), parse(text), since_ns, newest_first=newest_first)
+    excerpt = Excerpt.of(cache, parse(text), since_ns, newest_first=newest_first)
     items: list[Item] = []
     while not excerpt.is_over:
-        excerpt.search(step)
-        items += excerpt.take(1, 10)
+        reading = excerpt.read(step)
+        if reading.head is not None:
+            items.append(reading.take())
     return items
 
 
@@ -95,6 +96,7 @@ def test_a_cache_made_again_of_its_columns_is_the_same(
     _kept(cache, runs)
     double.restore(cache.columns())
     double.size_bytes, double.count = cache.size_bytes, cache.count
+    double.next_number = cache.next_number
     cache.forget_before(before_ns)
     double.forget_before(before_ns)
     for each in (cache, double):
