@@ -23,7 +23,8 @@ _WHAT_TO_DO: Final = {
         "the disk does not work as it should: look at the system's log; what was acknowledged is on it if it "
         "can still be read"
     ),
-    errno.EMFILE: "too many files are open: raise the limit (ulimit -n)",
+    errno.EMFILE: "the broker has too many files and connections open: raise the limit (ulimit -n)",
+    errno.ENFILE: "the system has too many files open: raise its limit (fs.file-max)",
     **dict.fromkeys(ROOM_ERRORS, "there is no room for it: free some space"),
 }
 

@@ -3,7 +3,8 @@
 Laws:
 
 1. A directory belongs to one broker, by name, and to one broker at a time. The lock is the system's: it goes
-   with the process, however that ends.
+   with the process, however that ends. It is on the directory itself, so nobody can take it off by deleting
+   a file; and on a file in it, which says who has it. Over a network neither may mean anything.
 2. A directory is taken for a new journal only if there is nothing in it that somebody may want to keep.
 3. The journal's id is the broker's incarnation: it lasts as long as its memory.
 """
@@ -64,20 +65,21 @@ def made(path: Path) -> None:
         raise explained(error, path, "cannot make the journal's directory") from error
 
 
-def lock(path: Path) -> int:
-    """Lock the directory for this process; return what keeps it locked. Raises `JournalError`."""
+def lock(path: Path, directory: int) -> int:
+    """Lock the directory for this process; return what keeps it locked beside it. Raises `JournalError`."""
     try:
-        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
     except OSError as error:
         raise explained(error, path, "cannot lock the journal") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for locked in (descriptor, directory):
+            fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         owner = os.pread(descriptor, _LOCK_BYTES_MAX, 0).decode(errors="replace").strip()
         os.close(descriptor)
         raise JournalError(
-            f"{path}: another process{f' ({owner})' if owner else ''} uses this journal: stop it first, or "
-            "give each broker a directory of its own",
+            f"{path}: another process{f' ({owner})' if owner.isprintable() and owner else ''} uses this "
+            "journal: stop it first, or give each broker a directory of its own",
             str(path),
         ) from None
     except OSError as error:

@@ -7,7 +7,8 @@ from attrs import define, field
 
 from broker.journal.files import Files
 from broker.journal.identity import identify
-from broker.journal.journal import Journal, opened_in
+from broker.journal.journal import Journal
+from broker.journal.opening import opened_in
 from broker.journal.recovery import Recovered
 
 __all__ = ["BROKER", "Keeper", "content_of", "state_of"]
