@@ -6,7 +6,7 @@ from typing import Final
 
 from broker.errors import ConcordError
 
-__all__ = ["ROOM_ERRORS", "JournalError", "explained"]
+__all__ = ["ROOM_ERRORS", "JournalError", "explained", "shown"]
 
 ROOM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The disk, the quota or the limit on a file's size is used up: it may have room again later."""
@@ -29,12 +29,22 @@ _WHAT_TO_DO: Final = {
 }
 
 
+_SHOWN_MAX: Final = 100
+"""Enough of a name to know it again."""
+
+
 class JournalError(ConcordError):
     """A journal cannot be opened or written. `path` is the file or directory that it is about."""
 
     def __init__(self, message: str, path: str) -> None:
         super().__init__(message, path)
         self.path = path
+
+
+def shown(name: str) -> str:
+    """Return a name that anybody may have given, so that it can stand in a line."""
+    text = ascii(name) if not name.isprintable() else name
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."
 
 
 def explained(error: OSError, path: Path, doing: str) -> JournalError:

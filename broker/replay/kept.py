@@ -11,8 +11,6 @@ from broker.filters.constraints import Value
 from broker.wire import publication_prefix
 from broker.wire.header import HEADER, LENGTH_BYTES
 
-_LENGTH: Final = Struct(">I")
-
 _NUMBERS: Final = Struct(">BQBQ")
 _EIGHT_BYTES: Final = 0x1B
 """How our clients write the sequence number and the time: this byte, and eight more."""
@@ -36,8 +34,8 @@ class Kept:
 
     def stop_of(self, start: int) -> int:
         """Return where the frame ends that begins there."""
-        size_bytes: int = _LENGTH.unpack_from(self.frames, start)[0]
-        return start + LENGTH_BYTES + size_bytes
+        inside = start + LENGTH_BYTES
+        return inside + int.from_bytes(self.frames[start:inside], "big")
 
     def events(self) -> Iterator[tuple[int, int, int]]:
         """Yield the time of each event, its sequence number, and where its frame begins."""
@@ -54,7 +52,7 @@ class Kept:
         """Return the sequence number and the time of an event; decode the rest only if that is necessary."""
         frames, body = self.frames, start + HEADER.size
         place = body + len(prefix)
-        if stop - place >= _NUMBERS.size and frames.startswith(prefix, body):
+        if min(stop, len(frames)) - place >= _NUMBERS.size and frames.startswith(prefix, body):
             one, sequence, other, published_ns = _NUMBERS.unpack_from(frames, place)
             if one == other == _EIGHT_BYTES:
                 return sequence, published_ns

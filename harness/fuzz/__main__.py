@@ -1,5 +1,6 @@
-"""`make fuzz`: damaged frames, the first target and so far the only one."""
+"""`make fuzz`: damaged frames, then spoilt journals."""
 
-from harness.fuzz.frames import main
+from harness.fuzz import frames, journals
 
-main()
+frames.main([], standalone_mode=False)
+journals.main([], standalone_mode=False)

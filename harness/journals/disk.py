@@ -8,10 +8,10 @@ Laws:
 """
 
 import errno
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, Self
 
 from attrs import define, field
 
@@ -113,6 +113,12 @@ class SimulatedDisk:
     _now: Names = field(factory=dict)
     _synced: Names = field(factory=dict)
     _changes: list[Callable[[Names], None]] = field(factory=list)
+
+    @classmethod
+    def of(cls, files: Mapping[str, bytes | bytearray]) -> Self:
+        """Return a disk that has these files, synced."""
+        contents = {name: _Content(bytearray(each), bytearray(each)) for name, each in files.items()}
+        return cls(now=dict(contents), synced=dict(contents))
 
     # --- stopping ---
 

@@ -1,6 +1,7 @@
 """Many replays at a time: what they cost, how many there may be, and what one input can cause."""
 
 import tracemalloc
+from collections.abc import Callable
 from typing import Final
 
 import pytest
@@ -8,6 +9,7 @@ from attrs import define, field
 
 from broker.core import BrokerCore, Hop, replays
 from broker.filters import Filter, parse
+from broker.filters.values import Attributes
 from broker.messages import Publication
 from broker.replay import Bounds, Window
 from broker.replay.playback import ITEM_BYTES
@@ -177,9 +179,15 @@ def test_a_broker_says_whether_another_replay_may_begin(monkeypatch: pytest.Monk
 def test_one_input_looks_at_a_bounded_number_of_events(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[object] = []
     compiled = Filter.compiled
-    monkeypatch.setattr(
-        Filter, "compiled", lambda self: lambda event: looked.append(event) is None and compiled(self)(event)
-    )
+
+    def watched(self: Filter) -> Callable[[Attributes], bool]:
+        def matches(event: Attributes) -> bool:
+            looked.append(event)
+            return compiled(self)(event)
+
+        return matches
+
+    monkeypatch.setattr(Filter, "compiled", watched)
     pair = Pair(broker("B1", 1000, step_count=10), broker("B2", 5))
     for number in range(20):
         pair.near.subscribe(f"S{number}", parse("x < 0"), ordered=True, window=Window(0, 0, SOME))
