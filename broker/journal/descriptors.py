@@ -37,13 +37,14 @@ class Descriptors:
     """The reserve of one directory; `directory` is a descriptor of it, which those of the reserve double."""
 
     directory: int
+    _size: int
     _reserve: list[int] = field(factory=list)
     _lock: Lock = field(factory=Lock)
 
     @classmethod
     def of(cls, directory: int) -> Self:
         """Fill a reserve, as far as that is possible."""
-        descriptors = cls(directory)
+        descriptors = cls(directory, RESERVE)
         descriptors.refill()
         return descriptors
 
@@ -53,7 +54,7 @@ class Descriptors:
     def refill(self) -> None:
         """Fill the reserve again, as far as that is possible."""
         with self._lock, suppress(OSError):
-            while len(self._reserve) < RESERVE:
+            while len(self._reserve) < self._size:
                 self._reserve.append(os.dup(self.directory))
 
     def opening(self, open_: Callable[[], Opened]) -> Opened:
@@ -70,15 +71,16 @@ class Descriptors:
     def close(self, descriptor: int) -> None:
         """Close a file; keep its descriptor if the reserve is not full (law 2)."""
         with self._lock:
-            if len(self._reserve) < RESERVE:
+            if len(self._reserve) < self._size:
                 os.dup2(self.directory, descriptor, inheritable=False)
                 self._reserve.append(descriptor)
             else:
                 os.close(descriptor)
 
     def close_all(self) -> None:
-        """Let go of the reserve and of the directory."""
+        """Let go of the reserve and of the directory; what is closed later is closed."""
         with self._lock:
+            self._size = 0
             while self._reserve:
                 os.close(self._reserve.pop())
             os.close(self.directory)

@@ -111,6 +111,16 @@ def test_a_descriptor_that_is_closed_goes_to_the_reserve_and_to_nobody_else(
     assert others.take_all() == RESERVE + 1
 
 
+def test_what_is_closed_when_the_directory_has_been_is_just_closed(tmp_path: Path, others: Others) -> None:
+    kept = Descriptors.of(os.open(tmp_path, os.O_RDONLY))
+    file = kept.opening(lambda: os.open(os.devnull, os.O_RDONLY))
+    kept.close_all()
+    others.take_all()
+    kept.close(file)
+    assert len(kept) == 0
+    assert others.take_all() == 1
+
+
 def test_who_gets_none_has_opened_nothing_and_gets_one_later(
     tmp_path: Path, others: Others, monkeypatch: pytest.MonkeyPatch
 ) -> None:
