@@ -17,7 +17,10 @@ Laws.
 3. A neighbour that is lost, or that the question came through, is asked for nothing more. If it still had
    something, the replay is not whole, and the subscription is told so.
 4. A message that answers nothing that is open is dropped: it crossed the end of its question.
-5. A question does not cross a link that is still synchronising (R9). Who joins by it may have been asked
+5. What one input causes looks at a bounded number of publications, however many questions are open.
+6. Of one link no more than `QUESTIONS_MAX` questions are open at a time. One beyond that is answered at once:
+   nothing comes, and it is not whole. So nothing of it has to be remembered here.
+7. A question does not cross a link that is still synchronising (R9). Who joins by it may have been asked
    before, and what it has published since may be the effect of something that is live for the asker.
 """
 
@@ -27,25 +30,26 @@ from attrs import define, field
 
 from broker.core.hops import Hop
 from broker.core.protocol import ProtocolError
+from broker.core.questions import Question, Questions
 from broker.core.routing import Routing
 from broker.filters import Filter
 from broker.messages import Control, LinkMessage, Publication
-from broker.replay import Bounds, Cache, Excerpt, Item, Merge, Playback, Window
+from broker.replay import (
+    COLLECTED_BYTES_MAX,
+    QUESTIONS_MAX,
+    REPLAYS_MAX,
+    Bounds,
+    Cache,
+    Excerpt,
+    Item,
+    Merge,
+    Playback,
+    Window,
+)
 from broker.replay_messages import ReplayAsked, ReplayMark, ReplayMore, ReplayOver, ReplayPart, ReplayReady
 from broker.wire import WireError, read_deliveries
 
 Outgoing = list[tuple[Hop, list[LinkMessage]]]
-
-
-@define(eq=False)
-class _Question:
-    """One question at one broker. `asker` is the link it came through, None if it was asked here."""
-
-    id: str
-    asker: Hop | None
-    merge: Merge[Hop]
-    unready: set[Hop]
-    is_wanted: bool = False
 
 
 @define(eq=False)
@@ -74,8 +78,9 @@ class Replays:
     waiting: list[str] = field(factory=list, init=False)
     asked_count: int = field(default=0, init=False)
     played_count: int = field(default=0, init=False)
-    _questions: dict[tuple[str, Hop | None], _Question] = field(factory=dict, init=False)
+    _questions: Questions = field(factory=Questions, init=False)
     _playbacks: dict[Hop, Playback] = field(factory=dict, init=False)
+    _has_played: bool = field(default=False, init=False)
     _late: dict[Hop, _Late] = field(factory=dict, init=False)
 
     def bound(self, bounds: Bounds) -> None:
@@ -85,6 +90,11 @@ class Replays:
 
     # --- local subscriptions ---
 
+    @property
+    def can_replay(self) -> bool:
+        """Whether another local subscription may ask for its past now."""
+        return len(self._playbacks) < REPLAYS_MAX
+
     def subscribe(self, subscription: str, hop: Hop, window: Window) -> None:
         """Hold back what comes for this subscription until its past has been played."""
         self._playbacks[hop] = Playback(subscription, window)
@@ -93,7 +103,7 @@ class Replays:
         """It has ended."""
         self._late.pop(hop, None)
         if self._playbacks.pop(hop, None) is not None:
-            self._close((subscription, None))
+            self._close(subscription, None)
 
     def opened(self, subscriptions: list[str]) -> list[str]:
         """All gates of these are open; return those that ask for nothing: the others wait to be live."""
@@ -121,10 +131,10 @@ class Replays:
         if playback is None or not playback.is_marked:
             return
         playback.want(size_bytes)
-        question = self._questions.get((subscription, None))
+        question = self._questions.get(subscription, None)
         if question is not None:
             question.is_wanted = True
-            self._advance(question)
+            self._advance(question, self.bounds.step_count)
         else:
             self._play_collected(playback)
 
@@ -145,11 +155,13 @@ class Replays:
                     passed.append((hop, left))
             else:
                 passed.append((hop, messages))
-        for hop, playback in list(self._playbacks.items()):
-            if playback.is_over:
-                self._end(playback, hop)
-            if played := playback.take():
-                passed.append((hop, played))
+        if self._has_played:
+            self._has_played = False
+            for hop, playback in list(self._playbacks.items()):
+                if playback.is_over:
+                    self._end(playback, hop)
+                if played := playback.take():
+                    passed.append((hop, played))
         return passed
 
     def _hold(self, playback: Playback, messages: Sequence[LinkMessage], live: list[str]) -> None:
@@ -159,10 +171,11 @@ class Replays:
         if playback.is_live and not was_live:
             live.append(playback.subscription)
         if playback.is_overfull and not playback.is_over:
-            question = self._questions.get((playback.subscription, None))
+            question = self._questions.get(playback.subscription, None)
             playback.is_mark_due = question is not None and not question.unready and not playback.is_marked
-            self._close((playback.subscription, None))
+            self._close(playback.subscription, None)
             playback.end(is_whole=False)
+            self._has_played = True
 
     def _end(self, playback: Playback, hop: Hop) -> None:
         del self._playbacks[hop]
@@ -194,34 +207,37 @@ class Replays:
 
     def asked(self, message: ReplayAsked, link: Hop) -> None:
         """A neighbour asks for the past; ask on."""
-        if any(name == message.question for name, _ in self._questions):
+        if self._questions.asked_by(link) >= QUESTIONS_MAX:
+            self._send(link, ReplayReady(message.question))
+            return
+        if self._questions.named(message.question):
             # It has come round another way, because a broker moves: what is here is told once.
             self._ask(message, link, [])
             return
         self._ask(message, link, [other for other in self._settled_links() if other is not link])
 
     def _settled_links(self) -> list[Hop]:
-        """Who is asked: a broker that is about to join may have seen what is live for the asker (law 5)."""
+        """Who is asked: a broker that is about to join may have seen what is live for the asker (law 7)."""
         synchronising = self._routing.tables.synchronising
         return [link for link in self._routing.links.values() if link not in synchronising]
 
     def _ask(self, message: ReplayAsked, asker: Hop | None, others: list[Hop]) -> None:
-        runs = self.cache.since(message.since_ns)
-        excerpt = Excerpt.of(runs, message.filter, message.since_ns, newest_first=message.newest_first)
-        question = _Question(message.question, asker, Merge[Hop].of(excerpt, others), set(others))
-        self._questions[message.question, asker] = question
+        self._close(message.question, asker)
+        excerpt = Excerpt.of(self.cache, message.filter, message.since_ns, newest_first=message.newest_first)
+        question = Question(message.question, asker, Merge[Hop].of(excerpt, others), set(others))
+        self._questions.add(question)
         for other in others:
             self._send_now(other, message)
         self._look_ready(question)
 
     def ready(self, message: ReplayReady, link: Hop) -> None:
         """Everybody behind the neighbour has made its excerpt."""
-        for question in self._named(message.question):
+        for question in self._questions.named(message.question):
             if link in question.unready:
                 question.unready.discard(link)
                 self._look_ready(question)
 
-    def _look_ready(self, question: _Question) -> None:
+    def _look_ready(self, question: Question) -> None:
         if question.unready:
             return
         if question.asker is not None:
@@ -233,59 +249,62 @@ class Replays:
 
     def more(self, message: ReplayMore, link: Hop) -> None:
         """The asker has room for a part."""
-        question = self._questions.get((message.question, link))
-        if question is not None:
-            question.is_wanted = True
-            self._advance(question)
+        question = self._questions.get(message.question, link)
+        if question is None:
+            # It was one too many (law 6): who asks for what is over does not wait for this, and drops it.
+            self._send_now(link, ReplayPart(message.question, (), (), is_over=True, is_whole=False))
+            return
+        question.is_wanted = True
+        self._advance(question, self.bounds.step_count)
 
     def part(self, message: ReplayPart, link: Hop) -> None:
         """A neighbour has found something, or has nothing left."""
         items = _items(message, link)
-        for question in self._named(message.question):
+        step_count = self.bounds.step_count
+        for question in self._questions.named(message.question):
             if question.merge.awaits(link):
                 question.merge.put(link, items, is_over=message.is_over, is_whole=message.is_whole)
-                self._advance(question)
+                self._advance(question, step_count)
+                step_count = 0
 
     def over(self, message: ReplayOver, link: Hop) -> None:
         """The asker wants no more."""
-        self._close((message.question, link))
+        self._close(message.question, link)
 
     def link_lost(self, link: Hop) -> None:
         """Who asked through it hears nothing any more; what it still had is missing (law 3)."""
-        for key in [key for key, question in self._questions.items() if question.asker is link]:
-            self._close(key)
-        for question in list(self._questions.values()):
+        for question in [each for each in self._questions if each.asker is link]:
+            self._close(question.id, link)
+        for question in list(self._questions):
             if question.merge.comes_from(link):
                 question.merge.lose(link)
                 if link in question.unready:
                     question.unready.discard(link)
                     self._look_ready(question)
-                self._advance(question)
+                # There may be many of them (law 5). Each is asked for more, and looks then.
+                self._advance(question, 0)
 
-    def _named(self, name: str) -> list[_Question]:
-        return [question for (known, _), question in self._questions.items() if known == name]
-
-    def _close(self, key: tuple[str, Hop | None]) -> None:
-        """The question is over; whoever has more is told."""
-        question = self._questions.pop(key, None)
+    def _close(self, name: str, asker: Hop | None) -> None:
+        """End a question; tell the neighbours that have more."""
+        question = self._questions.pop(name, asker)
         if question is None:
             return
+        question.merge.close()
         for link in question.merge.open_places():
             if self._routing.is_linked(link):
                 self._send_now(link, ReplayOver(question.id))
 
     # --- parts ---
 
-    def _advance(self, question: _Question) -> None:
-        """Give the asker what it wants, as far as it is here; ask for what is not."""
+    def _advance(self, question: Question, step_count: int) -> None:
+        """Give the asker what it wants, as far as a step finds it here; ask for what is not."""
         if not question.is_wanted or question.unready:
             return
         merge = question.merge
-        merge.search(self.bounds.step_count)
         playback = self._playback_of(question)
         part_bytes = self.bounds.part_bytes
         size_bytes = part_bytes if playback is None else min(part_bytes, playback.room_bytes)
-        items = merge.take(size_bytes)
+        items = merge.take(size_bytes, step_count)
         if not items and not merge.is_over:
             for link in merge.ask():
                 self._send_now(link, ReplayMore(question.id))
@@ -297,29 +316,32 @@ class Replays:
         elif question.asker is not None:
             self._answer(question, question.asker, items)
 
-    def _playback_of(self, question: _Question) -> Playback | None:
+    def _playback_of(self, question: Question) -> Playback | None:
         if question.asker is not None:
             return None
         hops = [entry.hop for entry in self._routing.tables.named(question.id)]
         return next((self._playbacks[hop] for hop in hops if hop in self._playbacks), None)
 
-    def _answer(self, question: _Question, asker: Hop, items: Sequence[Item]) -> None:
+    def _answer(self, question: Question, asker: Hop, items: Sequence[Item]) -> None:
         times = tuple(item[0] for item in items)
         frames = tuple(item[3] for item in items)
         merge = question.merge
         is_over = merge.is_over
         if is_over:
-            del self._questions[question.id, asker]
+            self._close(question.id, asker)
         self._send_now(asker, ReplayPart(question.id, times, frames, is_over, merge.is_whole))
 
-    def _play(self, question: _Question, playback: Playback, items: Sequence[Item]) -> None:
+    def _play(self, question: Question, playback: Playback, items: Sequence[Item]) -> None:
         playback.play(items)
+        self._has_played = True
+        if sum(each.collected_bytes for each in self._playbacks.values()) > COLLECTED_BYTES_MAX:
+            playback.cut()
         merge = question.merge
         if not merge.is_over and not playback.is_collected:
             self.waiting.append(playback.subscription)
             return
         is_whole = merge.is_whole or playback.is_collected
-        self._close((question.id, None))
+        self._close(question.id, None)
         if playback.newest_first:
             playback.is_collected, playback.is_whole = True, is_whole
             self._play_collected(playback)
@@ -330,6 +352,7 @@ class Replays:
         if not playback.is_collected or playback.is_over:
             return
         playback.play_collected()
+        self._has_played = True
         if not playback.is_over:
             self.waiting.append(playback.subscription)
 

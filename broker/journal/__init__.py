@@ -15,6 +15,7 @@ sync per batch, against SQLite (write-ahead log, synchronous=FULL, one row per b
 """
 
 from broker.journal.errors import JournalError
-from broker.journal.journal import Journal, open_journal
+from broker.journal.journal import Journal
+from broker.journal.opening import open_journal
 
 __all__ = ["Journal", "JournalError", "open_journal"]

@@ -6,7 +6,7 @@ from typing import Final
 
 from broker.errors import ConcordError
 
-__all__ = ["ROOM_ERRORS", "JournalError", "explained"]
+__all__ = ["ROOM_ERRORS", "JournalError", "explained", "shown"]
 
 ROOM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The disk, the quota or the limit on a file's size is used up: it may have room again later."""
@@ -23,9 +23,14 @@ _WHAT_TO_DO: Final = {
         "the disk does not work as it should: look at the system's log; what was acknowledged is on it if it "
         "can still be read"
     ),
-    errno.EMFILE: "too many files are open: raise the limit (ulimit -n)",
+    errno.EMFILE: "the broker has too many files and connections open: raise the limit (ulimit -n)",
+    errno.ENFILE: "the system has too many files open: raise its limit (fs.file-max)",
     **dict.fromkeys(ROOM_ERRORS, "there is no room for it: free some space"),
 }
+
+
+_SHOWN_MAX: Final = 100
+"""Enough of a name to know it again."""
 
 
 class JournalError(ConcordError):
@@ -34,6 +39,12 @@ class JournalError(ConcordError):
     def __init__(self, message: str, path: str) -> None:
         super().__init__(message, path)
         self.path = path
+
+
+def shown(name: str) -> str:
+    """Return a name that anybody may have given, so that it can stand in a line."""
+    text = ascii(name) if not name.isprintable() else name
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."
 
 
 def explained(error: OSError, path: Path, doing: str) -> JournalError:

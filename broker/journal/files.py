@@ -8,15 +8,21 @@ Laws, which are what a crash of the machine leaves of them:
 3. `reserve` returns a file full of zeros that is synced already: writing into it later cannot fail for want
    of room, and needs no change to what the file system knows about the file, which makes syncs cheaper.
 
+4. Whatever needs a descriptor may find none (`EMFILE`), and leaves everything as it was then. What was opened
+   before needs none.
+
 `SystemFiles` does it for real; the simulated disk of the tests does the same with crashes at every place.
 """
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol, Self
 
-from attrs import define
+from attrs import define, field
+
+from broker.journal.descriptors import DESCRIPTOR_ERRORS, Descriptors
 
 __all__ = ["Files", "OpenFile", "SystemFiles"]
 
@@ -35,6 +41,11 @@ class OpenFile(Protocol):
     @property
     def size_bytes(self) -> int:
         """How long it is."""
+        ...
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether it has no name any more: what is written into it is gone when it is closed."""
         ...
 
     def read(self, start: int, size_bytes: int) -> bytes:
@@ -94,18 +105,29 @@ class Files(Protocol):
         """What all files together take."""
         ...
 
+    def displaced(self) -> str:
+        """Say what has become of the directory if it is not where it was; nothing if it is."""
+        ...
+
 
 @define(eq=False)
 class _SystemFile:
     """An open file of the system."""
 
     _descriptor: int
+    _descriptors: Descriptors
 
     @property
     def size_bytes(self) -> int:
         return os.fstat(self._descriptor).st_size
 
+    @property
+    def is_removed(self) -> bool:
+        return os.fstat(self._descriptor).st_nlink == 0
+
     def read(self, start: int, size_bytes: int) -> bytes:
+        # What asks for more than there is must not cost its memory.
+        size_bytes = min(size_bytes, max(0, self.size_bytes - start))
         chunks = []
         while size_bytes > 0 and (chunk := os.pread(self._descriptor, size_bytes, start)):
             chunks.append(chunk)
@@ -125,43 +147,61 @@ class _SystemFile:
         os.fdatasync(self._descriptor)
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        self._descriptors.close(self._descriptor)
 
 
 @define(eq=False)
 class SystemFiles:
-    """A directory of the system's."""
+    """A directory of the system's; it is opened once, and everything in it by way of that."""
 
     path: Path
-    _descriptor: int
+    _descriptors: Descriptors
+    _names: set[str] = field(factory=set)
 
     @classmethod
     def of(cls, path: Path) -> Self:
         """Open a directory. Raises `OSError`."""
-        return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY))
+        return cls(path, Descriptors.of(os.open(path, os.O_RDONLY | os.O_DIRECTORY)))
+
+    @property
+    def directory(self) -> int:
+        """The descriptor of the directory."""
+        return self._descriptors.directory
 
     def close(self) -> None:
         """Let go of it."""
-        os.close(self._descriptor)
+        self._descriptors.close_all()
 
     def names(self) -> list[str]:
-        """What is in it, sorted."""
-        return sorted(os.listdir(self._descriptor))  # noqa: PTH208 - pathlib lists no open directory
+        """What is in it, sorted; without a descriptor to look, what we have put there."""
+        try:
+            self._names = set(os.listdir(self.directory))  # noqa: PTH208 - pathlib lists no open directory
+        except OSError as error:
+            if error.errno not in DESCRIPTOR_ERRORS:
+                raise
+        return sorted(self._names)
+
+    def _opened(self, name: str, flags: int) -> int:
+        # Without waiting: what has a file's name need not be one.
+        flags |= os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = self._descriptors.opening(
+            lambda: os.open(name, flags, _FILE_MODE, dir_fd=self.directory)
+        )
+        self._names.add(name)
+        return descriptor
 
     def open(self, name: str) -> OpenFile:
         """Open a file that is there."""
-        return _SystemFile(os.open(name, os.O_RDWR, dir_fd=self._descriptor))
+        return _SystemFile(self._opened(name, 0), self._descriptors)
 
     def create(self, name: str) -> OpenFile:
         """Make an empty file, in the place of any other of that name."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC
-        return _SystemFile(os.open(name, flags, _FILE_MODE, dir_fd=self._descriptor))
+        return _SystemFile(self._opened(name, os.O_CREAT | os.O_TRUNC), self._descriptors)
 
     def reserve(self, name: str, size_bytes: int) -> OpenFile:
         """Make a file of that many zeros, synced; nothing is left of it if there is no room."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC
-        descriptor = os.open(name, flags, _FILE_MODE, dir_fd=self._descriptor)
-        file = _SystemFile(descriptor)
+        descriptor = self._opened(name, os.O_CREAT | os.O_TRUNC)
+        file = _SystemFile(descriptor, self._descriptors)
         try:
             # First ask for all of the room, then write: reserved blocks that were never written would have to
             # be noted as written at every sync.
@@ -177,17 +217,43 @@ class SystemFiles:
 
     def rename(self, old: str, new: str) -> None:
         """Give a file another name, in the place of any other of that name."""
-        os.rename(old, new, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+        os.rename(old, new, src_dir_fd=self.directory, dst_dir_fd=self.directory)
+        self._names.discard(old)
+        self._names.add(new)
 
     def remove(self, name: str) -> None:
         """Remove a file."""
-        os.unlink(name, dir_fd=self._descriptor)
+        os.unlink(name, dir_fd=self.directory)
+        self._names.discard(name)
 
     def sync(self) -> None:
         """Return when all changes of names are on the disk."""
-        os.fsync(self._descriptor)
+        os.fsync(self.directory)
 
     def used_bytes(self) -> int:
         """What all files together take."""
-        with os.scandir(self._descriptor) as entries:
-            return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
+        used_bytes = 0
+        for name in self.names():
+            # It may have been removed since.
+            with suppress(FileNotFoundError):
+                used_bytes += os.stat(name, dir_fd=self.directory, follow_symlinks=False).st_size
+        return used_bytes
+
+    def displaced(self) -> str:
+        """Say what has become of the directory if it is not where it was; nothing if it is.
+
+        The reserve of descriptors is filled as well: somebody may have closed some.
+        """
+        self._descriptors.refill()
+        own = os.fstat(self.directory)
+        if own.st_nlink == 0:
+            return "was deleted"
+        try:
+            there = self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return "was moved or deleted"
+        except OSError:
+            # Who cannot look has not seen that it is gone.
+            return ""
+        is_same = (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino)
+        return "" if is_same else "was moved or deleted, and another is in its place"

@@ -3,7 +3,8 @@
 Laws:
 
 1. A directory belongs to one broker, by name, and to one broker at a time. The lock is the system's: it goes
-   with the process, however that ends.
+   with the process, however that ends. It is on the directory itself, so nobody can take it off by deleting
+   a file; and on a file in it, which says who has it. Over a network neither may mean anything.
 2. A directory is taken for a new journal only if there is nothing in it that somebody may want to keep.
 3. The journal's id is the broker's incarnation: it lasts as long as its memory.
 """
@@ -18,7 +19,7 @@ from typing import Final
 
 from attrs import frozen
 
-from broker.journal.errors import JournalError, explained
+from broker.journal.errors import JournalError, explained, shown
 from broker.journal.files import Files
 from broker.journal.layout import FORMAT
 
@@ -35,6 +36,7 @@ _INCARNATION_BYTES: Final = 4
 _IGNORED: Final = frozenset({LOCK, "lost+found"})
 _LOCK_BYTES_MAX: Final = 32
 _ABOUT_BYTES_MAX: Final = 64 * 1024
+_FORMAT_MAX: Final = 10**6
 _DIRECTORY_MODE: Final = 0o700
 
 
@@ -50,10 +52,10 @@ class Identity:
         """What the broker tells its peers, so that they know whether it has its memory."""
         return self.id[:_INCARNATION_BYTES].hex()
 
-    def text(self) -> bytes:
+    def text(self, errors: str = "strict") -> bytes:
         """Return the file's content."""
         fields = {"format": FORMAT, "broker": self.broker, "id": self.id.hex()}
-        return json.dumps(fields, indent=2, ensure_ascii=False).encode() + b"\n"
+        return json.dumps(fields, indent=2, ensure_ascii=False).encode(errors=errors) + b"\n"
 
 
 def made(path: Path) -> None:
@@ -64,20 +66,21 @@ def made(path: Path) -> None:
         raise explained(error, path, "cannot make the journal's directory") from error
 
 
-def lock(path: Path) -> int:
-    """Lock the directory for this process; return what keeps it locked. Raises `JournalError`."""
+def lock(path: Path, directory: int) -> int:
+    """Lock the directory for this process; return what keeps it locked beside it. Raises `JournalError`."""
     try:
-        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
     except OSError as error:
         raise explained(error, path, "cannot lock the journal") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for locked in (descriptor, directory):
+            fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        owner = os.pread(descriptor, _LOCK_BYTES_MAX, 0).decode(errors="replace").strip()
+        owner = shown(os.pread(descriptor, _LOCK_BYTES_MAX, 0).decode(errors="replace").strip())
         os.close(descriptor)
         raise JournalError(
-            f"{path}: another process{f' ({owner})' if owner else ''} uses this journal: stop it first, or "
-            "give each broker a directory of its own",
+            f"{path}: another process{f' ({owner})' if owner else ''} uses this "
+            "journal: stop it first, or give each broker a directory of its own",
             str(path),
         ) from None
     except OSError as error:
@@ -115,8 +118,8 @@ def identify(files: Files, broker: str, fresh_id: bytes | None = None) -> Identi
         return _read(files, broker)
     if names:
         raise JournalError(
-            f"{files.path}: is no journal: it has {names[0]} and no {ABOUT}; give an empty directory, or one "
-            "that a broker has made",
+            f"{files.path}: is no journal: it has {shown(names[0])} and no {ABOUT}; give an empty directory, "
+            "or one that a broker has made",
             str(files.path),
         )
     identity = Identity(broker, fresh_id or secrets.token_bytes(_ID_BYTES))
@@ -134,8 +137,8 @@ def _read(files: Files, broker: str) -> Identity:
     identity = _parse(content, path)
     if identity.broker != broker:
         raise JournalError(
-            f"{files.path}: is the journal of broker {identity.broker!r}, not of {broker!r}: give each "
-            "broker a directory of its own",
+            f"{files.path}: is the journal of broker '{shown(identity.broker)}', not of {broker!r}: give "
+            "each broker a directory of its own",
             str(files.path),
         )
     return identity
@@ -144,17 +147,20 @@ def _read(files: Files, broker: str) -> Identity:
 def _parse(content: bytes, path: Path) -> Identity:
     try:
         fields = json.loads(content)
-        version, identity = fields["format"], Identity(fields["broker"], bytes.fromhex(fields["id"]))
-    except (ValueError, KeyError, TypeError) as error:
+        version, broker, journal_id = fields["format"], fields["broker"], bytes.fromhex(fields["id"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(path) from error
-    if isinstance(version, int) and version != FORMAT:
+    if type(version) is int and 0 < version <= _FORMAT_MAX and version != FORMAT:
         raise JournalError(
             f"{path}: the journal has format {version}, and this release reads and writes format {FORMAT}: "
             "use the release that made it, or move the directory away and start with an empty one",
             str(path),
         )
+    if not isinstance(broker, str) or len(journal_id) != _ID_BYTES:
+        raise _damaged(path)
+    identity = Identity(broker, journal_id)
     # Written back it must be the same: whatever else has changed in it is damage too.
-    if not isinstance(identity.broker, str) or len(identity.id) != _ID_BYTES or identity.text() != content:
+    if identity.text(errors="replace") != content:
         raise _damaged(path)
     return identity
 

@@ -10,53 +10,49 @@ Laws:
    overlay going, still fits. If the disk has no room for it, the journal `is_full` then, until it has.
 4. A write or sync that fails is the end: what is on disk is unknown then, and asking again could get an
    answer that is not true. Every later call raises the same error. Opening the journal again finds out.
+5. When a file cannot be opened because too many are (`EMFILE`), nothing has happened: it is tried again
+   later, like the room of law 3. Only a `flush` that needs the next segment waits for it.
+6. Nothing is `synced` that went into a directory that has been moved or deleted for longer than `CHECK_S`.
 """
 
-import os
-import secrets
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from math import inf
 from pathlib import Path
 from threading import Lock
-from time import monotonic
+from time import monotonic, sleep
 from typing import Final
 
+import structlog
 from attrs import define, field
 
+from broker.journal.descriptors import DESCRIPTOR_ERRORS
 from broker.journal.errors import ROOM_ERRORS, JournalError, explained
-from broker.journal.files import Files, OpenFile, SystemFiles
-from broker.journal.identity import SPARE_SUFFIX, Identity, identify, lock, made, write_aside
-from broker.journal.layout import PAGE_BYTES, mark
-from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
-from broker.journal.recovery import MARK, Found, Recovered, recover
+from broker.journal.files import Files, OpenFile
+from broker.journal.layout import mark
+from broker.journal.names import SNAPSHOT, name_of
+from broker.journal.recovery import MARK, Recovered
 from broker.journal.segments import SPARE, Segment, begin, capacity_for
 from broker.journal.snapshots import prune, write_snapshot
-from broker.journal.walk import Walk
 
-__all__ = [
-    "BATCH_BYTES_MAX",
-    "SEGMENT_BYTES_MAX",
-    "SEGMENT_BYTES_MIN",
-    "Journal",
-    "open_journal",
-    "opened_in",
-]
-
-SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Made in some ten milliseconds on a fast disk, and filled in a second by a busy broker."""
-
-SEGMENT_BYTES_MIN: Final = 1024 * 1024
-"""On a small file system; still many batches, and more than any record."""
-
-_PART_OF_FREE: Final = 16
-"""A segment is at most this part of what is free when the journal is opened."""
+__all__ = ["BATCH_BYTES_MAX", "SALT_BYTES", "Journal"]
 
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """What collects beyond this while a sync takes long goes into a batch of its own: each is read at once."""
 
-_SALT_BYTES: Final = 16
+CHECK_S: Final = 1.0
+"""How often a sync looks whether the directory is still where it was."""
 
-_DAMAGED_SUFFIX: Final = ".damaged"
+RETRY_S: Final = 0.1
+"""How often a flush that waits for a descriptor tries again."""
+
+CLOSING_S: Final = 5.0
+"""How long it tries when the journal is to be closed: by then the broker has closed what it had open."""
+
+SALT_BYTES: Final = 16
+
+_log = structlog.get_logger()
 
 
 @define(eq=False)
@@ -84,7 +80,10 @@ class Journal:
     _spare_bytes: int = field(default=0, init=False)
     _spare: OpenFile | None = field(default=None, init=False)
     _failure: JournalError | None = field(default=None, init=False)
-    _is_disk_full: bool = field(default=False, init=False)
+    _is_short: bool = field(default=False, init=False)
+    _is_starved: bool = field(default=False, init=False)
+    _checked_at_s: float = field(factory=monotonic, init=False)
+    _gives_up_at_s: float = field(default=inf, init=False)
     _is_closed: bool = field(default=False, init=False)
     _flushing: Lock = field(factory=Lock, init=False)
     _making: Lock = field(factory=Lock, init=False)
@@ -135,23 +134,85 @@ class Journal:
             self._begin_next(records)
         self.written_bytes += self._segment.write(self.synced + 1, records)
         self._rest_bytes = self._segment.rest_bytes
+        if monotonic() - self._checked_at_s >= CHECK_S:
+            self._check_files()
         # Before anybody may be told: whatever was acknowledged is marked.
         synced = self.synced + len(records)
         self._mark_file.write(0, [mark(self._id, synced)])
         self.synced = synced
 
     def _begin_next(self, records: list[bytes]) -> None:
+        """Go on in another segment, however long it takes to get a descriptor for it (law 5)."""
+        while not self._has_begun(capacity_for(records)):
+            sleep(RETRY_S)
+        self._check_files()
+
+    def _has_begun(self, needed_bytes: int) -> bool:
         with self._making:
-            needed_bytes = capacity_for(records)
             spare, self._spare = self._spare, None
             if spare is None or spare.size_bytes < needed_bytes:
                 if spare is not None:
                     spare.close()
-                spare = self._files.reserve(SPARE, max(needed_bytes, self._segment_bytes))
+                self._spare_bytes = 0
+                try:
+                    spare = self._files.reserve(SPARE, max(needed_bytes, self._segment_bytes))
+                except OSError as error:
+                    if monotonic() >= self._gives_up_at_s or not self._comes_later(error, DESCRIPTOR_ERRORS):
+                        raise
+                    return False
             filled = self._segment
-            self._segment = begin(self._files, self._id, spare, self.synced + 1, self._fresh(_SALT_BYTES))
+            self._segment = begin(self._files, self._id, spare, self.synced + 1, self._fresh(SALT_BYTES))
             filled.close()
             self._spare_bytes = 0
+            self._comes_now()
+            return True
+
+    # --- what is missing for a while ---
+
+    def _comes_later(self, error: OSError, expected: frozenset[int]) -> bool:
+        """Whether what could not be done is to be tried again; say so once."""
+        if error.errno in DESCRIPTOR_ERRORS and not self._is_starved:
+            self._is_starved = True
+            _log.warning(
+                "journal has no file descriptor for its next file, and asks again until it has",
+                journal=str(self.path),
+                reason=error.strerror,
+            )
+        return error.errno in expected
+
+    def _comes_now(self) -> None:
+        """There is a segment to go on with, so nothing is missing."""
+        self._is_short = False
+        if self._is_starved:
+            self._is_starved = False
+            _log.info("journal has a file descriptor again", journal=str(self.path))
+
+    # --- whether it is still there ---
+
+    def check(self) -> None:
+        """Make sure that the directory is where the next start will look for it. Raises `JournalError`."""
+        self._check()
+        self._end_if(self._files.displaced())
+
+    def _check_files(self) -> None:
+        """The same, and that what is written to is in it; for the thread that writes."""
+        self.check()
+        self._checked_at_s = monotonic()
+        if self._segment.is_removed or self._mark_file.is_removed:
+            self._end_if("is there, but files in it were deleted")
+
+    def _end_if(self, what: str) -> None:
+        if what:
+            self._failure = self._displaced(what)
+            raise self._failure
+
+    def _displaced(self, what: str) -> JournalError:
+        return JournalError(
+            f"{self.path}: the journal's directory {what} while the broker used it: put it back, for "
+            "everything that was acknowledged is in it, and start the broker again; or start with an empty "
+            "one: the broker then comes back without its memory",
+            str(self.path),
+        )
 
     # --- room ---
 
@@ -163,8 +224,8 @@ class Journal:
 
     @property
     def is_full(self) -> bool:
-        """Whether publications must be refused: the disk had no room, and too little was left."""
-        return self._is_disk_full and not self.has_room
+        """Whether publications must be refused: there was no room for more, and too little is left."""
+        return self._is_short and not self.has_room
 
     @property
     def room_bytes(self) -> int:
@@ -184,12 +245,12 @@ class Journal:
                 try:
                     self._spare = self._files.reserve(SPARE, self._segment_bytes)
                 except OSError as error:
-                    if error.errno in ROOM_ERRORS:
-                        self._is_disk_full = True
+                    if self._comes_later(error, ROOM_ERRORS | DESCRIPTOR_ERRORS):
+                        self._is_short = True
                         return False
                     raise self._failed(error, SPARE, "cannot be made") from error
                 self._spare_bytes = self._spare.size_bytes
-                self._is_disk_full = False
+                self._comes_now()
             return True
 
     # --- snapshots ---
@@ -206,14 +267,23 @@ class Journal:
             self._check()
             try:
                 write_snapshot(self._files, self._id, content, upto)
-                prune(self._files)
+                self.check()
+                self._prune()
             except OSError as error:
-                if error.errno in ROOM_ERRORS:
+                if self._comes_later(error, ROOM_ERRORS | DESCRIPTOR_ERRORS):
                     return False
                 raise self._failed(error, name_of(upto, SNAPSHOT), "cannot be written") from error
             self.snapshots += 1
             self._pictured_at_s = monotonic()
             return True
+
+    def _prune(self) -> None:
+        try:
+            prune(self._files)
+        except OSError as error:
+            # The snapshot is there; what it makes superfluous goes with the next one.
+            if not self._comes_later(error, DESCRIPTOR_ERRORS):
+                raise
 
     @property
     def snapshot_age_s(self) -> float:
@@ -231,6 +301,7 @@ class Journal:
         """Get everything appended to disk, and let go of the directory. Raises `JournalError`."""
         if self._is_closed:
             return
+        self._gives_up_at_s = monotonic() + CLOSING_S
         try:
             if self._failure is None:
                 self.flush()
@@ -255,115 +326,8 @@ class Journal:
         assert not self._is_closed, "the journal has been closed"
 
     def _failed(self, error: OSError, name: str, what: str) -> JournalError:
-        self._failure = explained(error, self.path / name, what)
+        displaced = ""
+        with suppress(OSError):
+            displaced = self._files.displaced()
+        self._failure = self._displaced(displaced) if displaced else explained(error, self.path / name, what)
         return self._failure
-
-
-def open_journal(directory: Path, broker: str) -> Journal:
-    """Open the journal in that directory, or make one there. Raises `JournalError`."""
-    made(directory)
-    descriptor = lock(directory)
-    try:
-        files = SystemFiles.of(directory)
-        segment_bytes = _fitting(directory)
-        identity = identify(files, broker)
-    except OSError as error:
-        os.close(descriptor)
-        raise explained(error, directory, "cannot be opened") from error
-    except JournalError:
-        os.close(descriptor)
-        raise
-
-    def unlock() -> None:
-        files.close()
-        os.close(descriptor)
-
-    try:
-        return opened_in(files, identity, segment_bytes, unlock=unlock)
-    except BaseException:
-        unlock()
-        raise
-
-
-def _fitting(directory: Path) -> int:
-    """Return how large segments should be on this file system."""
-    system = os.statvfs(directory)
-    part = system.f_bavail * system.f_frsize // _PART_OF_FREE // PAGE_BYTES * PAGE_BYTES
-    return min(SEGMENT_BYTES_MAX, max(SEGMENT_BYTES_MIN, part))
-
-
-def opened_in(
-    files: Files,
-    identity: Identity,
-    segment_bytes: int,
-    *,
-    fresh: Callable[[int], bytes] = secrets.token_bytes,
-    unlock: Callable[[], None] = lambda: None,
-) -> Journal:
-    """Open the journal of a directory that is ours; repair what a crash has left. Raises `JournalError`."""
-    try:
-        found = recover(files, identity.id)
-        _tidy(files, found)
-        mark_file = _marked(files, identity.id, found)
-        segment = _tail(files, identity.id, found, segment_bytes, fresh)
-        mark_file.write(0, [mark(identity.id, found.recovered.last)])
-    except OSError as error:
-        raise explained(error, files.path, "the journal cannot be opened") from error
-    last = found.recovered.last
-    return Journal(
-        found.recovered,
-        identity.incarnation,
-        files,
-        identity.id,
-        segment_bytes,
-        fresh,
-        unlock,
-        segment,
-        mark_file,
-        appended=last,
-        synced=last,
-    )
-
-
-def _tidy(files: Files, found: Found) -> None:
-    """Remove what was never finished, and set aside what is damaged."""
-    names = files.names()
-    for name in names:
-        if name.endswith(SPARE_SUFFIX):
-            files.remove(name)
-    for upto in numbers(names, SNAPSHOT):
-        if upto > found.recovered.upto:
-            name = name_of(upto, SNAPSHOT)
-            files.rename(name, name + _DAMAGED_SUFFIX)
-
-
-def _marked(files: Files, journal_id: bytes, found: Found) -> OpenFile:
-    """Return the file of the mark; make it if it is not there or says nothing."""
-    if MARK not in files.names() or not found.mark:
-        write_aside(files, MARK, [mark(journal_id, found.mark)])
-    return files.open(MARK)
-
-
-def _tail(
-    files: Files, journal_id: bytes, found: Found, segment_bytes: int, fresh: Callable[[int], bytes]
-) -> Segment:
-    """Return the segment to go on with, after everything in it is on disk for sure."""
-    first = found.recovered.last + 1
-    if found.tail is None:
-        return begin(files, journal_id, files.reserve(SPARE, segment_bytes), first, fresh(_SALT_BYTES))
-    tail = found.tail
-    name = name_of(tail.head.first, SEGMENT)
-    file = files.open(name)
-    _settle(file, tail, is_certain=tail.last <= found.mark)
-    return Segment(name, tail.head.size_bytes, tail.end, tail.head.salt, file)
-
-
-def _settle(file: OpenFile, tail: Walk, *, is_certain: bool) -> None:
-    """Make the tail as if the crash had come a moment earlier, or later."""
-    if not is_certain and tail.start_of_last:
-        # It was read, but perhaps from memory alone; after a failed sync the system may take it for written.
-        # Only writing it again puts it on disk.
-        file.write(tail.start_of_last, [file.read(tail.start_of_last, tail.end - tail.start_of_last)])
-    if not tail.is_clean:
-        file.write(tail.end, [bytes(tail.dirty_end - tail.end)])
-    file.sync()

@@ -27,11 +27,13 @@ from attrs import frozen
 __all__ = [
     "FORMAT",
     "MARK_BYTES",
+    "NUMBER_MAX",
     "PAGE_BYTES",
     "SNAPSHOT_HEAD_BYTES",
     "Batch",
     "SegmentHead",
     "SnapshotHead",
+    "batch_head",
     "batch_parts",
     "batch_size_bytes",
     "mark",
@@ -47,6 +49,9 @@ __all__ = [
 
 FORMAT: Final = 1
 """A journal of another version is not read."""
+
+NUMBER_MAX: Final = 2**62 + 2**61
+"""No journal gets that far, and what follows still fits the fields: a larger number is damage."""
 
 PAGE_BYTES: Final = 4096
 """What systems and disks write at least."""
@@ -115,7 +120,7 @@ def read_segment_head(journal_id: bytes, page: bytes) -> SegmentHead | None:
     """Return what the page says, or None if it is no segment's of this journal."""
     match _unsealed(page[:_SEGMENT_HEAD_BYTES], _SEGMENT, journal_id):
         case (bytes(magic), int(version), int(first), int(size_bytes), bytes(salt)) if (
-            magic == _SEGMENT_MAGIC
+            magic == _SEGMENT_MAGIC and 0 < first <= NUMBER_MAX
         ):
             return SegmentHead(version, first, size_bytes, salt)
     return None
@@ -139,10 +144,12 @@ class Batch:
         return padded(_BATCH_HEAD_BYTES + self.content_bytes)
 
     def content(self, segment: bytes, start: int) -> memoryview | None:
-        """Return the content of the batch that begins there, or None if it is damaged."""
+        """Return the content of the batch that begins there, or None if it is damaged or no such batch."""
         begin = start + _BATCH_HEAD_BYTES
         content = memoryview(segment)[begin : begin + self.content_bytes]
-        return content if len(content) == self.content_bytes and crc32(content) == self.checksum else None
+        if len(content) < self.content_bytes or crc32(content) != self.checksum:
+            return None
+        return content if self.count > 0 and _count_in(content) == self.count else None
 
 
 def _place_key(salt: bytes, start: int) -> bytes:
@@ -154,13 +161,18 @@ def batch_size_bytes(records: Sequence[bytes]) -> int:
     return padded(_BATCH_HEAD_BYTES + _LENGTH.size * len(records) + sum(map(len, records)))
 
 
+def batch_head(salt: bytes, start: int, batch: Batch) -> bytes:
+    """Return the head of a batch that begins at `start`."""
+    fields = _BATCH.pack(_BATCH_MAGIC, batch.content_bytes, batch.count, batch.first, batch.checksum)
+    return _sealed(fields, _place_key(salt, start))
+
+
 def batch_parts(salt: bytes, start: int, first: int, records: Sequence[bytes]) -> list[bytes]:
     """Return a batch that begins at `start`, in parts to be written one behind the other."""
-    parts = [b"", *(part for record in records for part in (_LENGTH.pack(len(record)), record))]
-    content = b"".join(parts)
-    fields = _BATCH.pack(_BATCH_MAGIC, len(content), len(records), first, crc32(content))
-    used_bytes = _BATCH_HEAD_BYTES + len(content)
-    return [_sealed(fields, _place_key(salt, start)), content, bytes(padded(used_bytes) - used_bytes)]
+    content = b"".join([part for record in records for part in (_LENGTH.pack(len(record)), record)])
+    head = batch_head(salt, start, Batch(len(content), len(records), first, crc32(content)))
+    used_bytes = len(head) + len(content)
+    return [head, content, bytes(padded(used_bytes) - used_bytes)]
 
 
 def read_batch_head(salt: bytes, segment: bytes, start: int) -> Batch | None:
@@ -173,6 +185,16 @@ def read_batch_head(salt: bytes, segment: bytes, start: int) -> Batch | None:
         case (_, int(content_bytes), int(count), int(first), int(checksum)):
             return Batch(content_bytes, count, first, checksum)
     return None
+
+
+def _count_in(content: memoryview) -> int:
+    """Return how many records are there, one behind the other and nothing else; 0 if it is not so."""
+    count = place = 0
+    while place <= len(content) - _LENGTH.size:
+        (size_bytes,) = _LENGTH.unpack_from(content, place)
+        place += _LENGTH.size + size_bytes
+        count += 1
+    return count if place == len(content) else 0
 
 
 def records_in(content: memoryview) -> Iterator[bytes]:
@@ -220,9 +242,10 @@ def snapshot_head(journal_id: bytes, head: SnapshotHead) -> bytes:
 def read_snapshot_head(journal_id: bytes, content: bytes) -> SnapshotHead | None:
     """Return what a snapshot's file says, or None if it is none of this journal."""
     match _unsealed(content[:SNAPSHOT_HEAD_BYTES], _SNAPSHOT, journal_id):
-        case (bytes(magic), int(version), int(upto), int(size_bytes), bytes(digest)):
-            if magic == _SNAPSHOT_MAGIC:
-                return SnapshotHead(version, upto, size_bytes, digest)
+        case (bytes(magic), int(version), int(upto), int(size_bytes), bytes(digest)) if (
+            magic == _SNAPSHOT_MAGIC and upto <= NUMBER_MAX
+        ):
+            return SnapshotHead(version, upto, size_bytes, digest)
     return None
 
 
@@ -237,6 +260,6 @@ def mark(journal_id: bytes, number: int) -> bytes:
 def read_mark(journal_id: bytes, content: bytes) -> int | None:
     """Return the number, or None if it is no mark of this journal."""
     match _unsealed(content, _MARK, journal_id):
-        case (bytes(magic), int(number)) if magic == _MARK_MAGIC:
+        case (bytes(magic), int(number)) if magic == _MARK_MAGIC and number <= NUMBER_MAX:
             return number
     return None

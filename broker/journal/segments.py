@@ -44,6 +44,11 @@ class Segment:
         """What still fits."""
         return max(0, self.size_bytes - self.end)
 
+    @property
+    def is_removed(self) -> bool:
+        """Whether somebody has removed its file."""
+        return self._file.is_removed
+
     def fits(self, records: Sequence[bytes]) -> bool:
         """Whether these would fit as one batch."""
         return batch_size_bytes(records) <= self.rest_bytes

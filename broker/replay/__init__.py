@@ -4,7 +4,7 @@
 that gets it before what is live. Who asks whom is decided by `broker.core.replays`.
 """
 
-from broker.replay.bounds import Bounds
+from broker.replay.bounds import COLLECTED_BYTES_MAX, QUESTIONS_MAX, REPLAYS_MAX, Bounds
 from broker.replay.cache import Cache
 from broker.replay.excerpt import Excerpt
 from broker.replay.item import Item
@@ -12,4 +12,15 @@ from broker.replay.merging import Merge
 from broker.replay.playback import Playback
 from broker.replay.window import Window
 
-__all__ = ["Bounds", "Cache", "Excerpt", "Item", "Merge", "Playback", "Window"]
+__all__ = [
+    "COLLECTED_BYTES_MAX",
+    "QUESTIONS_MAX",
+    "REPLAYS_MAX",
+    "Bounds",
+    "Cache",
+    "Excerpt",
+    "Item",
+    "Merge",
+    "Playback",
+    "Window",
+]

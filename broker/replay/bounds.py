@@ -13,6 +13,16 @@ PART_COUNT: Final = 1000
 STEP_COUNT: Final = 4096
 """Publications looked at in one step: some milliseconds."""
 
+REPLAYS_MAX: Final = 512
+"""Local subscriptions that can have their past played at a time: each keeps a part of every link waiting."""
+
+QUESTIONS_MAX: Final = 2048
+"""Questions of one link that are open at a time: four full brokers behind it. What it costs here is a cursor
+each, and a part of every other link."""
+
+COLLECTED_BYTES_MAX: Final = 64 * 1024 * 1024
+"""What all local subscriptions together have collected that ask for a number of publications."""
+
 
 @frozen
 class Bounds:

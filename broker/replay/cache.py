@@ -8,29 +8,21 @@ Laws.
    left is forgotten by the same bounds and no sooner.
 3. Each run knows how late its publisher had come before it. So the time of a publication (`Item`) is fixed
    when it is kept, and is the same for everybody who asks, whatever has been forgotten meanwhile.
-4. There is no clock here: whoever has one says what is too old.
+4. What is forgotten while a question is open is retained for it, within bounds (`broker.replay.retention`).
+5. There is no clock here: whoever has one says what is too old.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from attrs import define, field
 
 from broker.messages import Publication
+from broker.replay.kept import Kept
+from broker.replay.retention import Retention
 
-
-@define(eq=False)
-class Kept:
-    """What one publisher published together: frames one behind the other.
-
-    `floor_ns` is the time of what it had published before, `peak_ns` that of the last of these.
-    """
-
-    publisher: str
-    count: int
-    floor_ns: int
-    peak_ns: int
-    frames: bytes = field(repr=False)
+Columns = tuple[int, list[int], list[str], list[int], list[int], list[int], list[bytes], list[int]]
+"""How many runs are retained and not kept any more; then the fields of all runs, these first."""
 
 
 @define(eq=False)
@@ -49,6 +41,8 @@ class Cache:
     count_max: int = 0
     size_bytes: int = 0
     count: int = 0
+    next_number: int = 0
+    retention: Retention = field(factory=Retention)
     _runs: deque[Kept] = field(factory=deque, repr=False)
     _chains: dict[str, _Chain] = field(factory=dict, repr=False)
 
@@ -60,6 +54,7 @@ class Cache:
     def bound(self, size_bytes_max: int, count_max: int) -> None:
         """Keep no more than this from now on."""
         self.size_bytes_max, self.count_max = size_bytes_max, count_max
+        self.retention.bound(size_bytes_max, count_max)
         self._shrink()
 
     def keep(self, publisher: str, publications: Sequence[Publication]) -> None:
@@ -78,7 +73,8 @@ class Cache:
         peak_ns = max(peak_ns, floor_ns)
         chain.peak_ns = peak_ns
         chain.runs += 1
-        self._runs.append(Kept(publisher, count, floor_ns, peak_ns, frames))
+        self._runs.append(Kept(self.next_number, publisher, count, floor_ns, peak_ns, frames))
+        self.next_number += 1
         self.count += count
         self.size_bytes += len(frames)
         if self.size_bytes > self.size_bytes_max or self.count > self.count_max:
@@ -95,6 +91,7 @@ class Cache:
         chain.runs -= 1
         if not chain.runs:
             del self._chains[run.publisher]
+        self.retention.retain(run)
 
     def has_before(self, at_ns: int) -> bool:
         """Whether something is kept that is older than this."""
@@ -109,30 +106,33 @@ class Cache:
             else:
                 self._runs.append(run)
 
-    def columns(self) -> tuple[list[str], list[int], list[int], list[int], list[bytes]]:
-        """What is kept, as plain values, for a picture."""
-        runs = self._runs
+    @property
+    def runs(self) -> Sequence[Kept]:
+        """What is kept, in the order in which it came."""
+        return self._runs
+
+    def columns(self) -> Columns:
+        """Return what is kept and what is retained, as plain values, for a snapshot."""
+        runs = [*self.retention.runs, *self._runs]
         return (
+            len(self.retention.runs),
+            [run.number for run in runs],
             [run.publisher for run in runs],
             [run.count for run in runs],
             [run.floor_ns for run in runs],
             [run.peak_ns for run in runs],
             [run.frames for run in runs],
+            [run.forgotten for run in runs],
         )
 
-    def restore(
-        self,
-        columns: tuple[list[str], list[int], list[int], list[int], list[bytes]],
-    ) -> None:
+    def restore(self, columns: Columns) -> None:
         """Keep this, and nothing else."""
-        self._runs.clear()
+        retained_count, *kept = columns
+        runs = [Kept(*fields) for fields in zip(*kept, strict=True)]
+        self._runs = deque(runs[retained_count:])
         self._chains.clear()
-        for publisher, count, floor_ns, peak_ns, frames in zip(*columns, strict=True):
-            self._runs.append(Kept(publisher, count, floor_ns, peak_ns, frames))
-            chain = self._chains.setdefault(publisher, _Chain())
+        for run in self._runs:
+            chain = self._chains.setdefault(run.publisher, _Chain())
             chain.runs += 1
-            chain.peak_ns = peak_ns
-
-    def since(self, at_ns: int) -> Iterator[Kept]:
-        """The runs that have something that is not older than this."""
-        return (run for run in self._runs if run.peak_ns >= at_ns)
+            chain.peak_ns = run.peak_ns
+        self.retention.restore(runs[:retained_count], self._runs)

@@ -1,91 +1,114 @@
 """What one cache has for one question: looked for in steps, so that no step takes long.
 
-Law: an excerpt is of the moment in which it was made. What is kept or forgotten later changes nothing in it.
+Laws.
+
+1. An excerpt is of the moment in which it was made. What is kept later changes nothing in it; what is
+   forgotten later may be missing in it, and then it is not whole (`broker.replay.retention`).
+2. An open excerpt is a cursor: it has no part of what it has found or will find.
+3. A step looks at a bounded number of events and bytes, and so does whatever is asked of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
-import cbor2
 from attrs import define, field
 
 from broker.filters import Filter
-from broker.replay.cache import Kept
+from broker.replay.cache import Cache
 from broker.replay.item import Item
-from broker.wire.header import HEADER, LENGTH_BYTES
-
-_Run = tuple[int, int, bytes]
-"""How many there are, the time before the first, and the frames. A plain value: a picture of an excerpt has
-its own, and shares nothing with the cache."""
-
-_Found = tuple[int, str, int, int, int, int]
-"""The order of an item, then where it is: the number of its run, and from where to where in there."""
+from broker.replay.retention import COST_BYTES, Cursor
+from broker.replay.time_index import Entry, Key, key_of
 
 
 @define(eq=False)
 class Excerpt:
-    """The matching publications of some runs, in their order or (`newest_first`) in the opposite one."""
+    """The matching events of a cache, in their order or (newest first) in the opposite one.
+
+    `is_over` says that all has been taken; `found` is the next one, if it was found and has not been taken.
+    """
 
     filter: Filter
-    since_ns: int
-    newest_first: bool
-    _runs: list[_Run | None] = field(repr=False)
-    _looked_at: int = 0
-    _found: list[_Found] = field(factory=list, repr=False)
-    _given: int = 0
+    cache: Cache = field(repr=False)
+    cursor: Cursor
+    found: Key | None = None
+    is_over: bool = False
 
     @classmethod
-    def of(cls, runs: Iterable[Kept], content: Filter, since_ns: int, *, newest_first: bool) -> "Excerpt":
-        """What matches and is not older than this, of these runs."""
-        return cls(content, since_ns, newest_first, [(run.count, run.floor_ns, run.frames) for run in runs])
+    def of(cls, cache: Cache, content: Filter, since_ns: int, *, newest_first: bool) -> "Excerpt":
+        """Return what matches and is not older than this, of what the cache has now; it is to be closed."""
+        cursor = cache.retention.open(cache.next_number, since_ns, newest_first=newest_first)
+        return cls(content, cache, cursor)
 
     @property
-    def is_searched(self) -> bool:
-        """Whether everything has been looked at."""
-        return self._looked_at == len(self._runs)
+    def newest_first(self) -> bool:
+        """In which direction it goes."""
+        return self.cursor.newest_first
 
     @property
-    def is_over(self) -> bool:
-        """Whether all has been given."""
-        return self.is_searched and self._given == len(self._found)
+    def is_searching(self) -> bool:
+        """Whether the next one, if there is one, is still to be found."""
+        return self.found is None and not self.is_over
 
-    def search(self, count: int) -> None:
-        """Look at so many more."""
-        number, end, left = self._looked_at, len(self._runs), count
-        if number == end:
-            return
-        while number < end and left > 0:
-            run = self._runs[number]
-            assert run is not None
-            before = len(self._found)
-            self._found += self._matching(number, run[1], run[2])
-            if len(self._found) == before:
-                self._runs[number] = None
-            number += 1
-            left -= run[0]
-        self._looked_at = number
-        if number == end:
-            self._found.sort(reverse=self.newest_first)
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was lost that it had not looked at."""
+        return self.cursor.is_whole
 
-    def _matching(self, number: int, at_ns: int, frames: bytes) -> Iterable[_Found]:
-        matches, start = self.filter.compiled(), 0
-        while start < len(frames):
-            stop = start + LENGTH_BYTES + int.from_bytes(frames[start : start + LENGTH_BYTES], "big")
-            publisher, sequence, published_ns, attributes, _ = cbor2.loads(frames[start + HEADER.size : stop])
-            at_ns = max(at_ns, published_ns)
-            if at_ns >= self.since_ns and matches(attributes):
-                yield at_ns, publisher, sequence, number, start, stop
-            start = stop
+    def close(self) -> None:
+        """Look at nothing more."""
+        self.cache.retention.close(self.cursor)
 
-    def take(self, size_bytes: int, count: int) -> list[Item]:
-        """Return what comes next: at most so many, and none once the size is used."""
-        items: list[Item] = []
-        if not self.is_searched:
-            return items
-        while size_bytes > 0 and len(items) < count and self._given < len(self._found):
-            at_ns, publisher, sequence, number, start, stop = self._found[self._given]
-            self._given += 1
-            run = self._runs[number]
-            assert run is not None
-            items.append((at_ns, publisher, sequence, run[2][start:stop]))
-            size_bytes -= stop - start
-        return items
+    def read(self, count: int) -> "Reading":
+        """Begin a step that looks at so many more."""
+        return Reading.of(self, count)
+
+
+@define(eq=False)
+class Reading:
+    """One step of an excerpt: `head` is the next event, None if there is none, or none in this step."""
+
+    _excerpt: Excerpt
+    _left: int
+    _walk: Iterator[Entry]
+    head: Entry | None = None
+
+    @classmethod
+    def of(cls, excerpt: Excerpt, count: int) -> "Reading":
+        """Begin where the last step has ended."""
+        cache, cursor, found = excerpt.cache, excerpt.cursor, excerpt.found
+        if excerpt.is_over:
+            return cls(excerpt, 0, iter(()))
+        left = cache.retention.catch_up(cache.runs, cursor.upto, count)
+        step = cls(excerpt, left, cache.retention.walk(cursor))
+        if found is not None:
+            step.head = cache.retention.find(found)
+        if step.head is None:
+            step._look()
+        return step
+
+    def take(self) -> Item:
+        """Return the next event, and look for the one behind it."""
+        assert self.head is not None, "somebody has looked whether there is one"
+        at_ns, sequence, run, start = self.head
+        self._look()
+        return at_ns, run.publisher, sequence, run.frames[start : run.stop_of(start)]
+
+    def _look(self) -> None:
+        """Look for the next one that matches, as far as the step goes."""
+        excerpt, entry = self._excerpt, None
+        cursor, matches = excerpt.cursor, excerpt.filter.compiled()
+        self.head = excerpt.found = None
+        while self._left > 0 and self.head is None:
+            entry = next(self._walk, None)
+            if entry is None or entry[0] < cursor.since_ns:
+                excerpt.is_over = True
+                excerpt.close()
+                return
+            _, _, run, start = entry
+            stop = run.stop_of(start)
+            self._left -= 1 + (stop - start) // COST_BYTES
+            if cursor.is_about(run) and matches(run.attributes(start, stop)):
+                self.head = entry
+        if entry is not None:
+            cursor.key = key_of(entry)
+        if self.head is not None:
+            excerpt.found = cursor.key

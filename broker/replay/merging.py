@@ -3,21 +3,25 @@
 Laws.
 
 1. The next one is known only when every source has something to show or is over. So a merge keeps no more
-   than one part of each source, however long all of it is.
+   than one part of each link, and nothing of what is here, however long all of it is.
 2. A source that is lost is over, and what is joined is not whole.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Final, Generic, TypeVar
 
 from attrs import define, field
 
-from broker.replay.bounds import PART_BYTES, PART_COUNT
+from broker.replay.bounds import PART_COUNT
 from broker.replay.excerpt import Excerpt
 from broker.replay.item import Item
+from broker.replay.time_index import key_of
 
 Place = TypeVar("Place")
+
+_HERE: Final = -1
+"""Stands for our own excerpt among the sources."""
 
 
 @define(eq=False)
@@ -39,8 +43,7 @@ class Merge(Generic[Place]):
 
     _excerpt: Excerpt
     _sources: dict[Place, _Source]
-    is_whole: bool = True
-    _own: _Source = field(factory=_Source)
+    _has_lost: bool = False
 
     @classmethod
     def of(cls, excerpt: Excerpt, places: Iterable[Place]) -> "Merge[Place]":
@@ -50,16 +53,23 @@ class Merge(Generic[Place]):
     @property
     def is_over(self) -> bool:
         """Whether everything has been taken."""
-        return all(source.is_over and not source.items for source in self._all())
+        return self._excerpt.is_over and all(
+            source.is_over and not source.items for source in self._sources.values()
+        )
 
     @property
     def is_searching(self) -> bool:
-        """Whether there is still something to be looked at here."""
-        return not self._excerpt.is_searched
+        """Whether the next one of what is here is still to be found."""
+        return self._excerpt.is_searching
 
-    def _all(self) -> Iterator[_Source]:
-        yield self._own
-        yield from self._sources.values()
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing so far."""
+        return self._excerpt.is_whole and not self._has_lost
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self._excerpt.close()
 
     def comes_from(self, place: Place) -> bool:
         """Whether a part of it is to come from there."""
@@ -84,43 +94,35 @@ class Merge(Generic[Place]):
         source.is_asked = False
         source.items.extend(items)
         source.is_over = is_over
-        self.is_whole = self.is_whole and is_whole
+        self._has_lost = self._has_lost or not is_whole
 
     def lose(self, place: Place) -> None:
         """Nothing more comes from there (law 2)."""
         source = self._sources.get(place)
         if source is not None and not source.is_over:
             source.is_asked, source.is_over = False, True
-            self.is_whole = False
+            self._has_lost = True
 
     def open_places(self) -> list[Place]:
         """The places that have more."""
         return [place for place, source in self._sources.items() if not source.is_over]
 
-    def take(self, size_bytes: int, count: int = PART_COUNT) -> list[Item]:
-        """Return what comes next, as far as it is known."""
+    def take(self, size_bytes: int, step_count: int, count: int = PART_COUNT) -> list[Item]:
+        """Return what comes next, as far as it is known when so many more have been looked at here."""
         choose = max if self._excerpt.newest_first else min
+        own = self._excerpt.read(step_count)
+        sources = list(self._sources.values())
         taken: list[Item] = []
         while size_bytes > 0 and len(taken) < count:
-            self._look_here()
-            sources = list(self._all())
-            if any(source.is_dry for source in sources):
+            if (own.head is None and not self._excerpt.is_over) or any(source.is_dry for source in sources):
                 break
             heads = [(source.items[0][:3], place) for place, source in enumerate(sources) if source.items]
+            if own.head is not None:
+                heads.append((key_of(own.head), _HERE))
             if not heads:
                 break
             _, place = choose(heads)
-            item = sources[place].items.popleft()
+            item = own.take() if place == _HERE else sources[place].items.popleft()
             taken.append(item)
             size_bytes -= len(item[3])
         return taken
-
-    def _look_here(self) -> None:
-        own = self._own
-        if own.is_dry:
-            own.items.extend(self._excerpt.take(PART_BYTES, PART_COUNT))
-            own.is_over = self._excerpt.is_over
-
-    def search(self, count: int) -> None:
-        """Look at so many more of what is here."""
-        self._excerpt.search(count)

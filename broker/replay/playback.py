@@ -15,6 +15,7 @@ Laws.
 
 from collections.abc import Sequence
 from math import inf
+from typing import Final
 
 from attrs import define, field
 
@@ -23,6 +24,9 @@ from broker.replay.item import Item
 from broker.replay.window import Window
 from broker.replay_messages import ReplayCut, ReplayMark
 from broker.wire import replayed
+
+ITEM_BYTES: Final = 200
+"""What an item takes beside its frame."""
 
 
 @define(eq=False)
@@ -113,10 +117,20 @@ class Playback:
             return
         self._collected_bytes += len(item[3])
         if self._collected_bytes > self.window.bound_bytes:
-            self._is_short = self.is_collected = True
+            self._collected_bytes -= len(item[3])
+            self.cut()
             return
         self._collected.append(item)
         self.is_collected = len(self._collected) == self.window.count
+
+    @property
+    def collected_bytes(self) -> int:
+        """What is collected takes so much memory."""
+        return self._collected_bytes + len(self._collected) * ITEM_BYTES
+
+    def cut(self) -> None:
+        """Collect nothing more: what is older is left out."""
+        self._is_short = self.is_collected = True
 
     def _play(self, item: Item) -> None:
         if self._is_new(item):
@@ -132,7 +146,9 @@ class Playback:
             self._out.append(ReplayCut())
             self._is_short = False
         while self._collected and self._room_bytes > 0:
-            self._play(self._collected.pop())
+            item = self._collected.pop()
+            self._collected_bytes -= len(item[3])
+            self._play(item)
         if not self._collected:
             self.end(is_whole=self.is_whole)
 

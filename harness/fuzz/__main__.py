@@ -1,6 +1,7 @@
-"""`make fuzz`: damaged frames, then texts that may be filters; `--corpus` has texts to damage."""
+"""`make fuzz`: damaged frames, spoilt journals, then texts that may be filters; `--corpus` has texts to damage."""
 
-from harness.fuzz import filters, frames
+from harness.fuzz import filters, frames, journals
 
 frames.main(args=[], standalone_mode=False)
+journals.main(args=[], standalone_mode=False)
 filters.main()

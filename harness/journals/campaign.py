@@ -23,7 +23,7 @@ from attrs import define, field
 from broker.journal import JournalError
 from broker.journal.files import SystemFiles
 from broker.journal.identity import LOCK, identify
-from broker.journal.journal import opened_in
+from broker.journal.opening import opened_in
 from harness.journals.damage import spoil
 from harness.journals.truth import BROKER, Keeper, state_of
 

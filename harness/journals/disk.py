@@ -8,10 +8,10 @@ Laws:
 """
 
 import errno
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, Self
 
 from attrs import define, field
 
@@ -77,6 +77,10 @@ class _SimulatedFile:
     def size_bytes(self) -> int:
         return len(self._content.now)
 
+    @property
+    def is_removed(self) -> bool:
+        return self._disk.has_lost(self._content)
+
     def read(self, start: int, size_bytes: int) -> bytes:
         return bytes(self._content.now[start : start + size_bytes])
 
@@ -103,24 +107,35 @@ class SimulatedDisk:
     room_bytes: int | None = None
     stop_after: int | None = None
     errors: dict[str, int] = field(factory=dict)
+    displacement: str = ""
     random: Random = field(factory=lambda: Random(0))  # noqa: S311 - chance that can be repeated
     steps: int = field(default=0, init=False)
     _now: Names = field(factory=dict)
     _synced: Names = field(factory=dict)
     _changes: list[Callable[[Names], None]] = field(factory=list)
 
+    @classmethod
+    def of(cls, files: Mapping[str, bytes | bytearray]) -> Self:
+        """Return a disk that has these files, synced."""
+        contents = {name: _Content(bytearray(each), bytearray(each)) for name, each in files.items()}
+        return cls(now=dict(contents), synced=dict(contents))
+
     # --- stopping ---
 
     def step(self, kind: str, act: Callable[[float], None]) -> None:
         """Do an operation, or a part of it and stop."""
-        if kind in self.errors:
-            number = self.errors.pop(kind)
-            raise OSError(number, errno.errorcode[number])
+        self._fail(kind)
         if self.stop_after is not None and self.steps >= self.stop_after:
             act(self.random.random())
             raise CrashError
         self.steps += 1
         act(1)
+
+    def _fail(self, kind: str) -> None:
+        """Raise the error that is to hit this kind of operation next, if there is one."""
+        if kind in self.errors:
+            number = self.errors.pop(kind)
+            raise OSError(number, errno.errorcode[number])
 
     def need(self, size_bytes: int) -> None:
         """Make sure that there is room for so many bytes more."""
@@ -164,13 +179,12 @@ class SimulatedDisk:
 
     def names(self) -> list[str]:
         """What is in it, sorted."""
+        self._fail("names")
         return sorted(self._now)
 
     def open(self, name: str) -> OpenFile:
         """Open a file that is there."""
-        if name not in self._now:
-            raise FileNotFoundError(errno.ENOENT, "no such file", name)
-        return _SimulatedFile(self._now[name], self)
+        return _SimulatedFile(self._named(name), self)
 
     def create(self, name: str) -> OpenFile:
         """Make an empty file, in the place of any other of that name."""
@@ -180,18 +194,21 @@ class SimulatedDisk:
 
     def reserve(self, name: str, size_bytes: int) -> OpenFile:
         """Make a file of that many zeros, synced."""
-        if "reserve" in self.errors:
-            number = self.errors.pop("reserve")
-            raise OSError(number, errno.errorcode[number])
+        self._fail("reserve")
         self.need(size_bytes)
         file = self.create(name)
         file.write(0, [bytes(size_bytes)])
         file.sync()
         return file
 
+    def _named(self, name: str) -> _Content:
+        if name not in self._now:
+            raise FileNotFoundError(errno.ENOENT, "no such file", name)
+        return self._now[name]
+
     def rename(self, old: str, new: str) -> None:
         """Give a file another name, in the place of any other of that name."""
-        content = self._now[old]
+        content = self._named(old)
 
         def change(names: Names) -> None:
             if names.get(old) is content:
@@ -202,7 +219,7 @@ class SimulatedDisk:
 
     def remove(self, name: str) -> None:
         """Remove a file."""
-        content = self._now[name]
+        content = self._named(name)
 
         def change(names: Names) -> None:
             if names.get(name) is content:
@@ -219,6 +236,14 @@ class SimulatedDisk:
                 self._changes.clear()
 
         self.step("sync directory", act)
+
+    def displaced(self) -> str:
+        """What has become of the directory."""
+        return self.displacement
+
+    def has_lost(self, content: _Content) -> bool:
+        """Whether no file of the directory has this content."""
+        return all(each is not content for each in self._now.values())
 
     def used_bytes(self) -> int:
         """What all files together take."""

@@ -7,13 +7,14 @@ from attrs import define, field
 
 from broker.journal.files import Files
 from broker.journal.identity import identify
-from broker.journal.journal import Journal, opened_in
+from broker.journal.journal import Journal
+from broker.journal.opening import opened_in
 from broker.journal.recovery import Recovered
 
-__all__ = ["BROKER", "Keeper", "content_of", "state_of"]
+__all__ = ["BROKER", "ID", "Keeper", "content_of", "state_of"]
 
 BROKER: Final = "B1"
-_ID: Final = bytes(range(16))
+ID: Final = bytes(range(16))
 
 
 def content_of(records: list[bytes]) -> bytes:
@@ -52,7 +53,7 @@ class Keeper:
         Raises `AssertionError` if it has not, and whatever the journal raises.
         """
         self.journal = opened_in(
-            self.files, identify(self.files, BROKER, _ID), self.segment_bytes, fresh=self.random.randbytes
+            self.files, identify(self.files, BROKER, ID), self.segment_bytes, fresh=self.random.randbytes
         )
         found = state_of(self.journal.recovered)
         assert self.told <= len(found) <= len(self.records), (self.told, len(found), len(self.records))

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.filters import parse
-from broker.messages import Publication
 from broker.replay import Cache, Excerpt, Item
-from broker.wire import encode_publication, publication_prefix
+from tests.broker.replay.past import kept as kept_in
+from tests.broker.replay.past import published
 
 _runs = st.lists(
     st.tuples(
@@ -17,38 +17,15 @@ _runs = st.lists(
 )
 
 
-def _published(publisher: str, sequence: int, published_ns: int, kind: str) -> Publication:
-    attributes = {"kind": kind}
-    frame = encode_publication(publication_prefix(publisher), sequence, published_ns, attributes, b"", True)
-    return Publication(publisher, sequence, attributes, True, frame, 0, published_ns)
-
-
-def _kept(cache: Cache, runs: list[tuple[str, list[tuple[int, str]]]]) -> list[list[Item]]:
-    """Fill a cache; return what was put in, run by run, as it should come out."""
-    sequences: dict[str, int] = {}
-    latest: dict[str, int] = {}
-    expected = []
-    for publisher, events in runs:
-        publications, items = [], []
-        for published_ns, kind in events:
-            sequence = sequences[publisher] = sequences.get(publisher, 0) + 1
-            at_ns = latest[publisher] = max(published_ns, latest.get(publisher, 0))
-            made = _published(publisher, sequence, published_ns, kind)
-            publications.append(made)
-            items.append((at_ns, publisher, sequence, made.frame))
-        cache.keep(publisher, publications)
-        expected.append(items)
-    return expected
-
-
 def _found(
     cache: Cache, text: str, since_ns: int, *, newest_first: bool = False, step: int = 3
 ) -> list[Item]:
-    excerpt = Excerpt.of(cache.since(since_ns), parse(text), since_ns, newest_first=newest_first)
+    excerpt = Excerpt.of(cache, parse(text), since_ns, newest_first=newest_first)
     items: list[Item] = []
     while not excerpt.is_over:
-        excerpt.search(step)
-        items += excerpt.take(1, 10)
+        reading = excerpt.read(step)
+        if reading.head is not None:
+            items.append(reading.take())
     return items
 
 
@@ -60,7 +37,7 @@ def test_an_excerpt_is_what_matches_in_the_window_in_order(
     step: int,
 ) -> None:
     cache = Cache(10**6, 10**6)
-    expected = [item for items in _kept(cache, runs) for item in items]
+    expected = [item for items in kept_in(cache, runs) for item in items]
     wanted = [item for item in expected if item[0] >= since_ns and item[3].endswith(b"dkindaa@")]
     found = _found(cache, "kind == 'a'", since_ns, newest_first=newest_first, step=step)
     assert found == sorted(wanted, reverse=newest_first)
@@ -71,7 +48,7 @@ def test_the_newest_runs_are_kept_within_both_bounds(
     runs: list[tuple[str, list[tuple[int, str]]]], count_max: int, size_bytes_max: int
 ) -> None:
     cache = Cache(size_bytes_max, count_max)
-    expected = _kept(cache, runs)
+    expected = kept_in(cache, runs)
     assert cache.count <= count_max
     assert cache.size_bytes <= size_bytes_max
     kept: list[list[Item]] = []
@@ -92,13 +69,14 @@ def test_a_cache_made_again_of_its_columns_is_the_same(
     runs: list[tuple[str, list[tuple[int, str]]]], before_ns: int
 ) -> None:
     cache, double = Cache(10**6, 10**6), Cache(10**6, 10**6)
-    _kept(cache, runs)
+    kept_in(cache, runs)
     double.restore(cache.columns())
     double.size_bytes, double.count = cache.size_bytes, cache.count
+    double.next_number = cache.next_number
     cache.forget_before(before_ns)
     double.forget_before(before_ns)
     for each in (cache, double):
-        each.keep("P", [_published("P", 1000, 3, "a")])
+        each.keep("P", [published("P", 1000, 3, "a")])
     assert _found(cache, "True", 0) == _found(double, "True", 0)
     assert not cache.has_before(min(before_ns, 3))
 
@@ -106,7 +84,7 @@ def test_a_cache_made_again_of_its_columns_is_the_same(
 def test_what_is_too_old_is_forgotten_whoever_published_it() -> None:
     cache = Cache(10**6, 10**6)
     for publisher, published_ns in (("P", 90), ("Q", 10), ("P", 95), ("Q", 80)):
-        cache.keep(publisher, [_published(publisher, 1, published_ns, "a")])
+        cache.keep(publisher, [published(publisher, 1, published_ns, "a")])
     cache.forget_before(85)
     assert [item[:2] for item in _found(cache, "True", 0)] == [(90, "P"), (95, "P")]
     assert cache.count == 2

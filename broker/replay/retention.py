@@ -1,0 +1,165 @@
+"""What the questions that are open share: an index, and what the cache has forgotten since they were asked.
+
+Laws.
+
+1. A cursor is all that an open question costs here: what it has to look at is that of all questions.
+2. What the cache forgets while a question is open that has to look at it is retained, up to as much as the
+   cache itself may have. Beyond that the oldest is lost, and every question that had not looked at it is not
+   whole from then on. Whether the lost event would have matched is not asked.
+3. What is retained is in the index. With the last question all of it goes.
+4. No step adds more than its share to the index: what one step has not come to, the next one does.
+"""
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import ClassVar, Final
+
+from attrs import define, field
+
+from broker.replay.kept import Kept
+from broker.replay.time_index import Entry, Key, TimeIndex
+
+COST_BYTES: Final = 1024
+"""Looking at an event counts once for its own sake and once for each of these: large ones take longer."""
+
+_BEHIND_ALL_NS: Final = 2**64 - 1
+"""Later than any event."""
+
+
+@define(eq=False)
+class Cursor:
+    """How far one question has looked: up to `key`.
+
+    It is about what the cache had when it was asked: the runs before `upto` that were not yet forgotten when
+    `forgotten` runs were.
+    """
+
+    upto: int
+    forgotten: int
+    since_ns: int
+    newest_first: bool
+    key: Key
+    is_whole: bool = True
+
+    def is_about(self, run: Kept) -> bool:
+        """Whether the cache had the run when the question was asked."""
+        return run.number < self.upto and (not run.forgotten or run.forgotten > self.forgotten)
+
+    def needs(self, run: Kept) -> bool:
+        """Whether there may be something in the run that was not looked at."""
+        if run.peak_ns < self.since_ns or not self.is_about(run):
+            return False
+        return run.floor_ns <= self.key[0] if self.newest_first else run.peak_ns >= self.key[0]
+
+
+@define(eq=False)
+class Retention:
+    """The cursors of one cache's open questions, and what they need."""
+
+    DERIVED: ClassVar = frozenset({"_runs", "_index"})
+
+    size_bytes_max: int = 0
+    count_max: int = 0
+    size_bytes: int = 0
+    count: int = 0
+    forgotten: int = 0
+    _indexed: int = 0
+    _wanted: int = 0
+    _cursors: dict[Cursor, None] = field(factory=dict, repr=False)
+    _runs: deque[Kept] = field(factory=deque, repr=False)
+    _index: TimeIndex = field(factory=TimeIndex, repr=False)
+
+    def __len__(self) -> int:
+        return len(self._cursors)
+
+    @property
+    def runs(self) -> Sequence[Kept]:
+        """What is retained, in the order in which it was forgotten."""
+        return self._runs
+
+    @property
+    def indexed_count(self) -> int:
+        """How many events are in the index."""
+        return len(self._index)
+
+    def open(self, upto: int, since_ns: int, *, newest_first: bool) -> Cursor:
+        """Return a cursor over what the cache has now, and keep that while it is open."""
+        key = (_BEHIND_ALL_NS if newest_first else since_ns, "", 0)
+        cursor = Cursor(upto, self.forgotten, since_ns, newest_first, key)
+        self._cursors[cursor] = None
+        self._wanted = max(self._wanted, upto)
+        return cursor
+
+    def close(self, cursor: Cursor) -> None:
+        """This cursor looks at nothing more."""
+        self._cursors.pop(cursor, None)
+        if not self._cursors:
+            self._indexed = self._wanted = self.size_bytes = self.count = 0
+            self._runs.clear()
+            self._index = TimeIndex()
+
+    # --- what is retained ---
+
+    def bound(self, size_bytes_max: int, count_max: int) -> None:
+        """Retain no more than this from now on."""
+        self.size_bytes_max, self.count_max = size_bytes_max, count_max
+        self._shrink()
+
+    def retain(self, run: Kept) -> None:
+        """Keep a run that the cache has just forgotten, if it is needed."""
+        if run.number >= self._wanted:
+            return
+        if run.number >= self._indexed:
+            self._index.add(run)
+        self.forgotten += 1
+        run.forgotten = self.forgotten
+        self._runs.append(run)
+        self.count += run.count
+        self.size_bytes += len(run.frames)
+        self._shrink()
+
+    def _shrink(self) -> None:
+        while self.size_bytes > self.size_bytes_max or self.count > self.count_max:
+            run = self._runs.popleft()
+            self.count -= run.count
+            self.size_bytes -= len(run.frames)
+            self._index.remove(run)
+            for cursor in self._cursors:
+                if cursor.is_whole and cursor.needs(run):
+                    cursor.is_whole = False
+
+    # --- what is looked at ---
+
+    def catch_up(self, kept: Sequence[Kept], upto: int, count: int) -> int:
+        """Index the runs before `upto` that the cache has; return what is left of the count (law 4)."""
+        if self._indexed >= upto:
+            return count
+        place = bisect_left(kept, self._indexed, key=attrgetter("number"))
+        while count > 0 and place < len(kept) and kept[place].number < upto:
+            run = kept[place]
+            self._index.add(run)
+            self._indexed = run.number + 1
+            count -= run.count + len(run.frames) // COST_BYTES
+            place += 1
+        if place == len(kept) or kept[place].number >= upto:
+            self._indexed = upto
+        return count if self._indexed >= upto else 0
+
+    def walk(self, cursor: Cursor) -> Iterator[Entry]:
+        """Yield what comes behind the cursor in its direction, also what is not its own."""
+        return self._index.before(cursor.key) if cursor.newest_first else self._index.after(cursor.key)
+
+    def find(self, key: Key) -> Entry | None:
+        """Return the event of that key, unless it was lost."""
+        return self._index.find(key)
+
+    def restore(self, retained: Iterable[Kept], kept: Iterable[Kept]) -> None:
+        """Make again what is in no snapshot."""
+        self._runs, self._index = deque(retained), TimeIndex()
+        for run in self._runs:
+            self._index.add(run)
+        for run in kept:
+            if run.number < self._indexed:
+                self._index.add(run)

@@ -1,0 +1,171 @@
+"""Where the events of a cache are, in the order in which they are replayed. No I/O.
+
+Laws.
+
+1. The order is that of items: time, publisher, sequence number.
+2. An entry takes `ENTRY_BYTES`, however large its event is. There is one index for all questions.
+3. Adding and removing moves at most the entries of one block.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import define, field
+
+from broker.replay.kept import Kept
+
+BLOCK_COUNT_MAX: Final = 1024
+"""A full block is halved: few enough that moving them costs as much as finding the block."""
+
+ENTRY_BYTES: Final = 28
+"""Time, sequence number and run take eight bytes each, the place in the run takes four."""
+
+Key = tuple[int, str, int]
+"""The beginning of an `Item`, by which items are ordered."""
+
+Entry = tuple[int, int, Kept, int]
+"""An event: its time, its sequence number, its run, and where its frame begins in there."""
+
+
+def key_of(entry: Entry) -> Key:
+    """Return the key of an entry."""
+    at_ns, sequence, run, _ = entry
+    return at_ns, run.publisher, sequence
+
+
+@define(eq=False)
+class _Block:
+    """Consecutive entries, as columns."""
+
+    times: "array[int]" = field(factory=lambda: array("Q"))
+    sequences: "array[int]" = field(factory=lambda: array("Q"))
+    starts: "array[int]" = field(factory=lambda: array("I"))
+    runs: list[Kept] = field(factory=list)
+
+    def key(self, place: int) -> Key:
+        return self.times[place], self.runs[place].publisher, self.sequences[place]
+
+    def entries(self, first: int, end: int, direction: int = 1) -> Iterator[Entry]:
+        """The entries from the first place to before the end, or the other way round."""
+        columns = self.times, self.sequences, self.runs, self.starts
+        return zip(*[column[first:end][::direction] for column in columns], strict=True)
+
+    def place_of(self, key: Key) -> int:
+        """Return the place of the first entry that is not before the key."""
+        low = bisect_left(self.times, key[0])
+        high = bisect_right(self.times, key[0], low)
+        return bisect_left(range(high), key, low, high, key=self.key)
+
+    def has(self, key: Key, place: int) -> bool:
+        return place < len(self.runs) and self.key(place) == key
+
+    def append(self, entry: Entry) -> None:
+        at_ns, sequence, run, start = entry
+        self.times.append(at_ns)
+        self.sequences.append(sequence)
+        self.runs.append(run)
+        self.starts.append(start)
+
+    def insert(self, place: int, entry: Entry) -> None:
+        at_ns, sequence, run, start = entry
+        self.times.insert(place, at_ns)
+        self.sequences.insert(place, sequence)
+        self.runs.insert(place, run)
+        self.starts.insert(place, start)
+
+    def remove(self, place: int) -> None:
+        del self.times[place], self.sequences[place], self.starts[place], self.runs[place]
+
+    def upper_half(self) -> "_Block":
+        """Take the upper half of the entries out of the block, and return them as another."""
+        half = len(self.runs) // 2
+        upper = _Block(self.times[half:], self.sequences[half:], self.starts[half:], self.runs[half:])
+        del self.times[half:], self.sequences[half:], self.starts[half:], self.runs[half:]
+        return upper
+
+
+@define(eq=False)
+class TimeIndex:
+    """Entries in order, in blocks; none of the blocks is empty."""
+
+    _blocks: list[_Block] = field(factory=list, repr=False)
+    _firsts: list[Key] = field(factory=list, repr=False)
+    _last: Key = (0, "", 0)
+
+    def __len__(self) -> int:
+        return sum(len(block.runs) for block in self._blocks)
+
+    def _number_of(self, key: Key) -> int:
+        """Return the number of the block that has the key, if any does."""
+        return max(0, bisect_right(self._firsts, key) - 1)
+
+    def add(self, run: Kept) -> None:
+        """Add the events of a run."""
+        for at_ns, sequence, start in run.events():
+            self._add((at_ns, sequence, run, start))
+
+    def _add(self, entry: Entry) -> None:
+        key = key_of(entry)
+        if not self._blocks or key > self._last:
+            self._append(key, entry)
+            return
+        number = self._number_of(key)
+        block = self._blocks[number]
+        block.insert(block.place_of(key), entry)
+        self._firsts[number] = block.key(0)
+        if len(block.runs) > BLOCK_COUNT_MAX:
+            upper = block.upper_half()
+            self._blocks.insert(number + 1, upper)
+            self._firsts.insert(number + 1, upper.key(0))
+
+    def _append(self, key: Key, entry: Entry) -> None:
+        """Add what comes behind all others, as most do."""
+        if not self._blocks or len(self._blocks[-1].runs) == BLOCK_COUNT_MAX:
+            self._blocks.append(_Block())
+            self._firsts.append(key)
+        self._blocks[-1].append(entry)
+        self._last = key
+
+    def remove(self, run: Kept) -> None:
+        """Remove the events of a run."""
+        for at_ns, sequence, _ in run.events():
+            self._remove((at_ns, run.publisher, sequence))
+
+    def _remove(self, key: Key) -> None:
+        number = self._number_of(key)
+        block = self._blocks[number]
+        place = block.place_of(key)
+        assert block.has(key, place), "what is removed was added"
+        block.remove(place)
+        if block.runs:
+            self._firsts[number] = block.key(0)
+        else:
+            del self._blocks[number], self._firsts[number]
+
+    def find(self, key: Key) -> Entry | None:
+        """Return the entry of that key, if there is one."""
+        if not self._blocks:
+            return None
+        block = self._blocks[self._number_of(key)]
+        place = block.place_of(key)
+        return next(block.entries(place, place + 1)) if block.has(key, place) else None
+
+    def after(self, key: Key) -> Iterator[Entry]:
+        """Yield what comes behind the key; nothing may be added or removed meanwhile."""
+        number = self._number_of(key)
+        for block in self._blocks[number : number + 1]:
+            place = block.place_of(key)
+            yield from block.entries(place + block.has(key, place), len(block.runs))
+        for block in self._blocks[number + 1 :]:
+            yield from block.entries(0, len(block.runs))
+
+    def before(self, key: Key) -> Iterator[Entry]:
+        """Yield what comes before the key, backwards; nothing may be added or removed meanwhile."""
+        number = self._number_of(key)
+        for block in self._blocks[number : number + 1]:
+            yield from block.entries(0, block.place_of(key), -1)
+        for lower in range(number - 1, -1, -1):
+            block = self._blocks[lower]
+            yield from block.entries(0, len(block.runs), -1)
