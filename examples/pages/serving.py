@@ -1,8 +1,8 @@
 """A web server for one page: Starlette on Hypercorn's Trio worker, everything from this package.
 
 The page is a folder `static/` beside this file; what changes goes over one WebSocket per tab, which
-`guarding` opens for the page alone. A tab that does not read as fast as frames are made is sent fewer: a frame
-is made only when the one before it has been sent.
+`guarding` opens for the page alone. A tab that does not read as fast as frames are made is sent fewer: a
+frame is made only when the one before it has been sent.
 """
 
 import json
