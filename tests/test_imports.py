@@ -182,6 +182,7 @@ def public_names(source: Source) -> list[str]:
         for found in imports(source)
         if found.top == "broker"
         and not (found.module == "broker" and (found.name == "" or found.name in _PUBLIC))
+        and not (_inside(source.module, SHOWN) and _inside(found.module, "broker.commands"))
     ]
 
 
@@ -216,6 +217,7 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
         example("examples/x.py", "from broker.client import connect"),
         example("examples/x.py", "import broker.client"),
         example("examples/x.py", "from broker import core"),
+        example("examples/x.py", "from broker.commands import signals"),
     ],
 }
 
