@@ -18,6 +18,8 @@ ONE_BY_ONE: Final = tuple(
         "broker/commands",
         "broker/journal/test_real_broker.py",
         "broker/shell",
+        "concord/test_testing.py",
+        "concord/test_wheel.py",
         "examples",
         "harness/analysis",
         "harness/benchmarks",

@@ -233,9 +233,10 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     log_level: str,
     log_format: str,
 ) -> None:
-    """Run one broker until SIGTERM, SIGINT or SIGHUP (but not SIGHUP under nohup).
+    """Run one broker until SIGTERM, SIGINT or SIGHUP.
 
-    Prints `listening on HOST:PORT` when it is ready; logs go to standard error.
+    Prints `listening on HOST:PORT` when it is ready; logs go to standard error. Under nohup it ignores
+    SIGHUP.
     """
     if trace is not None:
         require_extras("harness", option="--trace")

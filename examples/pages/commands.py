@@ -11,9 +11,9 @@ from typing import Final
 import click
 import trio
 
-from broker import ConcordError
 from broker.commands.extras import require_extras
 from broker.commands.signals import asking_to_end
+from concord import ConcordError
 from harness.processes import ProcessError
 
 __all__ = ["demo", "game", "ticker"]

@@ -23,7 +23,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from broker import ConcordError
+from concord import ConcordError
 from examples.pages.guarding import Guard
 
 __all__ = ["Json", "Stage", "Tab", "check_free", "now_ms", "served"]
