@@ -85,7 +85,7 @@ evaluation-routing: $(READY) ## measure every routing strategy on 107 brokers an
 
 clean: ## remove caches, builds and results; .venv stays
 	@rm -rf build dist runs .hypothesis .mypy_cache .pytest_cache .ruff_cache ./*.egg-info
-	@find broker ordering harness examples tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find concord broker ordering harness examples tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so an interrupted set-up starts over.
 $(READY): pyproject.toml

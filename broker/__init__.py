@@ -1,4 +1,4 @@
-"""Concord: publish/subscribe by content. What users may use is here; everything else may change.
+"""Concord's brokers and client. What users may use is here, and in `concord`, which is the door to it.
 
 `connect` gives a `Client`, which advertises (a `Publisher`) and subscribes (`Deliveries`). Everything that
 goes wrong for a reason is a `ConcordError`.
@@ -68,11 +68,13 @@ __all__ = [
 _PLACES: Final = ("broker.errors", "broker.filters", "broker.client")
 
 
-def __getattr__(name: str) -> object:
-    if name in __all__:
-        for place in _PLACES:
-            found: object = getattr(import_module(place), name, None)
-            if found is not None:
-                globals()[name] = found
-                return found
-    raise AttributeError(f"module 'broker' has no attribute {name!r}")
+if not TYPE_CHECKING:  # To a type checker it would mean that there is every name.
+
+    def __getattr__(name: str) -> object:
+        if name in __all__:
+            for place in _PLACES:
+                found = getattr(import_module(place), name, None)
+                if found is not None:
+                    globals()[name] = found
+                    return found
+        raise AttributeError(f"module 'broker' has no attribute {name!r}")

@@ -273,4 +273,5 @@ class OptionError(Exception):
 
 
 OrderingFactory = Callable[[Context], Ordering]
-"""Makes one broker's plugin. Raises `OptionError`. A broker that starts prints its text `CAUTION`, if any."""
+"""Makes one broker's plugin. Raises `OptionError`. A broker that starts prints its text `CAUTION`, if any.
+Its text `ROUTING`, if any, names the routing strategies of brokers whose operators choose none."""

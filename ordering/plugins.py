@@ -40,6 +40,11 @@ def caution(name: str) -> str:
     return str(getattr(_find(name).load(), "CAUTION", ""))
 
 
+def routing(name: str) -> str:
+    """Return the routing strategies that a plugin needs where nobody chooses, or nothing if it takes any."""
+    return str(getattr(_find(name).load(), "ROUTING", ""))
+
+
 def _make(factory: OrderingFactory, options: Mapping[str, str], context: Context) -> Ordering:
     return factory(evolve(context, options=options))
 

@@ -11,6 +11,26 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.timeouts import (
+    pytest_configure,
+    pytest_runtest_call,
+    pytest_runtest_setup,
+    pytest_runtest_teardown,
+    pytest_timeout_cancel_timer,
+    pytest_timeout_set_timer,
+)
+
+__all__ = [
+    "TakingTurns",
+    "pytest_configure",
+    "pytest_runtest_call",
+    "pytest_runtest_setup",
+    "pytest_runtest_teardown",
+    "pytest_timeout_cancel_timer",
+    "pytest_timeout_set_timer",
+    "pytest_xdist_make_scheduler",
+]
+
 ONE_BY_ONE: Final = tuple(
     f"tests/{place}"
     for place in (
@@ -18,6 +38,8 @@ ONE_BY_ONE: Final = tuple(
         "broker/commands",
         "broker/journal/test_real_broker.py",
         "broker/server",
+        "concord/test_testing.py",
+        "concord/test_wheel.py",
         "examples",
         "harness/analysis",
         "harness/benchmarks",
@@ -28,6 +50,7 @@ ONE_BY_ONE: Final = tuple(
         "harness/test_overlay.py",
         "harness/test_processes.py",
         "test_readme.py",
+        "test_timeouts.py",
     )
 )
 """Tests that start processes, browsers and Spark, or wait for sockets. They take turns in one worker, as each

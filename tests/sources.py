@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PACKAGES: Final = ("broker", "ordering", "harness", "examples")
+PACKAGES: Final = ("concord", "broker", "ordering", "harness", "examples")
 
 _NOT_OURS: Final = frozenset({"__pycache__", "build", "dist", "runs"})
 _HIDDEN_BUT_OURS: Final = frozenset({".ci", ".editorconfig", ".gitignore"})

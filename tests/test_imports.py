@@ -1,7 +1,8 @@
 """Who may import whom, proven from the imports themselves.
 
-`ordering` stands alone, `broker` may use it through its interface, `harness` may use both, and `examples` all
-three; but the programs among the examples that users copy use what users may use, and nothing else.
+`ordering` stands alone, `broker` may use it through its interface, and `harness` may use both. `concord` is
+the door to what is public in `broker` and `ordering`; nobody goes through it but users, the examples and
+tests. The programs among the examples that users copy use that door and nothing else.
 What decides is pure: no clock, no chance, no sockets. What is heavy is imported where it is used.
 """
 
@@ -9,20 +10,23 @@ import ast
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
 from typing import Final
 
 import attrs
 import pytest
 
-import broker
+import concord
 from broker.commands import COMMANDS
+from broker.commands import GROUP as COMMAND_GROUP
 from tests.sources import PACKAGES, ROOT, Source, example, product_files
 
 MAY_IMPORT: Final = {
     "ordering": {"ordering"},
     "broker": {"broker", "ordering"},
     "harness": {"broker", "ordering", "harness"},
-    "examples": {"broker", "ordering", "harness", "examples"},
+    "concord": {"broker", "ordering", "concord"},
+    "examples": {"broker", "concord", "harness", "examples"},
 }
 
 PURE: Final = (
@@ -78,7 +82,10 @@ ROOMS: Final = (
 SHOWN: Final = "examples.pages"
 """What stands around the examples, to show them; everything else there is to be copied."""
 
-_PUBLIC: Final = frozenset(broker.__all__)
+_PUBLIC: Final = frozenset(concord.__all__)
+
+PUBLIC_MODULES: Final = {"concord.plugins", "concord.testing"}
+"""Where all that is public is, beside what `concord` has itself."""
 
 PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins", "ordering.watched"}
 
@@ -196,7 +203,7 @@ def plugin_door(source: Source) -> list[str]:
 
 def lightness(source: Source) -> list[str]:
     """A broker starts fast: what is heavy is imported by the function that needs it."""
-    if source.path.parts[0] not in {"broker", "ordering"}:
+    if source.path.parts[0] not in {"broker", "concord", "ordering"}:
         return []
     return [
         source.at(found.line, f"imports {found.module} when it is itself imported; do it where it is used")
@@ -212,7 +219,7 @@ def copied_programs(source: Source) -> list[str]:
     return [
         source.at(found.line, f"imports {found.module}, which a user who copies this does not have")
         for found in imports(source)
-        if found.top in {"ordering", "harness"} or _inside(found.module, SHOWN)
+        if found.top in {"broker", "ordering", "harness"} or _inside(found.module, SHOWN)
     ]
 
 
@@ -223,9 +230,19 @@ def public_names(source: Source) -> list[str]:
     return [
         source.at(found.line, f"imports {found.name or found.module} of {found.module}, which is not public")
         for found in imports(source)
-        if found.top == "broker"
-        and not (found.module == "broker" and (found.name == "" or found.name in _PUBLIC))
+        if (found.top == "concord" and not _is_public(found))
+        or (found.top == "broker" and not (_inside(source.module, SHOWN) and _is_for_commands(found)))
     ]
+
+
+def _is_public(found: Import) -> bool:
+    named = found.module if found.name in {"", *_PUBLIC} else f"{found.module}.{found.name}"
+    return found.module in PUBLIC_MODULES or named in {"concord", *PUBLIC_MODULES}
+
+
+def _is_for_commands(found: Import) -> bool:
+    """Whether it is of what commands share: a command of another package looks like those of this one."""
+    return _inside(found.module, "broker.commands")
 
 
 Rule = Callable[[Source], list[str]]
@@ -238,6 +255,9 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
         example("broker/x.py", "def f():\n    import harness.faults"),
         example("broker/server/x.py", "from ...examples import game"),
         example("harness/x.py", "import examples"),
+        example("broker/x.py", "from concord import connect"),
+        example("harness/x.py", "import concord.testing"),
+        example("concord/x.py", "from harness import overlay"),
     ],
     rooms: [
         example("broker/core/x.py", "from broker.node import Node"),
@@ -259,11 +279,15 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
         example("examples/x.py", "import harness"),
         example("examples/game/x.py", "from examples.pages import overlay"),
         example("examples/game/x.py", "from ordering.interface import Ordering"),
+        example("examples/game/x.py", "from broker.commands import main"),
     ],
     public_names: [
-        example("examples/x.py", "from broker.client import connect"),
+        example("examples/x.py", "from broker import connect"),
         example("examples/x.py", "import broker.client"),
-        example("examples/x.py", "from broker import core"),
+        example("examples/x.py", "from concord import core"),
+        example("examples/x.py", "from concord.private import connect"),
+        example("examples/pages/x.py", "from broker.client import connect"),
+        example("examples/x.py", "from broker.commands import signals"),
     ],
 }
 
@@ -274,7 +298,11 @@ SOUND: Final[dict[Rule, Source]] = {
     plugin_door: example("broker/core/x.py", "from ordering.interface import Ordering"),
     lightness: example("broker/x.py", "def f():\n    import pyarrow"),
     copied_programs: example("examples/pages/x.py", "import harness\nimport examples.game"),
-    public_names: example("examples/x.py", "import broker\nimport trio"),
+    public_names: example(
+        "examples/pages/x.py",
+        "import concord, trio\nfrom concord import connect, testing\nfrom broker.commands.x import y\n"
+        "from concord.plugins import Ordering",
+    ),
 }
 
 
@@ -301,4 +329,5 @@ def test_the_command_starts_without_anything_heavy_and_without_its_subcommands()
     loaded = set(started.stdout.split())
     assert HEAVY.isdisjoint(loaded)
     assert loaded.isdisjoint(place.partition(":")[0] for place in COMMANDS.values())
+    assert loaded.isdisjoint(point.module for point in entry_points(group=COMMAND_GROUP))
     assert "broker.server" not in loaded

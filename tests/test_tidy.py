@@ -179,7 +179,7 @@ def exports(source: Source) -> list[str]:
     if source.path.parts[0] not in PACKAGES or exported is None:
         return []
     defined = list(_defined(source))
-    lazy = any(name == "__getattr__" for name, _ in defined)
+    lazy = any(function.name == "__getattr__" for function in _functions(source))
     missing = {name for name, public in defined if public and not name.startswith("_")} - set(exported)
     absent = set() if lazy else set(exported) - {name for name, _ in defined}
     return [

@@ -2,8 +2,9 @@
 
 Laws:
 
-1. Adding a command is adding a file and one line to `COMMANDS`. Nothing is imported for a command that does
-   not run, so that `concord broker` starts as fast as a broker alone would.
+1. Adding a command is adding a file and one line to `COMMANDS`; other packages and distributions offer theirs
+   as entry points in the group `concord.commands`. Nothing is imported for a command that does not run, so
+   that `concord broker` starts as fast as a broker alone would.
 2. Whatever goes wrong for a reason a user can act on is one line on standard error, and exit status 2. A
    traceback means a defect of ours.
 """
@@ -17,17 +18,18 @@ import click
 
 from broker.commands.lazy import lazy_group as _lazy_group
 
-__all__ = ["COMMANDS", "concord", "main"]
+__all__ = ["COMMANDS", "GROUP", "concord", "main"]
 
 COMMANDS: Final = {
     "broker": "broker.commands.broker:command",
-    "demo": "examples.pages.commands:demo",
     "explain": "broker.commands.explain:command",
-    "harness": "harness.commands:harness",
     "publish": "broker.commands.publish:command",
     "subscribe": "broker.commands.subscribe:command",
 }
-"""Where each subcommand lives, as `module:attribute`; the attribute is a `click.Command`."""
+"""Where each subcommand of this package lives, as `module:attribute`; the attribute is a `click.Command`."""
+
+GROUP: Final = "concord.commands"
+"""The entry points that other packages offer subcommands by, in the same form."""
 
 EXIT_ERROR: Final = 2
 EXIT_INTERRUPTED: Final = 130
@@ -36,7 +38,7 @@ EXIT_INTERRUPTED: Final = 130
 
 @click.group(
     name="concord",
-    cls=_lazy_group(COMMANDS),
+    cls=_lazy_group(COMMANDS, GROUP),
     epilog="Example: concord broker --name B1 --listen 127.0.0.1:7411",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

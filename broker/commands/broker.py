@@ -5,7 +5,6 @@ Every option may also stand in a TOML file under the same name (`--config`); the
 
 import gc
 import os
-import signal
 import sys
 import tomllib
 from collections.abc import Callable
@@ -17,10 +16,12 @@ import structlog
 import trio
 
 from broker.commands.addresses import ADDRESS, Address
+from broker.commands.extras import require_extras
 from broker.commands.limits import read_limits
 from broker.commands.pairs import read_pairs
 from broker.commands.quantities import SIZE, SPAN
 from broker.commands.routing import ROUTING_DEFAULTS, read_routing, routing_for
+from broker.commands.signals import asking_to_end
 from broker.errors import ConcordError
 from broker.exception_groups import leaves
 from broker.node.limits import NodeLimits
@@ -250,10 +251,13 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     log_level: str,
     log_format: str,
 ) -> None:
-    """Run one broker until SIGTERM or SIGINT.
+    """Run one broker until SIGTERM, SIGINT or SIGHUP.
 
-    Prints `listening on HOST:PORT` when it is ready; logs go to standard error.
+    Prints `listening on HOST:PORT` when it is ready; logs go to standard error. Under nohup it ignores
+    SIGHUP.
     """
+    if trace is not None:
+        require_extras("harness", option="--trace")
     settings = Settings(
         name=name,
         listen=listen,
@@ -277,7 +281,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         replay_count=replay_count,
         replay_age_s=replay_age,
     )
-    configure(log_level, log_format)
+    configure(log_level, log_format, name)
     _calm_collector()
     _run(settings)
 
@@ -305,8 +309,8 @@ def _calm_collector() -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        await serve(settings, _announce(settings.listen), signals.__anext__)
+    with asking_to_end() as asked:
+        await serve(settings, _announce(settings.listen), asked)
 
 
 def _announce(listen: Address) -> Callable[[Server], None]:

@@ -1,6 +1,5 @@
 """`concord explain`: what waits at a broker and for whom; the way a publication took."""
 
-import json
 import time
 from collections.abc import Sequence
 
@@ -9,6 +8,7 @@ import trio
 
 from broker.client import Client
 from broker.commands.connecting import Connecting, connecting_options
+from broker.commands.json_output import to_json
 
 __all__ = ["command"]
 
@@ -49,7 +49,7 @@ def command(  # noqa: PLR0913 - one per option
             broker = client.broker
             told = await _ask(client, publisher or "", sequence or 0, uplinks=uplinks, durable=durable)
         if as_json:
-            lines = [json.dumps(each) for each in told]
+            lines = [to_json(each) for each in told]
         elif durable:
             lines = _durable(broker, told)
         elif uplinks:

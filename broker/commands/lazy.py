@@ -1,26 +1,37 @@
-"""Groups of commands that load a command only when it is asked for."""
+"""Groups of commands that load a command only when it is asked for.
 
-import importlib
+A group has commands of its own, in a table, and takes those that distributions offer as entry points. Entry
+points are looked up only for a name that is not in the table, or to list all: that costs some milliseconds.
+"""
+
 from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
 
 import click
 
-__all__ = ["lazy_group"]
+__all__ = ["lazy_group", "offered"]
 
 
-def lazy_group(commands: Mapping[str, str]) -> type[click.Group]:
+def offered(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group by their names; nothing if the group has no name."""
+    return {point.name: point for point in entry_points(group=group)} if group else {}
+
+
+def lazy_group(commands: Mapping[str, str], entry_point_group: str = "") -> type[click.Group]:
     """Make a kind of group over `name -> module:attribute`; click's own want every command at the start."""
 
     class LazyGroup(click.Group):
         def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-            return sorted(commands)
+            return sorted({*commands, *offered(entry_point_group)})
 
         def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-            place = commands.get(cmd_name)
-            if place is None:
+            if cmd_name in commands:
+                point = EntryPoint(cmd_name, commands[cmd_name], entry_point_group)
+            elif cmd_name in (more := offered(entry_point_group)):
+                point = more[cmd_name]
+            else:
                 return None
-            module_name, attribute = place.split(":")
-            command = getattr(importlib.import_module(module_name), attribute)
+            command = point.load()
             assert isinstance(command, click.Command)
             return command
 

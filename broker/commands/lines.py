@@ -3,7 +3,9 @@
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Final
+from math import isinf
+from sys import float_info
+from typing import Final, NoReturn
 
 import click
 import trio
@@ -55,9 +57,24 @@ def _objects(first: int, lines: list[bytes]) -> list[Numbered]:
 
 def _object(number: int, line: bytes) -> Mapping[str, Value]:
     try:
-        found = json.loads(line)
+        found = json.loads(line, parse_constant=_refuse_constant, parse_float=_float)
     except ValueError as error:
         raise click.ClickException(f"line {number}: not JSON: {error}") from None
+    except RecursionError:
+        raise click.ClickException(f"line {number}: nested too deeply to be read") from None
     if not isinstance(found, dict):
         raise click.ClickException(f"line {number}: expected an object of attributes")
     return found
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    """Refuse NaN and the infinities, which Python would read: JSON has none."""
+    raise ValueError(f"{text} is no number in JSON")
+
+
+def _float(text: str) -> float:
+    """Read a number with a point or an exponent; one that would become infinite is refused."""
+    number = float(text)
+    if isinf(number):
+        raise ValueError(f"{text} is larger than any floating number ({float_info.max:.2g})")
+    return number

@@ -1,27 +1,25 @@
 """The option `--routing`: a strategy for subscriptions, or one each for subscriptions and advertisements."""
 
-from collections.abc import Mapping
 from typing import Final
 
 import click
 
-from broker.routing import DEFAULT, SIMPLE, Routing, RoutingError, parse
+from broker.routing import DEFAULT, RoutingError, parse
+from ordering.plugins import UnknownOrderingError, routing
 
 __all__ = ["ROUTING_DEFAULTS", "read_routing", "routing_for"]
 
-_BY_ORDERING: Final[Mapping[str, Routing]] = {"published": SIMPLE}
-"""Where the plugin needs another than the default. The paper detects conflicts between subscriptions that
-every broker knows by name."""
-
-ROUTING_DEFAULTS: Final = ", ".join(
-    [str(DEFAULT), *(f"{routing} for {ordering}" for ordering, routing in _BY_ORDERING.items())]
-)
+ROUTING_DEFAULTS: Final = f"{DEFAULT}, or what the ordering plugin needs"
 """What is used if nothing is said, in words."""
 
 
 def routing_for(ordering: str) -> str:
-    """What is used with an ordering plugin if nothing is said."""
-    return str(_BY_ORDERING.get(ordering, DEFAULT))
+    """Return what is used with an ordering plugin if nothing is said."""
+    try:
+        return str(parse(routing(ordering) or str(DEFAULT)))
+    except UnknownOrderingError:
+        # Whoever makes the plugin says so, and where its name came from.
+        return str(DEFAULT)
 
 
 def read_routing(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:

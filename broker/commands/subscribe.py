@@ -1,7 +1,6 @@
 """`concord subscribe`: prints what is delivered, one JSON object a line."""
 
 import base64
-import json
 import sys
 from functools import partial
 from typing import Literal
@@ -12,6 +11,7 @@ from broker.client import Deliveries, Delivery, Gap, Replay
 from broker.client.limits import BOUND_BYTES
 from broker.commands.connecting import Connecting, connecting_options, notice
 from broker.commands.interrupting import run_until_interrupted
+from broker.commands.json_output import to_json
 from broker.filters import parse
 
 __all__ = ["command"]
@@ -69,8 +69,8 @@ def command(  # noqa: PLR0913 - one per option
 ) -> None:
     """Print what matches FILTER: publisher, sequence, published_at, attributes and payload of each delivery.
 
-    A payload that is no UTF-8 text is printed as payload_base64. Gaps and lost connections are reported on
-    standard error.
+    A payload that is no UTF-8 text is printed as payload_base64, and a number that JSON does not have (NaN,
+    the infinities) as null. Gaps and lost connections are reported on standard error.
     """
     if forget is not None:
         run_until_interrupted(partial(_forget, connecting, forget))
@@ -130,7 +130,7 @@ async def _print_all(deliveries: Deliveries, count: int | None) -> None:
 
 def _print(delivery: Delivery) -> None:
     """One line, handed on at once: whoever reads it may be waiting for it."""
-    sys.stdout.write(json.dumps(_as_json(delivery), ensure_ascii=False) + "\n")
+    sys.stdout.write(to_json(_as_json(delivery)) + "\n")
     sys.stdout.flush()
 
 

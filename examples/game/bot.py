@@ -13,7 +13,7 @@ import click
 import trio
 from attrs import define
 
-from broker import Delivery
+from concord import Delivery
 from examples.game.player import Player, join
 from examples.game.world import GEMS, HEIGHT, WIDTH, Event, region_at
 

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import trio
 from attrs import asdict, define, field
 
-from broker import Client, Delivery, GapError, Publisher, connect
+from concord import Client, Delivery, GapError, Publisher, connect
 from examples.game.world import GEMS, HEIGHT, WIDTH, Event, Region, interest, region_at, sight
 
 ATTEMPTS: Final = 2  # to be told; then nobody knows, and the region begins anew for everybody

@@ -16,7 +16,7 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from broker import Delivery, Filter, parse
+from concord import Delivery, Filter, parse
 from examples.ticker.investor import Book, Decision, Tick
 
 __all__ = ["Audit", "Finding", "Line", "Tape", "TradeId", "Value"]

@@ -3,7 +3,6 @@
 Everything that a demo starts belongs to one nursery, and is gone when the command is.
 """
 
-import signal
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -12,7 +11,9 @@ from typing import Final
 import click
 import trio
 
-from broker import ConcordError
+from broker.commands.extras import require_extras
+from broker.commands.signals import asking_to_end
+from concord import ConcordError
 from harness.processes import ProcessError
 
 __all__ = ["demo", "game", "ticker"]
@@ -20,8 +21,6 @@ __all__ = ["demo", "game", "ticker"]
 DEFAULT_PORT: Final = 8017
 SWITCHED_OFF: Final = "fifo"
 """What a demo shows beside the ordering that was asked for: what it is like without one."""
-
-MISSING: Final = "concord demo needs the extra 'web': pip install 'concord-pubsub[web]'"
 
 Serve = Callable[[AsyncExitStack, trio.Nursery, tuple[str, ...], tuple[str, ...]], Awaitable[object]]
 
@@ -76,10 +75,9 @@ def ticker(ordering: str, port: int, overlay: tuple[str, ...], csv: str | None, 
 
 
 def _present(page: str, port: int, ordering: str, overlay: tuple[str, ...], **options: object) -> None:
-    try:
-        from examples.pages import running  # noqa: PLC0415 - needs the extra
-    except ModuleNotFoundError as error:
-        raise click.ClickException(f"{MISSING} ({error.name} is missing)") from error
+    require_extras("web")
+    from examples.pages import running  # noqa: PLC0415 - needs the extra
+
     orderings = () if overlay else tuple(dict.fromkeys((ordering, SWITCHED_OFF)))
     perform = partial(running.perform, page, port, orderings, overlay, _announce, **options)
     try:
@@ -93,11 +91,11 @@ def _announce(address: str) -> None:
 
 
 async def _attended(perform: Callable[[], Awaitable[None]]) -> None:
-    """Run until SIGINT or SIGTERM."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    """Run until a signal asks for the end."""
+    with asking_to_end() as asked:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(perform)
-            await anext(aiter(signals))
+            await asked()
             nursery.cancel_scope.cancel()
 
 

@@ -14,7 +14,7 @@ from typing import Final
 import trio
 from attrs import define, field, frozen
 
-from broker import Delivery, Publisher, connect
+from concord import Delivery, Publisher, connect
 from examples.pages.audit import Audit, Finding, Line
 from examples.pages.overlay import Overlay
 from examples.ticker.day import EXCHANGES, Moment, made, publish

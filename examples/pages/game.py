@@ -69,7 +69,8 @@ class GameTab:
                 self.close()
                 self.ordering = ordering
             case {"do": "views", "names": [*names]}:
-                self.names = [name for name in names if name in self.match.seats][:VIEWS]
+                seats = self.match.seats
+                self.names = [name for name in names if isinstance(name, str) and name in seats][:VIEWS]
             case {"do": "take", "name": str(name)} if name in self.match.seats:
                 self.close()
                 self.you = name if self.match.seats[name].take(self.person) else ""

@@ -13,7 +13,7 @@ from typing import Final
 import trio
 from attrs import define, field
 
-from broker import ConcordError, Delivery
+from concord import ConcordError, Delivery
 from examples.game.bot import PACE_S, Bot
 from examples.game.player import ATTEMPTS, Player, join
 from examples.game.world import GEMS, HEIGHT, WIDTH, Event

@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import define, field
 
-from broker import Delivery
+from concord import Delivery
 from examples.game.world import Event
 
 __all__ = ["Call", "Onlooker"]

@@ -50,6 +50,7 @@ class Overlay:
     _servers: dict[str, Server] = field(factory=dict)
     _arguments: dict[str, tuple[str, ...]] = field(factory=dict)
     _nursery: trio.Nursery | None = None
+    _restarting: set[str] = field(factory=set)
 
     def is_up(self, name: str) -> bool:
         """Whether the broker's process runs, as far as is known here."""
@@ -58,7 +59,7 @@ class Overlay:
 
     def can_be_killed(self, name: str) -> bool:
         """Whether it is one of ours, and runs."""
-        return name in self._servers and self.is_up(name)
+        return name in self._servers and name not in self._restarting and self.is_up(name)
 
     async def start(self, name: str) -> None:
         """Start a broker, again if it was there before."""
@@ -77,10 +78,16 @@ class Overlay:
         await process.wait()
 
     async def restart(self, name: str) -> None:
-        """Kill a broker, and start it again after a while."""
-        await self.kill(name)
-        await trio.sleep(DOWN_S)
-        await self.start(name)
+        """Kill a broker, and start it again after a while; nothing if that is under way."""
+        if name in self._restarting:
+            return
+        self._restarting.add(name)
+        try:
+            await self.kill(name)
+            await trio.sleep(DOWN_S)
+            await self.start(name)
+        finally:
+            self._restarting.discard(name)
 
     def shown(self) -> list[dict[str, object]]:
         """The brokers of which something is known, for pages."""

@@ -1,7 +1,8 @@
 """A web server for one page: Starlette on Hypercorn's Trio worker, everything from this package.
 
-The page is a folder `static/` beside this file; what changes goes over one WebSocket per tab. A tab that does
-not read as fast as frames are made is sent fewer: a frame is made only when the one before it has been sent.
+The page is a folder `static/` beside this file; what changes goes over one WebSocket per tab, which
+`guarding` opens for the page alone. A tab that does not read as fast as frames are made is sent fewer: a
+frame is made only when the one before it has been sent.
 """
 
 import json
@@ -16,15 +17,14 @@ import trio
 from hypercorn.config import Config
 from hypercorn.trio import serve
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from broker import ConcordError
+from concord import ConcordError
+from examples.pages.guarding import Guard
 
 __all__ = ["Json", "Stage", "Tab", "check_free", "now_ms", "served"]
 
@@ -39,9 +39,8 @@ FRAME_S: Final = 0.05
 REQUEST_BYTES_MAX: Final = 4096
 """Longer than anything that a page says."""
 
-_POLICY: Final = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'"
-_HEADERS: Final = {"content-security-policy": _POLICY, "cache-control": "no-cache"}
-"""A page takes nothing from elsewhere, and is asked for again when this package has changed."""
+PLACEHOLDER: Final = "{{ token }}"
+"""Where the token of the run goes in a page."""
 
 Json = dict[str, object]
 
@@ -95,39 +94,36 @@ async def _show(web: WebSocket, tab: Tab) -> None:
 async def _listen(web: WebSocket, tab: Tab) -> None:
     while True:
         try:
-            text = await web.receive_text()
-        except (WebSocketDisconnect, RuntimeError):
+            message = await web.receive()
+        except RuntimeError:
             return
-        try:
-            request = json.loads(text) if len(text) <= REQUEST_BYTES_MAX else None
-        except ValueError:
-            request = None
-        if isinstance(request, dict):
+        if message["type"] == "websocket.disconnect":
+            return
+        request = _read(message.get("text") or "")
+        if request is not None:
             await tab.do(request)
 
 
-def _guarded(app: ASGIApp) -> ASGIApp:
-    """Every answer says that a page takes nothing from elsewhere."""
-
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
-            await send(message)
-
-        await app(scope, receive, send_guarded)
-
-    return guarded
+def _read(text: str) -> Json | None:
+    """Return the request in a message; None if there is none."""
+    try:
+        found = json.loads(text) if len(text) <= REQUEST_BYTES_MAX else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
-def _application(page: str, stage: Stage) -> ASGIApp:
+def _application(page: str, stage: Stage) -> Guard:
     async def index(_: Request) -> Response:
-        return FileResponse(STATIC / f"{page}.html")
+        text = (STATIC / f"{page}.html").read_text(encoding="utf-8")
+        # Nobody keeps a page with a token in it.
+        headers = {"cache-control": "no-store"}
+        return HTMLResponse(text.replace(PLACEHOLDER, guard.token), headers=headers)
 
     async def talk(web: WebSocket) -> None:
         await _talk(web, stage)
 
-    return _guarded(
+    guard = Guard(
         Starlette(
             routes=[
                 Route("/", index),
@@ -136,6 +132,7 @@ def _application(page: str, stage: Stage) -> ASGIApp:
             ]
         )
     )
+    return guard
 
 
 def check_free(port: int) -> None:
@@ -153,6 +150,7 @@ async def served(page: str, stage: Stage, port: int, task_status: trio.TaskStatu
     config = Config()
     config.bind = [f"{HOST}:{port}"]
     config.graceful_timeout = 0.5
+    config.websocket_max_message_size = REQUEST_BYTES_MAX
     config.errorlog = logging.getLogger("concord.demo")
     async with trio.open_nursery() as nursery:
         addresses = await nursery.start(serve, _application(page, stage), config)

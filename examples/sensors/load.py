@@ -14,7 +14,7 @@ from typing import Final
 import click
 import trio
 
-from broker import Publisher, connect
+from concord import Publisher, connect
 
 __all__ = ["command", "sense"]
 

@@ -22,7 +22,7 @@ import click
 import trio
 from attrs import asdict, evolve, fields, frozen
 
-from broker import ConcordError, Publisher
+from concord import ConcordError, Publisher
 from examples.ticker.investor import Tick
 
 __all__ = ["DAY_S", "EXCHANGES", "Moment", "command", "made", "publish", "read", "write"]

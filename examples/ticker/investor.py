@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from attrs import define, field, frozen
 
-from broker import Client, Delivery, Gap
+from concord import Client, Delivery, Gap
 
 CASH: Final = 100_000.0
 CHART_MAX: Final = 400  # prices of each symbol

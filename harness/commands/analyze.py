@@ -1,6 +1,5 @@
 """`concord harness analyze`: what a run's datasets say, as `analysis.json` and a short table."""
 
-import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -8,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from broker.commands.extras import require_extras
+from broker.commands.json_output import to_json
 from harness.analysis.errors import UnknownVerdictError
 from harness.analysis.promises import PROMISES, status, unknown
 
@@ -58,6 +59,7 @@ def command(*, directory: Path, master: str, require: tuple[str, ...], as_json: 
     All pairs of subscribers are compared. The exit status is 0 if there is an answer, 1 if what --require
     names was broken, and 2 if the datasets allow no verdict; then the reason is told.
     """
+    require_extras("analysis")
     # Spark is loaded by whoever analyses, and not by whoever asks for help.
     from harness.analysis.analyzing import analyze  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
@@ -73,7 +75,7 @@ def command(*, directory: Path, master: str, require: tuple[str, ...], as_json: 
             analysis = unknown(str(error))
     write(directory, analysis)
     if as_json:
-        click.echo(json.dumps(analysis, ensure_ascii=False))
+        click.echo(to_json(analysis))
     else:
         for line in _lines(analysis):
             click.echo(line)

@@ -1,6 +1,5 @@
 """`concord harness compare`: the same scenario under several orderings, judged, and one report of all."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +9,8 @@ from typing import Final
 import attrs
 import click
 
+from broker.commands.extras import require_extras
+from broker.commands.json_output import to_json
 from harness.commands.running import asked, perform, scenario_options
 from harness.commands.schedules import check_ordering
 from harness.runs.performance import Ending
@@ -92,6 +93,7 @@ def command(  # noqa: PLR0913 - one parameter per option
 
     The exit status is 0 if pairwise kept its promise, 1 if it was broken, 2 if a verdict is unknown.
     """
+    require_extras("analysis", "harness")
     study = asked(scenario, faults, seed, overrides)
     begun_s = time.monotonic()
     chosen = orderings or study.first.orderings
@@ -101,7 +103,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     report = _report(out)
     if as_json:
         rows = [{"point": each.point, **_row(each, judged)} for each in judged]
-        click.echo(json.dumps({"runs": rows, "report": str(report)}))
+        click.echo(to_json({"runs": rows, "report": str(report)}))
     else:
         for line in _table(judged):
             click.echo(line)

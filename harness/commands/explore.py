@@ -1,12 +1,12 @@
 """`concord harness explore`: many schedules from one seed, and what became of them, as one JSON object."""
 
-import json
 import sys
 import time
 from typing import Final
 
 import click
 
+from broker.commands.json_output import to_json
 from harness.commands.schedules import check_ordering, faults_or_default, routing_or_default, schedule_options
 from harness.explorer.campaign import Settings, Tally, run
 
@@ -79,5 +79,5 @@ def command(  # noqa: PLR0913 - one parameter per option
         routing_or_default(routing, mutant, ordering),
     )
     tally = run(settings, jobs, _Progress(schedules), until_found=until_found)
-    click.echo(json.dumps(tally.as_json(), ensure_ascii=False))
+    click.echo(to_json(tally.as_json()))
     sys.exit(1 if tally.violations else 0)

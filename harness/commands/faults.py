@@ -1,9 +1,8 @@
 """`concord harness faults`: the kinds of faults there are, with an example of each."""
 
-import json
-
 import click
 
+from broker.commands.json_output import to_json
 from harness.faults import KINDS
 
 __all__ = ["command"]
@@ -25,7 +24,7 @@ def command(*, as_json: bool) -> None:
             {"kind": " ".join(k.words), "about": k.about, "usage": k.usage, "example": k.example}
             for k in KINDS
         ]
-        click.echo(json.dumps(kinds))
+        click.echo(to_json(kinds))
         return
     for kind in KINDS:
-        click.echo(f"{kind.usage}\n    {kind.about}\n    --fault {json.dumps(kind.example)}\n")
+        click.echo(f"{kind.usage}\n    {kind.about}\n    --fault {to_json(kind.example)}\n")

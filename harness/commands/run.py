@@ -1,6 +1,5 @@
 """`concord harness run`: perform a scenario, and write down what happened."""
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +8,8 @@ from typing import NoReturn
 import attrs
 import click
 
+from broker.commands.extras import require_extras
+from broker.commands.json_output import to_json
 from harness.commands.running import asked, perform, scenario_options
 from harness.commands.schedules import check_ordering
 from harness.runs.directory import prepare
@@ -42,6 +43,8 @@ def command(  # noqa: PLR0913 - one parameter per option
 
     Writes Parquet datasets and run.json to DIR, which `concord harness analyze` reads.
     """
+    if not simulated:
+        require_extras("harness")
     study = asked(scenario, faults, seed, _with_ordering(scenario, ordering, overrides))
     for name in {point.scenario.ordering for point in study.points}:
         check_ordering(name, {})
@@ -49,7 +52,7 @@ def command(  # noqa: PLR0913 - one parameter per option
         _simulate(study, out, replace=replace, as_json=as_json)
     endings = perform(study, out, (), replace=replace, is_quiet=is_quiet)
     if as_json:
-        click.echo(json.dumps([{**attrs.asdict(each), "folder": str(each.folder)} for each in endings]))
+        click.echo(to_json([{**attrs.asdict(each), "folder": str(each.folder)} for each in endings]))
         return
     for each in endings:
         click.echo(
@@ -75,7 +78,7 @@ def _simulate(study: Study, out: Path, *, replace: bool, as_json: bool) -> NoRet
     prepare(out, replace=replace)
     outcome = simulate(study.first, study.first.ordering, out)
     if as_json:
-        click.echo(json.dumps({**attrs.asdict(outcome), "schedule": str(outcome.schedule)}))
+        click.echo(to_json({**attrs.asdict(outcome), "schedule": str(outcome.schedule)}))
     else:
         click.echo(
             f"{outcome.publications:,} published, {outcome.deliveries:,} delivered, {outcome.faults} faults; "

@@ -1,9 +1,8 @@
 """`concord harness scenarios`: the scenarios that come with the product."""
 
-import json
-
 import click
 
+from broker.commands.json_output import to_json
 from harness.scenarios import find, shipped_scenarios
 
 __all__ = ["command"]
@@ -16,7 +15,7 @@ def command(*, as_json: bool) -> None:
     studies = [(name, path, find(name)) for name, path in shipped_scenarios().items()]
     if as_json:
         click.echo(
-            json.dumps(
+            to_json(
                 [
                     {"name": name, "about": study.first.about, "points": len(study.points), "path": str(path)}
                     for name, path, study in studies

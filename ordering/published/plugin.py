@@ -92,6 +92,9 @@ class Published:
         "published breaks the order it is meant to keep; it is here for comparison, never for production"
     )
 
+    ROUTING: ClassVar[str] = "simple+simple"
+    """The paper detects conflicts between subscriptions that every broker knows by name."""
+
     DERIVED: ClassVar[frozenset[str]] = frozenset({"_form", "_lookup"})
     """Made by the constructor, of the options and the tables: no part of a snapshot."""
 

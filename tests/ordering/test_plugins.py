@@ -5,7 +5,7 @@ import pytest
 from ordering.fifo import Fifo
 from ordering.interface import ALONE, Context, OptionError, OrderingFactory
 from ordering.pairwise import Pairwise
-from ordering.plugins import UnknownOrderingError, caution, configured, load, names
+from ordering.plugins import UnknownOrderingError, caution, configured, load, names, routing
 from ordering.published import Published
 from ordering.sequencer import Sequencer
 
@@ -47,3 +47,7 @@ def test_options_reach_the_plugin_with_everything_else() -> None:
 
 def test_only_published_is_never_for_production() -> None:
     assert {name for name in OURS if caution(name)} == {"published"}
+
+
+def test_only_published_needs_a_routing_of_its_own() -> None:
+    assert {name: routing(name) for name in OURS if routing(name)} == {"published": "simple+simple"}

@@ -1,6 +1,6 @@
 // The game's page: draws what the demo says that players know, and sends what the person does. Decides nothing.
 
-import { Meter, Switch, colours, connect, make, renderOverlay, showMeter, write } from "/static/live.js";
+import { Meter, Switch, colours, connect, make, passing, renderOverlay, showMeter, write } from "/static/live.js";
 
 const NAMED = {
   Ada: "#d0435c", Ben: "#2b6cd4", Cleo: "#12805f", Dan: "#a8690c",
@@ -37,13 +37,13 @@ const send = connect((news) => {
 // --- views ---
 
 function addView(place) {
-  const select = make("select", { "aria-label": `Player in view ${place + 1}`, onchange: () => chooseViews() });
+  const select = passing(make("select", { "aria-label": `Player in view ${place + 1}`, onchange: () => chooseViews() }));
   const token = make("span", { class: "token", "aria-hidden": "true" });
   const city = make("div");
   const score = make("span");
   const canvas = make("canvas", { role: "img", tabindex: "0", onclick: (event) => tap(place, event) });
   const note = make("span");
-  const button = make("button", { type: "button", onclick: () => toggle(place) });
+  const button = passing(make("button", { type: "button", onclick: () => toggle(place) }));
   const root = make("article", { class: "view panel" },
     make("header", {}, token, make("div", { class: "who" }, select, city), make("div", { class: "score" }, score, make("small", {}, "points"))),
     make("div", { class: "board" }, canvas, make("div", { class: "veil" }, "reconnecting …")),
@@ -271,19 +271,28 @@ function step(dx, dy, isRepeated = false) {
   send({ do: "step", dx, dy });
 }
 
+// While a person plays, the keys of the game are the game's, whatever has the focus: a button does not take the
+// space bar, and a switch does not take the arrows. Enter uses a button, and Escape gives the keys back.
+const isGameKey = (event) => !event.ctrlKey && !event.metaKey && !event.altKey && frame?.you
+  && (STEPS[event.key] || event.key === " ");
+
 addEventListener("keydown", (event) => {
   if (!frame || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.matches("select, input") && (STEPS[event.key] || event.key === " ")) return;
-  const onButton = event.target.matches("button");
   if (/^[1-4]$/.test(event.key) && frame.views[event.key - 1]) send({ do: "take", name: frame.views[event.key - 1].name });
   else if (event.key === "Escape") send({ do: "release" });
-  else if (frame.you && STEPS[event.key]) step(...STEPS[event.key], event.repeat);
-  else if (frame.you && event.key === " " && !onButton) send({ do: "tag" });
+  else if (isGameKey(event) && STEPS[event.key]) step(...STEPS[event.key], event.repeat);
+  else if (isGameKey(event)) { if (!event.repeat) send({ do: "tag" }); }
   else if (event.key === "Enter" && event.target.matches("canvas")) toggle(views.findIndex((view) => view.canvas === event.target));
   else return;
   event.preventDefault();
 });
 
+// Some browsers let the space bar use a button when it is let go.
+addEventListener("keyup", (event) => {
+  if (isGameKey(event)) event.preventDefault();
+});
+
+for (const button of by("pad").querySelectorAll("button")) passing(button);
 by("pad").addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (button?.dataset.step) step(...button.dataset.step.split(",").map(Number));

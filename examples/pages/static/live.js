@@ -1,23 +1,53 @@
 // What both pages share: the connection to the demo, a meter of frames, and small ways to write into the page.
 
+const tokenOf = (page) => page.querySelector("meta[name=concord-token]").content;
+
+/** The token of a demo that was started again under the same address is in its page, not in this one. */
+async function newToken() {
+  const answer = await fetch("/", { cache: "no-store" });
+  return tokenOf(new DOMParser().parseFromString(await answer.text(), "text/html"));
+}
+
 /** Keep a connection to the demo; calls `show` with every frame, and returns what sends a request. */
 export function connect(show) {
   let socket;
+  let token = tokenOf(document);
   const open = () => {
-    socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`);
+    socket = new WebSocket(`ws://${location.host}/live?token=${encodeURIComponent(token)}`);
     socket.onmessage = (message) => {
       document.body.dataset.live = "yes";
       show(JSON.parse(message.data));
     };
     socket.onclose = () => {
       document.body.dataset.live = "no";
-      setTimeout(open, 500);
+      setTimeout(again, 500);
     };
+  };
+  const again = async () => {
+    try {
+      token = await newToken();
+    } catch {
+      setTimeout(again, 500);
+      return;
+    }
+    open();
   };
   open();
   return (request) => {
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(request));
   };
+}
+
+/** A control that was pointed at gives the focus back once it is used: keys are for the page again. Those who
+ * reach a control by Tab keep it. */
+export function passing(control, area = control) {
+  let isPointed = false;
+  area.addEventListener("pointerdown", () => { isPointed = true; });
+  area.addEventListener("keydown", () => { isPointed = false; });
+  control.addEventListener(control.matches("select") ? "change" : "click", () => {
+    if (isPointed) control.blur();
+  });
+  return control;
 }
 
 /** Counts painted frames, and how old the newest news was when it was painted. */
@@ -111,6 +141,7 @@ export class Switch {
     const name = make("span", { class: "name" }, ordering);
     const [count, what, more] = ["count", "what", "more"].map((kind) => make("span", { class: kind }));
     const card = make("label", { class: "choice panel", "data-ordering": ordering }, input, name, count, what, more);
+    passing(input, card);
     this.fieldset.append(card);
     const made = { card, input, count, what, more };
     this.cards.set(ordering, made);
@@ -124,7 +155,7 @@ export function renderOverlay(panel, list, brokers, send) {
   if (list.children.length !== brokers.length) {
     list.replaceChildren(...brokers.map((broker) => make("li", { "data-broker": broker.name },
       make("span", { class: "lamp" }), make("span", {}),
-      make("button", { type: "button", onclick: () => send({ do: "kill", broker: broker.name }) }, "Kill"))));
+      passing(make("button", { type: "button", onclick: () => send({ do: "kill", broker: broker.name }) }, "Kill")))));
   }
   brokers.forEach((broker, place) => {
     const [, text, button] = list.children[place].children;

@@ -4,7 +4,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -26,13 +26,15 @@ MINIMUM = ["--name", "B1", "--listen", "127.0.0.1:0"]
 
 
 @asynccontextmanager
-async def started(*options: str) -> AsyncIterator[tuple[trio.Process, str]]:
+async def started(
+    *options: str, program: Sequence[str] = (sys.executable,)
+) -> AsyncIterator[tuple[trio.Process, str]]:
     """The real command in a process of its own, and the address it printed."""
     environment = {**os.environ, "CONCORD_TOKEN": ""}
     async with trio.open_nursery() as nursery:
         run = partial(
             trio.run_process,
-            [sys.executable, "-m", "broker", "broker", *options],
+            [*program, "-m", "broker", "broker", *options],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,
@@ -61,7 +63,7 @@ async def rest_of(stream: trio.abc.ReceiveStream | None) -> str:
     return b"".join([received async for received in stream]).decode()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_broker_says_where_it_listens_serves_and_ends_cleanly(number: signal.Signals) -> None:
     async with started("--name", "B1", "--listen", "127.0.0.1:0", "--log-format", "json") as (
         process,
@@ -80,8 +82,18 @@ async def test_a_broker_says_where_it_listens_serves_and_ends_cleanly(number: si
         process.send_signal(number)
         assert await process.wait() == 0
         assert await rest_of(process.stdout) == ""
-        logged = [json.loads(line)["event"] for line in (await rest_of(process.stderr)).splitlines()]
-        assert logged[0] == "client came"
+        logged = [json.loads(line) for line in (await rest_of(process.stderr)).splitlines()]
+        assert logged[0]["event"] == "client came"
+        assert {line["broker"] for line in logged} == {"B1"}
+
+
+async def test_under_nohup_a_broker_outlives_its_terminal() -> None:
+    async with started(*MINIMUM, program=("nohup", sys.executable)) as (process, address):
+        process.send_signal(signal.SIGHUP)
+        async with connect(address, name="alice"):
+            pass
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0
 
 
 async def test_a_chain_of_real_brokers_ends_when_told() -> None:

@@ -1,12 +1,14 @@
-import importlib
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
+from typing import Final
 
 import click
 import pytest
 import trio
 
 from broker import commands
+from broker.commands import lazy
 from tests.sources import ROOT
 
 
@@ -27,12 +29,40 @@ def status_of(monkeypatch: pytest.MonkeyPatch, command: click.Command) -> object
     return left.value.code
 
 
-@pytest.mark.parametrize("name", sorted(commands.COMMANDS))
-def test_every_command_in_the_table_is_there_and_shows_an_example(name: str) -> None:
-    module, attribute = commands.COMMANDS[name].split(":")
-    command = getattr(importlib.import_module(module), attribute)
+NAMES: Final = ["broker", "demo", "explain", "harness", "publish", "subscribe"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_is_there_and_shows_an_example(name: str) -> None:
+    with click.Context(commands.concord) as context:
+        command = commands.concord.get_command(context, name)
+        assert set(NAMES) <= set(commands.concord.list_commands(context))
+    assert command is not None
     with click.Context(command) as context:
         assert f"concord {name}" in command.get_help(context)
+
+
+def test_a_command_that_a_distribution_offers_is_found_and_replaces_none_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = f"{__name__}:theirs"
+    monkeypatch.setattr(sys.modules[__name__], "theirs", click.Command("theirs"), raising=False)
+    points = {name: EntryPoint(name, own, commands.GROUP) for name in ("weather", "broker")}
+    monkeypatch.setattr(lazy, "offered", lambda group: points if group == commands.GROUP else {})
+    with click.Context(commands.concord) as context:
+        found = {name: commands.concord.get_command(context, name) for name in points}
+        assert commands.concord.list_commands(context) == [
+            "broker",
+            "explain",
+            "publish",
+            "subscribe",
+            "weather",
+        ]
+        assert commands.concord.get_command(context, "demo") is None
+    assert found["weather"] is not None
+    assert found["weather"].name == "theirs"
+    assert found["broker"] is not None
+    assert found["broker"].name == "broker"
 
 
 def test_a_wrong_command_is_one_line_on_standard_error_and_status_2() -> None:

@@ -130,6 +130,18 @@ async def test_a_payload_that_is_no_text_is_printed_in_base64() -> None:
     assert "payload" not in printed
 
 
+async def test_a_number_that_json_does_not_have_is_printed_as_null() -> None:
+    async with (
+        running(settings("B1")) as broker,
+        connect(broker.address) as client,
+        subscriber(broker.address, "True", "--count", "1") as process,
+        client.advertise("True") as publisher,
+    ):
+        await publisher.publish({"price": float("nan"), "limit": float("inf"), "size": 2.5})
+        (printed,) = await output_of(process)
+    assert printed["attributes"] == {"price": None, "limit": None, "size": 2.5}
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -138,6 +150,12 @@ async def test_a_payload_that_is_no_text_is_printed_in_base64() -> None:
         (b'{"kind": "sale"}', "line 1: .*kind == 'trade'"),
         (b'{"kind": "trade", "price": null}', "line 1: .*price"),
         (b"\xff\n", "line 1: not JSON"),
+        (b'{"price": NaN}', "line 1: not JSON: NaN is no number in JSON"),
+        (b'{"price": -Infinity}', "line 1: not JSON: -Infinity is no number in JSON"),
+        (b'{"price": 1e999}', "line 1: not JSON: 1e999 is larger than any floating number"),
+        (b'{"kind": "trade", "price": 1' + b"0" * 5000 + b"}", "line 1: not JSON"),
+        (b'{"kind": ' + b"[" * 100_000, "line 1: nested too deeply"),
+        (b'{"kind": "trade", "name": "\\ud800"}', "line 1: "),
     ],
 )
 async def test_a_line_that_cannot_be_published_is_named(given: bytes, words: str) -> None:

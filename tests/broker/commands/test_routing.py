@@ -14,6 +14,10 @@ def test_the_papers_plugin_has_simple_routing_and_every_other_one_covering() -> 
     assert f"Default: {ROUTING_DEFAULTS}." in help_text
 
 
+def test_an_ordering_that_is_not_there_is_left_to_those_who_make_it() -> None:
+    assert routing_for("nonsense") == "covering+simple"
+
+
 @pytest.mark.parametrize("name", ["", "what", "covering+what", "merging:0.5", "simple+"])
 def test_what_names_no_routing_is_refused_and_quoted(name: str) -> None:
     result = CliRunner().invoke(command, ["--name", "B1", "--listen", "127.0.0.1:0", "--routing", name])

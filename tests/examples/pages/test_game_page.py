@@ -107,6 +107,48 @@ def test_a_person_moves_and_scores_by_keyboard(calm: Demo, visitor: Visitor) -> 
     assert visitor.complaints == []
 
 
+def moved(page: Page, name: str) -> None:
+    """A step has been made: what was pressed before it has reached the demo."""
+    before = page.evaluate(PLACE, name)
+    while page.evaluate(PLACE, name) == before:
+        assert frame(page)["you"] == name
+        step(page, name)
+
+
+@pytest.mark.parametrize("focus", ["click", "focus"])
+def test_the_space_bar_is_the_games_while_a_button_has_the_focus(
+    calm: Demo, visitor: Visitor, focus: str
+) -> None:
+    page = visitor.open(calm)
+    page.wait_for_function(f"() => ({PLACE})('Ada')")
+    button = page.locator("article[data-player=Ada] footer button")
+    button.click()
+    page.wait_for_function(f"() => {FRAME}.you === 'Ada'")
+    if focus == "focus":
+        button.focus()
+    page.keyboard.press("Space")
+    moved(page, "Ada")
+    assert frame(page)["you"] == "Ada"
+    button.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"() => {FRAME}.you === ''")
+
+
+def test_an_arrow_after_a_click_on_the_switch_does_not_flip_it(calm: Demo, visitor: Visitor) -> None:
+    page = visitor.open(calm)
+    for _ in range(2):  # The second click changes nothing, and gives the focus to the switch as well.
+        page.locator("label[data-ordering=fifo]").click()
+        page.keyboard.press("ArrowLeft")
+        assert page.locator("input[value=fifo]").is_checked()
+    page.locator("input[value=fifo]").focus()
+    take(page, 1, "Ada")
+    for key in ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"):
+        page.keyboard.press(key)
+        assert page.locator("input[value=fifo]").is_checked()
+    moved(page, "Ada")
+    assert frame(page)["ordering"] == "fifo"
+
+
 def test_two_tabs_agree_on_every_region_that_both_see(calm: Demo, visitor: Visitor) -> None:
     one, other = visitor.open(calm), visitor.open(calm)
     take(one, 2, "Ben")

@@ -1,0 +1,53 @@
+"""The interface of ordering plugins, for those who write one.
+
+An `OrderingFactory` is found by its name in the entry-point group `concord.ordering`; `names` has all that
+are installed. The docstrings of the classes say what a broker calls and what a plugin may answer.
+"""
+
+from ordering.interface import (
+    ALONE,
+    MARK_LIMIT,
+    Advertisement,
+    Blocked,
+    Context,
+    Emission,
+    Event,
+    ForeignNoteError,
+    Hops,
+    Interest,
+    Measures,
+    NoTables,
+    Note,
+    OptionError,
+    Ordering,
+    OrderingFactory,
+    Route,
+    Subscription,
+    Tables,
+)
+from ordering.plugins import UnknownOrderingError, load, names
+
+__all__ = [
+    "ALONE",
+    "MARK_LIMIT",
+    "Advertisement",
+    "Blocked",
+    "Context",
+    "Emission",
+    "Event",
+    "ForeignNoteError",
+    "Hops",
+    "Interest",
+    "Measures",
+    "NoTables",
+    "Note",
+    "OptionError",
+    "Ordering",
+    "OrderingFactory",
+    "Route",
+    "Subscription",
+    "Tables",
+    "UnknownOrderingError",
+    "load",
+    "names",
+]

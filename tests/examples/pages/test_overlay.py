@@ -1,0 +1,35 @@
+"""What a page may ask of the brokers of a demo."""
+
+import pytest
+import trio
+
+from examples.pages.game import GameStage
+from examples.pages.match import Match
+from examples.pages.overlay import Overlay
+
+
+async def test_a_broker_that_is_killed_twice_at_once_is_started_once(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    did: list[str] = []
+
+    async def note(_: Overlay, name: str) -> None:
+        did.append(name)
+
+    monkeypatch.setattr(Overlay, "kill", note)
+    monkeypatch.setattr(Overlay, "start", note)
+    overlay = Overlay("pairwise", {"B1": "127.0.0.1:1"})
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(overlay.restart, "B1")
+    assert did == ["B1", "B1"]
+    await overlay.restart("B1")
+    assert len(did) == 4
+    assert autojump_clock.rate == 0
+
+
+async def test_views_of_what_is_no_name_are_left_out(nursery: trio.Nursery) -> None:
+    overlay = Overlay("pairwise", {"B1": "127.0.0.1:1"})
+    tab = GameStage({"pairwise": Match.of(overlay, 4, 1)}, nursery).open()
+    await tab.do({"do": "views", "names": [["Ada"], {"Ben": 1}, 3, None, "Cleo", "Nobody"]})
+    assert tab.names == ["Cleo"]
