@@ -28,6 +28,7 @@ from broker.errors import (
     SlowSubscriberError,
     SubscriptionEndedError,
 )
+from broker.page_limits import ANSWER_BYTES_MAX
 from broker.wire import VERSION, WireError, encode
 
 __all__ = ["CLOSING", "RESTARTING", "Asked", "Forgetting", "Question", "Session"]
@@ -50,21 +51,39 @@ LEFT: Final = "left"
 
 @define(eq=False)
 class Question:
-    """Asks the broker what waits, what it keeps, or for the way of one publication; `lines` is the answer."""
+    """Asks the broker what waits, what it keeps, or for the way of one publication; `lines` is the answer.
+
+    The answer comes in pages; `failure` says that it was more than a client keeps.
+    """
 
     publisher: str
     sequence: int
     about: str = "waiting"
     lines: tuple[str, ...] | None = None
+    failure: ConcordError | None = None
+    _pages: list[str] = field(factory=list, init=False)
+    _size_bytes: int = field(default=0, init=False)
 
     @property
     def is_answered(self) -> bool:
         """Whether the answer has come."""
-        return self.lines is not None
+        return self.lines is not None or self.failure is not None
 
     def ask(self, number: int) -> m.Explain:
-        """The message that asks under this number."""
+        """The message that asks under this number; what came of an earlier answer does not count."""
+        self._pages, self._size_bytes = [], 0
         return m.Explain(number, self.publisher, self.sequence, self.about)
+
+    def put(self, page: m.Explained) -> None:
+        """Take a page of the answer, which may be the last."""
+        self._pages += page.lines
+        self._size_bytes += sum(map(len, page.lines))
+        if self._size_bytes > ANSWER_BYTES_MAX:
+            self.failure = ConcordError(
+                f"the answer has more than the {ANSWER_BYTES_MAX} bytes that are taken"
+            )
+        elif not page.more:
+            self.lines = tuple(self._pages)
 
 
 @define(eq=False)
@@ -363,9 +382,12 @@ class Session:
             self._ask(question)
 
     def _on_explained(self, answer: m.Explained) -> None:
-        question = self._requests.pop(answer.number, None)
-        if isinstance(question, Question):
-            question.lines = answer.lines
+        question = self._requests.get(answer.number)
+        if not isinstance(question, Question):
+            return
+        question.put(answer)
+        if question.is_answered:
+            del self._requests[answer.number]
             self.dismiss(question)
             self.is_changed = True
 

@@ -19,6 +19,7 @@ from broker.core.hops import Hop, HopTable
 from broker.core.leases import Leases
 from broker.core.membership import Membership
 from broker.core.mending import Mending
+from broker.core.pages import Collector, pages_of
 from broker.core.protocol import ProtocolError
 from broker.core.replays import Replays
 from broker.core.routing import Routing
@@ -107,6 +108,7 @@ class BrokerCore:
             self._directory.learn,
             self.receive,
         )
+        self._collector = Collector()
         self._subscriptions: dict[str, Hop] = {}
         self.ways = Ways()
         self._questions = Questions()
@@ -175,6 +177,7 @@ class BrokerCore:
         if self._routing.is_linked(link):
             self._detach(link)
         self._membership.forget(link)
+        self._collector.forget(link)
         self._hops.close(link)
         self._membership.go_on()
 
@@ -313,7 +316,10 @@ class BrokerCore:
         plain = publication.with_mark(0) if mark else publication
         self._carry_out(self.ordering.publication(plain, origin, mark, route))
 
-    def _control(self, link: Hop, message: LinkMessage) -> None:
+    def _control(self, link: Hop, page: LinkMessage) -> None:
+        message = self._collector.take(page, link)
+        if message is None:
+            return
         if link in self._membership.joining:
             self._membership.receive(link, message)
         else:
@@ -357,10 +363,12 @@ class BrokerCore:
 
     def _send(self, link: Hop, message: Control | Told) -> None:
         """In its place behind what is pending for that link (R5)."""
-        self._carry_out(self.ordering.control(message, link.bit))
+        for page in pages_of(message, self._routing.strategies.page_bytes):
+            self._carry_out(self.ordering.control(page, link.bit))
 
     def _send_now(self, link: Hop, message: Control | Told) -> None:
-        self._hops.fan_out(link.bit)[0].outbox.append(message)
+        pages = pages_of(message, self._routing.strategies.page_bytes)
+        self._hops.fan_out(link.bit)[0].outbox.extend(pages)
 
     # --- explaining ---
 
@@ -378,7 +386,7 @@ class BrokerCore:
         self._tell(self._questions.ask(message.question, link, set(beyond), step))
 
     def _way_told(self, message: WayTold, link: Hop) -> None:
-        self._tell(self._questions.told(message, link))
+        self._tell(self._questions.told(message, link, self._routing.strategies.page_bytes))
 
     def _tell(self, answers: Iterable[Answer]) -> None:
         for link, message in answers:
@@ -419,6 +427,7 @@ class BrokerCore:
             self._directory,
             self._directory.roster,
             self._questions,
+            self._collector,
             self._replays,
             self._cache,
             # One that is watched is as it would be unwatched: what was seen is no state of the broker.
@@ -482,6 +491,7 @@ class BrokerCore:
             **self._routing.counts(),
             "open_floods": len(self._synchronisation),
             "joining": len(self._membership.joining),
+            "incomplete": len(self._collector),
             "attachments": len(self._membership.attachments),
             "replays": len(self._replays),
             "waiting": self.waiting_count,

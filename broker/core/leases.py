@@ -27,8 +27,9 @@ from attrs import Factory, define
 
 from broker.core.hops import Hop
 from broker.core.mending import Mending
+from broker.core.pages import cut_both
 from broker.core.routing import Routing, SendControl
-from broker.core.tables import wish_of
+from broker.core.tables import Entry, wish_of
 from broker.filters import Filter
 from broker.messages import (
     AdvertisementAdded,
@@ -78,10 +79,10 @@ class Leases:
         return advertised, list(routing.subscribing.neighbours[link].told.wishes.values())
 
     def asked(self, _: LeaseAsked, link: Hop) -> None:
-        """The neighbour knows something else: tell it all."""
-        advertised, wanted = self._told(link)
-        number = self._routing.subscribing._next_number()
-        self._send(link, LeaseTold(number, tuple(advertised), tuple(wanted)))
+        """The neighbour knows something else: tell it all, page by page."""
+        for advertised, wanted in cut_both(*self._told(link), self._routing.strategies.page_bytes):
+            number = self._routing.subscribing._next_number()
+            self._send(link, LeaseTold(number, advertised, wanted))
 
     # --- hearing it ---
 
@@ -95,6 +96,9 @@ class Leases:
             self._renewed[link] = self._now(advertised, wanted)
         else:
             self.mended += 1
+            # What is not here any more, and comes again, comes then.
+            held, before = self._now(advertised, wanted), self._renewed.get(link, {})
+            self._renewed[link] = {key: before[key] for key in held if key in before}
             self._send(link, LeaseAsked(known))
 
     def _known(self, link: Hop) -> tuple[dict[str, Filter], dict[str, Wish]]:
@@ -117,23 +121,27 @@ class Leases:
         return dict.fromkeys(keys, self._sweeps)
 
     def told(self, message: LeaseTold, link: Hop) -> None:
-        """The neighbour tells all that it has told: take in what is not so here."""
-        advertised, _ = self._known(link)
+        """The neighbour tells a page of all that it has told: take in what is not so here.
+
+        What is here and is told on no page goes on growing old.
+        """
+        known = self._routing.tables.advertisements(link).filters
         for each, content in message.advertisements:
-            if advertised.get(each) != content:
+            if known.get(each) != content:
                 self._routing.withdraw_advertisement(each, link)
                 self._routing.add_advertisement(AdvertisementAdded(each, content), link)
         self._take_in(message, link, self._routing.tables.entries_of(link))
+        advertised = [each for each, _ in message.advertisements]
         wanted = [wish.id for wish in message.subscriptions]
-        # What is here and was not told goes on growing old; what is not here, and comes again, comes then.
-        held, before = self._held(link), self._renewed.get(link, {})
-        older = {key: before[key] for key in held if key in before}
-        self._renewed[link] = older | self._now([each for each, _ in message.advertisements], wanted)
+        self._renewed.setdefault(link, {}).update(self._now(advertised, wanted))
 
-    def _take_in(self, message: LeaseTold, link: Hop, known: Mapping[str, object]) -> None:
+    def _take_in(self, message: LeaseTold, link: Hop, known: Mapping[str, Entry]) -> None:
         subscribing, arrivals = self._routing.subscribing, self._routing.subscribing.neighbours[link].arrivals
-        _, wanted = self._known(link)
-        new = tuple(wish for wish in message.subscriptions if wanted.get(wish.id) != wish)
+        new = tuple(
+            wish
+            for wish in message.subscriptions
+            if wish.id not in known or wish.id in arrivals.retiring or wish_of(known[wish.id]) != wish
+        )
         for wish in new:
             if wish.id not in known:
                 subscribing._acknowledge(link, arrivals.removed(wish.id))

@@ -20,8 +20,10 @@ import structlog
 from attrs import define, field
 
 from broker import messages as m
+from broker.core.pages import cut
 from broker.filters import Filter, FilterError, parse
 from broker.healing import describe_search
+from broker.page_limits import PAGE_ITEMS_BYTES
 from broker.sessions import SessionError
 from broker.shell.auth import User
 from broker.shell.connection import Connection, fault_of
@@ -457,17 +459,24 @@ class ClientSession:
                 for each in self._exchange.subscribers.values()
                 if each.place.durable and each.is_of(self.name, self.user.name)
             )
-            self._connection.send(encode(m.Explained(request.number, lines)))
+            self._explained(request.number, lines)
             return
         if request.about == "uplinks":
             uplink = core.uplink.name if core.uplink is not None else None
             line = describe_search(self._exchange.search, core.roster, uplink, core.below)
-            self._connection.send(encode(m.Explained(request.number, (line,))))
+            self._explained(request.number, (line,))
             return
         if not request.publisher:
-            self._connection.send(encode(m.Explained(request.number, tuple(core.explain_waiting()))))
+            self._explained(request.number, core.explain_waiting())
             return
         question = self._exchange.question(
-            lambda steps: self._connection.send(encode(m.Explained(request.number, steps)))
+            lambda told: self._explained(request.number, told.steps, more=told.more)
         )
         self._exchange.station.explain_way(question, request.publisher, request.sequence)
+
+    def _explained(self, number: int, lines: Sequence[str], *, more: bool = False) -> None:
+        """Answer with as many pages as it takes; `more` says that this is not all."""
+        *full, rest = cut(lines, PAGE_ITEMS_BYTES)
+        for page in full:
+            self._connection.send(encode(m.Explained(number, page, more=True)))
+        self._connection.send(encode(m.Explained(number, rest, more)))

@@ -22,7 +22,7 @@ from attrs import Factory, define, field
 
 from broker.core import BrokerCore, Effects, Hop
 from broker.healing import Search
-from broker.messages import LinkMessage, Publication
+from broker.messages import LinkMessage, Publication, WayTold
 from broker.shell.absences import Absences
 from broker.shell.commit import Commit
 from broker.shell.connection import Connection
@@ -157,7 +157,7 @@ class Exchange:
     _paced: dict[Paced, None] = field(factory=dict, init=False)
     _paced_some: trio.Event = field(factory=trio.Event, init=False)
     _unsampled_count: int = field(default=0, init=False)
-    _questions: dict[str, Callable[[tuple[str, ...]], None]] = field(factory=dict, init=False)
+    _questions: dict[str, Callable[[WayTold], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
     absences: Absences = field(init=False)
     replaying: Replaying = field(init=False)
@@ -176,8 +176,8 @@ class Exchange:
         """Whether whoever loses its connection may come back, to this run or to the journal's next one."""
         return not self.is_closing or self.commit is not None
 
-    def question(self, answer: Callable[[tuple[str, ...]], None]) -> str:
-        """Return an id for a question that is answered by this call once the overlay has told."""
+    def question(self, answer: Callable[[WayTold], None]) -> str:
+        """Return an id for a question that is answered by this call, page by page, as the overlay tells."""
         name = self.station.mint("?")
         self._questions[name] = answer
         return name
@@ -227,8 +227,10 @@ class Exchange:
                 publisher.wanted()
         for told in effects.explained:
             # Who asked may have been another run of this broker.
-            if (answer := self._questions.pop(told.question, None)) is not None:
-                answer(told.steps)
+            if (answer := self._questions.get(told.question)) is not None:
+                answer(told)
+                if not told.more:
+                    del self._questions[told.question]
 
     def _carry_out_links(self, effects: Effects) -> None:
         for hop in effects.attached:

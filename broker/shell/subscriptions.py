@@ -12,13 +12,13 @@ Laws:
 5. Without a connection it is kept for its patience: the link timeout, or the age of a durable one.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Protocol
 
 from attrs import define, field
 
 from broker.core import Hop
+from broker.lines import json_line
 from broker.messages import Ended, LinkMessage, Subscribed
 from broker.sessions import Missing
 from broker.shell.connection import OUTBOX_BYTES, Connection
@@ -289,7 +289,7 @@ class Subscription:
     def describe(self) -> str:
         """Return what there is to know about a durable subscription, as one JSON object."""
         place = self.place
-        return json.dumps(
+        return json_line(
             {
                 "durable": place.durable,
                 "filter": str(place.filter),

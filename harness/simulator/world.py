@@ -26,6 +26,8 @@ other; `B2>B1.2` belongs to the second connection of the two.
                                       them; not what was sent over connections that are lost
     refresh B1                        B1 says again to its neighbours what it has told them
     sweep B1                          B1 forgets what its neighbours have not said again for two sweeps
+    page 40                           brokers that start from now on announce what they know in pages with so
+                                      many bytes of items
     drain                             everything on its way arrives
 
 Brokers with journals. What they do leaves them when it is on disk; a lost connection is no lost link there.
@@ -46,7 +48,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Final
 
-from attrs import Factory, define, field
+from attrs import Factory, define, evolve, field
 
 from broker.core import BrokerCore, Effects
 from broker.filters import Filter
@@ -171,6 +173,11 @@ class World:
         site = self.sites[name] = Site(name, BrokerCore(name, self.ordering, str(count), self.routing))
         if flag:
             keep(site, self.ordering, self.routing, str(count), (self.weigh(), patience))
+        return True
+
+    def page(self, size_bytes: int) -> bool:
+        """Brokers that start from now on cut what they announce into pages of this size."""
+        self.routing = evolve(self.routing, page_bytes=size_bytes)
         return True
 
     def dial(self, child: str, parent: str) -> bool:
@@ -562,6 +569,7 @@ class World:
 
 VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "start": World.start,
+    "page": World.page,
     "dial": World.dial,
     "reach": World.reach,
     "heal": World.heal,
