@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from broker.core import pages
 from broker.core.hops import Hop
 from broker.core.pages import Collected, Collector, cut_both
-from broker.core.synchronisation import Synchronisation
 from broker.messages import Control, LinkMessage
 from broker.routing import Wish
 
@@ -48,13 +47,3 @@ def withdraws_first(
 ) -> list[tuple[tuple[Wish, ...], tuple[str, ...]]]:
     """Withdraw on the first pages, and add what serves instead on later ones (R7)."""
     return cut_both(added, removed, page_bytes)[::-1]
-
-
-def opens_at_the_first_answer(self: Synchronisation, ours: str, neighbour: Hop) -> None:
-    """Take a flood for done when one of its pages has been answered (R9)."""
-    passing = self._passing.get(ours)
-    if passing is not None and passing.unanswered[ours] is neighbour:
-        for token in passing.unanswered:
-            del self._passing[token]
-        passing.unanswered.clear()
-        self._finish(passing)

@@ -193,9 +193,6 @@ MUTANTS: Final = {
     "withdrawn-page-first": Mutant(
         "pages", "churn", ((subscribing, "cut_both", broken_pages.withdraws_first),), "covering"
     ),
-    "flood-page-opens": _one(
-        "pages", "crash", Synchronisation, "_answered", broken_pages.opens_at_the_first_answer
-    ),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
 }
 """Every mutant, by name."""
