@@ -34,7 +34,8 @@ from broker.messages import (
 from broker.page_limits import COLLECTED_PAGES_MAX, PAGE_BYTES, PAGE_ITEMS_BYTES
 from broker.routing import Wish
 from broker.routing import parse as strategies
-from broker.station import Station, picture_of, station_from
+from broker.station import Station, picture_of
+from broker.station.picture import station_from
 from broker.wire import encode
 from ordering.fifo import Fifo
 from tests.broker.core.network import Network
