@@ -106,7 +106,7 @@ class BrokerCore:
             self._become_child,
             self._link_attached,
             self._directory.learn,
-            self.receive,
+            self._receive_whole,
         )
         self._collector = Collector()
         self._subscriptions: dict[str, Hop] = {}
@@ -306,6 +306,14 @@ class BrokerCore:
         for message in messages:
             if message.__class__ is Publication and link not in joining:
                 self._route(message, link.bit)
+            elif (whole := self._collector.take(message, link)) is not None:
+                self._control(link, whole)
+
+    def _receive_whole(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
+        """Take what was held: it has been collected, and what is being collected now comes after it."""
+        for message in messages:
+            if message.__class__ is Publication:
+                self._route(message, link.bit)
             else:
                 self._control(link, message)
 
@@ -316,10 +324,7 @@ class BrokerCore:
         plain = publication.with_mark(0) if mark else publication
         self._carry_out(self.ordering.publication(plain, origin, mark, route))
 
-    def _control(self, link: Hop, page: LinkMessage) -> None:
-        message = self._collector.take(page, link)
-        if message is None:
-            return
+    def _control(self, link: Hop, message: LinkMessage) -> None:
         if link in self._membership.joining:
             self._membership.receive(link, message)
         else:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from attrs import AttrsInstance
+from attrs import AttrsInstance, evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -310,6 +310,19 @@ def test_what_is_held_while_an_attachment_is_deferred_is_bounded(monkeypatch: py
     core.receive(link, [AdvertisementWithdrawn("q")] * 2)
     with pytest.raises(ProtocolError, match="at most 3 changes of routes"):
         core.receive(link, [AdvertisementWithdrawn("q")])
+
+
+def test_what_was_held_is_taken_while_pages_are_still_coming() -> None:
+    core, link = joining()
+    core.advertise("p", parse("True"))
+    stale = Synchronise((("p", parse("True")),))
+    core.receive(link, [asked(1, "B.", more=False), RouteIds(frozenset(), frozenset()), stale])
+    request = AttachRequest("C.", 1, frozenset(("C.",)), more=True)
+    core.receive(link, [BrokersChanged(frozenset(("E.",)), frozenset()), request])
+    core.unadvertise("p")
+    assert core.attached(link)
+    core.receive(link, [evolve(request, brokers=frozenset(("D.",)), more=False)])
+    assert AttachAnswer("C.", 1, "granted") in dict(core.take().outgoing)[link]
 
 
 def test_a_snapshot_keeps_the_pages_that_have_come() -> None:
