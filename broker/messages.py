@@ -297,10 +297,11 @@ class Forgotten:
 
 @frozen
 class Explained:
-    """Answers the `Explain` of that number: one JSON object a line."""
+    """Answers the `Explain` of that number: one JSON object a line. With `more` another page follows."""
 
     number: int
     lines: tuple[str, ...]
+    more: bool = False
 
 
 # --- broker to broker ---------------------------------------------------------------------------------
@@ -364,6 +365,7 @@ class SubscriptionsReplaced:
     """Several changes in one: these are added, all under one number, and those withdrawn instead (R7).
 
     What is withdrawn here serves on until what is added, now or in an earlier request, serves in its place.
+    If they are too many for one page, several requests follow each other, and what is withdrawn comes last.
     """
 
     number: int
@@ -420,11 +422,16 @@ class LeaseAsked:
 
 @frozen
 class LeaseTold:
-    """All that the sender has told on this link. Subscriptions that are new are answered under `number`."""
+    """All that the sender has announced on this link, or a page of it, each with its own `number`.
+
+    Subscriptions that are new to the receiver are answered under that number. Behind a page with `more` comes
+    another one of the same list.
+    """
 
     number: int
     advertisements: tuple[tuple[str, Filter], ...]
     subscriptions: tuple[Wish, ...]
+    more: bool = False
 
 
 @frozen
@@ -441,12 +448,14 @@ class OrderingMessage:
 class AttachRequest:
     """The top `asker`, an identity, wants to become a child; climbs to the top of the tree it asks (R9).
 
-    `brokers` are the identities of all brokers of the asker's tree: no name may be there twice.
+    `brokers` are the identities of all brokers of the asker's tree: no name may be there twice. With `more`
+    it is one of several pages, and only all of them are the request.
     """
 
     asker: str
     number: int
     brokers: frozenset[str]
+    more: bool = False
 
 
 @frozen
@@ -468,22 +477,33 @@ class AttachDone:
 
 @frozen
 class RouteIds:
-    """All routes the sender would announce; the receiver defers while it knows one of them (R9)."""
+    """All routes the sender would announce; the receiver defers while it knows one of them (R9).
+
+    With `more` it is one of several pages, and only all of them are the announcement.
+    """
 
     advertisements: frozenset[str]
     subscriptions: frozenset[str]
+    more: bool = False
 
 
 @frozen
 class Synchronise:
-    """First message over a new link: every advertisement on the sender's side (R9)."""
+    """First message over a new link: every advertisement on the sender's side (R9).
+
+    With `more` it is one of several pages, and nothing is taken from the link before the last.
+    """
 
     advertisements: tuple[tuple[str, Filter], ...]
+    more: bool = False
 
 
 @frozen
 class Flood:
-    """Advertisements from across a new link, on their way through the whole tree (R9)."""
+    """Advertisements from across a new link, on their way through the whole tree (R9).
+
+    What does not fit into one page comes as several floods, each with a token of its own.
+    """
 
     token: str
     advertisements: tuple[tuple[str, Filter], ...]
@@ -525,10 +545,11 @@ class WayAsked:
 
 @frozen
 class WayTold:
-    """What the sender and those behind it remember: one JSON object a broker."""
+    """What the sender and those behind it remember: one JSON object a broker. With `more` it is not all."""
 
     question: str
     steps: tuple[str, ...]
+    more: bool = False
 
 
 Control = (

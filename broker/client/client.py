@@ -150,8 +150,6 @@ class Client:
         """
         forgetting = Forgetting(durable)
         await self._answered(forgetting)
-        if forgetting.failure is not None:
-            raise forgetting.failure
 
     async def durable_subscriptions(self) -> list[dict[str, object]]:
         """Ask the broker what it keeps for this user and client name: one entry per durable subscription."""
@@ -183,6 +181,8 @@ class Client:
             await self._connection.until(lambda: question.is_answered)
         finally:
             session.dismiss(question)
+        if question.failure is not None:
+            raise question.failure
 
     def _check(self) -> None:
         if self._is_closed:

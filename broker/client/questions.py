@@ -2,10 +2,11 @@
 
 import json
 
-from attrs import define
+from attrs import define, field
 
 from broker import messages as m
 from broker.errors import ConcordError, RefusedError
+from broker.page_limits import ANSWER_BYTES_MAX
 
 __all__ = ["Asked", "Forgetting", "Question"]
 
@@ -15,21 +16,38 @@ UNKNOWN = "unknown"
 
 @define(eq=False)
 class Question:
-    """Asks the broker what waits, what it keeps, or for the way of one publication; `lines` is the answer."""
+    """Asks the broker what waits, what it keeps, or for the way of one publication; `lines` is the answer.
+
+    The answer comes in pages; `failure` says that it was more than a client keeps.
+    """
 
     publisher: str
     sequence: int
     about: str = "waiting"
     lines: tuple[str, ...] | None = None
+    failure: ConcordError | None = None
+    _pages: list[str] = field(factory=list, init=False)
+    _size_bytes: int = field(default=0, init=False)
 
     @property
     def is_answered(self) -> bool:
         """Whether the answer has come."""
-        return self.lines is not None
+        return self.lines is not None or self.failure is not None
 
     def ask(self, number: int) -> m.Explain:
-        """Make the message that asks under this number."""
+        """Make the message that asks under this number; what came of an earlier answer does not count."""
+        self._pages, self._size_bytes = [], 0
         return m.Explain(number, self.publisher, self.sequence, self.about)
+
+    def put(self, page: m.Explained) -> None:
+        """Take a page of the answer, which may be the last."""
+        self._pages += page.lines
+        self._size_bytes += sum(map(len, page.lines))
+        if self._size_bytes > ANSWER_BYTES_MAX:
+            text = f"the answer has more than the {ANSWER_BYTES_MAX} bytes that are taken"
+            self.failure = ConcordError(text)
+        elif not page.more:
+            self.lines = tuple(self._pages)
 
     def answers(self) -> list[dict[str, object]]:
         """Read the answer: one entry for each line."""

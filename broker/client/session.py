@@ -289,9 +289,12 @@ class Session:
             self._ask(question)
 
     def _on_explained(self, answer: m.Explained) -> None:
-        question = self._requests.pop(answer.number, None)
-        if isinstance(question, Question):
-            question.lines = answer.lines
+        question = self._requests.get(answer.number)
+        if not isinstance(question, Question):
+            return
+        question.put(answer)
+        if question.is_answered:
+            del self._requests[answer.number]
             self.dismiss(question)
             self.is_changed = True
 

@@ -19,6 +19,7 @@ from broker.core.hops import Hop, HopTable
 from broker.core.leases import Leases
 from broker.core.membership import Membership
 from broker.core.mending import Mending
+from broker.core.pages import Collector, pages_of
 from broker.core.protocol import ProtocolError
 from broker.core.replays import Replays
 from broker.core.routing import Routing
@@ -105,8 +106,9 @@ class BrokerCore:
             self._become_child,
             self._link_attached,
             self._directory.learn,
-            self.receive,
+            self._receive_whole,
         )
+        self._collector = Collector()
         self._subscriptions: dict[str, Hop] = {}
         self.ways = Ways()
         self._questions = Questions()
@@ -175,6 +177,7 @@ class BrokerCore:
         if self._routing.is_linked(link):
             self._detach(link)
         self._membership.forget(link)
+        self._collector.forget(link)
         self._hops.close(link)
         self._membership.go_on()
 
@@ -303,6 +306,14 @@ class BrokerCore:
         for message in messages:
             if message.__class__ is Publication and link not in joining:
                 self._route(message, link.bit)
+            elif (whole := self._collector.take(message, link)) is not None:
+                self._control(link, whole)
+
+    def _receive_whole(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
+        """Take what was held: it has been collected, and what is being collected now comes after it."""
+        for message in messages:
+            if message.__class__ is Publication:
+                self._route(message, link.bit)
             else:
                 self._control(link, message)
 
@@ -357,10 +368,12 @@ class BrokerCore:
 
     def _send(self, link: Hop, message: Control | Told) -> None:
         """In its place behind what is pending for that link (R5)."""
-        self._carry_out(self.ordering.control(message, link.bit))
+        for page in pages_of(message, self._routing.strategies.page_bytes):
+            self._carry_out(self.ordering.control(page, link.bit))
 
     def _send_now(self, link: Hop, message: Control | Told) -> None:
-        self._hops.fan_out(link.bit)[0].outbox.append(message)
+        pages = pages_of(message, self._routing.strategies.page_bytes)
+        self._hops.fan_out(link.bit)[0].outbox.extend(pages)
 
     # --- explaining ---
 
@@ -378,7 +391,7 @@ class BrokerCore:
         self._tell(self._questions.ask(message.question, link, set(beyond), step))
 
     def _way_told(self, message: WayTold, link: Hop) -> None:
-        self._tell(self._questions.told(message, link))
+        self._tell(self._questions.told(message, link, self._routing.strategies.page_bytes))
 
     def _tell(self, answers: Iterable[Answer]) -> None:
         for link, message in answers:
@@ -419,6 +432,7 @@ class BrokerCore:
             self._directory,
             self._directory.roster,
             self._questions,
+            self._collector,
             self._replays,
             self._cache,
             # One that is watched is as it would be unwatched: what was seen is no state of the broker.
@@ -499,6 +513,7 @@ class BrokerCore:
             **self._routing.counts(),
             "open_floods": len(self._synchronisation),
             "joining": len(self._membership.joining),
+            "incomplete": len(self._collector),
             "attachments": len(self._membership.attachments),
             "replays": len(self._replays),
             "waiting": self.waiting_count,

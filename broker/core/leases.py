@@ -31,6 +31,7 @@ from attrs import Factory, define
 
 from broker.core.hops import Hop
 from broker.core.mending import Mending
+from broker.core.pages import cut_both
 from broker.core.routing import Routing, SendControl
 from broker.core.tables import wish_of
 from broker.filters import Filter
@@ -61,6 +62,7 @@ class Leases:
     mending: Mending
     _send: SendControl
     _left_out: dict[Hop, dict[Key, int]] = Factory(dict)
+    _listed: dict[Hop, set[Key]] = Factory(dict)
     patience: int = 0
     renewals: int = 0
     mended: int = 0
@@ -82,9 +84,12 @@ class Leases:
     def asked(self, _: LeaseAsked, link: Hop) -> None:
         """The neighbour knows something else: send it the list of everything, once that is right."""
         self.mending.mend()
-        advertised, wanted = self._announced(link)
+        *pages, last = cut_both(*self._announced(link), self._routing.strategies.page_bytes)
+        for advertised, wanted in pages:
+            number = self._routing.subscribing.request_number()
+            self._send(link, LeaseTold(number, advertised, wanted, more=True))
         number = self._routing.subscribing.request_number()
-        self._send(link, LeaseTold(number, tuple(advertised), tuple(wanted)))
+        self._send(link, LeaseTold(number, *last))
 
     # --- being renewed ---
 
@@ -110,11 +115,20 @@ class Leases:
         return advertised, {id_: wish_of(each) for id_, each in known.items() if id_ not in retiring}
 
     def told(self, message: LeaseTold, link: Hop) -> None:
-        """The neighbour lists all that it has announced: take in what is not so here, and count the rest."""
+        """The neighbour lists all that it has announced, page by page: take in what is not so here.
+
+        With the last page, count what is known and was on none.
+        """
         self._take_in_advertisements(message, link)
         self._take_in_subscriptions(message, link)
-        listed = {(False, each) for each, _ in message.advertisements}
-        listed |= {(True, wish.id) for wish in message.subscriptions}
+        listed = self._listed.setdefault(link, set())
+        listed.update((False, each) for each, _ in message.advertisements)
+        listed.update((True, wish.id) for wish in message.subscriptions)
+        if not message.more:
+            self._count_left_out(link, self._listed.pop(link))
+
+    def _count_left_out(self, link: Hop, listed: set[Key]) -> None:
+        """Expire what this list and enough before it have left out (law 3)."""
         advertised, wanted = self._known(link)
         held = [*((False, each) for each in advertised), *((True, each) for each in wanted)]
         before = self._left_out.get(link, {})
@@ -149,8 +163,9 @@ class Leases:
     def sweep(self, patience: int) -> None:
         """So many lists in a row have to leave something out before it expires (law 3)."""
         self.patience = patience
-        for link in [link for link in self._left_out if not self._routing.is_linked(link)]:
-            del self._left_out[link]
+        for known in (self._left_out, self._listed):
+            for link in [link for link in known if not self._routing.is_linked(link)]:
+                del known[link]
 
     def _expire(self, link: Hop, each: str, *, is_subscription: bool) -> None:
         """Forget something; what it was before it went wrong nobody knows, so the gap is for everything."""

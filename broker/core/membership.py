@@ -10,7 +10,7 @@ Laws.
    them, and about to be withdrawn there. So each end says again what it announces when a route of it is gone.
 2. Routes may have moved between this look and the attachment. So each end looks again at the advertisements
    with which the other end attaches, and takes nothing from the link while one of them is stale: what comes
-   over the link is held, in its order. Nothing that is waited for depends on what is held.
+   over the link is held, in its order, up to a bound. Nothing that is waited for depends on what is held.
 3. Each broker knows the identities of all brokers below it; changes climb to the top.
 """
 
@@ -31,10 +31,12 @@ from broker.messages import (
     BrokersChanged,
     Control,
     LinkMessage,
+    Publication,
     RouteIds,
     Synchronise,
     Whereabouts,
 )
+from broker.page_limits import HELD_BYTES_MAX, HELD_COUNT_MAX
 
 
 @define(eq=False)
@@ -49,6 +51,16 @@ class _Joining:
     announced: RouteIds | None = None
     is_ready: bool = False
     held: list[LinkMessage] = Factory(list)
+    held_bytes: int = 0
+    publications_held: int = 0
+
+    def hold(self, message: LinkMessage) -> bool:
+        """Hold what came over the link; say whether it is not more than may be held."""
+        self.held.append(message)
+        if isinstance(message, Publication):
+            self.held_bytes += len(message.frame)
+            self.publications_held += 1
+        return self.held_bytes <= HELD_BYTES_MAX and len(self.held) - self.publications_held <= HELD_COUNT_MAX
 
     def held_advertisements(self) -> set[str]:
         """What the other side has advertised over the link and not withdrawn since."""
@@ -115,7 +127,11 @@ class Membership:
         joining = self.joining[link]
         match message:
             case _ if joining.held:
-                joining.held.append(message)  # The other end is attached already.
+                if not joining.hold(message):  # The other end is attached already.
+                    raise ProtocolError(
+                        f"{link.name} sent too much while its attachment was deferred: at most "
+                        f"{HELD_COUNT_MAX} changes of routes and {HELD_BYTES_MAX} bytes of events are taken"
+                    )
             case AttachRequest(asker=asker) if name_of(asker) == link.name and not joining.is_uplink:
                 self._below[link] = message.brokers
                 self._pass_on(self.attachments.requested(message, link))

@@ -24,6 +24,7 @@ from broker.core.advertising import Advertising
 from broker.core.barrier import Barrier, Passed
 from broker.core.hops import Hop
 from broker.core.losses import Losses
+from broker.core.pages import cut
 from broker.core.subscribing import Subscribing
 from broker.core.tables import Entry, RoutingTables
 from broker.filters import Filter
@@ -75,7 +76,10 @@ class Routing:
     def __attrs_post_init__(self) -> None:
         advertising, subscribing = self.strategies.advertisements, self.strategies.subscriptions
         self.advertising = Advertising(self._broker, advertising, self.tables, self._send)
-        self.subscribing = Subscribing(self._broker, subscribing, self.tables, self.barrier, self._send)
+        page_bytes = self.strategies.page_bytes
+        self.subscribing = Subscribing(
+            self._broker, subscribing, page_bytes, self.tables, self.barrier, self._send
+        )
 
     @property
     def barrier(self) -> Barrier:
@@ -131,7 +135,7 @@ class Routing:
     def add_advertisement(self, message: AdvertisementAdded, link: Hop) -> None:
         """A neighbour announces a publisher behind it."""
         self.tables.add_advertisement(link, message.id, message.filter)
-        self.subscribing.offer_overlapping(link, message.filter)
+        self.subscribing.offer_overlapping(link, (message.filter,))
         on_their_way = self.subscribing.on_their_way(link, message.filter)
         wish = Wish(message.id, message.filter)
         self._report(self.advertising.announce(wish, link, on_their_way))
@@ -252,19 +256,21 @@ class Routing:
         """A neighbour asks whether routes have settled (R9)."""
         self.subscribing.settle(message, link)
 
-    def offer_all(self, link: Hop) -> None:
-        """Tell a neighbour of every subscription that it should know."""
-        self.subscribing.offer_all(link)
+    def offer_overlapping(self, link: Hop, advertisements: Announced) -> None:
+        """Tell a neighbour of every subscription that overlaps what it has just advertised."""
+        self.subscribing.offer_overlapping(link, dict.fromkeys(content for _, content in advertisements))
         self._report()
 
-    def flood(self, other: Hop, advertisements: Announced, token: str) -> None:
-        """Pass a flood on to a neighbour (R9)."""
+    def flood(self, other: Hop, advertisements: Announced, next_token: Callable[[], str]) -> None:
+        """Pass a flood on to a neighbour, as one flood a page (R9)."""
         difference = self.advertising.flood(other, advertisements)
         told = {wish.filter for wish in difference.added}
         for _, content in advertisements if not self.strategies.advertisements.is_exact else ():
             if content not in told:  # Something stands for it there, but what it published may be missing.
                 self._send(other, PublishersLost(content))
-        self._send(other, Flood(token, tuple((wish.id, wish.filter) for wish in difference.added)))
+        added = [(wish.id, wish.filter) for wish in difference.added]
+        for page in cut(added, self.strategies.page_bytes):
+            self._send(other, Flood(next_token(), page))
         self._report(self.advertising.withdraw(other, difference.removed))
 
     def answer_when_known(self, advertisements: Announced, link: Hop) -> None:

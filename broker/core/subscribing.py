@@ -8,9 +8,11 @@ Laws.
    something answered stands is open at once, unless it has moved: then the routes settle first (R9).
 3. The hop an entry came from is answered once no gate of the entry is closed.
 4. Nothing that is open is closed by what is told instead of what stood for it (`broker.core.gates`, law 3).
+5. A difference that does not fit into one page is several requests, each with a number and answered by
+   itself. What is withdrawn comes behind everything that is added, so that it serves on until that does.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from attrs import Factory, define, field
@@ -19,6 +21,7 @@ from broker.core.arrivals import Arrivals
 from broker.core.barrier import Barrier, Passed
 from broker.core.gates import Gates
 from broker.core.hops import Hop
+from broker.core.pages import cut_both
 from broker.core.settling import Answer, Settling
 from broker.core.tables import Entry, Place, RoutingTables, place_of, wish_of
 from broker.core.told import Difference, Told
@@ -61,10 +64,11 @@ class Neighbour:
 class Subscribing:
     """The subscriptions of one broker, as it tells its neighbours of them and they tell it."""
 
-    DERIVED: ClassVar = frozenset({"strategy"})
+    DERIVED: ClassVar = frozenset({"strategy", "_page_bytes"})
 
     _broker: str
     strategy: Strategy
+    _page_bytes: int
     _tables: RoutingTables
     _barrier: Barrier
     _send: Callable[[Hop, Control], None]
@@ -172,10 +176,18 @@ class Subscribing:
         self._flood(link)
         self.offer(link, self._tables.entries(), has_moved=has_moved)
 
-    def offer_overlapping(self, link: Hop, content: Filter) -> None:
+    def offer_overlapping(self, link: Hop, contents: Collection[Filter]) -> None:
         """Offer what overlaps something new that the neighbour advertises; the rest has been offered."""
         self._flood(link)
-        self.offer(link, (entry for entry in self._tables.entries() if entry.filter.overlaps(content)))
+        offered = self.neighbours[link].offered
+        self.offer(
+            link,
+            (
+                entry
+                for entry in self._tables.entries()
+                if place_of(entry) not in offered and any(map(entry.filter.overlaps, contents))
+            ),
+        )
 
     def _flood(self, link: Hop) -> None:
         """If the strategy floods, a neighbour behind which somebody publishes is told of everything."""
@@ -221,21 +233,26 @@ class Subscribing:
 
         What is told instead of something that has moved, and is not answered, has moved as well.
         """
-        gates, number = neighbour.gates, 0
+        gates = neighbour.gates
         carries_moved = has_moved or any(map(gates.has_moved, difference.removed))
-        if difference.added:
-            number = self._next_number()
-            gates.asked(number, [wish.id for wish in difference.added], has_moved=carries_moved)
+        pages = [
+            Difference(*page) for page in cut_both(difference.added, difference.removed, self._page_bytes)
+        ]
+        numbers = [self._next_number() if page.added else 0 for page in pages]
+        for number, page in zip(numbers, pages, strict=True):
+            if page.added:
+                gates.asked(number, [wish.id for wish in page.added], has_moved=carries_moved)
         waited_for = [each for each in difference.removed if gates.request_of(each) is not None]
         left = gates.withdrawn(difference.removed)
-        self._send_difference(link, neighbour, difference, number, has_moved=carries_moved)
+        for number, page in zip(numbers, pages, strict=True):
+            self._send_difference(link, neighbour, page, number, has_moved=carries_moved)
         instead = [each for entry in left for each in self._wait(neighbour, entry)]
         for told in waited_for:
             self.passed += self._barrier.route_replaced(told, link, instead)
         for entry in offered:
             self._wait(neighbour, entry)
             if has_moved:
-                self._settle(link, neighbour, entry, number)
+                self._settle(link, neighbour, entry, numbers)
             if gates.is_closed(entry):
                 self._tables.close_gate(entry, link)
         for entry in left:
@@ -267,10 +284,10 @@ class Subscribing:
         neighbour.gates.wait(entry, first)
         return standing[:1]
 
-    def _settle(self, link: Hop, neighbour: Neighbour, entry: Entry, number: int) -> None:
+    def _settle(self, link: Hop, neighbour: Neighbour, entry: Entry, numbers: Collection[int]) -> None:
         """Ask whether the routes that the entry rides on have settled, unless it asks anew (law 2)."""
         standing = neighbour.told.standing_for(wish_of(entry))
-        is_told_now = any(number and neighbour.gates.request_of(each) == number for each in standing)
+        is_told_now = any(neighbour.gates.request_of(each) in numbers for each in standing)
         if standing and not is_told_now and not neighbour.told.is_exact:
             asked = self._next_number()
             neighbour.gates.asked(asked)

@@ -9,7 +9,11 @@ Laws.
 3. A flood goes to every other neighbour, those that synchronise themselves included.
 4. A token is between two neighbours: who passes a flood on gives it a new one. So a flood may come back to
    the broker that began it, if that has moved meanwhile, and is one like any other there.
+5. A neighbour that is to learn more than one page holds gets one flood a page, each with a token of its own.
+   A flood is done when every page that it became here has been answered.
 """
+
+from functools import partial
 
 from attrs import Factory, define
 
@@ -20,16 +24,19 @@ from broker.messages import Flood, FloodDone, Synchronise
 
 @define(eq=False)
 class _Passing:
-    """A flood that came over the link with a token, or that began here for the link (None)."""
+    """A flood that came over the link with a token, or that began here for the link (None).
+
+    `unanswered` are the tokens of the pages that it was passed on in, and whom each was sent to.
+    """
 
     link: Hop
     token: str | None
-    neighbours: set[Hop]
+    unanswered: dict[str, Hop] = Factory(dict)
 
 
 @define(eq=False)
 class Synchronisation:
-    """The floods that pass through one broker, its own among them."""
+    """The floods that pass through one broker, its own among them, by the tokens that are unanswered."""
 
     _routing: Routing
     _send: SendControl
@@ -49,19 +56,19 @@ class Synchronisation:
     def flood(self, message: Flood, link: Hop) -> None:
         """Somebody else's new link: learn, forward what is wanted there, pass it on."""
         self._learn(message.advertisements, link)
-        self._routing.offer_all(link)
+        self._routing.offer_overlapping(link, message.advertisements)
         self._flood(message.token, message.advertisements, link)
 
     def done(self, message: FloodDone, neighbour: Hop) -> None:
         """Everybody behind the neighbour has seen the flood."""
-        self._shrink(message.token, neighbour)
+        self._answered(message.token, neighbour)
 
     def link_lost(self, link: Hop) -> None:
         """Forget what came across it (law 2); wait for its answers no longer."""
         for token in [token for token, passing in self._passing.items() if passing.link is link]:
             del self._passing[token]
         for token in list(self._passing):
-            self._shrink(token, link)
+            self._answered(token, link)
 
     def _learn(self, advertisements: Announced, link: Hop) -> None:
         self._routing.losses.found(advertisements, link)
@@ -69,25 +76,29 @@ class Synchronisation:
             self._routing.tables.add_advertisement(link, advertisement, content)
 
     def _flood(self, token: str | None, advertisements: Announced, link: Hop) -> None:
+        passing = _Passing(link, token)
         others = [other for other in self._routing.links.values() if other is not link]
+        for other in others:
+            self._routing.flood(other, advertisements, partial(self._next_token, passing, other))
+        self._routing.answer_when_known(advertisements, link)
+        self._finish(passing)
+
+    def _next_token(self, passing: _Passing, neighbour: Hop) -> str:
+        """Return the token of one more page of a flood for this neighbour."""
         self._count += 1
         ours = str(self._count)
-        self._passing[ours] = _Passing(link, token, set(others))
-        for other in others:
-            self._routing.flood(other, advertisements, ours)
-        self._routing.answer_when_known(advertisements, link)
-        self._shrink(ours, None)
+        passing.unanswered[ours] = neighbour
+        self._passing[ours] = passing
+        return ours
 
-    def _shrink(self, ours: str, neighbour: Hop | None) -> None:
+    def _answered(self, ours: str, neighbour: Hop) -> None:
         passing = self._passing.get(ours)
-        if passing is None:
-            return
-        if neighbour is not None:
-            passing.neighbours.discard(neighbour)
-        if passing.neighbours:
-            return
-        del self._passing[ours]
-        if not self._routing.is_linked(passing.link):
+        if passing is not None and passing.unanswered[ours] is neighbour:
+            del self._passing[ours], passing.unanswered[ours]
+            self._finish(passing)
+
+    def _finish(self, passing: _Passing) -> None:
+        if passing.unanswered or not self._routing.is_linked(passing.link):
             return
         if passing.token is None:
             self._routing.synchronised(passing.link)

@@ -7,7 +7,6 @@ when all it asked have answered. A lost link counts as having answered.
 Law: a bit of a hop that was opened after a publication passed says nothing about that publication.
 """
 
-import json
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -15,6 +14,8 @@ from itertools import islice
 from attrs import Factory, define, frozen
 
 from broker.core.hops import Hop, HopTable, members
+from broker.core.pages import cut
+from broker.lines import json_line
 from broker.messages import Publication, WayAsked, WayTold
 from broker.wire import decode_delivery
 from ordering.interface import Blocked, Hops
@@ -23,7 +24,7 @@ WAYS_KEPT = 4096
 """A fraction of a second at full speed, hours where somebody looks for a publication that waits."""
 
 LINES_TOLD = 64
-"""So many blocked hops are described; an answer has to fit into a frame that a person can read."""
+"""So many blocked hops are described: no person reads more."""
 
 Answer = tuple[Hop | None, WayTold]
 """Whom to tell (None: a local client) and what."""
@@ -89,14 +90,18 @@ class Questions:
         self._open[question] = _Question(asker, waiting_for, [step])
         return self._answered((question,))
 
-    def told(self, message: WayTold, link: Hop) -> list[Answer]:
-        """A neighbour answered."""
-        question = self._open.get(message.question)
+    def told(self, message: WayTold, link: Hop, page_bytes: int) -> list[Answer]:
+        """A neighbour answered; pass on what fills a page, so that no more than one is kept."""
+        name = message.question
+        question = self._open.get(name)
         if question is None or link not in question.waiting_for:
             return []
-        question.waiting_for.discard(link)
-        question.steps.extend(message.steps)
-        return self._answered((message.question,))
+        if not message.more:
+            question.waiting_for.discard(link)
+        *full, rest = cut([*question.steps, *message.steps], page_bytes)
+        question.steps = list(rest)
+        answers = [(question.asker, WayTold(name, steps, more=True)) for steps in full]
+        return answers + self._answered((name,))
 
     def link_lost(self, link: Hop) -> list[Answer]:
         """Who asked through it hears nothing any more, and nobody waits for it."""
@@ -117,7 +122,7 @@ def describe_way(
 ) -> str:
     """One broker's part of a publication's way, as JSON."""
     if seen is None:
-        return json.dumps({"broker": broker, "remembered": False})
+        return json_line({"broker": broker, "remembered": False})
     still = hops.opened & ~seen.reused
     gone = (seen.origin | seen.targets) & ~still
     waiting: Hops = 0
@@ -126,7 +131,7 @@ def describe_way(
         is_it = isinstance(item, Publication) and item.publisher == asked.publisher
         if is_it and isinstance(item, Publication) and item.sequence == asked.sequence:
             waiting |= each.targets
-    return json.dumps(
+    return json_line(
         {
             "broker": broker,
             "remembered": True,
@@ -149,7 +154,7 @@ def describe_waiting(
             heads.setdefault(number, each)
             behind[number] = behind.get(number, -1) + 1
     return [
-        json.dumps(
+        json_line(
             {
                 "broker": broker,
                 "target": hops.names(1 << number)[0],

@@ -18,6 +18,7 @@ from typing import Final
 from attrs import define, field
 
 from broker import messages as m
+from broker.core.pages import cut
 from broker.filters import Filter, FilterError, parse
 from broker.healing import describe_search
 from broker.node.access import User
@@ -30,6 +31,7 @@ from broker.node.queues import SubscriptionQueue
 from broker.node.replaying import objection_to, past_of
 from broker.node.starts import Start, bound_within_limits, start_of
 from broker.node.subscriptions import Subscription
+from broker.page_limits import PAGE_ITEMS_BYTES
 from broker.sessions import SessionError
 from broker.wire import encode
 
@@ -512,9 +514,9 @@ class ClientSession:
         if request.publisher and request.about not in {"durable", "uplinks"}:
             self._ask_overlay(request)
         else:
-            self.connection.send(encode(m.Explained(request.number, tuple(self._answer_to(request.about)))))
+            self._explained(request.number, self._answer_to(request.about))
 
-    def _answer_to(self, about: str) -> Iterable[str]:
+    def _answer_to(self, about: str) -> Sequence[str]:
         exchange, core = self._exchange, self._exchange.core
         if about == "durable":
             return [
@@ -535,12 +537,20 @@ class ClientSession:
             self._refuse(request.number, "too-many", text)
             return
 
-        def answer(steps: tuple[str, ...]) -> None:
-            self._questions.discard(question)
-            self._account.release(Resource.QUESTIONS)
-            self.connection.send(encode(m.Explained(request.number, steps)))
+        def answer(told: m.WayTold) -> None:
+            self._explained(request.number, told.steps, more=told.more)
+            if not told.more:
+                self._questions.discard(question)
+                self._account.release(Resource.QUESTIONS)
 
         question = exchange.question(answer)
         self._questions.add(question)
         self._account.charge(Resource.QUESTIONS)
         exchange.station.explain_way(question, request.publisher, request.sequence)
+
+    def _explained(self, number: int, lines: Sequence[str], *, more: bool = False) -> None:
+        """Answer with as many pages as it takes; `more` says that this is not all."""
+        *full, rest = cut(lines, PAGE_ITEMS_BYTES)
+        for page in full:
+            self.connection.send(encode(m.Explained(number, page, more=True)))
+        self.connection.send(encode(m.Explained(number, rest, more)))

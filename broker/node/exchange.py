@@ -16,7 +16,7 @@ from attrs import Factory, define, field
 
 from broker.core import BrokerCore, Effects, Hop
 from broker.healing import Search
-from broker.messages import LinkMessage, Publication
+from broker.messages import LinkMessage, Publication, WayTold
 from broker.node.absences import Absences
 from broker.node.budget import Budgets, Resource
 from broker.node.config import NodeConfig
@@ -144,7 +144,7 @@ class Exchange:
     _is_starved: bool = field(default=False, init=False)
     _paced: dict[Paced, None] = field(factory=dict, init=False)
     _judging: Timer | None = field(default=None, init=False)
-    _questions: dict[str, Callable[[tuple[str, ...]], None]] = field(factory=dict, init=False)
+    _questions: dict[str, Callable[[WayTold], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
     core: BrokerCore = field(init=False)
     """The core, to look at: only the station changes it."""
@@ -169,8 +169,8 @@ class Exchange:
 
     # --- questions ---
 
-    def question(self, answer: Callable[[tuple[str, ...]], None]) -> str:
-        """Return an id for a question to the overlay; `answer` is called with what it says."""
+    def question(self, answer: Callable[[WayTold], None]) -> str:
+        """Return an id for a question to the overlay; `answer` is called with each page of what it says."""
         name = self.station.mint("?")
         self._questions[name] = answer
         self.budgets.broker.charge(Resource.QUESTIONS)
@@ -279,8 +279,9 @@ class Exchange:
         for told in effects.explained:
             # Who asked may have been another run of this broker.
             if (answer := self._questions.get(told.question)) is not None:
-                self.forget_question(told.question)
-                answer(told.steps)
+                answer(told)
+                if not told.more:
+                    self.forget_question(told.question)
 
     def _carry_out_links(self, effects: Effects) -> None:
         for hop in effects.attached:

@@ -15,7 +15,6 @@ Laws:
    broker, is bounded likewise; beyond it a subscription is as if its queue were full.
 """
 
-import json
 from collections import deque
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -23,6 +22,7 @@ from typing import Final, Protocol
 from attrs import define, field
 
 from broker.core import Hop
+from broker.lines import json_line
 from broker.messages import Ended, LinkMessage, Subscribed
 from broker.node.budget import Account, Resource
 from broker.node.connection import OUTBOX_BYTES, Connection
@@ -376,7 +376,7 @@ class Subscription:
     def describe(self) -> str:
         """Return what there is to know about a durable subscription, as one JSON object."""
         place = self.place
-        return json.dumps(
+        return json_line(
             {
                 "durable": place.durable,
                 "filter": str(place.filter),

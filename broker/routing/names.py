@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from broker.errors import ConcordError
+from broker.page_limits import PAGE_ITEMS_BYTES
 from broker.routing.covering import COVERING
 from broker.routing.flooding import Flooding
 from broker.routing.identity import IDENTITY
@@ -41,10 +42,11 @@ class RoutingError(ConcordError):
 
 @frozen
 class Routing:
-    """A strategy for each level."""
+    """A strategy for each level. What is announced is cut into pages with `page_bytes` of items each."""
 
     subscriptions: Strategy
     advertisements: Strategy
+    page_bytes: int = field(default=PAGE_ITEMS_BYTES, eq=False, repr=False)
 
     def __str__(self) -> str:
         """Return both names, as `parse` reads them."""

@@ -29,7 +29,7 @@ TAKEN: Final = 0x80
 """The bit of a record's first byte that says that effects were taken before it."""
 
 LIMITS: Final = Limits(
-    payload_bytes=2**30, attributes_bytes=2**30, control_frame_bytes=2**30, table_frame_bytes=2**30
+    payload_bytes=2**30, attributes_bytes=2**30, control_frame_bytes=2**30, page_frame_bytes=2**30
 )
 """What was taken once is read again, whatever the operator has set since."""
 

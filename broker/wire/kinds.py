@@ -14,7 +14,7 @@ from broker import replay_messages as r
 from broker.wire.fields import Field, fields_of
 from broker.wire.header import PUBLICATION
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Of the wire format. It stands first in `Hello` and `Welcome`, in every version."""
 
 
@@ -34,8 +34,9 @@ class Size(Enum):
     """Which bound of `Limits` a frame has to keep."""
 
     CONTROL = "control_frame_bytes"
-    TABLE = "table_frame_bytes"
+    PAGE = "page_frame_bytes"
     PUBLICATION = "publication_frame_bytes"
+    PART = "part_frame_bytes"
 
 
 @frozen
@@ -86,7 +87,7 @@ ROWS: Final = (
     Row(0x34, m.Gap, _SERVER),
     Row(0x35, m.Ended, _SERVER),
     Row(0x36, m.Flushed, _SERVER),
-    Row(0x37, m.Explained, _SERVER, Size.TABLE),
+    Row(0x37, m.Explained, _SERVER, Size.PAGE),
     Row(0x38, m.Placed, _SERVER),
     Row(0x39, m.Forgotten, _SERVER),
     Row(0x3A, m.Wanted, _SERVER),
@@ -98,31 +99,31 @@ ROWS: Final = (
     Row(0x44, m.SubscriptionAcknowledged, _LINK),
     Row(0x45, m.SubscriptionWithdrawn, _LINK),
     Row(0x46, m.OrderingMessage, _LINK),
-    Row(0x47, m.SubscriptionsReplaced, _LINK, Size.TABLE),
+    Row(0x47, m.SubscriptionsReplaced, _LINK, Size.PAGE),
     Row(0x48, m.SettleAsked, _LINK),
     Row(0x49, m.PublishersLost, _LINK),
     # Broker to broker: re-attachment.
-    Row(0x50, m.AttachRequest, _LINK, Size.TABLE),
+    Row(0x50, m.AttachRequest, _LINK, Size.PAGE),
     Row(0x51, m.AttachAnswer, _LINK),
     Row(0x52, m.AttachDone, _LINK),
-    Row(0x53, m.RouteIds, _LINK, Size.TABLE),
-    Row(0x54, m.Synchronise, _LINK, Size.TABLE),
-    Row(0x55, m.Flood, _LINK, Size.TABLE),
+    Row(0x53, m.RouteIds, _LINK, Size.PAGE),
+    Row(0x54, m.Synchronise, _LINK, Size.PAGE),
+    Row(0x55, m.Flood, _LINK, Size.PAGE),
     Row(0x56, m.FloodDone, _LINK),
-    Row(0x57, m.BrokersChanged, _LINK, Size.TABLE),
-    Row(0x58, m.Whereabouts, _LINK, Size.TABLE),
+    Row(0x57, m.BrokersChanged, _LINK, Size.PAGE),
+    Row(0x58, m.Whereabouts, _LINK, Size.PAGE),
     # Broker to broker: explanations.
     Row(0x60, m.WayAsked, _LINK),
-    Row(0x61, m.WayTold, _LINK, Size.TABLE),
+    Row(0x61, m.WayTold, _LINK, Size.PAGE),
     # Broker to broker: leases.
     Row(0x70, m.LeaseRenewed, _LINK),
     Row(0x71, m.LeaseAsked, _LINK),
-    Row(0x72, m.LeaseTold, _LINK, Size.TABLE),
+    Row(0x72, m.LeaseTold, _LINK, Size.PAGE),
     # Broker to broker: replays.
     Row(0x78, r.ReplayAsked, _LINK),
     Row(0x79, r.ReplayReady, _LINK),
     Row(0x7A, r.ReplayMore, _LINK),
-    Row(0x7B, r.ReplayPart, _LINK, Size.TABLE),
+    Row(0x7B, r.ReplayPart, _LINK, Size.PART),
     Row(0x7C, r.ReplayOver, _LINK),
 )
 

@@ -9,6 +9,8 @@ from typing import Final
 from attrs import field, frozen
 from attrs.validators import ge
 
+from broker.page_limits import PAGE_BYTES
+
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
@@ -27,6 +29,10 @@ NAME_BYTES: Final = 255
 SMALL_BYTES: Final = 512
 """A publication that is no larger than this keeps every limit of its parts, so nobody counts. Therefore the
 limits of parts cannot be set below it (an attribute takes 3 bytes or more)."""
+
+
+PART_TIMES_BYTES: Final = 64 * KIB
+"""Times and heads of the publications of one part of a replay: a thousand of each at most."""
 
 
 def _bound(default: int, least: int = 1) -> int:
@@ -62,13 +68,18 @@ class Limits:
     control_frame_bytes: int = _bound(16 * KIB)
     """A frame that carries one filter at most: the longest filter and room to spare."""
 
-    table_frame_bytes: int = _bound(64 * MIB)
-    """A frame between brokers that carries whole tables: 100,000 routes of some 600 bytes."""
+    page_frame_bytes: int = _bound(PAGE_BYTES)
+    """A frame that carries a page of what grows with a broker's state; senders cut it to `PAGE_BYTES`."""
 
     @property
     def publication_frame_bytes(self) -> int:
         """The largest publication: payload, attributes, publisher, and 64 bytes for heads and numbers."""
         return self.payload_bytes + self.attributes_bytes + self.id_bytes + 64
+
+    @property
+    def part_frame_bytes(self) -> int:
+        """The largest part of a replay: a page of publications, the one that fills it, and their times."""
+        return self.page_frame_bytes + self.publication_frame_bytes + PART_TIMES_BYTES
 
 
 DEFAULT_LIMITS: Final = Limits()

@@ -242,7 +242,7 @@ def floods_settled_links(
 def remembers_floods(self: Synchronisation, link: Hop) -> None:
     """Keep the flood of an attachment that is lost: it will open the next one to the same broker."""
     for token in [token for token, passing in self._passing.items() if passing.link is not link]:
-        self._shrink(token, link)
+        self._answered(token, link)
 
 
 def opens_by_name(self: Synchronisation, message: FloodDone, neighbour: Hop) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 
 from attrs import frozen
 
+from broker.core import pages, subscribing
 from broker.core.advertising import Advertising
 from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier
@@ -22,6 +23,7 @@ from broker.core.leases import Leases
 from broker.core.losses import Losses
 from broker.core.membership import Membership
 from broker.core.mending import Mending
+from broker.core.pages import Collector
 from broker.core.replays import Replays
 from broker.core.routing import Routing
 from broker.core.subscribing import Subscribing
@@ -35,6 +37,7 @@ from harness.explorer import (
     broken,
     broken_healing,
     broken_leases,
+    broken_pages,
     broken_promises,
     broken_replays,
     broken_restarts,
@@ -201,6 +204,20 @@ MUTANTS: Final = {
     "asks-nobody-else": _one("past", "none", Replays, "asked", broken_replays.asks_nobody_else),
     "holds-nothing-back": _one("past", "none", Playback, "hold", broken_replays.holds_nothing_back),
     "plays-everything": _one("past", "churn", Playback, "_is_new", broken_replays.plays_everything),
+    "page-left-out": _one("pages", "crash", pages, "_whole", broken_pages.forgets_the_first),
+    "last-page-first": _one("pages", "crash", pages, "_marked", broken_pages.begins_with_the_last),
+    "acts-on-every-page": _one("pages", "crash", Collector, "take", broken_pages.acts_on_every_page),
+    "pages-across-links": Mutant(
+        "pages",
+        "crash",
+        (
+            (Collector, "take", broken_pages.goes_on_across_links),
+            (Collector, "forget", broken_pages.forgets_nothing),
+        ),
+    ),
+    "withdrawn-page-first": Mutant(
+        "pages", "churn", ((subscribing, "cut_both", broken_pages.withdraws_first),), "covering"
+    ),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
 }
 """Every mutant, by name."""

@@ -1,4 +1,4 @@
-"""`make fuzz`: damaged frames, spoilt journals, then texts that may be filters; `--corpus` has texts to damage."""
+"""`make fuzz`: damaged frames, spoilt journals, texts that may be filters (`--corpus` has some to damage)."""
 
 from harness.fuzz import filters, frames, journals
 

@@ -97,6 +97,8 @@ class Knobs:
     cache_bytes: int = 0
     """How much of the past brokers keep, and how much of it they look at in one step."""
     cache_step: int = 1
+    page_bytes: int = 0
+    """How large pages are, in bytes of items; 0 if they are as large as those of real brokers."""
 
 
 SHAPES: Final = ("random", "random", "chain", "star")
@@ -430,6 +432,20 @@ def with_replays(knobs: Knobs, random: Random) -> Knobs:
         cache_step=random.choice((1, 3, 1000)),
         subscribe=max(knobs.subscribe, random.choice((0.0, 0.1))),
     )
+
+
+PAGING: Final = 0.3
+"""The part of all schedules in which what brokers announce does not fit into one page."""
+
+PAGES_BYTES: Final = (1, 1, 40, 100)
+"""One item a page, two or three, and some more: what is announced in a schedule has up to ten."""
+
+
+def with_pages(knobs: Knobs, random: Random) -> Knobs:
+    """Make pages small in some schedules; the others are as they would be without this."""
+    if random.random() >= PAGING:
+        return knobs
+    return evolve(knobs, page_bytes=random.choice(PAGES_BYTES))
 
 
 COVERING: Final = 0.2

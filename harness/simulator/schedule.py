@@ -17,7 +17,7 @@ from attrs import define, evolve, field
 
 from broker.routing import DEFAULT, Routing
 from harness.simulator.interests import KINDS
-from harness.simulator.knobs import Knobs, draw, with_covers, with_replays
+from harness.simulator.knobs import Knobs, draw, with_covers, with_pages, with_replays
 from harness.simulator.leasing import is_exact
 from harness.simulator.losses import chosen, configured
 from harness.simulator.network import Port, Site
@@ -65,6 +65,8 @@ class Driver:
 
     def run(self) -> None:
         """Set up, then let things happen until everything has been published, or the plot has been told."""
+        if self.knobs.page_bytes:
+            self.world.do(("page", self.knobs.page_bytes))
         if self.knobs.plot:
             self._tell(self.knobs.plot)
             return
@@ -445,6 +447,7 @@ def driver(
         knobs = evolve(knobs, corrupt=0.0)  # A union that was made in error may outlive what is wrong.
     if not is_exact(routing):
         knobs = with_covers(evolve(knobs, ranges=float(seed % 2)), aside, brokers)
+    knobs = with_pages(knobs, Random(f"pages of {seed}"))  # noqa: S311 - as above
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])
     return Driver(world, random, knobs, aside=aside)

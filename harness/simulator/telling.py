@@ -49,23 +49,31 @@ def told(message: LinkMessage | Acknowledge) -> str:  # noqa: C901, PLR0911, PLR
         case SettleAsked():
             return f"settled {message.id}?"
         case AttachRequest():
-            return f"attach {message.asker}#{message.number}?"
+            return f"attach {message.asker}#{message.number}?{_more(message)}"
         case AttachAnswer():
             return f"{message.verdict} {message.asker}#{message.number}"
         case AttachDone():
             return f"attached {message.asker}#{message.number}"
         case RouteIds():
-            return f"routes {_listed(message.advertisements | message.subscriptions)}"
-        case Synchronise() | Flood():
-            token = f" {message.token}" if isinstance(message, Flood) else ""
-            ids = [advertisement for advertisement, _ in message.advertisements]
-            return f"{type(message).__name__.lower()}{token} {','.join(ids)}"
+            return f"routes {_listed(message.advertisements | message.subscriptions)}{_more(message)}"
+        case Synchronise():
+            return f"synchronise {_ids(message)}{_more(message)}"
+        case Flood():
+            return f"flood {message.token} {_ids(message)}"
         case FloodDone():
             return f"ok flood {message.token}"
         case BrokersChanged():
             return f"brokers +{_listed(message.added)} -{_listed(message.removed)}"
         case _:
             return type(message).__name__
+
+
+def _more(page: AttachRequest | RouteIds | Synchronise) -> str:
+    return " ..." if page.more else ""
+
+
+def _ids(message: Synchronise | Flood) -> str:
+    return ",".join(advertisement for advertisement, _ in message.advertisements)
 
 
 def _listed(names: frozenset[str]) -> str:

@@ -27,6 +27,8 @@ other; `B2>B1.2` belongs to the second connection of the two.
     refresh B1                        B1 renews what it has announced to its neighbours
     sweep B1 [3]                      B1 sweeps, with a patience of three (1 if none is given)
     corrupt B1 17                     the memory of B1 changes by itself, as the number says
+    page 40                           brokers that start from now on announce what they know in pages with so
+                                      many bytes of items
     drain                             everything on its way arrives
 
 Brokers with journals. What they do leaves them when it is on disk; a lost connection is no lost link there.
@@ -47,7 +49,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Final
 
-from attrs import Factory, define, field
+from attrs import Factory, define, evolve, field
 
 from broker.core import BrokerCore, Effects
 from broker.filters import Filter
@@ -174,6 +176,11 @@ class World:
         site = self.sites[name] = Site(name, BrokerCore(name, self.ordering, str(count), self.routing))
         if flag:
             keep(site, self.ordering, self.routing, str(count), (self.weigh(), patience))
+        return True
+
+    def page(self, size_bytes: int) -> bool:
+        """Brokers that start from now on cut what they announce into pages of this size."""
+        self.routing = evolve(self.routing, page_bytes=size_bytes)
         return True
 
     def dial(self, child: str, parent: str) -> bool:
@@ -545,6 +552,7 @@ class World:
 
 VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "start": World.start,
+    "page": World.page,
     "dial": World.dial,
     "reach": World.reach,
     "heal": World.heal,

@@ -4,6 +4,7 @@ import pytest
 from attrs import AttrsInstance
 
 from broker import messages as m
+from broker.client import session
 from broker.client.delivery import Gap
 from broker.client.life import Life, Wants
 from broker.client.limits import Limits
@@ -377,6 +378,28 @@ def test_a_question_is_answered_by_its_number(talk: Talk) -> None:
     assert asked == [m.Explain(1, "", 0), m.Explain(2, "bob@B1/1", 7)]
     talk.say(m.Explained(2, ("a", "b")))
     assert (first.lines, second.lines) == (None, ("a", "b"))
+
+
+def test_an_answer_comes_in_pages(talk: Talk) -> None:
+    question = Question("", 0)
+    talk.session.ask(question)
+    talk.say(m.Explained(1, ("a", "b"), more=True))
+    assert not question.is_answered
+    talk.session.disconnect()
+    talk.connect()
+    talk.say(m.Explained(1, ("a",), more=True), m.Explained(1, ("b",), more=True), m.Explained(1, ("c",)))
+    assert question.lines == ("a", "b", "c")
+
+
+def test_an_answer_that_is_too_long_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "ANSWER_BYTES_MAX", 5)
+    question = Question("", 0)
+    talk.session.ask(question)
+    talk.say(m.Explained(1, ("abc",), more=True), m.Explained(1, ("def",), more=True))
+    assert (question.is_answered, question.lines) == (True, None)
+    assert "more than the 5 bytes" in str(question.failure)
+    talk.say(m.Explained(1, ("ghi",)))
+    assert question.lines is None
 
 
 def test_a_question_without_an_answer_is_asked_again_after_a_reconnection(talk: Talk) -> None:

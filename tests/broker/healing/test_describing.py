@@ -3,6 +3,7 @@
 import json
 
 from broker.healing import Candidate, Roster, Search, describe_search
+from broker.page_limits import LINE_BYTES
 from tests.broker.healing.test_roster import roster_of
 
 
@@ -33,3 +34,10 @@ def test_a_broker_that_was_never_anywhere_tells_that() -> None:
         None,
         [],
     )
+
+
+def test_all_of_it_fits_into_one_line_however_many_brokers_there_are() -> None:
+    names = {f"A{number:04}-{'é' * 400}": "" for number in range(2000)}
+    told = describe_search(Search("C"), roster_of("C", **names), None, frozenset())
+    assert len(told) <= LINE_BYTES
+    assert json.loads(told)["known"] == 2001

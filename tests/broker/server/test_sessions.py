@@ -342,6 +342,16 @@ async def test_durable_subscriptions_are_listed_and_forgotten() -> None:
         assert caught.value.code == "unknown"
 
 
+async def test_a_list_of_durable_subscriptions_comes_in_pages() -> None:
+    async with running(settings("B1")) as one, connect(one.address, name="bob") as bob:
+        for number in range(30):
+            async with bob.subscribe(f"x == {number} and text == '{'a' * 8000}'", durable=f"audit-{number}"):
+                pass
+        kept = await bob.durable_subscriptions()
+        assert [each["durable"] for each in kept] == [f"audit-{number}" for number in range(30)]
+        assert all(len(str(each["filter"])) < 8192 for each in kept)
+
+
 async def test_a_durable_subscription_over_its_bound_drops_and_tells() -> None:
     count = 4000
     async with running(settings("B1")) as one, connect(one.address, name="alice") as alice:

@@ -139,11 +139,24 @@ HUGE = "x" * 8193
             ["a", "True", 1, 1, False],
             "malformed: SubscriptionAdded.ordered: expected a truth",
         ),
-        (RouteIds, [["a", "a"], []], "malformed: RouteIds.advertisements: expected every id once"),
-        (RouteIds, [[], ["a", 1]], "malformed: RouteIds.subscriptions[1]: expected text, got a number"),
-        (RouteIds, [[], {}], "malformed: RouteIds.subscriptions: expected an array, got a map"),
-        (Synchronise, [[["a"]]], "malformed: Synchronise.advertisements[0]: expected an id and a filter"),
-        (Synchronise, [[["a", "True"], ["b", "x"]]], "malformed: Synchronise.advertisements[1]: expected a"),
+        (RouteIds, [["a", "a"], [], False], "malformed: RouteIds.advertisements: expected every id once"),
+        (
+            RouteIds,
+            [[], ["a", 1], False],
+            "malformed: RouteIds.subscriptions[1]: expected text, got a number",
+        ),
+        (RouteIds, [[], {}, False], "malformed: RouteIds.subscriptions: expected an array, got a map"),
+        (
+            Synchronise,
+            [[["a"]], False],
+            "malformed: Synchronise.advertisements[0]: expected an id and a filter",
+        ),
+        (
+            Synchronise,
+            [[["a", "True"], ["b", "x"]], False],
+            "malformed: Synchronise.advertisements[1]: expected a",
+        ),
+        (Synchronise, [[], 1], "malformed: Synchronise.more: expected a truth value, got a number"),
         (OrderingMessage, [[1, -1]], "malformed: OrderingMessage.content[1]: expected a whole number"),
         (OrderingMessage, [[0] * 1025], "oversize: OrderingMessage.content: at most 1024 numbers are taken"),
     ],
@@ -172,16 +185,18 @@ def test_a_message_larger_than_its_frame_may_be_is_not_made() -> None:
     assert encode(Deliver(1, 2), Limits(control_frame_bytes=5)) == frame_of(b"\x82\x01\x02", 0x33)
 
 
-def test_whole_tables_have_more_room_than_other_messages() -> None:
-    ids = frozenset(f"alice@B1.k3f9/{n}" for n in range(5000))
+def test_pages_have_more_room_than_other_messages_and_no_more_than_a_page() -> None:
+    ids = frozenset(f"alice@B1.k3f9/{n}" for n in range(3000))
     frame = encode(RouteIds(ids, frozenset()))
     assert len(frame) > DEFAULT_LIMITS.control_frame_bytes
+    with pytest.raises(WireError, match=r"^oversize: RouteIds: at most 65536 bytes are taken, got"):
+        encode(RouteIds(frozenset(f"{each}{n}" for each in ids for n in range(2)), frozenset()))
     assert decode(_kind(RouteIds), frame[HEADER.size :], DEFAULT_LIMITS) == RouteIds(ids, frozenset())
 
 
 def test_sets_are_written_in_order() -> None:
     assert encode(RouteIds(frozenset("cab"), frozenset())) == encode(RouteIds(frozenset("bca"), frozenset()))
-    assert cbor2.loads(encode(RouteIds(frozenset("cab"), frozenset()))[6:]) == [["a", "b", "c"], []]
+    assert cbor2.loads(encode(RouteIds(frozenset("cab"), frozenset()))[6:]) == [["a", "b", "c"], [], False]
 
 
 def test_what_is_no_message_is_not_encoded() -> None:

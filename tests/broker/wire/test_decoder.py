@@ -336,7 +336,8 @@ def test_a_header_that_is_wrong_is_refused(stage: Stage, frame: bytes, text: str
     [
         (Stage.CLIENT, (1 << 20) + (1 << 19), "oversize: frame: at most 1311808 bytes are taken, got"),
         (Stage.HELLO, 16385, "oversize: frame: at most 16384 bytes are taken, got 16385"),
-        (Stage.LINK, (1 << 26) + 1, "oversize: frame: at most 67108864 bytes are taken, got 67108865"),
+        (Stage.LINK, 1442881, "oversize: frame: at most 1442880 bytes are taken, got 1442881"),
+        (Stage.SERVER, 1311809, "oversize: frame: at most 1311808 bytes are taken, got 1311809"),
         (Stage.CLIENT, 1, "malformed: frame: expected a length of 2 or more, got 1"),
     ],
 )
@@ -354,7 +355,7 @@ def test_each_kind_has_its_own_limit(row: Row) -> None:
         payload_bytes=1000,
         attributes_bytes=1000,
         control_frame_bytes=100,
-        table_frame_bytes=3000,
+        page_frame_bytes=200,
     )
     limit = getattr(limits, row.size.value)
     stage = next(stage for stage in Stage if stage in row.stages)
@@ -387,8 +388,8 @@ def test_what_came_before_the_bad_frame_is_not_lost() -> None:
 
 def test_a_partial_frame_costs_its_bytes_once_and_its_time_once() -> None:
     """A frame of 64 MiB in 4 KiB pieces: quadratic copying would take minutes."""
-    decoder = decoder_at(Stage.LINK)
-    size = DEFAULT_LIMITS.table_frame_bytes
+    size = 64 << 20
+    decoder = decoder_at(Stage.LINK, Limits(page_frame_bytes=size))
     piece = bytes(4096)
     tracemalloc.start()
     decoder.feed(size.to_bytes(4) + b"\x53\x00")

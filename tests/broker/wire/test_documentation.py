@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.messages import Publication
+from broker.page_limits import LINE_BYTES, PAGE_BYTES
 from broker.wire import DEFAULT_LIMITS, DeliveredBatch, Peer, encode
 from broker.wire.decoder import Decoder
 from broker.wire.header import HEADER
@@ -23,8 +24,9 @@ PAGE: Final = (ROOT / "docs" / "wire.md").read_text()
 
 _SIZES: Final = {
     Size.CONTROL: "16 KiB",
-    Size.TABLE: "64 MiB",
+    Size.PAGE: "64 KiB",
     Size.PUBLICATION: "1 MiB of payload and 256 KiB of attributes",
+    Size.PART: "a publication and 128 KiB",
 }
 
 _SENDERS: Final = {
@@ -140,7 +142,11 @@ def test_the_page_tells_the_limits() -> None:
     )
     assert told["text value of an attribute"] == f"{limits.text_bytes >> 10} KiB"
     assert told["names, ids, codes"] == f"{limits.id_bytes >> 10} KiB"
-    assert told["filter, token, text of an error"] == f"{limits.prose_bytes >> 10} KiB"
+    assert (
+        told["filter, token, text of an error, line of an explanation"] == f"{limits.prose_bytes >> 10} KiB"
+    )
+    assert limits.prose_bytes == LINE_BYTES
+    assert limits.page_frame_bytes == PAGE_BYTES
 
 
 def _frames_of(peer: str) -> list[tuple[bytes, str]]:

@@ -47,6 +47,7 @@ RULES = {
         "journal",
         "past",
         "leases",
+        "pages",
         "promises",
         "replay",
         "sessions",
