@@ -24,7 +24,7 @@ _SCENARIO: Final = re.compile(r"(?:r\d|failed|healing|lease|replay|restart)-[a-z
 _LIMIT: Final = re.compile(r"(?:^|_)MAX(?:_|$)")
 _POWER: Final = re.compile(r"(\d+)\^(\d+)(?: - (\d+))?")
 
-_NO_LIMITS: Final = frozenset({"DIGEST_MAX"})
+_NO_LIMITS: Final = frozenset({"BLOCK_COUNT_MAX", "DIGEST_MAX", "NUMBER_MAX"})
 """Public names that look like limits of what a peer may do, and are none."""
 
 _UNITS: Final = {"": 1, "s": 1, "bytes": 1, "KiB": 2**10, "MiB": 2**20}

@@ -18,7 +18,24 @@ from attrs import frozen
 from broker.messages import Advertise, Advertised, Explain, Flush, Hello, Ping, Subscribe, Welcome
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
 
-__all__ = ["ATTACKS", "Attack", "Target"]
+__all__ = [
+    "ATTACKS",
+    "Attack",
+    "Target",
+    "colliding_numbers",
+    "credit_without_end",
+    "expensive_filters",
+    "explained_durables",
+    "ghosts",
+    "half_open_sockets",
+    "large_events",
+    "many_long_filters",
+    "noise",
+    "powers",
+    "replays_held_open",
+    "unread_answers",
+    "unread_refusals",
+]
 
 KIB: Final = 1024
 SOCKET_TIMEOUT_S: Final = 2.0

@@ -4,7 +4,7 @@ import pytest
 from attrs import AttrsInstance
 
 from broker import messages as m
-from broker.client import session
+from broker.client import questions
 from broker.client.delivery import Gap
 from broker.client.life import Life, Wants
 from broker.client.limits import Limits
@@ -385,14 +385,14 @@ def test_an_answer_comes_in_pages(talk: Talk) -> None:
     talk.session.ask(question)
     talk.say(m.Explained(1, ("a", "b"), more=True))
     assert not question.is_answered
-    talk.session.disconnect()
-    talk.connect()
+    talk.lose()
+    talk.reconnect()
     talk.say(m.Explained(1, ("a",), more=True), m.Explained(1, ("b",), more=True), m.Explained(1, ("c",)))
     assert question.lines == ("a", "b", "c")
 
 
 def test_an_answer_that_is_too_long_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "ANSWER_BYTES_MAX", 5)
+    monkeypatch.setattr(questions, "ANSWER_BYTES_MAX", 5)
     question = Question("", 0)
     talk.session.ask(question)
     talk.say(m.Explained(1, ("abc",), more=True), m.Explained(1, ("def",), more=True))
