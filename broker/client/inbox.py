@@ -30,6 +30,9 @@ __all__ = ["Inbox"]
 _WEIGHT: Final = 8
 """The mean size moves by one part in so many towards each batch's mean: quick to follow, slow to panic."""
 
+CONFIRM_BYTES: Final = 1024 * 1024
+"""So much that was had is confirmed at the latest. A broker sends nothing more beyond 32 MiB that are not."""
+
 _UNTOLD: Final = -1
 """Less than any position: the broker is to be told again, what was said before may have been lost."""
 
@@ -46,6 +49,7 @@ class _Run:
     frames: list[bytes]
     first: int
     end: int
+    size_bytes: int
 
 
 @define(eq=False)
@@ -87,6 +91,9 @@ class Inbox:
     _entries: deque[_Run | _Hole] = field(factory=deque)
     _reading: Iterator[bytes] | None = None
     _reading_end: int = 0
+    _reading_bytes: int = 0
+    _unsaid_bytes: int = 0
+    """What the user has had since the broker was told: the broker keeps it."""
     _held_count: int = 0
     _mean_bytes: float = 0.0
 
@@ -151,7 +158,7 @@ class Inbox:
             self._mean_bytes = mean_bytes
         first = self.position + 1
         self.position += count
-        self._entries.append(_Run(frames, first, self.position))
+        self._entries.append(_Run(frames, first, self.position, size_bytes))
 
     def gap(self, count: int, reason: str) -> None:
         """So many deliveries are missing at this place; nobody knows how many if it is 0."""
@@ -176,7 +183,7 @@ class Inbox:
         if isinstance(entry, _Hole):
             self.had = entry.end
             return entry.gap
-        self.first, self._reading_end = entry.first, entry.end
+        self.first, self._reading_end, self._reading_bytes = entry.first, entry.end, entry.size_bytes
         return entry.frames
 
     def read(self, frames: Iterator[bytes]) -> Iterator[bytes]:
@@ -188,6 +195,7 @@ class Inbox:
         """The user has had a run of so many; returns the credit to give the broker now, often none."""
         self.had = self._reading_end
         self._reading = None
+        self._unsaid_bytes += self._reading_bytes
         self._held_count -= count
         assert self._held_count >= 0
         allowance_count = self.allowance_count
@@ -197,6 +205,11 @@ class Inbox:
         self.outstanding_count += count
         return count
 
+    @property
+    def owes_confirmation(self) -> bool:
+        """Whether so much was had that the broker should be told, with credit or without."""
+        return self._unsaid_bytes >= CONFIRM_BYTES
+
     def notice_progress(self, *, had_last: bool = False) -> None:
         """See how far the run being read was had: all that was handed out, but the last if it is in use."""
         if self._reading is not None:
@@ -205,6 +218,7 @@ class Inbox:
 
     def untold(self) -> int | None:
         """The position to tell the broker as had, if it has not been told."""
+        self._unsaid_bytes = 0
         if self.had == self._told:
             return None
         self._told = self.had

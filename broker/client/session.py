@@ -169,7 +169,7 @@ class Session:
     def credit(self, inbox: Inbox, count: int) -> None:
         """The user has had so many deliveries of a subscription."""
         credit_count = inbox.handed_out(count)
-        if credit_count and self._reaches(inbox):
+        if (credit_count or inbox.owes_confirmation) and self._reaches(inbox):
             inbox.untold()
             self._controls.append(encode(m.Credit(inbox.number, credit_count, inbox.had)))
 

@@ -91,6 +91,11 @@ class Replays:
     # --- local subscriptions ---
 
     @property
+    def playing_count(self) -> int:
+        """How many local subscriptions have their past played now."""
+        return len(self._playbacks)
+
+    @property
     def can_replay(self) -> bool:
         """Whether another local subscription may ask for its past now."""
         return len(self._playbacks) < REPLAYS_MAX

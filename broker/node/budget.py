@@ -24,7 +24,6 @@ class Resource(Enum):
     FILTER_BYTES = "bytes of filters"
     DURABLE = "durable subscriptions"
     QUESTIONS = "open questions"
-    REPLAYS = "open replays"
     KEPT_BYTES = "bytes kept for subscriptions"
 
 
@@ -75,7 +74,6 @@ class Budgets:
                 Resource.FILTER_BYTES: limits.broker_filter_bytes,
                 Resource.DURABLE: limits.broker_durable,
                 Resource.QUESTIONS: limits.broker_questions,
-                Resource.REPLAYS: limits.broker_replays,
                 Resource.KEPT_BYTES: limits.broker_kept_bytes,
             },
         )
@@ -106,6 +104,5 @@ class Budgets:
                 Resource.REQUESTS: limits.requests,
                 Resource.FILTER_BYTES: limits.filter_bytes,
                 Resource.QUESTIONS: limits.questions,
-                Resource.REPLAYS: limits.replays,
             },
         )

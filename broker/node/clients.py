@@ -46,8 +46,8 @@ ENDED_KEPT: Final = 1024
 CONTROL_UNITS: Final = 10
 """What any request costs of a step, in publications: about as much time as ten of them."""
 
-UNIT_CHARACTERS: Final = 8
-"""So many characters of a filter cost as much as a publication."""
+UNIT_STEPS: Final = 20
+"""So many steps of reading a filter (`broker.filters.limits`) cost as much as a publication."""
 
 EXPLAIN_UNITS: Final = 1000
 """What an explanation costs: it looks at everything that waits."""
@@ -77,6 +77,7 @@ class ClientSession:
     _has_left: bool = field(default=False, init=False)
     _account: Account = field(init=False)
     _questions: set[str] = field(factory=set, init=False)
+    _replaying: dict[Subscription, None] = field(factory=dict, init=False)
     _units: int = field(default=0, init=False)
     _label: str = field(init=False)
     _controls: dict[type, Callable[..., None]] = field(init=False)
@@ -287,12 +288,13 @@ class ClientSession:
         if refusal is not None:
             self._refuse(number, *refusal)
             return None
-        self._units -= len(text) // UNIT_CHARACTERS
         try:
             wanted = parse(text)
         except FilterError as error:
+            self._units -= error.cost // UNIT_STEPS
             self._refuse(number, "filter", str(error))
             return None
+        self._units -= wanted.cost // UNIT_STEPS
         objection = self.user.objection(verb, wanted)
         if objection is not None:
             self._refuse(number, "not-allowed", objection)
@@ -424,13 +426,27 @@ class ClientSession:
         )
         place = station.subscriptions[identity]
         known = Subscription(place, exchange, self._patience_s)
+        if request.replay:
+            self._replaying[known] = None
         self._go_on(request, known, Start(0, 0, goes_on=False))
 
     def _refusal_of_new(self, request: m.Subscribe) -> str:
         """Why there cannot be one more durable subscription, or one that asks for the past."""
         if request.durable:
             of_user = self._exchange.budgets.user(self.user.name)
-            return of_user.refusal(Resource.DURABLE)
+            if text := of_user.refusal(Resource.DURABLE):
+                return text
+        return self._refusal_of_replay() if request.replay else ""
+
+    def _refusal_of_replay(self) -> str:
+        """Why one more subscription cannot have its past played now."""
+        limits, replays = self._exchange.config.limits, self._exchange.core.replays
+        open_here = [each for each in self._replaying if replays.is_replaying(each.hop)]
+        self._replaying = dict.fromkeys(open_here)
+        if len(open_here) >= limits.replays:
+            return f"a connection has at most {limits.replays} open replays at a time"
+        if not replays.can_replay or replays.playing_count >= limits.broker_replays:
+            return "this broker plays as many pasts as it can: ask again when some have been played"
         return ""
 
     def _go_on(self, request: m.Subscribe, subscription: Subscription, start: Start) -> None:

@@ -54,6 +54,9 @@ SMALL_STEP: Final = 32
 """A step with so few messages is written at once. Waiting for other readers would cost it a task switch, and
 they are likely to have as little."""
 
+CONTROLS_MAX: Final = 256
+"""Requests, or messages between brokers, of one connection that a step decodes: a few milliseconds."""
+
 DRAIN_S: Final = 5.0
 """How long a broker that shuts down goes on sending. A subscriber that reads at all empties its queue in this
 time; one that does not must not keep the broker from ending."""
@@ -189,8 +192,12 @@ class Node:
             return True
         connection.heard = True
         connection.read_bytes += len(content.content)
+        return self._feed(connection, content.content)
+
+    def _feed(self, connection: Connection, content: bytes | bytearray | memoryview) -> bool:
+        """Decode and handle what the connection has kept, and this; return whether that was little."""
         try:
-            messages = connection.decoder.feed(content.content)
+            messages = connection.decoder.feed(content) if connection.failure is None else []
         except WireError as error:
             messages = error.messages
             connection.failure = fault_of(error.code, error.text)
@@ -218,11 +225,11 @@ class Node:
             return
         if connection.is_ended:
             return
-        if handled_count < len(messages):
+        if handled_count < len(messages) or connection.decoder.has_more:
             connection.unhandled = messages[handled_count:]
             self._unhandled[connection] = None
             self._pause_or_resume(connection)
-        elif connection.unhandled or connection.failure is not None or connection.end_when_handled:
+        elif connection.is_paused or connection.failure is not None or connection.end_when_handled:
             self._all_handled(connection)
 
     def _all_handled(self, connection: Connection) -> None:
@@ -241,7 +248,7 @@ class Node:
         """Whether to read no more: it is behind with its requests, or does not read our answers."""
         if connection.is_ended:
             return False
-        if connection.unhandled:
+        if connection in self._unhandled:
             return True
         return connection.is_client and connection.outbox_bytes > self.config.limits.outbox_bytes
 
@@ -256,6 +263,7 @@ class Node:
 
     def _open(self, number: int, peer: str, kind: Peer) -> Connection:
         decoder = Decoder(DEFAULT_LIMITS, kind)
+        decoder.controls_max = CONTROLS_MAX
         connection = self.connections[number] = Connection(number, peer, decoder, self.exchange)
         return connection
 
@@ -295,7 +303,7 @@ class Node:
         if connection is None:
             return
         connection.is_gone = True
-        if connection.unhandled and not connection.is_ended:
+        if connection in self._unhandled and not connection.is_ended:
             connection.end_when_handled = content.reason
             return
         connection.end(content.reason)
@@ -353,7 +361,7 @@ class Node:
         self._wall_ns, self._wall_at_s = content.wall_ns, self.exchange.now_s
         for connection in list(self._unhandled):
             if connection in self._unhandled:
-                self._handle(connection, list(connection.unhandled))
+                self._feed(connection, b"")
         self.exchange.timers.fire()
 
     def _watch(self) -> None:
@@ -469,7 +477,8 @@ class Node:
     def _is_drained(self) -> bool:
         exchange = self.exchange
         return (
-            all(connection.is_idle and not connection.unhandled for connection in self.connections.values())
+            not self._unhandled
+            and all(connection.is_idle for connection in self.connections.values())
             and not any(link.queue.queued_bytes for link in exchange.links.values() if link.is_connected)
             and not any(
                 each.queue.queued_bytes and not each.is_slow for each in exchange.subscribers.values()

@@ -37,6 +37,7 @@ from broker.wire.publications import MARK, ORDERED, REPLAYED, read_publications
 _unpack_header: Final = HEADER.unpack_from
 _HEADER_BYTES: Final = HEADER.size
 _ALL_FLAGS: Final = 0xFF
+_NO_LIMIT: Final = 2**62
 _SERVER: Final = Stage.SERVER
 _DELIVER: Final = BY_MESSAGE[Deliver].kind
 
@@ -113,6 +114,10 @@ class Decoder:
     _subscription: int = field(init=False, default=0)
     _outstanding: int = field(init=False, default=0)
     _error: WireError | None = field(init=False, default=None)
+    controls_max: int = field(init=False, default=_NO_LIMIT)
+    """How many frames that are no publications one `feed` reads; what follows is kept as it is."""
+    has_more: bool = field(init=False, default=False)
+    """Whether whole frames may be kept for the next `feed`, which may be one of nothing."""
 
     def __attrs_post_init__(self) -> None:
         self._established = Stage.SERVER if self.peer is Peer.SERVER else Stage.LINK
@@ -161,6 +166,8 @@ class Decoder:
 
     def _read(self, buffer: bytes, messages: list[object]) -> None:
         position, end = 0, len(buffer)
+        controls_left = self.controls_max
+        self.has_more = False
         while end - position >= _HEADER_BYTES:
             length, kind, flags = _unpack_header(buffer, position)
             admission = self._admission
@@ -175,9 +182,13 @@ class Decoder:
                 break
             if kind == PUBLICATION:
                 position = self._read_run(buffer, position, messages)
-            else:
+            elif controls_left:
+                controls_left -= 1
                 self._read_control(kind, buffer[position + _HEADER_BYTES : after], messages)
                 position = after
+            else:
+                self.has_more = True
+                break
         if position < end:
             self._keep(buffer, position)
 
@@ -192,6 +203,8 @@ class Decoder:
             _check_length("frame", length, self._admission.largest_bytes)
             if present >= _HEADER_BYTES:
                 self._needed_bytes = LENGTH_BYTES + length
+        if self.has_more:
+            self._needed_bytes = 0
         self._rest += memoryview(buffer)[position:]
 
     def _refuse(self, length: int, kind: int, flags: int) -> NoReturn:
