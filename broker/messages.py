@@ -408,14 +408,14 @@ class PublishersLost:
 
 @frozen
 class LeaseRenewed:
-    """All that the sender has told on this link, of advertisements and of subscriptions, as a digest."""
+    """All that the sender has announced on this link, advertisements and subscriptions, as a digest."""
 
     digest: int
 
 
 @frozen
 class LeaseAsked:
-    """What the sender knows through this link has this digest, and not the one that was said: tell it all."""
+    """What the sender knows through this link has this digest, not the one of the renewal: list it all."""
 
     digest: int
 

@@ -268,13 +268,12 @@ class BrokerCore:
     # --- leases ---
 
     def refresh(self) -> None:
-        """Say again to each neighbour what it has been told; as often as was agreed on (`broker.leases`)."""
+        """Renew what was announced to each neighbour, as often as was agreed on (`broker.leases`)."""
         self.leases.refresh()
 
     def sweep(self, patience: int) -> None:
-        """Forget what neighbours have not said again for so many sweeps."""
+        """Say how many renewals in a row have to leave something out before it expires."""
         self.leases.sweep(patience)
-        self._membership.go_on()
 
     # --- replays ---
 

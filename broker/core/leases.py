@@ -17,10 +17,10 @@ Laws.
 2. Time makes nothing expire, and neither does silence: a renewal may wait behind publications for as long as
    the link takes, and a neighbour without leases never renews. If a link is silent it is lost (R8), which is
    not decided here.
-3. An entry expires in the place of a list that leaves it out, as have all lists before it on this link since
-   a digest agreed or a list had the entry, `patience` of them together. Before any sweep nothing expires.
+3. An entry expires in the place of a list that leaves it out, if that is the `patience`-th in a row on this
+   link: in between, no digest has agreed, and no list had the entry. Before any sweep nothing expires.
 4. What the neighbour has withdrawn and what serves on here for a while (make before break) does not expire.
-5. Whoever may have missed a publication because of what is repaired is told a gap first, in its place.
+5. Whoever may have missed a publication because of what is repaired is told a gap in the same step.
 """
 
 from collections.abc import Iterable

@@ -17,7 +17,7 @@ from harness.simulator.plots import COVER_PLOTS, PLOTS
 from harness.simulator.world import Action
 
 LEASES: Final = "+leases"
-"""Behind the name of faults: brokers have leases, and so say again what they have told, and sweep."""
+"""Behind the name of faults: brokers renew and sweep, links stall, and in calm schedules memory changes."""
 
 FAULTS: Final = tuple(
     faults + leases for leases in ("", LEASES) for faults in ("none", "churn", "crash", "loss", "restart")
