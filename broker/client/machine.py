@@ -27,7 +27,8 @@ Laws:
   protocol) is a failure, and closes the client.
 * A failure is kept, with its cause, until the user calls something; then `check` raises it there.
 * Leaving is in order: everything is taken over and written, the goodbye is said as the very last thing, and
-  it is written before the transport is closed; all within `Limits.close_timeout_s`.
+  then the broker hangs up; all within `Limits.close_timeout_s`. Who closes a transport with something unread
+  in it takes back what the other end has not read yet, and the goodbye with it.
 
 What the user calls goes to `session`: `advertise`, `unadvertise`, `flush`, `subscribe`, `credit`,
 `unsubscribe`, `ask`, `dismiss`; `Outbox` and `Reading` are what publishers and subscribers have of it. A
@@ -47,10 +48,13 @@ from broker.client.session import Session
 from broker.client.silence import Finding, Silence
 from broker.errors import BrokerFaultError, ConcordError, ConnectionFailedError, ConnectionLostError
 
-__all__ = ["KEPT_HEARTBEATS", "ClientMachine"]
+__all__ = ["FAREWELL_S", "KEPT_HEARTBEATS", "ClientMachine"]
 
 KEPT_HEARTBEATS: Final = 4
 """A broker keeps the session of a client that is away for its link timeout, which is so many heartbeats."""
+
+FAREWELL_S: Final = 1.0
+"""A broker hangs up as soon as it has read the goodbye; no longer is waited for one that does not."""
 
 _MS_PER_S: Final = 1000
 _HANGED_UP: Final = "the broker closed the connection"
@@ -194,7 +198,7 @@ class ClientMachine:
         except BrokerFaultError as fault:
             self._end_by(fault, now_s)
         if self.life is Life.DRAINING:
-            self._go_on_leaving()
+            self._say_goodbye(now_s)
 
     def take_output(self) -> bytes:
         """Return what to write now; nothing if there is nothing, or if it has to wait for credit."""
@@ -205,11 +209,11 @@ class ClientMachine:
             self._is_unwritten = True
         return output
 
-    def written(self, now_s: float) -> None:  # noqa: ARG002 - every input has its time
+    def written(self, now_s: float) -> None:
         """All output that was taken has been handed to the transport."""
         self._is_unwritten = False
-        if self.life is not Life.CONNECTED:
-            self._go_on_leaving()
+        if self.life is Life.DRAINING:
+            self._say_goodbye(now_s)
 
     def tick(self, now_s: float) -> None:
         """Do what is due; nothing if nothing is."""
@@ -234,7 +238,7 @@ class ClientMachine:
             return
         self._enter(Life.DRAINING, now_s + self.session.limits.close_timeout_s)
         self.session.window.flush()
-        self._go_on_leaving()
+        self._say_goodbye(now_s)
 
     def close(self, now_s: float) -> None:  # noqa: ARG002 - every input has its time
         """Close at once. If nothing is half written, a goodbye is left to `take_output`.
@@ -343,15 +347,12 @@ class ClientMachine:
             self._report(CLOSED, reason)
         self._close()
 
-    def _go_on_leaving(self) -> None:
-        """Take the next step if the one before it is done."""
-        if self._is_unwritten or self.session.has_output:
+    def _say_goodbye(self, now_s: float) -> None:
+        """Say it if everything before it is taken over and written."""
+        if self._is_unwritten or self.session.has_output or not self.session.window.is_empty:
             return
-        if self.life is Life.DRAINING and self.session.window.is_empty:
-            self._enter(Life.LEAVING, self._step_s)
-            self.session.leave()
-        elif self.life is Life.LEAVING:
-            self._close()
+        self._enter(Life.LEAVING, min(self._step_s, now_s + FAREWELL_S))
+        self.session.leave()
 
     # --- the end ---
 
