@@ -19,7 +19,8 @@ Laws:
 * The same inputs give the same outputs: there is no clock here but the times that are passed in, which never
   go back, and no chance but the `Backoff` that is handed in.
 * `wants` is a state, not an event: it stays until the shell has said that it did it. A transport that should
-  be closed gets no further input and no output, and the next attempt waits until it is gone.
+  be closed gives no input any more, and gets no output but the goodbye of `close`. The next attempt waits
+  until it is gone.
 * What changes the life, or brings the next deadline nearer, sets `is_changed`. A shell that sleeps need not
   look at the deadline otherwise.
 * A lost connection is made again until it works, with growing waits, which stay short while the broker keeps
@@ -45,8 +46,14 @@ from broker.client.endings import PASSING
 from broker.client.inbox import Inbox
 from broker.client.life import CLOSED, CONNECTED, RECONNECTING, TRANSITIONS, Life, StateChange, Wants
 from broker.client.session import Session
-from broker.client.silence import Finding, Silence
-from broker.errors import BrokerFaultError, ConcordError, ConnectionFailedError, ConnectionLostError
+from broker.client.silence import Due, Silence
+from broker.errors import (
+    BrokerFaultError,
+    ClosedError,
+    ConcordError,
+    ConnectionFailedError,
+    ConnectionLostError,
+)
 
 __all__ = ["FAREWELL_S", "KEPT_HEARTBEATS", "ClientMachine"]
 
@@ -145,7 +152,7 @@ class ClientMachine:
                 return self._step_s
 
     def check(self) -> None:
-        """Raise the failure, if there is one."""
+        """Raise why nothing can be done any more, if that is so: the failure, or that the user has left."""
         failure = self.failure
         if isinstance(failure, BrokerFaultError):
             raise BrokerFaultError(str(failure), failure.code) from failure
@@ -153,6 +160,10 @@ class ClientMachine:
             raise ConnectionLostError(str(failure)) from failure
         if failure is not None:
             raise ConnectionLostError(f"the client stopped by an error of its own: {failure!r}") from failure
+        if self.life is Life.CLOSED:
+            raise ClosedError(
+                f"the client {self.session.name!r} was used after its connect block had been left"
+            )
 
     # --- what a shell tells ---
 
@@ -310,14 +321,14 @@ class ClientMachine:
         if self.life is Life.LEAVING:
             return
         match self._silence.look(now_s):
-            case Finding.ASK:
+            case Due.ASK:
                 self._ping_count += 1
                 self.session.ping(self._ping_count)
-            case Finding.LOST:
+            case Due.LOST:
                 silent_s = 2 * self._silence.heartbeat_s
                 self._lose(f"nothing came from the broker for {silent_s:g} s", now_s)
                 return
-            case Finding.NOTHING:
+            case Due.NOTHING:
                 pass
         if now_s >= self._flush_s:
             self._flush_s = now_s + self.session.limits.flush_interval_s

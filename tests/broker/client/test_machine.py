@@ -14,7 +14,7 @@ from broker.client.life import TRANSITIONS, Life, StateChange, Wants
 from broker.client.limits import Limits
 from broker.client.machine import FAREWELL_S, KEPT_HEARTBEATS, ClientMachine
 from broker.client.session import Session
-from broker.errors import BrokerFaultError, ConnectionFailedError, ConnectionLostError
+from broker.errors import BrokerFaultError, ClosedError, ConnectionFailedError, ConnectionLostError
 from broker.wire import encode
 from tests.broker.client.scripted import ADDRESS, HEARTBEAT_MS, frame, welcome
 from tests.broker.client.talk import BEGUN_S, Talk, connected, sequences, subscription
@@ -450,6 +450,13 @@ def test_nothing_follows_the_goodbye() -> None:
     talk.pass_s(FAREWELL_S / 2)
     talk.machine.tick(talk.now_s)
     assert talk.machine.take_output() == b""
+
+
+def test_who_has_left_can_ask_for_nothing_more(talk: Talk) -> None:
+    talk.machine.check()
+    talk.machine.close(talk.now_s)
+    with pytest.raises(ClosedError, match="'alice' was used after its connect block"):
+        talk.machine.check()
 
 
 def test_who_leaves_while_there_is_no_connection_is_gone_at_once(talk: Talk) -> None:
