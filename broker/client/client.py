@@ -29,7 +29,6 @@ from broker.client.questions import Asked, Forgetting, Question
 from broker.client.reading import Reading
 from broker.client.replay import Replay
 from broker.client.session import Session
-from broker.errors import ClosedError
 from broker.filters import Filter, parse
 
 __all__ = ["Client", "connect", "open_client"]
@@ -45,7 +44,6 @@ class Client:
 
     name: str
     _connection: Connection
-    _is_closed: bool = False
 
     @property
     def state(self) -> str:
@@ -185,8 +183,6 @@ class Client:
             raise question.failure
 
     def _check(self) -> None:
-        if self._is_closed:
-            raise ClosedError(f"the client {self.name!r} was used after its connect block had been left")
         self._connection.machine.check()
 
     def _parsed(self, text: str | Filter) -> Filter:
@@ -249,7 +245,6 @@ async def open_client(connection: Connection, *, retry: bool) -> AsyncIterator[C
             except BaseException as error:  # noqa: BLE001 - raised again below, outside the nursery
                 escaped = error
             finally:
-                client._is_closed = True  # noqa: SLF001 - its own module
                 connection.close()
                 nursery.cancel_scope.cancel()
     except BaseExceptionGroup as group:

@@ -140,6 +140,9 @@ class Connection:
             else:
                 await self._serve(stream)
         machine.lost(self._end, trio.current_time())
+        if machine.life is Life.WAITING:
+            pause_s = round(machine.next_deadline() - trio.current_time(), 3)
+            _log.debug("waiting before the next attempt", reason=machine.reason, pause_s=pause_s)
         self.settle()
 
     async def _serve(self, stream: trio.abc.Stream) -> None:

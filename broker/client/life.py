@@ -30,7 +30,7 @@ class Life(Enum):
     CONNECTED = "the broker has answered"
     WAITING = "the next attempt has its time"
     DRAINING = "the user leaves: what is left is being sent and taken over"
-    LEAVING = "the goodbye is being written"
+    LEAVING = "the goodbye has been said, the broker hangs up"
     CLOSED = "it is over"
 
 

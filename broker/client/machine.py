@@ -19,7 +19,8 @@ Laws:
 * The same inputs give the same outputs: there is no clock here but the times that are passed in, which never
   go back, and no chance but the `Backoff` that is handed in.
 * `wants` is a state, not an event: it stays until the shell has said that it did it. A transport that should
-  be closed gets no further input and no output, and the next attempt waits until it is gone.
+  be closed gives no input any more, and gets no output but the goodbye of `close`. The next attempt waits
+  until it is gone.
 * What changes the life, or brings the next deadline nearer, sets `is_changed`. A shell that sleeps need not
   look at the deadline otherwise.
 * A lost connection is made again until it works, with growing waits, which stay short while the broker keeps
@@ -27,7 +28,8 @@ Laws:
   protocol) is a failure, and closes the client.
 * A failure is kept, with its cause, until the user calls something; then `check` raises it there.
 * Leaving is in order: everything is taken over and written, the goodbye is said as the very last thing, and
-  it is written before the transport is closed; all within `Limits.close_timeout_s`.
+  then the broker hangs up; all within `Limits.close_timeout_s`. Who closes a transport with something unread
+  in it takes back what the other end has not read yet, and the goodbye with it.
 
 What the user calls goes to `session`: `advertise`, `unadvertise`, `flush`, `subscribe`, `credit`,
 `unsubscribe`, `ask`, `dismiss`; `Outbox` and `Reading` are what publishers and subscribers have of it. A
@@ -44,13 +46,22 @@ from broker.client.endings import PASSING
 from broker.client.inbox import Inbox
 from broker.client.life import CLOSED, CONNECTED, RECONNECTING, TRANSITIONS, Life, StateChange, Wants
 from broker.client.session import Session
-from broker.client.silence import Finding, Silence
-from broker.errors import BrokerFaultError, ConcordError, ConnectionFailedError, ConnectionLostError
+from broker.client.silence import Due, Silence
+from broker.errors import (
+    BrokerFaultError,
+    ClosedError,
+    ConcordError,
+    ConnectionFailedError,
+    ConnectionLostError,
+)
 
-__all__ = ["KEPT_HEARTBEATS", "ClientMachine"]
+__all__ = ["FAREWELL_S", "KEPT_HEARTBEATS", "ClientMachine"]
 
 KEPT_HEARTBEATS: Final = 4
 """A broker keeps the session of a client that is away for its link timeout, which is so many heartbeats."""
+
+FAREWELL_S: Final = 1.0
+"""A broker hangs up as soon as it has read the goodbye; no longer is waited for one that does not."""
 
 _MS_PER_S: Final = 1000
 _HANGED_UP: Final = "the broker closed the connection"
@@ -141,7 +152,7 @@ class ClientMachine:
                 return self._step_s
 
     def check(self) -> None:
-        """Raise the failure, if there is one."""
+        """Raise why nothing can be done any more, if that is so: the failure, or that the user has left."""
         failure = self.failure
         if isinstance(failure, BrokerFaultError):
             raise BrokerFaultError(str(failure), failure.code) from failure
@@ -149,6 +160,10 @@ class ClientMachine:
             raise ConnectionLostError(str(failure)) from failure
         if failure is not None:
             raise ConnectionLostError(f"the client stopped by an error of its own: {failure!r}") from failure
+        if self.life is Life.CLOSED:
+            raise ClosedError(
+                f"the client {self.session.name!r} was used after its connect block had been left"
+            )
 
     # --- what a shell tells ---
 
@@ -194,7 +209,7 @@ class ClientMachine:
         except BrokerFaultError as fault:
             self._end_by(fault, now_s)
         if self.life is Life.DRAINING:
-            self._go_on_leaving()
+            self._say_goodbye(now_s)
 
     def take_output(self) -> bytes:
         """Return what to write now; nothing if there is nothing, or if it has to wait for credit."""
@@ -205,11 +220,11 @@ class ClientMachine:
             self._is_unwritten = True
         return output
 
-    def written(self, now_s: float) -> None:  # noqa: ARG002 - every input has its time
+    def written(self, now_s: float) -> None:
         """All output that was taken has been handed to the transport."""
         self._is_unwritten = False
-        if self.life is not Life.CONNECTED:
-            self._go_on_leaving()
+        if self.life is Life.DRAINING:
+            self._say_goodbye(now_s)
 
     def tick(self, now_s: float) -> None:
         """Do what is due; nothing if nothing is."""
@@ -234,7 +249,7 @@ class ClientMachine:
             return
         self._enter(Life.DRAINING, now_s + self.session.limits.close_timeout_s)
         self.session.window.flush()
-        self._go_on_leaving()
+        self._say_goodbye(now_s)
 
     def close(self, now_s: float) -> None:  # noqa: ARG002 - every input has its time
         """Close at once. If nothing is half written, a goodbye is left to `take_output`.
@@ -306,14 +321,14 @@ class ClientMachine:
         if self.life is Life.LEAVING:
             return
         match self._silence.look(now_s):
-            case Finding.ASK:
+            case Due.ASK:
                 self._ping_count += 1
                 self.session.ping(self._ping_count)
-            case Finding.LOST:
+            case Due.LOST:
                 silent_s = 2 * self._silence.heartbeat_s
                 self._lose(f"nothing came from the broker for {silent_s:g} s", now_s)
                 return
-            case Finding.NOTHING:
+            case Due.NOTHING:
                 pass
         if now_s >= self._flush_s:
             self._flush_s = now_s + self.session.limits.flush_interval_s
@@ -343,15 +358,12 @@ class ClientMachine:
             self._report(CLOSED, reason)
         self._close()
 
-    def _go_on_leaving(self) -> None:
-        """Take the next step if the one before it is done."""
-        if self._is_unwritten or self.session.has_output:
+    def _say_goodbye(self, now_s: float) -> None:
+        """Say it if everything before it is taken over and written."""
+        if self._is_unwritten or self.session.has_output or not self.session.window.is_empty:
             return
-        if self.life is Life.DRAINING and self.session.window.is_empty:
-            self._enter(Life.LEAVING, self._step_s)
-            self.session.leave()
-        elif self.life is Life.LEAVING:
-            self._close()
+        self._enter(Life.LEAVING, min(self._step_s, now_s + FAREWELL_S))
+        self.session.leave()
 
     # --- the end ---
 

@@ -61,8 +61,7 @@ class Outbox:
             )
         except WireError as error:
             raise InvalidPublicationError(f"cannot publish this: {error.text}") from None
-        window.append(source, frame)
-        return source.sequence
+        return window.append(source, frame)
 
     @property
     def has_room(self) -> bool:

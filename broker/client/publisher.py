@@ -49,13 +49,12 @@ class Publisher:
             PublisherEndedError: the broker has ended this publisher.
             ConcordError: the client is closed or has failed.
         """
-        outbox, connection = self._outbox, self._connection
-        sequence = outbox.put(attributes, payload, time_ns(), ordered)
+        sequence = self._outbox.put(attributes, payload, time_ns(), ordered)
         while not sequence:
             await self._room()
-            sequence = outbox.put(attributes, payload, time_ns(), ordered)
-        if connection.is_idle:
-            connection.wake()
+            sequence = self._outbox.put(attributes, payload, time_ns(), ordered)
+        if self._connection.is_idle:
+            self._connection.wake()
         if confirm:
             await self.flush()
         return sequence

@@ -13,13 +13,13 @@ from typing import Final
 
 from attrs import define, field
 
-__all__ = ["Finding", "Silence"]
+__all__ = ["Due", "Silence"]
 
 GRACE_PART: Final = 0.1
 """The last look comes such a part of a heartbeat after the second silent one."""
 
 
-class Finding(Enum):
+class Due(Enum):
     """What a look at the time says."""
 
     NOTHING = "it is not time, or there is one more look to come"
@@ -40,17 +40,17 @@ class Silence:
         self.deadline_s = now_s + self.heartbeat_s
         self._looks = 0
 
-    def look(self, now_s: float) -> Finding:
+    def look(self, now_s: float) -> Due:
         """Say what is to be done now."""
         if now_s < self.deadline_s:
-            return Finding.NOTHING
+            return Due.NOTHING
         self._looks += 1
         match self._looks:
             case 1:
                 self.deadline_s = now_s + self.heartbeat_s
-                return Finding.ASK
+                return Due.ASK
             case 2:
                 self.deadline_s = now_s + self.heartbeat_s * GRACE_PART
-                return Finding.NOTHING
+                return Due.NOTHING
             case _:
-                return Finding.LOST
+                return Due.LOST

@@ -83,10 +83,10 @@ class Window:
     _open: _Segment | None = None
     _unflushed_bytes: int = 0
 
-    def append(self, source: Source, frame: bytes) -> None:
-        """Take one publication; the frame carries the source's next sequence number."""
+    def append(self, source: Source, frame: bytes) -> int:
+        """Take one publication; the frame carries the source's next sequence number, which is returned."""
         size_bytes = len(frame)
-        source.sequence += 1
+        source.sequence = sequence = source.sequence + 1
         source.pending_count += 1
         self.size_bytes += size_bytes
         self.quota_bytes -= size_bytes
@@ -95,8 +95,9 @@ class Window:
             segment.frames.append(frame)
             segment.size_bytes += size_bytes
         else:
-            self._open = _Segment(source, source.sequence, [frame], size_bytes)
+            self._open = _Segment(source, sequence, [frame], size_bytes)
             self._unsent.append(self._open)
+        return sequence
 
     @property
     def _flush_bytes(self) -> int:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import attrs
 import trio
-from trio.testing import memory_stream_pair
+from trio.testing import MemorySendStream, memory_stream_pair
 
 from broker import messages as m
 from broker.backoff import Backoff
@@ -27,6 +27,8 @@ CREDIT_BYTES = 1_000_000
 FOREVER_S = 1e9
 PUBLISHER = "bob@B1/1"
 
+GOODBYE = encode(m.Fault("left", "the client has left"))
+
 TRADES = "kind == 'trade' and price > 0"
 TRADE: dict[str, Value] = {"kind": "trade", "price": 1.5}
 
@@ -41,6 +43,25 @@ def frame(sequence: int, payload: bytes = b"", attributes: dict[str, Value] | No
     """A publication as it is delivered."""
     prefix = publication_prefix(PUBLISHER)
     return encode_publication(prefix, sequence, 1_500_000_000, attributes or {}, payload, True)
+
+
+@attrs.define(eq=False)
+class HangingUp(trio.abc.SendStream):
+    """A client's way to its broker, which hangs up as soon as the client has said goodbye."""
+
+    inner: MemorySendStream
+    hang_up: Callable[[], None]
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self.inner.send_all(data)
+        if bytes(data).endswith(GOODBYE):
+            self.hang_up()
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self.inner.wait_send_all_might_not_block()
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
 
 
 @attrs.define(eq=False)
@@ -136,7 +157,7 @@ class ScriptedBroker:
             raise ConnectionRefusedError(111, "Connection refused")
         ours, theirs = memory_stream_pair()
         self._dialled.send_nowait(Link(theirs))
-        return ours
+        return trio.StapledStream(HangingUp(ours.send_stream, theirs.send_stream.close), ours.receive_stream)
 
     async def accept(self, credit_bytes: int = CREDIT_BYTES) -> Link:
         """The next connection, greeted."""

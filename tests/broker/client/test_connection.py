@@ -1,5 +1,7 @@
 """What the Trio shell makes of connections that fail, break and fall silent; `test_machine` has the rest."""
 
+from functools import partial
+
 import pytest
 import trio
 from trio.testing import MockClock
@@ -11,12 +13,14 @@ from broker import (
     ConnectionLostError,
     Limits,
     StateChange,
+    connect,
 )
 from broker import messages as m
 from tests.broker.client.scripted import (
     HEARTBEAT_MS,
     Link,
     ScriptedBroker,
+    frame,
     one_subscription,
 )
 
@@ -133,6 +137,25 @@ async def test_a_client_told_to_gives_up_reconnecting(
     async with broker.client(limits=limits) as client, client.subscribe("True") as deliveries:
         with pytest.raises(ConnectionLostError, match="for 30 s"):
             await anext(deliveries)
+
+
+async def test_the_goodbye_arrives_though_deliveries_are_still_unread(nursery: trio.Nursery) -> None:
+    async def serve(stream: trio.SocketStream) -> None:
+        link = Link(stream)
+        await link.greet()
+        asked = await link.allow_subscription()
+        await link.deliver(asked.number, *[frame(1, bytes(10_000))] * asked.credit)
+        await link.next(m.Unsubscribe)
+        goodbyes.append(await link.next(m.Fault))
+        await link.close()
+
+    goodbyes: list[m.Fault] = []
+    listeners = await nursery.start(partial(trio.serve_tcp, host="127.0.0.1"), serve, 0)
+    address = f"127.0.0.1:{listeners[0].socket.getsockname()[1]}"
+    async with connect(address) as client, client.subscribe("True") as deliveries:
+        await anext(deliveries)
+    assert [goodbye.code for goodbye in goodbyes] == ["left"]
+    nursery.cancel_scope.cancel()
 
 
 async def test_a_callback_that_fails_ends_the_client_with_that_error(

@@ -12,9 +12,9 @@ from broker import messages as m
 from broker.backoff import FIRST_S, LONGEST_S, TRIES_WHILE_KEPT, Backoff
 from broker.client.life import TRANSITIONS, Life, StateChange, Wants
 from broker.client.limits import Limits
-from broker.client.machine import KEPT_HEARTBEATS, ClientMachine
+from broker.client.machine import FAREWELL_S, KEPT_HEARTBEATS, ClientMachine
 from broker.client.session import Session
-from broker.errors import BrokerFaultError, ConnectionFailedError, ConnectionLostError
+from broker.errors import BrokerFaultError, ClosedError, ConnectionFailedError, ConnectionLostError
 from broker.wire import encode
 from tests.broker.client.scripted import ADDRESS, HEARTBEAT_MS, frame, welcome
 from tests.broker.client.talk import BEGUN_S, Talk, connected, sequences, subscription
@@ -278,9 +278,9 @@ def test_a_lost_connection_is_made_again_and_said(talk: Talk) -> None:
 def test_what_was_to_be_said_on_a_lost_connection_is_not_said(talk: Talk) -> None:
     talk.session.advertise("True")
     talk.say(m.Ping(1))
-    before = talk.machine.has_output
+    assert talk.machine.has_output
     talk.lose()
-    assert (before, talk.machine.has_output) == (True, False)
+    assert (talk.life(), talk.machine.has_output) == (Life.WAITING, False)
     assert talk.machine.take_output() == b""
 
 
@@ -414,14 +414,12 @@ def test_who_leaves_waits_until_everything_is_taken_over_and_says_goodbye_last(t
     assert talk.heard() == [m.Pong(7)]
     assert talk.life() is Life.DRAINING
     talk.say(m.Flushed(2))
-    (goodbye,) = talk.decoder.feed(talk.machine.take_output())
+    (goodbye,) = talk.heard()
     assert isinstance(goodbye, m.Fault)
     assert goodbye.code == "left"
     assert (talk.life(), talk.wants()) == (Life.LEAVING, Wants.NOTHING)
-    talk.machine.written(talk.now_s)
-    assert talk.wants() is Wants.CLOSE
-    talk.close()
-    assert talk.life() is Life.CLOSED
+    talk.machine.lost(None, talk.now_s)
+    assert (talk.life(), talk.wants()) == (Life.CLOSED, Wants.NOTHING)
     assert talk.machine.failure is None
     assert talk.states == ["connected"]
 
@@ -430,12 +428,12 @@ def test_the_goodbye_waits_for_what_is_being_written(talk: Talk) -> None:
     talk.session.advertise("True")
     talk.machine.take_output()
     talk.machine.leave(talk.now_s)
+    assert talk.life() is Life.DRAINING
+    assert not talk.machine.has_output
     talk.machine.written(talk.now_s)
     assert talk.life() is Life.LEAVING
-    talk.machine.written(talk.now_s)
-    assert talk.machine.has_output
-    talk.heard()
-    assert talk.life() is Life.CLOSED
+    (goodbye,) = talk.heard()
+    assert isinstance(goodbye, m.Fault)
 
 
 def test_nothing_follows_the_goodbye() -> None:
@@ -449,8 +447,16 @@ def test_nothing_follows_the_goodbye() -> None:
     talk.session.credit(inbox, 2)
     talk.session.unsubscribe(inbox)
     talk.say(m.Ping(1))
-    talk.pass_s(3 * HEARTBEAT_S)
+    talk.pass_s(FAREWELL_S / 2)
+    talk.machine.tick(talk.now_s)
     assert talk.machine.take_output() == b""
+
+
+def test_who_has_left_can_ask_for_nothing_more(talk: Talk) -> None:
+    talk.machine.check()
+    talk.machine.close(talk.now_s)
+    with pytest.raises(ClosedError, match="'alice' was used after its connect block"):
+        talk.machine.check()
 
 
 def test_who_leaves_while_there_is_no_connection_is_gone_at_once(talk: Talk) -> None:
@@ -472,11 +478,14 @@ def test_leaving_takes_only_so_long_and_ends_with_a_goodbye(talk: Talk) -> None:
     assert talk.wants() is Wants.CLOSE
 
 
-def test_a_goodbye_that_is_not_written_is_waited_for_as_long(talk: Talk) -> None:
+@pytest.mark.parametrize("close_timeout_s", [0.25, 10])
+def test_a_broker_that_does_not_hang_up_after_the_goodbye_is_not_waited_for(close_timeout_s: float) -> None:
+    talk = connected(Limits(close_timeout_s=close_timeout_s))
     talk.machine.leave(talk.now_s)
-    talk.machine.take_output()
-    assert talk.pass_to_deadline() == QUIET.close_timeout_s
-    assert talk.life() is Life.CLOSED
+    talk.heard()
+    assert talk.pass_to_deadline() == min(close_timeout_s, FAREWELL_S)
+    assert (talk.life(), talk.wants()) == (Life.CLOSED, Wants.CLOSE)
+    assert talk.machine.take_output() == b""
 
 
 def test_a_goodbye_is_not_said_in_the_middle_of_what_is_being_written(talk: Talk) -> None:
@@ -505,7 +514,7 @@ def test_a_connection_lost_while_leaving_is_not_made_again(talk: Talk) -> None:
     assert talk.machine.failure is None
 
 
-def test_a_broker_that_closes_while_the_goodbye_is_written_was_quick(talk: Talk) -> None:
+def test_a_connection_that_breaks_after_the_goodbye_is_no_loss(talk: Talk) -> None:
     talk.machine.leave(talk.now_s)
     talk.machine.take_output()
     talk.lose()
