@@ -15,6 +15,7 @@ LIMIT_S: Final = 1
 HANGING: Final = """
 import subprocess, time
 import pytest, trio
+from hypothesis import given, strategies as st
 
 async def waits_inside():
     await trio.Event().wait()
@@ -44,6 +45,18 @@ async def test_hangs_without_a_checkpoint():
 def test_hangs_in_a_loop():
     while True:
         pass
+
+@given(st.integers())
+def test_hangs_in_an_example(number):
+    while True:
+        pass
+
+def test_hangs_in_what_catches_everything():
+    try:
+        while True:
+            pass
+    except BaseException as error:
+        raise ValueError("something else") from error
 
 def test_hangs_in_a_run_of_its_own():
     trio.run(waits_inside)

@@ -17,6 +17,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Generator, Iterator
+from types import FrameType
 from typing import Final, Protocol
 
 import pytest
@@ -44,6 +45,10 @@ _ERROR_OUTPUT: Final = pytest.StashKey[int]()
 """Standard error as it is while pytest captures nothing."""
 
 
+class OverdueError(BaseException):
+    """The time of a test is over. This is no `Exception`: Hypothesis would look for a smaller example."""
+
+
 class Settings(Protocol):
     """What pytest-timeout has read from marks and options."""
 
@@ -62,7 +67,7 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Settings) -> bool | No
     """Begin to measure the time of a test, unless signals cannot be used, or another way is asked for."""
     if settings.method != "signal" or threading.current_thread() is not threading.main_thread():
         return None
-    signal.signal(signal.SIGALRM, lambda _number, _frame: _expire(item, settings))
+    signal.signal(signal.SIGALRM, lambda _, frame: _expire(item, settings, frame))
     _begin(item, settings.timeout)
     return True
 
@@ -82,21 +87,21 @@ def _begin(item: pytest.Item, seconds: float) -> None:
     faulthandler.dump_traceback_later(seconds + GRACE_S, exit=True, file=item.config.stash[_ERROR_OUTPUT])
 
 
-def _expire(item: pytest.Item, settings: Settings) -> None:
+def _expire(item: pytest.Item, settings: Settings, frame: FrameType | None) -> None:
     __tracebackhide__ = True
     if not settings.disable_debugger_detection and pytest_timeout.is_debugging():
         return
-    is_first = _EXPIRED not in item.stash
-    if is_first and trio.lowlevel.in_trio_run():
-        reason = f"Timeout: {item.nodeid} took longer than {settings.timeout:g} s. Its Trio tasks:"
-        item.stash[_EXPIRED] = "\n".join([reason, *_tasks()])
+    reason = f"Timeout: {item.nodeid} took longer than {settings.timeout:g} s"
+    is_in_trio = trio.lowlevel.in_trio_run()
+    if is_in_trio and _EXPIRED not in item.stash:
+        item.stash[_EXPIRED] = "\n".join([f"{reason}. Its Trio tasks:", *_tasks()])
         _cancel_run()
         _begin(item, GRACE_S)
-    elif not trio.lowlevel.in_trio_run() or trio.lowlevel.in_trio_task():
-        # On the spot: in a task, or where no Trio runs.
-        pytest.fail(
-            item.stash.get(_EXPIRED, f"Timeout: {item.nodeid} took longer than {settings.timeout:g} s")
-        )
+    elif not is_in_trio or trio.lowlevel.in_trio_task():
+        # On the spot: in a task, or where no Trio runs. What is caught there is known all the same.
+        stack = "".join(traceback.format_stack(frame)[-FRAMES_MAX:])
+        item.stash[_EXPIRED] = item.stash.get(_EXPIRED, f"{reason}. Its stack:\n{stack}")
+        raise OverdueError(reason)
     else:
         # The run is cancelled and waits for ever, shielded. The process ends in a moment; this is its report.
         os.write(item.config.stash[_ERROR_OUTPUT], item.stash[_EXPIRED].encode())

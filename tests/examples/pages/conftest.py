@@ -15,7 +15,8 @@ from tests.sources import ROOT
 
 QUIET: Final = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 ENDING_TIMEOUT_S: Final = 20
-WAITING_TIMEOUT_MS: Final = 60_000
+WAITING_TIMEOUT_MS: Final = 45_000
+"""Before the time of the test is over: the browser says what it waits for."""
 
 
 @frozen(eq=False)

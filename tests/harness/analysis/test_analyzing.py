@@ -15,6 +15,9 @@ from ordering.verdicts import History, Published, Subscription, check
 from tests.harness.analysis.datasets import together, written
 from tests.ordering.verdicts.histories import clean_histories, histories
 
+pytestmark = pytest.mark.timeout(300)
+"""Spark takes its time, and the first of the tests waits for it to start."""
+
 COUNTS = (
     "pairs",
     "pairs_out_of_order",

@@ -11,6 +11,9 @@ from harness.evaluation.routing.campaign import measure
 from harness.evaluation.routing.datasets import DATASETS
 from harness.evaluation.routing.studies import Study
 
+pytestmark = pytest.mark.timeout(300)
+"""Spark takes its time, and the first of the tests waits for it to start."""
+
 
 def study(name: str, strategy: str, consumers: tuple[int, ...]) -> Study:
     """A study of the group its name begins with."""

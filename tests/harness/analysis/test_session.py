@@ -10,6 +10,9 @@ from harness.analysis.errors import AnalysisError
 from harness.analysis.session import package, session
 from harness.analysis.synthetic import Shape, make
 
+pytestmark = pytest.mark.timeout(300)
+"""Spark takes its time, and the first of the tests waits for it to start."""
+
 # Its path comes before ours, and nothing of ours but the analysis may be needed.
 ALONE = """
 import sys

@@ -46,6 +46,7 @@ def test_scenarios_are_listed_with_what_they_are_for() -> None:
     assert {each["name"] for each in found} == set(shipped_scenarios())
 
 
+@pytest.mark.timeout(300)  # runs two overlays of processes, and Spark on each
 def test_compare_judges_every_ordering_and_writes_a_report(tmp_path: Path, small: str) -> None:
     out = tmp_path / "out"
     words = ["harness", "compare", small, "--out", str(out), "--orderings", "pairwise,fifo"]
@@ -62,6 +63,7 @@ def test_compare_judges_every_ordering_and_writes_a_report(tmp_path: Path, small
         assert json.loads((out / name / "analysis.json").read_text())["deliveries"] > 0
 
 
+@pytest.mark.timeout(180)  # runs four overlays of processes
 def test_every_point_of_a_sweep_is_run_and_an_earlier_run_is_replaced_only_if_told(
     tmp_path: Path, small: str
 ) -> None:

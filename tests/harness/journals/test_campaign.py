@@ -1,11 +1,13 @@
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from harness.journals import campaign
 from harness.journals.damage import KINDS
 
 
+@pytest.mark.timeout(180)  # thousands of journals
 def test_every_spoilt_journal_is_recovered_exactly_or_refused_with_a_message() -> None:
     outcome = campaign.run(0, 120)
     assert outcome.failures == []

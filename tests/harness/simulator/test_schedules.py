@@ -21,6 +21,7 @@ SEEDS = 300
 """An example is a seed and nothing else, so campaigns look at any number of further ones: `make explore`."""
 
 
+@pytest.mark.timeout(300)  # hundreds of schedules
 @pytest.mark.parametrize("faults", FAULTS)
 @settings(max_examples=SEEDS, deadline=None)
 @given(seed=st.integers(0, 2**48))
