@@ -161,7 +161,7 @@ class TextPattern:
 
     def forbids_start(self, value: str) -> bool:
         """Tell whether the text starts with a prefix that is left out."""
-        return bool(self.not_prefixes) and starts_with_one(value, self.not_prefixes, self._prefix_lengths)
+        return bool(self.not_prefixes) and starts_with_one(value, self.not_prefixes, self.prefix_lengths)
 
     @cached_property
     def unwanted_ends(self) -> tuple[str, ...]:
@@ -169,7 +169,8 @@ class TextPattern:
         return tuple(self.not_suffixes)
 
     @cached_property
-    def _prefix_lengths(self) -> tuple[int, ...]:
+    def prefix_lengths(self) -> tuple[int, ...]:
+        """Return the lengths of the prefixes that are left out, the shortest first."""
         return lengths(self.not_prefixes)
 
     @property

@@ -21,7 +21,16 @@ from broker.filters import (
     language,
     parse,
 )
-from broker.filters.constraints import NumberRange, NumberSet
+from broker.filters.constraints import (
+    Constraint,
+    NumberRange,
+    NumberSet,
+    TextPattern,
+    covers,
+    intersect,
+    overlaps,
+    unite,
+)
 from broker.filters.errors import (
     CONJUNCTIONS,
     LEVELS,
@@ -37,6 +46,9 @@ from broker.filters.errors import (
 
 CALLS_LIMIT = 250_000
 """Of Python and C functions in one operation; the longest texts that people write take half as many."""
+
+PAIR_CALLS_LIMIT = 40_000
+"""Likewise in one operation on two constraints, which may list a thousand constants each."""
 
 MESSAGE_LIMIT = 1000
 COLLIDING = 2**61 - 1
@@ -129,6 +141,13 @@ def test_an_error_repeats_the_source_and_not_more_than_a_piece_of_it() -> None:
     assert "write x in ('é',)" in error_of("é == 1 and x in 'é'").reason
     long_text = error_of(f"x in '{'a' * 8000}'").reason
     assert f"write x in ('{'a' * 36}...,)" in long_text
+
+
+def test_an_error_is_one_line_of_bounded_length_whatever_it_is_made_of() -> None:
+    error = FilterError(SYNTAX, 1, "what\n\udc80\u2028\0" * 1000)
+    assert len(str(error)) <= MESSAGE_LIMIT
+    assert str(error).isprintable()
+    assert str(error).startswith(r"column 1: what\n\udc80\u2028\x00what")
 
 
 @pytest.mark.parametrize("failure", [RecursionError, MemoryError, ValueError, OverflowError, SyntaxError])
@@ -270,6 +289,45 @@ def merged(one: Filter, other: Filter) -> None:
     # What is beyond a limit is an error, and all else is not.
     with suppress(FilterError):
         assert one.merge(other).conjunctions
+
+
+LARGE = {
+    "texts": f"x in ({texts(1000)})",
+    "unwanted texts": f"x not in ({texts(1000)})",
+    "unwanted prefixes": f"not x.startswith(({texts(900)}))",
+    "unwanted of both kinds": f"x not in ({texts(500)}) and not x.startswith(({PREFIXES}))",
+    "numbers": f"x in ({listed('{}', 1000)})",
+    "unwanted numbers": f"x not in ({listed('{}', 1000)})",
+    "required substrings": PARTNERS["required substrings"],
+}
+
+
+@pytest.mark.parametrize("which", LARGE)
+def test_two_constraints_take_work_in_proportion_to_their_size(which: str) -> None:
+    # Routing compares and unites constraints without a budget.
+    one = constraint_of(LARGE[which])
+    for other in map(constraint_of, LARGE.values()):
+        assert calls_of(partial(covers, one, other)) < PAIR_CALLS_LIMIT
+        assert calls_of(partial(overlaps, one, other)) < PAIR_CALLS_LIMIT
+        assert calls_of(partial(intersect, one, other)) < PAIR_CALLS_LIMIT
+        assert calls_of(partial(unite, [one, other])) < PAIR_CALLS_LIMIT
+
+
+def test_many_constraints_are_united_in_proportion_to_their_number() -> None:
+    prefixes = [constraint_of(f"x.startswith('{place}.')") for place in range(250)]
+    assert calls_of(partial(unite, prefixes)) < PAIR_CALLS_LIMIT
+    assert calls_of(partial(unite, [*prefixes, constraint_of(LARGE["texts"])])) < PAIR_CALLS_LIMIT
+
+
+def test_a_long_prefix_is_cut_out_of_texts_once() -> None:
+    constraint = constraint_of(f"not x.startswith(('{'a' * 7000}', '{'b' * 30}'))")
+    assert isinstance(constraint, TextPattern)
+    assert constraint.prefix_lengths == (30, 7000)
+
+
+def constraint_of(text: str) -> Constraint:
+    (((_, constraint),),) = parse(text).conjunctions
+    return constraint
 
 
 @pytest.mark.parametrize("which", PARTNERS)
