@@ -8,7 +8,6 @@ from statistics import median
 from typing import Final
 
 from harness.evaluation.tables import NONE, plain, table, whole
-from harness.report.figures.publishers import throughput
 from harness.report.results import Result
 
 __all__ = ["FAULTY", "LARGEST", "LOSING", "Studies", "aims", "claims", "growth"]
@@ -217,10 +216,10 @@ def _times(ratios: Sequence[float]) -> str:
 
 def _knee(studies: Studies, ordering: str) -> str:
     """Between which numbers of publishers an ordering begins to deliver less than `fifo`."""
-    base = {each.point: throughput(each) for each in studies.get("knee", ()) if each.ordering == "fifo"}
+    base = {each.point: each.throughput for each in studies.get("knee", ()) if each.ordering == "fifo"}
     last = 0.0
     for each in studies.get("knee", ()):
-        rate, other = throughput(each), base.get(each.point)
+        rate, other = each.throughput, base.get(each.point)
         if each.ordering == ordering and rate is not None and other:
             many = each.parameter("publishers") or 0.0
             if rate < KEPT_UP * other:

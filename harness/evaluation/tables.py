@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from harness.report.figures.publishers import throughput
 from harness.report.results import Result
 
 __all__ = ["NONE", "Column", "detection", "faults", "general", "knee", "of_runs", "plain", "table", "whole"]
@@ -101,7 +100,7 @@ detection: Final[tuple[Column, ...]] = (
 knee: Final[tuple[Column, ...]] = (
     ("publishers", lambda each: whole(each.parameter("publishers"))),
     _ORDERING,
-    ("deliveries a second", lambda each: whole(throughput(each))),
+    ("deliveries a second", lambda each: whole(each.throughput)),
     *_LATENCIES,
     *_COUNTS,
 )

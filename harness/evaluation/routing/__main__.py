@@ -10,7 +10,7 @@ from harness.analysis.session import session
 from harness.evaluation.routing.campaign import perform
 from harness.evaluation.routing.document import document, in_place
 from harness.evaluation.routing.studies import STUDIES, Study, quick
-from harness.report.routing import write as write_report
+from harness.report.page import write_routing as write_report
 from harness.runs.progress import progress_for
 
 __all__ = ["command"]

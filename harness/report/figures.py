@@ -1,7 +1,14 @@
-"""What a figure is, and what several figures need: colours of orderings, lines over a sweep."""
+"""What a figure is, what several figures need, and how figures stand on a page and in files.
 
+Every ordering has one colour in all figures, and lines over a sweep are found in one way.
+"""
+
+import csv
+import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -9,7 +16,7 @@ import attrs
 from harness.report.charts import Line
 from harness.report.results import ORDER, Result
 
-__all__ = ["Figure", "of_ordering", "same_scenario", "style", "swept"]
+__all__ = ["Drawn", "Figure", "keep", "of_ordering", "same_scenario", "section", "style", "swept"]
 
 _STYLES: Final[Mapping[str, str]] = {name: f"c{index}" for index, name in enumerate(ORDER)}
 _OTHER: Final = "c4"
@@ -26,6 +33,10 @@ class Figure:
     head: Sequence[str]
     rows: Sequence[Sequence[object]]
     paper: str = ""
+
+
+Drawn = Sequence[tuple[str, Figure | None]]
+"""Figures with their names; None for those that there is nothing to show in."""
 
 
 def style(result: Result) -> str:
@@ -83,3 +94,40 @@ def _series(results: Sequence[Result]) -> dict[str, list[Result]]:
         more = f" {each.overlap:.0f} %" if is_swept else ""
         found.setdefault(each.ordering + more, []).append(each)
     return found
+
+
+def section(drawn: Drawn, source: str) -> Iterator[str]:
+    """The section of figures; `source` is whose words a figure repeats below its own."""
+    yield '<section id="figures"><h2>Figures</h2><div class="figures">'
+    number = 0
+    for _, figure in drawn:
+        if figure is not None:
+            number += 1
+            said = f'<p class="paper"><b>{source}:</b> {escape(figure.paper)}</p>' if figure.paper else ""
+            yield (
+                f'<figure id="{figure.name}"><h3><span>{number}</span> '
+                f"{escape(figure.title)}</h3>{figure.svg}"
+                f"<figcaption><p>{escape(figure.text)}</p>{said}"
+                f'<a href="{figure.name}.csv" download>data</a></figcaption></figure>'
+            )
+    absent = [name for name, figure in drawn if figure is None]
+    yield "</div>"
+    if absent:
+        names = escape(", ".join(absent).lower())
+        yield f'<p class="absent">Without data in these runs, and left out: {names}.</p>'
+    yield "</section>"
+
+
+def keep(folder: Path, drawn: Drawn) -> None:
+    """Write the data of every figure beside the page."""
+    for _, figure in drawn:
+        if figure is not None:
+            (folder / f"{figure.name}.csv").write_text(_csv(figure), encoding="utf-8")
+
+
+def _csv(figure: Figure) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(figure.head)
+    writer.writerows(figure.rows)
+    return text.getvalue()
