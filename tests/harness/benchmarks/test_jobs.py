@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.benchmarks.board import opened
+from harness.benchmarks.jobs import opened
 
 
 def test_what_one_process_counts_another_reads(tmp_path: Path) -> None:
