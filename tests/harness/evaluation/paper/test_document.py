@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.evaluation.document import document
+from harness.evaluation.paper.document import document
 from tests.harness.report.runs import analysed, without_verdict
 
 

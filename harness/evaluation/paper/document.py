@@ -2,18 +2,18 @@
 
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from textwrap import fill
 from typing import Final
 
-from harness.analysis.scaling import markdown
-from harness.evaluation import tables
-from harness.evaluation.claims import FAULTY, LARGEST, LOSING, Studies, aims, claims, growth
+from harness.analysis.scaling import COLUMNS as _SCALING_COLUMNS
+from harness.evaluation.pages import plain, whole
+from harness.evaluation.paper.claims import FAULTY, LARGEST, LOSING, Studies, aims, claims, growth
 from harness.evaluation.quiet import read
-from harness.evaluation.tables import Column
 from harness.report.results import ReportError, Result, find
+from harness.tables import Column, table
 
 __all__ = ["document"]
 
@@ -33,9 +33,9 @@ Everything on this page is made by
     make evaluation
 
 which goes on where it was interrupted, and leaves a report with figures beside each study's runs in
-`runs/evaluation`. What is run is in `harness/evaluation/studies.py`, and `concord harness scenarios` lists
-the scenarios. `pairwise` is the product, `fifo` is per-publisher order, `sequencer` sends everything through
-one broker, and `published` is the paper's algorithm as it stands in the paper.
+`runs/evaluation`. What is run is in `harness/evaluation/paper/studies.py`, and `concord harness scenarios`
+lists the scenarios. `pairwise` is the product, `fifo` is per-publisher order, `sequencer` sends everything
+through one broker, and `published` is the paper's algorithm as it stands in the paper.
 """
 
 _CLAIMS: Final = """\
@@ -84,19 +84,103 @@ All pairs of 200 subscribers, in a common order and up to 12 steps away from it
 _GROWING: Final = "Figure 7: latency over subscriptions"
 """The section that says how latency grows."""
 
-_SECTIONS: Final[Sequence[tuple[str, Sequence[str], str, Sequence[Column]]]] = (
-    (_GROWING, ("figure7",), _FIGURE_7, tables.general),
-    ("96 brokers on one machine", (LARGEST,), "The last point of figure 7, for longer.\n", tables.general),
-    ("The sequencer's knee", ("knee",), _KNEE, tables.knee),
-    ("Figures 5 and 6: detection and traffic", ("figure5", "figure6"), _FIGURES_5_6, tables.detection),
-    ("Figure 8: latency over brokers", ("figure8",), _FIGURE_8, tables.general),
-    ("With faults", FAULTY, _FAULTS, tables.faults),
-    ("A small overlay", ("quick",), "What `make run` compares.\n", tables.general),
+
+def _ordering(result: Result) -> str:
+    options = result.about.get("ordering_options")
+    form = options.get("form") if isinstance(options, Mapping) else None
+    return f"`{result.ordering}`, {form}" if form else f"`{result.ordering}`"
+
+
+def _latency(name: str, part: str) -> Callable[[Result], str]:
+    return lambda each: plain(each.number(name, part), 1)
+
+
+def _longest_pause(result: Result) -> float | None:
+    pauses = [each["pause_ms"] for each in result.objects("faults")]
+    longest = [each.get("max") for each in pauses if isinstance(each, Mapping)]
+    known = [float(each) for each in longest if isinstance(each, int | float)]
+    return max(known) / 1e3 if known else None
+
+
+def _messages(result: Result) -> float | None:
+    kinds = [result.number("traffic", kind) for kind in ("publications", "acknowledgements", "control")]
+    published = result.number("publications")
+    known = [count for count in kinds if count is not None]
+    return sum(known) / published if known and published else None
+
+
+_SIZES: Final[tuple[Column[Result], ...]] = (
+    ("brokers", lambda each: whole(each.parameter("brokers"))),
+    ("publishers", lambda each: whole(each.parameter("publishers"))),
+    ("subscriptions", lambda each: whole(each.parameter("subscriptions"))),
+)
+_ORDERING: Final[Column[Result]] = ("ordering", _ordering)
+_SAME: Final[Column[Result]] = ("same broker p50, ms", _latency("latency_same_broker_ms", "p50"))
+_LATENCIES: Final[tuple[Column[Result], ...]] = (
+    ("p50, ms", _latency("latency_ms", "p50")),
+    ("p99, ms", _latency("latency_ms", "p99")),
+    ("longest, ms", _latency("latency_ms", "max")),
+)
+_WRONG: Final[Column[Result]] = (
+    "pairs out of order",
+    lambda each: f"{whole(each.number('pairs_out_of_order'))} of {whole(each.number('pairs'))}",
+)
+_COUNTS: Final[tuple[Column[Result], ...]] = (
+    ("delivered", lambda each: whole(each.number("deliveries"))),
+    ("missing", lambda each: whole(each.number("missing"))),
+)
+
+_GENERAL: Final[tuple[Column[Result], ...]] = (
+    *_SIZES,
+    _ORDERING,
+    _WRONG,
+    ("degree", lambda each: plain(each.number("ordering_degree"), 4)),
+    *_COUNTS,
+    _SAME,
+    *_LATENCIES,
+)
+
+_DETECTION: Final[tuple[Column[Result], ...]] = (
+    *_SIZES,
+    ("overlap, %", lambda each: f"{each.overlap:.0f}"),
+    _ORDERING,
+    ("detection, microseconds", lambda each: plain(each.number("detection_us", "mean"), 1)),
+    ("messages per publication", lambda each: plain(_messages(each), 1)),
+    _SAME,
+)
+
+_KNEE_COLUMNS: Final[tuple[Column[Result], ...]] = (
+    ("publishers", lambda each: whole(each.parameter("publishers"))),
+    _ORDERING,
+    ("deliveries a second", lambda each: whole(each.throughput)),
+    *_LATENCIES,
+    *_COUNTS,
+)
+
+_FAULT_COLUMNS: Final[tuple[Column[Result], ...]] = (
+    ("scenario", lambda each: f"`{each.scenario}`"),
+    _ORDERING,
+    _WRONG,
+    *_COUNTS,
+    ("faults", lambda each: whole(len(each.objects("faults")))),
+    ("longest pause after one, s", lambda each: plain(_longest_pause(each), 2)),
+    *_LATENCIES,
+)
+
+
+_SECTIONS: Final[Sequence[tuple[str, Sequence[str], str, Sequence[Column[Result]]]]] = (
+    (_GROWING, ("figure7",), _FIGURE_7, _GENERAL),
+    ("96 brokers on one machine", (LARGEST,), "The last point of figure 7, for longer.\n", _GENERAL),
+    ("The sequencer's knee", ("knee",), _KNEE, _KNEE_COLUMNS),
+    ("Figures 5 and 6: detection and traffic", ("figure5", "figure6"), _FIGURES_5_6, _DETECTION),
+    ("Figure 8: latency over brokers", ("figure8",), _FIGURE_8, _GENERAL),
+    ("With faults", FAULTY, _FAULTS, _FAULT_COLUMNS),
+    ("A small overlay", ("quick",), "What `make run` compares.\n", _GENERAL),
     (
         "Symbols and price ranges",
         ("market",),
         "Symbols of skewed popularity, subscribers with price ranges, in a tree with links of 5 ms.\n",
-        tables.general,
+        _GENERAL,
     ),
 )
 """Title, studies, what is said first, and columns."""
@@ -111,7 +195,7 @@ def document(folder: Path, scaling: Sequence[Mapping[str, float]]) -> str:
     parts += ["## The paper's claims, and ours\n", _CLAIMS, claims(studies)]
     parts += ["## Aims\n", aims(studies, scaling), *_sections(studies)]
     if scaling:
-        parts += ["## The analysis itself\n", _SCALING, "\n".join(markdown(scaling)) + "\n"]
+        parts += ["## The analysis itself\n", _SCALING, table(_SCALING_COLUMNS, scaling, words=0).markdown()]
     return "\n".join(part for part in parts if part)
 
 
@@ -165,4 +249,4 @@ def _sections(studies: Studies) -> Iterator[str]:
             yield text
             if grown := growth(results) if title is _GROWING else "":
                 yield fill(grown, WIDTH) + "\n"
-            yield tables.of_runs(columns, results)
+            yield table(columns, results).markdown()

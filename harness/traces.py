@@ -1,6 +1,8 @@
-"""Makes few large files out of the many small ones of a dataset, once nobody writes to it any more.
+"""A run's directory: its datasets, and how their many small files become few.
 
-Laws:
+Whoever writes while the run goes on uses `broker.trace`; this says what is written, and tidies up afterwards.
+
+Laws of merging, once nobody writes to a dataset any more:
 
 1. Nothing is lost and nothing is there twice, wherever it is interrupted: a merged file gets its name after
    the files it replaces have lost theirs, and those are deleted last.
@@ -11,18 +13,63 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from harness.traces.datasets import Dataset
+import attrs
+
+from broker.trace import RowFiles
+from harness.datasets import RUN, Columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["merge"]
+__all__ = [
+    "BROKERS",
+    "DELIVERIES",
+    "FAULTS",
+    "MATCHES",
+    "PUBLICATIONS",
+    "SEEN",
+    "SUBSCRIPTIONS",
+    "Dataset",
+    "merge",
+]
 
 GROUP_ROWS: Final = 250_000
 """Rows of a row group: a piece of work for whoever reads in parallel, and some tens of megabytes to hold."""
 
 FILE_ROWS: Final = 5_000_000
 """Rows of a file, so that a large dataset can be read by several at once."""
+
+
+@attrs.frozen
+class Dataset:
+    """A folder of Parquet files."""
+
+    name: str
+    columns: Columns
+
+    def schema(self) -> "pa.Schema":
+        """Return its columns as Parquet knows them."""
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and only who writes pays for it
+
+        types = ((name, getattr(pa, kind)()) for name, kind in self.columns.items())
+        return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types])
+
+    def folder(self, run: Path) -> Path:
+        """Return where a run has it."""
+        return run / self.name
+
+    def writer(self, run: Path, stem: str) -> RowFiles:
+        """Return what writes rows to it; `stem` names the writer."""
+        return RowFiles(self.folder(run), stem, self.columns)
+
+
+PUBLICATIONS: Final = Dataset("publications", RUN["publications"])
+DELIVERIES: Final = Dataset("deliveries", RUN["deliveries"])
+MATCHES: Final = Dataset("matches", RUN["matches"])
+BROKERS: Final = Dataset("brokers", RUN["brokers"])
+FAULTS: Final = Dataset("faults", RUN["faults"])
+SEEN: Final = Dataset("seen", RUN["seen"])
+SUBSCRIPTIONS: Final = Dataset("subscriptions", RUN["subscriptions"])
 
 
 def merge(dataset: Dataset, run: Path) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Final
 
-from harness.evaluation.tables import NONE, plain, table, whole
+from harness.evaluation.pages import plain, whole
 from harness.report.results import Result
+from harness.tables import NONE, Table
 
 __all__ = ["FAULTY", "LARGEST", "LOSING", "Studies", "aims", "claims", "growth"]
 
@@ -77,12 +78,13 @@ def claims(studies: Studies) -> str:
         ),
         ("detection of pairwise, mean", NONE, _detection(everything, "pairwise")),
     ]
-    return table(("what", "paper", "here"), rows)
+    return Table(("what", "paper", "here"), rows).markdown()
 
 
 def aims(studies: Studies, scaling: Sequence[Mapping[str, float]]) -> str:
     """What was to be reached here, and whether it was."""
-    return table(("aim", "here", "reached"), [*_order_aims(studies), *_other_aims(studies, scaling)])
+    rows = [*_order_aims(studies), *_other_aims(studies, scaling)]
+    return Table(("aim", "here", "reached"), rows).markdown()
 
 
 def _order_aims(studies: Studies) -> Iterator[tuple[str, str, str]]:

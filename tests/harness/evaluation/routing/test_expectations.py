@@ -4,9 +4,8 @@ from random import Random
 
 import pytest
 
-from harness.evaluation.routing.closed_form import local_entries, messages
-from harness.evaluation.routing.consumers import EACH, LOCALITIES, STOCKS
-from harness.evaluation.routing.tree import thesis_tree
+from harness.evaluation.routing.expected import expected_entries, expected_messages
+from harness.evaluation.routing.thesis import EACH, LOCALITIES, STOCKS, thesis_tree
 
 MANY = 100_000
 """Consumers at each local broker, so that every stock is wanted everywhere."""
@@ -15,13 +14,13 @@ MANY = 100_000
 @pytest.mark.parametrize("locality", LOCALITIES)
 def test_with_very_many_consumers_every_stock_of_a_subtree_is_told_everywhere(locality: float) -> None:
     limit = int(locality * STOCKS + 1e-9) * 105
-    assert local_entries(locality, MANY, is_advertised=True) == pytest.approx(limit)
+    assert expected_entries(locality, MANY, is_advertised=True) == pytest.approx(limit)
 
 
 def test_a_change_is_told_everywhere_if_nobody_else_is_there_and_nowhere_if_everybody_is() -> None:
-    assert messages(0, is_advertised=False) == pytest.approx(106, rel=0.01)
-    assert messages(0, is_advertised=True) == pytest.approx(3.73, rel=0.01)
-    assert messages(MANY, is_advertised=False) == pytest.approx(0)
+    assert expected_messages(0, is_advertised=False) == pytest.approx(106, rel=0.01)
+    assert expected_messages(0, is_advertised=True) == pytest.approx(3.73, rel=0.01)
+    assert expected_messages(MANY, is_advertised=False) == pytest.approx(0)
 
 
 def test_entries_are_those_of_a_sample() -> None:
@@ -43,4 +42,4 @@ def test_entries_are_those_of_a_sample() -> None:
             below = tree.below(place.name)
             entries += len(set[int]().union(*(wanted[each] for each in wanted if each in below)))
             entries += len(set[int]().union(*(wanted[each] for each in wanted if each not in below)))
-    assert local_entries(0.5, consumers, is_advertised=False) == pytest.approx(entries, rel=0.03)
+    assert expected_entries(0.5, consumers, is_advertised=False) == pytest.approx(entries, rel=0.03)

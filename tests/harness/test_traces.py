@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.traces import FAULTS, merge, merging
+from broker.trace import counters, rows
+from harness import datasets, traces
+from harness.traces import FAULTS, merge
 
 
 @given(st.lists(st.integers(0, 5), max_size=8))
@@ -31,8 +33,8 @@ def test_all_rows_are_there_once_in_one_file(
 
 
 def test_a_large_dataset_stays_in_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "GROUP_ROWS", 10)
-    monkeypatch.setattr(merging, "FILE_ROWS", 20)
+    monkeypatch.setattr(traces, "GROUP_ROWS", 10)
+    monkeypatch.setattr(traces, "FILE_ROWS", 20)
     for part in range(9):
         rows = FAULTS.writer(tmp_path, f"part-{part}")
         for number in range(5):
@@ -48,3 +50,9 @@ def test_rows_that_were_merged_can_be_merged_again_with_new_ones(tmp_path: Path)
         rows.append(at_ns, "kill", "core-1", "")
         rows.flush()
         assert merge(FAULTS, tmp_path) == at_ns
+
+
+def test_brokers_write_the_columns_that_the_analysis_reads() -> None:
+    assert datasets.RUN[counters.FOLDER] == counters.COLUMNS
+    assert (datasets.TEXT, datasets.WHOLE) == (rows.TEXT, rows.WHOLE)
+    assert (datasets.FLOAT, datasets.TRUTH) == (rows.FLOAT, rows.TRUTH)

@@ -1,14 +1,32 @@
-"""Cells and tables of the page."""
+"""How numbers stand on the pages of the evaluations."""
 
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["NONE", "beside", "deviation", "exactly", "number", "percent", "table"]
+from harness.tables import NONE
 
-NONE: Final = "-"
+__all__ = [
+    "beside",
+    "deviation",
+    "exactly",
+    "number",
+    "percent",
+    "plain",
+    "whole",
+]
 
 _EXACT: Final = 1e-9
 _THOUSAND: Final = 1_000
+
+
+def whole(value: float | None) -> str:
+    """Write a number that has no fraction."""
+    return NONE if value is None else f"{value:,.0f}"
+
+
+def plain(value: float | None, digits: int) -> str:
+    """Write a number with so many digits behind the point."""
+    return NONE if value is None else f"{value:,.{digits}f}"
 
 
 def number(value: float | None) -> str:
@@ -53,9 +71,3 @@ def exactly(title: str, reference: float, found: Sequence[float], digits: int = 
         shown,
         f"{verdict}, {len(found)} points" if len(found) > 1 else verdict,
     )
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as Markdown has it."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
