@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from harness.faults import FaultError, Link
+from harness.runs.injector import read_faults
 from harness.runs.plan import plan_of
-from harness.runs.targets import read_faults
 from harness.scenarios import Scenario, from_content
 
 CONTENT = {"overlay": {"cores": 2, "edges_per_core": 2, "fallbacks": 1}}

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.runs.ledger import Ledger
+from harness.runs.crew import Ledger
 from harness.traces import PUBLICATIONS
 
 CHANGES = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 8)), min_size=1, max_size=5)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.runs.pace import due_times
+from harness.runs.plan import due_times
 from harness.scenarios.scenario import Publishers
 
 RATES = ("steady", "random", "bursts", "flood")
