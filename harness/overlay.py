@@ -14,7 +14,7 @@ import trio
 
 from harness.processes import START_TIMEOUT_S, ProcessError, Server, start_server
 
-__all__ = ["attached", "start_brokers"]
+__all__ = ["attached", "start_brokers", "tells_attachment"]
 
 _POLL_S: Final = 0.01
 """Between two looks at a log; attaching takes a few milliseconds."""
@@ -48,7 +48,7 @@ async def start_brokers(
 async def attached(server: Server) -> None:
     """Wait until a broker has been attached to its uplink."""
     with trio.move_on_after(START_TIMEOUT_S):
-        while not any(map(_tells_attachment, server.program.logged())):
+        while not any(map(tells_attachment, server.program.logged())):
             server.program.check_alive()
             await trio.sleep(_POLL_S)
         return
@@ -58,10 +58,12 @@ async def attached(server: Server) -> None:
     )
 
 
-def _tells_attachment(line: str) -> bool:
+def tells_attachment(line: str | bytes) -> bool:
+    """Whether a line of a broker's log says that its uplink is attached."""
     try:
         entry = json.loads(line)
     except ValueError:
         # The end of the log may be half a line.
         return False
-    return bool(entry.get("event") in {"link attached", "link resumed"} and entry.get("uplink"))
+    is_attached = isinstance(entry, dict) and entry.get("event") in {"link attached", "link resumed"}
+    return is_attached and bool(entry.get("uplink"))

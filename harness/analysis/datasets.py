@@ -8,46 +8,23 @@ Laws.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.errors import AnalysisError, UnknownVerdictError
+from harness.datasets import FLOAT, RUN, TEXT, TRUTH, WHOLE, Columns
 
-__all__ = ["REQUIRED", "Run", "about", "check", "open_run", "parquet_files"]
+__all__ = ["REQUIRED", "Run", "about", "check", "open_run", "parquet_files", "selected"]
 
-COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
-    "publications": {
-        "publisher": "string",
-        "sequence": "bigint",
-        "broker": "string",
-        "ordered": "boolean",
-        "published_ns": "bigint",
-    },
-    "deliveries": {
-        "subscriber": "string",
-        "broker": "string",
-        "position": "bigint",
-        "publisher": "string",
-        "sequence": "bigint",
-        "delivered_ns": "bigint",
-    },
-    "matches": {"subscriber": "string", "publisher": "string", "sequence": "bigint"},
-    "brokers": {"broker": "string", "at_ns": "bigint", "counter": "string", "value": "double"},
-    "faults": {"at_ns": "bigint", "kind": "string", "target": "string", "detail": "string"},
-    "subscriptions": {"subscriber": "string", "broker": "string", "ordered": "boolean"},
-    "seen": {"publisher": "string", "sequence": "bigint", "subscriber": "string", "count": "bigint"},
-}
-"""Every dataset with its columns, as Spark calls their types."""
-
-_ARROW: Final = {"string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_(), "double": pa.float64()}
-"""The types that the harness itself writes."""
+_SPARK: Final = {TEXT: "string", WHOLE: "bigint", TRUTH: "boolean", FLOAT: "double"}
+"""Types of columns, as Spark calls them."""
 
 REQUIRED: Final = ("publications", "deliveries")
 """Without these there is nothing to judge."""
@@ -70,11 +47,12 @@ class Run:
         """One dataset, with its columns alone, in their types."""
         # A name is a name: no stars and brackets in it are patterns, and nothing is escaped.
         reader = self.spark.read.option("__globPaths__", "false")
-        if pq.read_schema(self.files[name][0]).types == [_ARROW[kind] for kind in COLUMNS[name].values()]:
+        if pq.read_schema(self.files[name][0]).types == [getattr(pa, kind)() for kind in RUN[name].values()]:
             # Told the columns, Spark need not start a job to find them out.
-            reader = reader.schema(", ".join(f"{column} {kind}" for column, kind in COLUMNS[name].items()))
-        frame = reader.parquet(*(f"file://{each}" for each in self.files[name]))
-        return frame.select(*(F.col(column).cast(kind) for column, kind in COLUMNS[name].items()))
+            reader = reader.schema(
+                ", ".join(f"{column} {_SPARK[kind]}" for column, kind in RUN[name].items())
+            )
+        return selected(reader, self.files[name], RUN[name])
 
     def rows(self, name: str) -> int:
         """How many rows a dataset has, as the ends of its files say."""
@@ -89,6 +67,12 @@ class Run:
         return {str(broker): str(uplink or "") for broker, uplink in found.items()}
 
 
+def selected(reader: DataFrameReader, files: Iterable[Path], columns: Columns) -> DataFrame:
+    """Read files of a dataset, with its columns alone, in their types."""
+    frame = reader.parquet(*(f"file://{each}" for each in files))
+    return frame.select(*(F.col(column).cast(_SPARK[kind]) for column, kind in columns.items()))
+
+
 def open_run(spark: SparkSession, path: Path) -> Run:
     """Look through a run's directory.
 
@@ -99,14 +83,14 @@ def open_run(spark: SparkSession, path: Path) -> Run:
     if not path.is_dir():
         raise AnalysisError(f"{path} is no directory: give the one that harness run wrote")
     absolute = path.resolve()
-    files = {name: tuple(parquet_files(absolute / name)) for name in COLUMNS}
+    files = {name: tuple(parquet_files(absolute / name)) for name in RUN}
     for name in REQUIRED:
         if not files[name]:
             state = "holds no Parquet file" if (absolute / name).is_dir() else "is missing"
             raise UnknownVerdictError(f"{path}/{name} {state}: was this directory written by harness run?")
     for name, found in files.items():
         for each in found:
-            check(each, COLUMNS[name], str(each.relative_to(absolute)))
+            check(each, RUN[name], str(each.relative_to(absolute)))
     return Run(
         absolute, about(absolute / "run.json"), {name: each for name, each in files.items() if each}, spark
     )
@@ -122,7 +106,7 @@ def parquet_files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def check(path: Path, columns: Mapping[str, str], name: str) -> None:
+def check(path: Path, columns: Columns, name: str) -> None:
     """Look at a file's end (law 1); `name` is what it is called in an error.
 
     Raises:
@@ -137,17 +121,17 @@ def check(path: Path, columns: Mapping[str, str], name: str) -> None:
             raise UnknownVerdictError(f"{name} has no column {column}; it has {', '.join(schema.names)}")
         found = schema.field(column).type
         if not _fits(found, kind):
-            raise UnknownVerdictError(f"{name}: column {column} is {found} and should be {kind}")
+            raise UnknownVerdictError(f"{name}: column {column} is {found} and should be {_SPARK[kind]}")
 
 
 def _fits(found: pa.DataType, kind: str) -> bool:
     if pa.types.is_dictionary(found):
         found = found.value_type
     checks = {
-        "string": (pa.types.is_string, pa.types.is_large_string),
-        "bigint": (pa.types.is_integer,),
-        "boolean": (pa.types.is_boolean,),
-        "double": (pa.types.is_floating, pa.types.is_integer),
+        TEXT: (pa.types.is_string, pa.types.is_large_string),
+        WHOLE: (pa.types.is_integer,),
+        TRUTH: (pa.types.is_boolean,),
+        FLOAT: (pa.types.is_floating, pa.types.is_integer),
     }
     return any(check(found) for check in checks[kind])
 

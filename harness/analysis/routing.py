@@ -20,45 +20,13 @@ import attrs
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from harness.analysis.datasets import about, check, parquet_files
+from harness.analysis.datasets import about, check, parquet_files, selected
 from harness.analysis.errors import AnalysisError
 from harness.analysis.points import Point, points
 from harness.analysis.writing import Table, save
+from harness.datasets import STUDY
 
 __all__ = ["analyze", "write"]
-
-COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
-    "tables": {
-        "study": "string",
-        "consumers": "bigint",
-        "subscriptions": "bigint",
-        "broker": "string",
-        "level": "bigint",
-        "is_local": "boolean",
-        "entries": "bigint",
-    },
-    "expected": {"study": "string", "consumers": "bigint", "broker": "string", "entries": "bigint"},
-    "changes": {
-        "study": "string",
-        "consumers": "bigint",
-        "round": "bigint",
-        "broker": "string",
-        "is_added": "boolean",
-        "messages": "bigint",
-        "acknowledgements": "bigint",
-    },
-    "events": {
-        "study": "string",
-        "consumers": "bigint",
-        "stock": "bigint",
-        "price": "double",
-        "messages": "bigint",
-        "needed": "bigint",
-        "delivered": "bigint",
-        "wanted": "bigint",
-    },
-}
-"""Every dataset of a study with its columns, as Spark calls their types."""
 
 _POINT: Final = ("study", "consumers")
 
@@ -73,7 +41,7 @@ def analyze(spark: SparkSession, path: Path) -> dict[str, object]:
     studies = {str(each["name"]): each for each in map(about, _described(path))}
     if not studies:
         raise AnalysisError(f"{path} holds no study: make evaluation-routing makes them")
-    frames = {name: _read(spark, path, name) for name in COLUMNS}
+    frames = {name: _read(spark, path, name) for name in STUDY}
     rows = {(row["study"], row["consumers"]): row.asDict() for row in _joined(frames).collect()}
     found = [_point(studies[study], rows[study, consumers]) for study, consumers in sorted(rows)]
     found = [*found, *_continued(found)]
@@ -102,12 +70,11 @@ def _described(path: Path) -> list[Path]:
 def _read(spark: SparkSession, path: Path, name: str) -> DataFrame | None:
     files = [file for each in _described(path) for file in parquet_files(each.parent.resolve() / name)]
     for file in files:
-        check(file, COLUMNS[name], f"{file.parent.parent.name}/{name}/{file.name}")
+        check(file, STUDY[name], f"{file.parent.parent.name}/{name}/{file.name}")
     if not files:
         return None
     reader = spark.read.option("__globPaths__", "false")
-    frame = reader.parquet(*(f"file://{each}" for each in files))
-    return frame.select(*(F.col(column).cast(kind) for column, kind in COLUMNS[name].items()))
+    return selected(reader, files, STUDY[name])
 
 
 def _joined(frames: Mapping[str, DataFrame | None]) -> DataFrame:

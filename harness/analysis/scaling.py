@@ -19,8 +19,9 @@ from pyspark.sql import SparkSession
 from harness.analysis.analyzing import analyze
 from harness.analysis.session import session
 from harness.analysis.synthetic import Shape, make
+from harness.tables import Column, show, table
 
-__all__ = ["command", "markdown"]
+__all__ = ["COLUMNS", "command"]
 
 MILLION: Final = 1_000_000
 DISORDER: Final = 12.0
@@ -51,17 +52,12 @@ def _all(sizes: list[float], disorders: tuple[float, ...], master: str) -> Itera
                 yield _measured(spark, Shape(deliveries=int(millions * MILLION), disorder=disorder))
 
 
-def markdown(rows: Sequence[Mapping[str, float]]) -> list[str]:
-    """The table as it stands in a document."""
-    return [
-        "| deliveries | pairs compared | inversions | seconds |",
-        "|---|---|---|---|",
-        *(
-            f"| {row['deliveries']:,.0f} | {row['pairs']:,.0f} | {row['inversions']:,.0f} | "
-            f"{row['seconds']:.0f} |"
-            for row in rows
-        ),
-    ]
+COLUMNS: Final[Sequence[Column[Mapping[str, float]]]] = (
+    ("deliveries", lambda row: f"{row['deliveries']:,.0f}"),
+    ("pairs compared", lambda row: f"{row['pairs']:,.0f}"),
+    ("inversions", lambda row: f"{row['inversions']:,.0f}"),
+    ("seconds", lambda row: f"{row['seconds']:.0f}"),
+)
 
 
 @click.command("scaling")
@@ -84,8 +80,7 @@ def command(*, millions: str, ordered: bool, master: str, out: Path | None) -> N
             # After each, so that an interrupt costs one measurement.
             out.parent.mkdir(parents=True, exist_ok=True)
             out.write_text(json.dumps(rows), encoding="utf-8")
-    for line in markdown(rows):
-        click.echo(line)
+    show(table(COLUMNS, rows, words=0))
 
 
 if __name__ == "__main__":

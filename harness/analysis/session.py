@@ -92,7 +92,8 @@ def package(target: Path) -> Path:
     """Write what workers need as an archive, for `--py-files` of spark-submit."""
     here = Path(__file__).resolve().parent
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.write(here.parent / "__init__.py", "harness/__init__.py")
+        for name in ("__init__.py", "datasets.py"):
+            archive.write(here.parent / name, f"harness/{name}")
         for folder, place in ((here, "harness/analysis"), *_attrs()):
             for path in sorted(folder.rglob("*.py")):
                 archive.write(path, str(Path(place) / path.relative_to(folder)))

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from harness.datasets import RUN
+
 __all__ = ["Shape", "make", "rows", "write_dataset"]
 
 BROKERS: Final = 8
@@ -26,36 +28,8 @@ FILE_SUBSCRIPTIONS: Final = 10
 """Subscriptions whose client writes one file."""
 
 SCHEMAS: Final[Mapping[str, pa.Schema]] = {
-    "publications": pa.schema(
-        {
-            "publisher": pa.string(),
-            "sequence": pa.int64(),
-            "broker": pa.string(),
-            "ordered": pa.bool_(),
-            "published_ns": pa.int64(),
-        }
-    ),
-    "deliveries": pa.schema(
-        {
-            "subscriber": pa.string(),
-            "broker": pa.string(),
-            "position": pa.int64(),
-            "publisher": pa.string(),
-            "sequence": pa.int64(),
-            "delivered_ns": pa.int64(),
-        }
-    ),
-    "matches": pa.schema({"subscriber": pa.string(), "publisher": pa.string(), "sequence": pa.int64()}),
-    "brokers": pa.schema(
-        {"broker": pa.string(), "at_ns": pa.int64(), "counter": pa.string(), "value": pa.float64()}
-    ),
-    "faults": pa.schema(
-        {"at_ns": pa.int64(), "kind": pa.string(), "target": pa.string(), "detail": pa.string()}
-    ),
-    "seen": pa.schema(
-        {"publisher": pa.string(), "sequence": pa.int64(), "subscriber": pa.string(), "count": pa.int64()}
-    ),
-    "subscriptions": pa.schema({"subscriber": pa.string(), "broker": pa.string(), "ordered": pa.bool_()}),
+    name: pa.schema({column: getattr(pa, kind)() for column, kind in columns.items()})
+    for name, columns in RUN.items()
 }
 
 

@@ -2,18 +2,18 @@
 
 The workload is the explorer's calm schedules: trees of 2 to 6 brokers, a few publishers and subscribers,
 messages that arrive in random order. Everything but detection is counted, so it depends on the seeds alone.
-"Deferred for" is told in messages that arrived anywhere meanwhile: a simulation has no seconds.
+"Deferred for" is counted in messages that arrived anywhere meanwhile: a simulation has no seconds.
 """
 
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import process_time_ns
 from typing import Final
 
+import click
 from attrs import define, frozen
 
-from harness.benchmarks.report import aligned
 from harness.simulator.outcome import of_seed
+from harness.tables import Column, show, table
 from ordering.interface import OrderingFactory
 from ordering.plugins import load
 from ordering.published.plugin import FORMS
@@ -90,43 +90,26 @@ def _row(name: str, factory: OrderingFactory, seeds: Sequence[int]) -> Row:
     )
 
 
-_HEADINGS: Final = (
-    "plugin",
-    "schedules out of order",
-    "requests",
-    "acknowledgements",
-    "deferred",
-    "for (mean)",
-    "(longest)",
-    "longest queue",
-    "metadata bytes",
-    "detection us",
+COLUMNS: Final[Sequence[Column[Row]]] = (
+    ("plugin", lambda row: row.plugin),
+    ("schedules out of order", lambda row: f"{row.disagreements_percent:.1f}%"),
+    ("requests", lambda row: f"{row.requests:.2f}"),
+    ("acknowledgements", lambda row: f"{row.acknowledgements:.2f}"),
+    ("deferred", lambda row: f"{row.deferred:.2f}"),
+    ("for (mean)", lambda row: f"{row.deferred_mean:.1f}"),
+    ("(longest)", lambda row: f"{row.deferred_max}"),
+    ("longest queue", lambda row: f"{row.waiting_max}"),
+    ("metadata bytes", lambda row: f"{row.metadata_bytes:.1f}"),
+    ("detection us", lambda row: f"{row.detection_us:.1f}"),
 )
 
 
-def table(rows: Iterable[Row]) -> str:
-    """One line per plugin."""
-    return aligned(
-        [
-            _HEADINGS,
-            *(
-                (
-                    row.plugin,
-                    f"{row.disagreements_percent:.1f}%",
-                    f"{row.requests:.2f}",
-                    f"{row.acknowledgements:.2f}",
-                    f"{row.deferred:.2f}",
-                    f"{row.deferred_mean:.1f}",
-                    f"{row.deferred_max}",
-                    f"{row.waiting_max}",
-                    f"{row.metadata_bytes:.1f}",
-                    f"{row.detection_us:.1f}",
-                )
-                for row in rows
-            ),
-        ]
-    )
+@click.command(epilog="Example: python -m harness.benchmarks.costs")
+def command() -> None:
+    """Measure what each ordering plugin costs per publication."""
+    click.echo("What each ordering plugin costs per publication, in simulated overlays of 2 to 6 brokers.\n")
+    show(table(COLUMNS, run()))
 
 
 if __name__ == "__main__":
-    sys.stdout.write(table(run()) + "\n")
+    command()

@@ -9,12 +9,12 @@ Times are the process's own; of several passes the quickest counts, as it was di
 """
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 from time import process_time_ns
 from typing import Final
 
+import click
 from attrs import asdict, define, frozen
 
 from broker.core.hops import Hop, HopTable
@@ -22,7 +22,7 @@ from broker.core.tables import Entry, RoutingTables
 from broker.core.view import TableView
 from broker.filters import Filter, parse
 from broker.messages import Publication
-from harness.benchmarks.report import aligned
+from harness.tables import Column, show, table
 from ordering.interface import (
     Advertisement,
     Context,
@@ -294,71 +294,44 @@ def _warm_up(plugin: Ordering, event: Publication, uplink: Hops, route: Route) -
 # --- tables ---
 
 
-def large_table(rows: Iterable[LargeRow]) -> str:
-    """`pairwise` among many; times in nanoseconds."""
-    heading = ("subscriptions", "on", "advertisements", "route", "unexposed", "exposed", "conflict")
-    return aligned(
-        [
-            heading,
-            *(
-                (
-                    f"{row.subscriptions:,}",
-                    row.place,
-                    f"{row.advertisements:,}",
-                    f"{row.route_ns:,.0f}",
-                    f"{row.unexposed_ns:,.0f}",
-                    f"{row.exposed_ns:,.0f}",
-                    f"{row.conflict_ns:,.0f}",
-                )
-                for row in rows
-            ),
-        ]
-    )
+LARGE: Final[Sequence[Column[LargeRow]]] = (
+    ("subscriptions", lambda row: f"{row.subscriptions:,}"),
+    ("on", lambda row: row.place),
+    ("advertisements", lambda row: f"{row.advertisements:,}"),
+    ("route", lambda row: f"{row.route_ns:,.0f}"),
+    ("unexposed", lambda row: f"{row.unexposed_ns:,.0f}"),
+    ("exposed", lambda row: f"{row.exposed_ns:,.0f}"),
+    ("conflict", lambda row: f"{row.conflict_ns:,.0f}"),
+)
+
+PAPER: Final[Sequence[Column[PaperRow]]] = (
+    ("combined", lambda row: f"{row.combined}"),
+    ("overlap", lambda row: f"{row.overlap_percent}%"),
+    ("route", lambda row: f"{row.route_us:.2f}"),
+    ("basic", lambda row: f"{row.basic_us:,.0f}"),
+    ("progressive", lambda row: f"{row.progressive_us:,.0f}"),
+    ("fast", lambda row: f"{row.fast_us:,.0f}"),
+    ("pairwise", lambda row: f"{row.pairwise_us:.2f}"),
+)
 
 
-def paper_table(rows: Iterable[PaperRow]) -> str:
-    """Figures 5a and 6a; times in microseconds."""
-    heading = ("combined", "overlap", "route", "basic", "progressive", "fast", "pairwise")
-    return aligned(
-        [
-            heading,
-            *(
-                (
-                    f"{row.combined}",
-                    f"{row.overlap_percent}%",
-                    f"{row.route_us:.2f}",
-                    f"{row.basic_us:,.0f}",
-                    f"{row.progressive_us:,.0f}",
-                    f"{row.fast_us:,.0f}",
-                    f"{row.pairwise_us:.2f}",
-                )
-                for row in rows
-            ),
-        ]
-    )
+@click.command()
+@click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of tables.")
+def command(*, json_: bool) -> None:
+    """Measure what finding conflicts costs per publication.
 
-
-def tables(large: Iterable[LargeRow], paper: Iterable[PaperRow]) -> str:
-    """Both tables, with what they show."""
-    return "\n\n".join(
-        (
-            "Detection by pairwise, in nanoseconds per publication.",
-            large_table(large),
-            "Detection as in figures 5a and 6a of the paper, in microseconds per publication.",
-            paper_table(paper),
-        )
-    )
-
-
-def main() -> None:
-    """Print what both runs measure."""
+    Example: python -m harness.benchmarks.detection --json
+    """
     large, paper = run_large(), run_paper()
-    if "--json" in sys.argv[1:]:
+    if json_:
         both = {"large": [asdict(row) for row in large], "paper": [asdict(row) for row in paper]}
-        sys.stdout.write(json.dumps(both) + "\n")
-    else:
-        sys.stdout.write(tables(large, paper) + "\n")
+        click.echo(json.dumps(both))
+        return
+    click.echo("Detection by pairwise, in nanoseconds per publication.\n")
+    show(table(LARGE, large, words=0))
+    click.echo("\nDetection as in figures 5a and 6a of the paper, in microseconds per publication.\n")
+    show(table(PAPER, paper, words=0))
 
 
 if __name__ == "__main__":
-    main()
+    command()

@@ -1,14 +1,25 @@
-"""What a worker is told to do, and what each of its clients gets to do it with."""
+"""What the processes of a measurement share: their jobs, and a board of counts.
 
+On the board stands one number per publisher and one per subscriber. A process writes only its own numbers,
+without locks; everybody reads all of them. That costs nothing that could be seen in what is measured, and it
+lets a count be taken at any moment without asking anyone.
+"""
+
+import itertools
 import json
+import mmap
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, Self
 
 import attrs
 import trio
 
-from harness.benchmarks.board import Board
+__all__ = ["BATCH", "Ages", "Board", "Client", "Job", "opened"]
 
-__all__ = ["BATCH", "Ages", "Client", "Job"]
+_NUMBER_BYTES: Final = 8
 
 BATCH: Final = 64
 """Events between two looks at the board, and frames in one write of a relay's publisher."""
@@ -21,6 +32,35 @@ under way."""
 PAUSE_S: Final = 0.002
 """How long a publisher that is too far ahead lets others work: far less than a window lasts, and long enough
 that looking again costs nothing that could be seen."""
+
+
+@attrs.frozen(eq=False)
+class Board:
+    """The counts: what each publisher published, what each subscriber was delivered."""
+
+    published: memoryview
+    delivered: memoryview
+
+    def backlog(self) -> int:
+        """Events published that the slowest subscriber has not been delivered."""
+        return sum(self.published) - min(self.delivered)
+
+
+@contextmanager
+def opened(path: Path, publishers: int, subscribers: int) -> Iterator[Board]:
+    """Map the board in a file, which is made if it is not there."""
+    size_bytes = _NUMBER_BYTES * (publishers + subscribers)
+    with path.open("a+b") as file:
+        if os.fstat(file.fileno()).st_size < size_bytes:
+            file.truncate(size_bytes)
+        with (
+            mmap.mmap(file.fileno(), size_bytes) as mapped,
+            memoryview(mapped) as octets,
+            octets.cast("Q") as numbers,
+            numbers[:publishers] as published,
+            numbers[publishers:] as delivered,
+        ):
+            yield Board(published, delivered)
 
 
 @attrs.frozen
@@ -93,6 +133,23 @@ class Client:
         await trio.lowlevel.checkpoint()
         while self.board.backlog() > WINDOW:  # noqa: ASYNC110 - other processes write the board, and set no event
             await trio.sleep(PAUSE_S)
+
+    async def publish(self, batch: Callable[[], Awaitable[None]], one: Callable[[], Awaitable[None]]) -> None:
+        """Once told to go, publish batches as fast as they are taken, or single events when they are due."""
+        await self.go.wait()
+        if self.job.rate_per_s is None:
+            while not self.halt.is_set():
+                await self.room()
+                await batch()
+                self.board.published[self.place] += BATCH
+            return
+        started = trio.current_time()
+        for number in itertools.count():
+            await self.due(started, number, self.job.rate_per_s)
+            if self.halt.is_set():
+                return
+            self.board.published[self.place] += 1
+            await one()
 
     async def due(self, started: float, event: int, rate_per_s: float) -> None:
         """Return when it is time for the given event of this publisher; publishers take turns."""

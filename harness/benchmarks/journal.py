@@ -1,71 +1,182 @@
-"""What the journal costs: throughput and latency with it on beside off, starts, and pictures.
+"""What the journal costs: throughput and latency with it on beside off, starts, and snapshots.
 
 Run as `python -m harness.benchmarks.journal`: all figures about journals but those of `make soak`. The disk
 is the one of `--directory`: a sync there is timed and shown, because everything depends on it.
+
+For a start a station takes runs of publications as a broker under load does, with a subscription that takes
+all of them at once, and writes them down; then it is made again, from the records alone and from a snapshot.
 """
 
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Final
+from typing import Final, cast
 
 import attrs
 import click
+import trio
 
+from broker.addresses import Address
+from broker.filters import parse
+from broker.journal import Journal
+from broker.messages import Publication
+from broker.server.apart import Apart
+from broker.server.collector import undisturbed
+from broker.server.memory import remember
+from broker.server.settings import Settings
+from broker.station import Station, picture_of, recover
+from broker.station.inputs import read_frames
+from broker.wire import encode_publication, publication_prefix
 from harness import outcomes
 from harness.benchmarks import stores
+from harness.benchmarks.frames import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
 from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
-from harness.benchmarks.recovery import (
-    QUICK_COUNTS,
-    QUICK_SUBSCRIPTIONS,
-    THOROUGH_COUNTS,
-    THOROUGH_SUBSCRIPTIONS,
-    Pictured,
-    Start,
-    pictured,
-    starts,
-)
-from harness.benchmarks.report import aligned, machine, middle_of
-from harness.benchmarks.scenario import QUICK, SCENARIOS, THOROUGH, Scenario, Timing
+from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing, chosen, machine, measured, round_options
+from harness.tables import Column, show, table
+from ordering.interface import OrderingFactory
+from ordering.plugins import load
 
-__all__ = ["Comparison", "command", "sync_ms"]
+__all__ = [
+    "QUICK_COUNTS",
+    "QUICK_SUBSCRIPTIONS",
+    "THOROUGH_COUNTS",
+    "THOROUGH_SUBSCRIPTIONS",
+    "Comparison",
+    "Pictured",
+    "Start",
+    "command",
+    "pictured",
+    "starts",
+    "sync_ms",
+]
 
 _MEASURED: Final = ("1 broker, 1 x 1", "1 broker, 4 x 4", "1 broker, 10 x 50", "5 brokers, 4 x 4")
 
 _SYNCS: Final = 100
 
-_HEADINGS: Final = (
-    "scenario",
-    "deliveries/s",
-    "with journal",
-    "on over off",
-    "p50 ms",
-    "with journal",
-    "p99 ms",
-    "with journal",
-)
+QUICK_COUNTS: Final = (10_000, 50_000)
+THOROUGH_COUNTS: Final = (10_000, 50_000, 200_000, 800_000)
 
-_START_HEADINGS: Final = (
-    "publications",
-    "journal MB",
-    "replayed in s",
-    "per publication us",
-    "from a snapshot s",
-)
+QUICK_SUBSCRIPTIONS: Final = (1_000,)
+THOROUGH_SUBSCRIPTIONS: Final = (1_000, 10_000, 100_000)
+"""Local subscriptions of the stations that pictures are taken of. The last takes 3 GB."""
+
+_RUN: Final = 400
+"""Publications that a busy broker reads at once."""
+
+_PUBLISHER: Final = "p@B1/1"
+_SUBSCRIPTION: Final = "s@B1/2"
+_PREFIX: Final = publication_prefix(_PUBLISHER)
+_PAYLOAD: Final = bytes(PAYLOAD_BYTES)
 
 
-_PICTURE_HEADINGS: Final = (
-    "subscriptions",
-    "picture MB",
-    "taken here s",
-    "held up by a process apart ms",
-    "start s",
-)
+@attrs.frozen
+class Start:
+    """One journal, and how long it took to start from it."""
+
+    publications: int
+    journal_bytes: int
+    replayed_s: float
+    pictured_s: float
+
+
+def _run(first: int) -> list[Publication]:
+    frames = [
+        encode_publication(_PREFIX, number, 0, EVENTS[number % len(EVENTS)], _PAYLOAD, ordered=True)
+        for number in range(first, first + _RUN)
+    ]
+    return cast("list[Publication]", read_frames(b"".join(frames)))
+
+
+def _live(station: Station, journal: Journal, count: int) -> None:
+    station.begin(journal.append)
+    station.advertise(_PUBLISHER, parse(ADVERTISED), client="p", user="")
+    station.subscribe(_SUBSCRIPTION, parse(SUBSCRIBED), ordered=True)
+    station.take()
+    for first in range(1, count + 1, _RUN):
+        station.publish(_PUBLISHER, _run(first))
+        station.take()
+        station.taken(_SUBSCRIPTION, first + _RUN - 1)
+        station.take()
+        journal.flush()
+
+
+def _start(settings: Settings) -> tuple[float, Station, Journal]:
+    started_s = perf_counter()
+    memory = remember(settings)
+    took_s = perf_counter() - started_s
+    assert memory.journal is not None
+    return took_s, memory.station, memory.journal
+
+
+def _measure(count: int, directory: Path) -> Start:
+    settings = Settings(name="B1", listen=Address("127.0.0.1", 0), journal=directory / str(count))
+    _, station, journal = _start(settings)
+    _live(station, journal, count)
+    written_bytes = journal.written_bytes
+    journal.close()
+    replayed_s, station, journal = _start(settings)
+    station.begin(journal.append)
+    journal.snapshot(picture_of(station), journal.appended)
+    journal.close()
+    pictured_s, _, journal = _start(settings)
+    journal.close()
+    return Start(count, written_bytes, replayed_s, pictured_s)
+
+
+def starts(counts: Sequence[int], directory: Path) -> list[Start]:
+    """Measure a start for each number of publications."""
+    place = Path(tempfile.mkdtemp(prefix="concord-journals-", dir=directory))
+    try:
+        return [_measure(count, place) for count in counts]
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@attrs.frozen
+class Pictured:
+    """A station with many subscriptions: what its picture costs here, apart, and at a start."""
+
+    subscriptions: int
+    picture_bytes: int
+    here_s: float
+    stall_s: float
+    start_s: float
+
+
+def _station_of(subscriptions: int, ordering: OrderingFactory) -> Station:
+    station = Station("B1", ordering, "1", ordering_name="pairwise")
+    for number in range(subscriptions):
+        wanted = parse(f"symbol == 'S{number}' and price > {number % 100}")
+        station.subscribe(f"s{number}", wanted, ordered=True, client="c")
+    station.take()
+    return station
+
+
+async def _apart_s(picture: Callable[[], bytes]) -> float:
+    apart = Apart()
+    await apart(picture)
+    return apart.last_stall_s
+
+
+def pictured(subscriptions: int) -> Pictured:
+    """Measure pictures of a station with so many subscriptions."""
+    ordering = load("pairwise", {})
+    station = _station_of(subscriptions, ordering)
+    stall_s = trio.run(_apart_s, partial(picture_of, station))
+    with undisturbed():
+        started_s = perf_counter()
+        picture = picture_of(station)
+        taken_s = perf_counter()
+        recover("B1", ordering, "pairwise", picture, ())
+        done_s = perf_counter()
+    return Pictured(subscriptions, len(picture), taken_s - started_s, stall_s, done_s - taken_s)
 
 
 @attrs.frozen
@@ -89,7 +200,7 @@ def _journals(directory: Path) -> Iterator[Target]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-async def _compare(scenario: Scenario, timing: Timing, directory: Path) -> Comparison:
+async def _compare(directory: Path, scenario: Scenario, timing: Timing) -> Comparison:
     off = Target("concord")
     off_throughput = await throughput(off, scenario, timing)
     with _journals(directory) as on:
@@ -98,17 +209,6 @@ async def _compare(scenario: Scenario, timing: Timing, directory: Path) -> Compa
     with _journals(directory) as on:
         on_latency = await latency(on, scenario, timing)
     return Comparison(scenario.name, off_throughput, on_throughput, off_latency, on_latency)
-
-
-async def _compare_all(scenarios: Sequence[Scenario], timing: Timing, directory: Path) -> list[Comparison]:
-    rounds = []
-    for number in range(1, timing.repeat + 1):
-        round_ = []
-        for scenario in scenarios:
-            click.echo(f"run {number} of {timing.repeat}: {scenario.name}", err=True)
-            round_.append(await _compare(scenario, timing, directory))
-        rounds.append(round_)
-    return [middle_of(runs) for runs in zip(*rounds, strict=True)]
 
 
 def sync_ms(directory: Path) -> float:
@@ -126,44 +226,36 @@ def sync_ms(directory: Path) -> float:
     return sorted(times_s)[_SYNCS // 2] * 1000
 
 
-def _cells(each: Comparison) -> tuple[str, ...]:
-    off, on = each.off.deliveries_per_s, each.on.deliveries_per_s
-    return (
-        each.scenario,
-        f"{off:,.0f}",
-        f"{on:,.0f}",
-        f"{on / max(off, 1.0):.2f}",
-        f"{each.off_latency.p50_ms:.2f}",
-        f"{each.on_latency.p50_ms:.2f}",
-        f"{each.off_latency.p99_ms:.2f}",
-        f"{each.on_latency.p99_ms:.2f}",
-    )
+_COMPARISONS: Final[Sequence[Column[Comparison]]] = (
+    ("scenario", lambda each: each.scenario),
+    ("deliveries/s", lambda each: f"{each.off.deliveries_per_s:,.0f}"),
+    ("with journal", lambda each: f"{each.on.deliveries_per_s:,.0f}"),
+    ("on over off", lambda each: f"{each.on.deliveries_per_s / max(each.off.deliveries_per_s, 1.0):.2f}"),
+    ("p50 ms", lambda each: f"{each.off_latency.p50_ms:.2f}"),
+    ("with journal", lambda each: f"{each.on_latency.p50_ms:.2f}"),
+    ("p99 ms", lambda each: f"{each.off_latency.p99_ms:.2f}"),
+    ("with journal", lambda each: f"{each.on_latency.p99_ms:.2f}"),
+)
 
+_STARTS: Final[Sequence[Column[Start]]] = (
+    ("publications", lambda each: f"{each.publications:,}"),
+    ("journal MB", lambda each: f"{each.journal_bytes / 1e6:.1f}"),
+    ("replayed in s", lambda each: f"{each.replayed_s:.2f}"),
+    ("per publication us", lambda each: f"{each.replayed_s / each.publications * 1e6:.1f}"),
+    ("from a snapshot s", lambda each: f"{each.pictured_s:.2f}"),
+)
 
-def _start_cells(start: Start) -> tuple[str, ...]:
-    return (
-        f"{start.publications:,}",
-        f"{start.journal_bytes / 1e6:.1f}",
-        f"{start.replayed_s:.2f}",
-        f"{start.replayed_s / start.publications * 1e6:.1f}",
-        f"{start.pictured_s:.2f}",
-    )
-
-
-def _picture_cells(each: Pictured) -> tuple[str, ...]:
-    return (
-        f"{each.subscriptions:,}",
-        f"{each.picture_bytes / 1e6:.1f}",
-        f"{each.here_s:.2f}",
-        f"{each.stall_s * 1000:.1f}",
-        f"{each.start_s:.2f}",
-    )
+_SNAPSHOTS: Final[Sequence[Column[Pictured]]] = (
+    ("subscriptions", lambda each: f"{each.subscriptions:,}"),
+    ("snapshot MB", lambda each: f"{each.picture_bytes / 1e6:.1f}"),
+    ("taken here s", lambda each: f"{each.here_s:.2f}"),
+    ("broker stopped by a process apart ms", lambda each: f"{each.stall_s * 1000:.1f}"),
+    ("start s", lambda each: f"{each.start_s:.2f}"),
+)
 
 
 @click.command()
-@click.option("--repeat", type=click.IntRange(min=1), help="Runs to take the medians of.  [default: 3]")
-@click.option("--quick", is_flag=True, help="One short run.")
-@click.option("--only", metavar="TEXT", default="", help="Only scenarios with this in their names.")
+@round_options
 @click.option(
     "--directory",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -176,14 +268,10 @@ def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json
 
     Example: python -m harness.benchmarks.journal --quick --only '1 broker, 1 x 1'
     """
-    timing = QUICK if quick else THOROUGH
-    if repeat is not None:
-        timing = attrs.evolve(timing, repeat=repeat)
-    measured = _MEASURED[:2] if quick else _MEASURED
-    scenarios = [each for each in SCENARIOS if each.name in measured and only in each.name]
-    if not scenarios:
-        raise click.UsageError(f"no scenario has {only!r} in its name; there are: {'; '.join(measured)}")
-    results = outcomes.run(_compare_all, scenarios, timing, directory)
+    offered = _MEASURED[:2] if quick else _MEASURED
+    scenarios = [scenario for scenario in SCENARIOS if scenario.name in offered]
+    scenarios, timing = chosen(scenarios, repeat, only, quick=quick)
+    results = outcomes.run(measured, partial(_compare, directory), scenarios, timing)
     started = starts(QUICK_COUNTS if quick else THOROUGH_COUNTS, directory)
     pictures = [pictured(count) for count in (QUICK_SUBSCRIPTIONS if quick else THOROUGH_SUBSCRIPTIONS)]
     synced_ms = sync_ms(directory)
@@ -200,13 +288,15 @@ def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json
     click.echo(
         f"With a journal beside without, pairwise, 100-byte payloads, everything matching; medians of "
         f"{timing.repeat} on {machine()}.\nLatency at {timing.rate_per_s:.0f} events/s. A page is synced in "
-        f"{synced_ms:.2f} ms.\n\n{aligned([_HEADINGS, *map(_cells, results)])}\n\n"
-        f"Starting from a journal, without any snapshot and with one of the last state.\n\n"
-        f"{aligned([_START_HEADINGS, *map(_start_cells, started)])}\n\n"
-        f"Pictures of brokers with many subscriptions, and starting from one.\n\n"
-        f"{aligned([_PICTURE_HEADINGS, *map(_picture_cells, pictures)])}\n\n"
-        f"Segments of our own beside SQLite: {stores.table(directory)}"
+        f"{synced_ms:.2f} ms.\n"
     )
+    show(table(_COMPARISONS, results))
+    click.echo("\nStarting from a journal, without any snapshot and with one of the last state.\n")
+    show(table(_STARTS, started, words=0))
+    click.echo("\nSnapshots of brokers with many subscriptions, and starting from one.\n")
+    show(table(_SNAPSHOTS, pictures, words=0))
+    click.echo("\nSegments of our own beside SQLite: ", nl=False)
+    stores.compare(directory)
 
 
 if __name__ == "__main__":

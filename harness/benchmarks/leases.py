@@ -1,12 +1,13 @@
-"""Leases measured: how soon corrupted tables are right again, and what saying everything again costs.
+"""Leases measured: how soon corrupted tables are right again, and what renewing costs.
 
     python -m harness.benchmarks.leases --seeds 200
 
 Recovery is that of simulated worlds with clocks, for each routing strategy. The cost is that of one turn,
-in processor time: a broker with so many local subscriptions says again what it has told its neighbour,
+in processor time: a broker with so many local subscriptions renews what it has announced to its neighbour,
 which compares it with what it knows; and the bytes on the link.
 """
 
+from collections.abc import Sequence
 from statistics import median
 from time import process_time
 from typing import Final
@@ -19,34 +20,38 @@ from broker.messages import LeaseRenewed, LinkMessage
 from broker.routing import parse
 from broker.station.inputs import frame_of
 from harness.simulator.recovery import recover
+from harness.tables import Table, show
 from ordering.pairwise import Pairwise
 
 ROUTINGS: Final = ("simple", "identity", "covering", "merging")
 RECOVERING: Final = ("simple", "identity", "covering")
-"""Those that ask for nothing but what is wanted, so that tables can be compared exactly."""
+"""Those that forward exactly what is subscribed to, so that tables can be compared exactly."""
 
 SIZES: Final = (1_000, 10_000)
+
+
+RECOVERY: Final = (
+    "routing",
+    "worlds",
+    "corruptions",
+    "wrong after the bound",
+    "median s",
+    "longest s",
+    "of its bound",
+)
+COST: Final = ("routing", "subscriptions", "renewing, ms", "comparing, ms", "bytes on the link")
 
 
 @click.command(epilog="Example: python -m harness.benchmarks.leases --seeds 200")
 @click.option("--seeds", default=100, show_default=True, help="Worlds for each strategy.")
 def command(seeds: int) -> None:
-    """Print what recovery takes, and what refreshing costs."""
-    click.echo(
-        "| routing | worlds | corruptions | wrong after the bound | median s | longest s | of its bound |"
-    )
-    click.echo("|---|---|---|---|---|---|---|")
-    for name in RECOVERING:
-        click.echo(_recovery(name, seeds))
-    click.echo("")
-    click.echo("| routing | subscriptions | saying again, ms | hearing it, ms | bytes on the link |")
-    click.echo("|---|---|---|---|---|")
-    for name in ROUTINGS:
-        for size in SIZES:
-            click.echo(_cost(name, size))
+    """Measure what recovery takes, and what renewing costs."""
+    show(Table(RECOVERY, [_recovery(name, seeds) for name in RECOVERING]))
+    click.echo()
+    show(Table(COST, [_cost(name, size) for name in ROUTINGS for size in SIZES]))
 
 
-def _recovery(name: str, seeds: int) -> str:
+def _recovery(name: str, seeds: int) -> Sequence[str]:
     worlds = [recover(seed, Pairwise, parse(name)) for seed in range(seeds)]
     wrong = sum(1 for each in worlds if each.faults)
     corruptions = sum(len(each.corruptions) for each in worlds)
@@ -54,11 +59,12 @@ def _recovery(name: str, seeds: int) -> str:
     share = longest.took_s / longest.bound_s
     typical_s = median(each.took_s for each in worlds)
     longest_s = max(each.took_s for each in worlds)
-    return f"| {name} | {seeds} | {corruptions} | {wrong} | {typical_s:.1f} | {longest_s:.1f} | {share:.0%} |"
+    counts = (f"{seeds}", f"{corruptions}", f"{wrong}")
+    return name, *counts, f"{typical_s:.1f}", f"{longest_s:.1f}", f"{share:.0%}"
 
 
-def _cost(name: str, size: int) -> str:
-    """Let A tell B of many subscriptions, and say it again."""
+def _cost(name: str, size: int) -> Sequence[str]:
+    """Let A announce many subscriptions to B, and renew them."""
     one, other = (BrokerCore(each, Pairwise, routing=parse(name)) for each in "AB")
     at_other, at_one = other.open_link("A", uplink=False), one.open_link("B", uplink=True)
 
@@ -92,7 +98,7 @@ def _cost(name: str, size: int) -> str:
     assert [type(each) for each in said] == [LeaseRenewed]
     assert not other.leases.mended, "nothing was corrupted"
     size_bytes = sum(len(frame_of(each)) for each in said)
-    return f"| {name} | {size:,} | {said_s * 1000:.0f} | {heard_s * 1000:.0f} | {size_bytes} |"
+    return name, f"{size:,}", f"{said_s * 1000:.0f}", f"{heard_s * 1000:.0f}", f"{size_bytes}"
 
 
 if __name__ == "__main__":

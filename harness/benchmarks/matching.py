@@ -6,11 +6,12 @@ which is naive evaluation at its fastest. All times are the process's own, in mi
 
 import gc
 import json
-import sys
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from time import process_time_ns
+from typing import Final
 
+import click
 from attrs import asdict, frozen
 
 from broker.filters import Filter
@@ -18,6 +19,7 @@ from broker.filters.constraints import NumberRange, TextSet, Value
 from broker.matching import MatchingIndex
 from broker.matching.compile import compile_tests
 from harness.benchmarks.filter_mixes import MIXES, Mix, events
+from harness.tables import Column, show, table
 
 SIZES = (1_000, 10_000, 100_000)
 SMALL_SIZES = (1, 10, 50)
@@ -154,54 +156,34 @@ def _each_us(change: Callable[[int], None], count: int) -> float:
     return (process_time_ns() - start) / count / 1000
 
 
-_HEADINGS = (
-    "mix",
-    "filters",
-    "matches",
-    "match",
-    "naive",
-    "times naive",
-    "with churn",
-    "add",
-    "remove",
-    "bytes each",
+_COLUMNS: Final[Sequence[Column[Row]]] = (
+    ("mix", lambda row: row.mix),
+    ("filters", lambda row: f"{row.filters:,}"),
+    ("matches", lambda row: f"{row.matches:.1f}"),
+    ("match", lambda row: f"{row.match_us:.2f}"),
+    ("naive", lambda row: f"{row.naive_us:,.1f}"),
+    ("times naive", lambda row: f"{row.times_naive:,.0f}"),
+    ("with churn", lambda row: f"{row.churn_us:.2f}"),
+    ("add", lambda row: f"{row.add_us:.1f}"),
+    ("remove", lambda row: f"{row.remove_us:.1f}"),
+    ("bytes each", lambda row: f"{row.bytes_per_filter:,.0f}"),
 )
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows as plain text; times in microseconds."""
-    lines = [_HEADINGS] + [
-        (
-            row.mix,
-            f"{row.filters:,}",
-            f"{row.matches:.1f}",
-            f"{row.match_us:.2f}",
-            f"{row.naive_us:,.1f}",
-            f"{row.times_naive:,.0f}",
-            f"{row.churn_us:.2f}",
-            f"{row.add_us:.1f}",
-            f"{row.remove_us:.1f}",
-            f"{row.bytes_per_filter:,.0f}",
-        )
-        for row in rows
-    ]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    )
+@click.command()
+@click.option("--json", "json_", is_flag=True, help="Print a list instead of a table.")
+def command(*, json_: bool) -> None:
+    """Measure how fast events find the filters they satisfy.
 
-
-def main() -> None:
-    """Print what `run` measures."""
+    Example: python -m harness.benchmarks.matching --json
+    """
     rows = run()
-    as_json = "--json" in sys.argv[1:]
-    sys.stdout.write(json.dumps([asdict(row) for row in rows]) if as_json else table(rows))
-    sys.stdout.write("\n")
+    if json_:
+        click.echo(json.dumps([asdict(row) for row in rows]))
+        return
+    click.echo("Matching an event against many filters; times in microseconds.\n")
+    show(table(_COLUMNS, rows))
 
 
 if __name__ == "__main__":
-    main()
+    command()

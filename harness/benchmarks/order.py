@@ -12,26 +12,21 @@ import click
 
 from harness import outcomes
 from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
-from harness.benchmarks.report import aligned, machine, middle_of
-from harness.benchmarks.scenario import ORDER_SCENARIOS, QUICK, THOROUGH, Scenario, Timing
+from harness.benchmarks.rounds import (
+    ORDER_SCENARIOS,
+    Scenario,
+    Timing,
+    chosen,
+    machine,
+    measured,
+    round_options,
+)
+from harness.tables import NONE, Column, show, table
 
 __all__ = ["Comparison", "command"]
 
 _FIFO: Final = Target("concord", "fifo")
 _PAIRWISE: Final = Target("concord", "pairwise")
-
-_HEADINGS: Final = (
-    "scenario",
-    "fifo deliveries/s",
-    "pairwise",
-    "of fifo",
-    "fifo p50 ms",
-    "own broker",
-    "others",
-    "pairwise p50 ms",
-    "own broker",
-    "others",
-)
 
 
 @attrs.frozen
@@ -44,6 +39,11 @@ class Comparison:
     fifo_latency: Latency
     pairwise_latency: Latency
 
+    @property
+    def of_fifo(self) -> float:
+        """The part of the deliveries under `fifo` that `pairwise` makes."""
+        return self.pairwise.deliveries_per_s / max(self.fifo.deliveries_per_s, 1.0)
+
 
 async def _compare(scenario: Scenario, timing: Timing) -> Comparison:
     return Comparison(
@@ -55,61 +55,44 @@ async def _compare(scenario: Scenario, timing: Timing) -> Comparison:
     )
 
 
-async def _compare_all(scenarios: Sequence[Scenario], timing: Timing) -> list[Comparison]:
-    rounds = []
-    for number in range(1, timing.repeat + 1):
-        round_ = []
-        for scenario in scenarios:
-            click.echo(f"run {number} of {timing.repeat}: {scenario.name}", err=True)
-            round_.append(await _compare(scenario, timing))
-        rounds.append(round_)
-    return [middle_of(runs) for runs in zip(*rounds, strict=True)]
+def _ms(figure: float | None) -> str:
+    return NONE if figure is None else f"{figure:.2f}"
 
 
-def _cells(comparison: Comparison) -> tuple[str, ...]:
-    fifo, pairwise = comparison.fifo.deliveries_per_s, comparison.pairwise.deliveries_per_s
-    return (
-        comparison.scenario,
-        f"{fifo:,.0f}",
-        f"{pairwise:,.0f}",
-        f"{pairwise / max(fifo, 1.0):.2f}",
-        *_latency_cells(comparison.fifo_latency),
-        *_latency_cells(comparison.pairwise_latency),
-    )
-
-
-def _latency_cells(measured: Latency) -> tuple[str, ...]:
-    figures = (measured.p50_ms, measured.own_p50_ms, measured.other_p50_ms)
-    return tuple("-" if figure is None else f"{figure:.2f}" for figure in figures)
+_COLUMNS: Final[Sequence[Column[Comparison]]] = (
+    ("scenario", lambda each: each.scenario),
+    ("fifo deliveries/s", lambda each: f"{each.fifo.deliveries_per_s:,.0f}"),
+    ("pairwise", lambda each: f"{each.pairwise.deliveries_per_s:,.0f}"),
+    ("of fifo", lambda each: f"{each.of_fifo:.2f}"),
+    ("fifo p50 ms", lambda each: _ms(each.fifo_latency.p50_ms)),
+    ("own broker", lambda each: _ms(each.fifo_latency.own_p50_ms)),
+    ("others", lambda each: _ms(each.fifo_latency.other_p50_ms)),
+    ("pairwise p50 ms", lambda each: _ms(each.pairwise_latency.p50_ms)),
+    ("own broker", lambda each: _ms(each.pairwise_latency.own_p50_ms)),
+    ("others", lambda each: _ms(each.pairwise_latency.other_p50_ms)),
+)
 
 
 @click.command()
-@click.option("--repeat", type=click.IntRange(min=1), help="Runs to take the medians of.  [default: 3]")
-@click.option("--quick", is_flag=True, help="One short run.")
-@click.option("--only", metavar="TEXT", default="", help="Only scenarios with this in their names.")
+@round_options
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of a table.")
 def command(*, repeat: int | None, quick: bool, only: str, json_: bool) -> None:
     """Measure what order costs: throughput and latency of pairwise beside fifo.
 
     Example: python -m harness.benchmarks.order --quick --only '3 brokers'
     """
-    timing = QUICK if quick else THOROUGH
-    if repeat is not None:
-        timing = attrs.evolve(timing, repeat=repeat)
-    scenarios = [scenario for scenario in ORDER_SCENARIOS if only in scenario.name]
-    if not scenarios:
-        raise click.UsageError(f"no scenario has {only!r} in its name")
-    results = outcomes.run(_compare_all, scenarios, timing)
+    scenarios, timing = chosen(ORDER_SCENARIOS, repeat, only, quick=quick)
+    results = outcomes.run(measured, _compare, scenarios, timing)
     if json_:
         content = {"machine": machine(), "results": [attrs.asdict(result) for result in results]}
         click.echo(json.dumps(content, indent=2))
         return
     click.echo(
         f"pairwise beside fifo, 100-byte payloads, everything matching, deliveries read; medians of "
-        f"{timing.repeat} on {machine()}.\nLatency at {timing.rate_per_s:.0f} events/s, all told and for "
-        f"publishers at the subscriber's own broker and elsewhere.\n\n"
-        f"{aligned([_HEADINGS, *map(_cells, results)])}"
+        f"{timing.repeat} on {machine()}.\nLatency at {timing.rate_per_s:.0f} events/s, of all deliveries "
+        f"and of those from publishers at the subscriber's own broker and elsewhere.\n"
     )
+    show(table(_COLUMNS, results))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""The limit: a process that copies every frame of every publisher to all subscribers, and does nothing else.
+"""The limit: a process that copies every frame of every publisher to all subscribers, and its clients.
 
 It reads what is there, finds where the last whole frame ends, and writes that much to each subscriber. No
 filters, no routing, no queues, no credit: whatever a broker takes longer than this is what its work costs.
+Its clients count frames, and do nothing else with them.
 
 A publisher opens its connection with the byte P, a subscriber with S. `--from HOST:PORT` makes the relay a
 subscriber of another, for chains.
@@ -16,9 +17,10 @@ import attrs
 import click
 import trio
 
-from harness.benchmarks.frames import cut
+from harness.benchmarks.frames import PAYLOAD_BYTES, age_ns, cut, frame
+from harness.benchmarks.jobs import BATCH, Client
 
-__all__ = ["PUBLISHER", "SUBSCRIBER", "command", "connected"]
+__all__ = ["PUBLISHER", "SUBSCRIBER", "command", "connected", "publish", "subscribe"]
 
 PUBLISHER: Final = b"P"
 SUBSCRIBER: Final = b"S"
@@ -71,6 +73,44 @@ async def connected(address: str, role: bytes) -> trio.SocketStream:
     if role == SUBSCRIBER:
         await stream.receive_some(1)
     return stream
+
+
+async def publish(client: Client, task_status: trio.TaskStatus[None]) -> None:
+    """Publish until halted: whole batches as fast as they are taken, or single frames when they are due."""
+    stream = await connected(client.address, PUBLISHER)
+    async with stream:
+        task_status.started()
+        frames = frame() * BATCH
+
+        async def batch() -> None:
+            await stream.send_all(frames)
+
+        async def one() -> None:
+            await stream.send_all(frame())
+
+        await client.publish(batch, one)
+
+
+async def subscribe(client: Client, task_status: trio.TaskStatus[None]) -> None:
+    """Count frames until cancelled."""
+    stream = await connected(client.address, SUBSCRIBER)
+    async with stream:
+        task_status.started()
+        rest = b""
+        while chunk := await stream.receive_some(CHUNK_BYTES):
+            received = rest + chunk
+            frames, end = cut(received)
+            rest = received[end:]
+            if client.job.rate_per_s is not None and client.go.is_set():
+                _note_ages(client, received[:end])
+            client.board.delivered[client.place] += frames
+
+
+def _note_ages(client: Client, received: bytes) -> None:
+    """All frames have one length, and end with their payload."""
+    length = len(frame())
+    for end in range(length, len(received) + 1, length):
+        client.ages.other_ns.append(age_ns(received[end - PAYLOAD_BYTES : end]))
 
 
 async def _relay(source: str | None) -> None:

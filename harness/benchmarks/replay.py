@@ -17,6 +17,7 @@ from broker.filters import parse
 from broker.messages import Publication
 from broker.replay import Bounds, Window
 from broker.wire import encode_publication, publication_prefix
+from harness.tables import Table, show
 from ordering.pairwise import Pairwise
 
 if TYPE_CHECKING:
@@ -95,23 +96,26 @@ def _settle(one: BrokerCore, other: BrokerCore, links: dict[BrokerCore, Hop]) ->
     return delivered
 
 
-@click.command()
-def main() -> None:
-    """Measure and print."""
+@click.command(epilog="Example: python -m harness.benchmarks.replay")
+def command() -> None:
+    """Measure what keeping the past costs a publication, and what a replay takes."""
     publications = _publications()
+    costs = []
     for size in RUNS:
         runs = [publications[start : start + size] for start in range(0, COUNT, size)]
         pairs = [(_publishing_us(runs, Bounds()), _publishing_us(runs, BOUNDS)) for _ in range(REPEATS)]
         without_us, with_us = (min(each) for each in zip(*pairs, strict=True))
-        click.echo(
-            f"publishing, {size} at a time: {without_us:.2f} us without a cache, {with_us:.2f} us with one"
-        )
+        costs.append((f"{size}", f"{without_us:.2f}", f"{with_us:.2f}"))
+    show(Table(("published at a time", "us without a cache", "us with one"), costs, words=0))
+    replays = []
     for text in ("True", "price > 20000", "symbol == 'SAP'"):
         for is_far in (False, True):
             took_us, delivered = _replay_us(publications, text, is_far=is_far)
             where = "one hop away" if is_far else "here"
-            click.echo(f"replay of {text!r}, {where}: {took_us:.2f} us per event kept, {delivered} delivered")
+            replays.append((text, where, f"{took_us:.2f}", f"{delivered}"))
+    click.echo()
+    show(Table(("replay of", "kept", "us per event kept", "delivered"), replays, words=2))
 
 
 if __name__ == "__main__":
-    main()
+    command()

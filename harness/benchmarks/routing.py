@@ -3,27 +3,33 @@
 A selection of so many candidates is made, and then, in turn, a candidate comes and one goes. Each change is
 timed for itself, in the process's own time; so is the choice among all candidates at once, which a new
 neighbour needs. Beside a mix of the matching benchmark stand quotes: intervals around one price, on one of a
-thousand symbols, among which many cover each other. The last rows are those of a whole broker core (see
-`routing_core`).
+thousand symbols, among which many cover each other.
+
+The last rows are those of a whole broker core: a broker has one neighbour, which advertises everything, and
+clients of its own that subscribe. Their changes are timed until what is to be sent is known; what the
+neighbour does with it, and its answer, are not.
 """
 
 import gc
 import json
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from random import Random
 from time import process_time_ns
 from typing import Final
 
-from attrs import asdict, frozen
+import click
+from attrs import asdict, define, frozen
 
+from broker.core import BrokerCore, Hop
 from broker.filters import Filter
+from broker.filters import parse as filter_of
 from broker.filters.constraints import NumberRange, TextSet
+from broker.messages import LinkMessage, SubscriptionAdded, SubscriptionsReplaced, SubscriptionWithdrawn
 from broker.routing import Change, Wish, parse
 from harness.benchmarks.filter_mixes import MIXES, Mix
-from harness.benchmarks.report import aligned
-from harness.benchmarks.routing_core import Pair
+from harness.tables import NONE, Column, show, table
+from ordering.pairwise import Pairwise
 
 STRATEGIES: Final = ("simple", "identity", "covering", "merging", "merging:1.5")
 BROKER_STRATEGIES: Final = ("simple", "identity", "covering", "merging")
@@ -36,6 +42,67 @@ CHANGES: Final = 1_000
 
 SYMBOLS: Final = 1_000
 MIDDLE: Final = 50.0
+
+EVERYTHING: Final = filter_of("True")
+
+
+@define(eq=False)
+class Pair:
+    """A broker and the neighbour above it, joined in memory."""
+
+    lower: BrokerCore
+    upper: BrokerCore
+    up: Hop
+    down: Hop
+    told: int = 0
+    """Subscriptions that the lower one has told the upper one, and taken back."""
+
+    @classmethod
+    def joined(cls, name: str) -> "Pair":
+        """Two brokers with this routing; the upper one has a publisher of everything."""
+        upper, lower = (BrokerCore(each, Pairwise, routing=parse(name)) for each in ("U", "L"))
+        pair = cls(lower, upper, lower.open_link("U", uplink=True), upper.open_link("L", uplink=False))
+        pair.settle()
+        upper.advertise("U.p", EVERYTHING)
+        pair.settle()
+        return pair
+
+    def settle(self, sent: Iterable[LinkMessage] = ()) -> None:
+        """Let both say all they have to say; `sent` is on its way from the lower one already."""
+        upwards = [*sent, *_sent(self.lower, self.up)]
+        while True:
+            if upwards:
+                self.upper.receive(self.down, upwards)
+            downwards = _sent(self.upper, self.down)
+            if downwards:
+                self.lower.receive(self.up, downwards)
+            upwards = _sent(self.lower, self.up)
+            if not upwards and not downwards:
+                return
+
+    def timed_us(self, change: Callable[[], object]) -> float:
+        """How long a change of the lower one takes."""
+        start = process_time_ns()
+        change()
+        sent = _sent(self.lower, self.up)
+        time_us = (process_time_ns() - start) / 1000
+        self.told += sum(map(_announced, sent))
+        self.settle(sent)
+        return time_us
+
+
+def _sent(core: BrokerCore, link: Hop) -> list[LinkMessage]:
+    return [each for hop, messages in core.take().outgoing if hop is link for each in messages]
+
+
+def _announced(message: LinkMessage) -> int:
+    match message:
+        case SubscriptionAdded() | SubscriptionWithdrawn():
+            return 1
+        case SubscriptionsReplaced():
+            return len(message.added) + len(message.withdrawn)
+        case _:
+            return 0
 
 
 @frozen
@@ -168,47 +235,34 @@ def _quantile(times_us: list[float], share: float) -> float:
     return sorted(times_us)[int(share * len(times_us))]
 
 
-_HEADINGS: Final = (
-    "strategy",
-    "mix",
-    "candidates",
-    "told",
-    "told per change",
-    "add p50",
-    "add p99",
-    "remove p50",
-    "remove p99",
-    "at once, ms",
+COLUMNS: Final[Sequence[Column[Row]]] = (
+    ("strategy", lambda row: row.strategy),
+    ("mix", lambda row: row.mix),
+    ("candidates", lambda row: f"{row.candidates:,}"),
+    ("announced", lambda row: f"{row.told:,}"),
+    ("announced per change", lambda row: f"{row.told_per_change:.2f}"),
+    ("add p50", lambda row: f"{row.add_p50_us:.1f}"),
+    ("add p99", lambda row: f"{row.add_p99_us:.1f}"),
+    ("remove p50", lambda row: f"{row.remove_p50_us:.1f}"),
+    ("remove p99", lambda row: f"{row.remove_p99_us:.1f}"),
+    ("at once, ms", lambda row: NONE if row.at_once_ms is None else f"{row.at_once_ms:,.0f}"),
 )
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows as plain text; times in microseconds."""
-    cells = [
-        (
-            row.strategy,
-            row.mix,
-            f"{row.candidates:,}",
-            f"{row.told:,}",
-            f"{row.told_per_change:.2f}",
-            *(
-                f"{each:.1f}"
-                for each in (row.add_p50_us, row.add_p99_us, row.remove_p50_us, row.remove_p99_us)
-            ),
-            "-" if row.at_once_ms is None else f"{row.at_once_ms:,.0f}",
-        )
-        for row in rows
-    ]
-    return aligned([_HEADINGS, *cells])
+@click.command()
+@click.option("--json", "json_", is_flag=True, help="Print a list instead of a table.")
+def command(*, json_: bool) -> None:
+    """Measure what one change of a subscription costs each routing strategy.
 
-
-def main() -> None:
-    """Print what `run` measures."""
+    Example: python -m harness.benchmarks.routing --json
+    """
     rows = run()
-    as_json = "--json" in sys.argv[1:]
-    sys.stdout.write(json.dumps([asdict(row) for row in rows]) if as_json else table(rows))
-    sys.stdout.write("\n")
+    if json_:
+        click.echo(json.dumps([asdict(row) for row in rows]))
+        return
+    click.echo("A subscription that comes or goes, by routing strategy; times in microseconds.\n")
+    show(table(COLUMNS, rows, words=2))
 
 
 if __name__ == "__main__":
-    main()
+    command()

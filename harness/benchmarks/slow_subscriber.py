@@ -7,7 +7,7 @@ the silent subscription's bound.
 """
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Final, Literal
@@ -22,6 +22,7 @@ from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode
 from harness import outcomes
 from harness.overlay import start_brokers
 from harness.processes import ProcessError
+from harness.tables import Column, show, table
 
 __all__ = ["Outcome", "command", "measure"]
 
@@ -128,11 +129,20 @@ async def _compare(count: int, bound_bytes: int, policy: Policy) -> None:
         f"{count:,} events of 100 bytes to {HEALTHY} subscribers; one more never reads, "
         f"its queue may hold {bound_bytes / MIB:.1f} MiB, then: {policy}\n"
     )
-    click.echo(f"{'':24}{'events/s':>12}{'memory before':>16}{'peak':>12}{'growth':>12}")
-    for name, outcome in (("healthy alone", alone), ("beside the silent one", beside)):
-        sizes = [outcome.before_bytes, outcome.peak_bytes, outcome.growth_bytes]
-        before, peak, growth = (f"{size_bytes / MIB:.1f} MiB" for size_bytes in sizes)
-        click.echo(f"{name:24}{outcome.events_per_s:>12,.0f}{before:>16}{peak:>12}{growth:>12}")
+    show(table(_COLUMNS, (("healthy alone", alone), ("beside the silent one", beside))))
+
+
+def _mib(size_bytes: int) -> str:
+    return f"{size_bytes / MIB:.1f} MiB"
+
+
+_COLUMNS: Final[Sequence[Column[tuple[str, Outcome]]]] = (
+    ("subscribers", lambda each: each[0]),
+    ("events/s", lambda each: f"{each[1].events_per_s:,.0f}"),
+    ("memory before", lambda each: _mib(each[1].before_bytes)),
+    ("peak", lambda each: _mib(each[1].peak_bytes)),
+    ("growth", lambda each: _mib(each[1].growth_bytes)),
+)
 
 
 @click.command(epilog="Example: python -m harness.benchmarks.slow_subscriber --policy drop")

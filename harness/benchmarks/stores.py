@@ -6,7 +6,7 @@ Run as `python -m harness.benchmarks.stores`. It is why `broker.journal` has fil
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Final
@@ -15,13 +15,13 @@ import attrs
 import click
 
 from broker.journal import open_journal
-from harness.benchmarks.report import aligned, machine
+from harness.benchmarks.rounds import machine
+from harness.tables import Column, show, table
 
-__all__ = ["Cost", "command", "measure", "table"]
+__all__ = ["Cost", "command", "compare", "measure"]
 
 _BATCHES: Final = 200
 _SIZES_BYTES: Final = (300, 4096, 65_536, 1_048_576)
-_HEADINGS: Final = ("bytes", "segments p50 ms", "processor us", "SQLite p50 ms", "processor us")
 
 
 @attrs.frozen
@@ -88,17 +88,23 @@ def command(*, directory: Path) -> None:
 
     Example: python -m harness.benchmarks.stores
     """
-    click.echo(table(directory))
+    compare(directory)
 
 
-def table(directory: Path) -> str:
-    """Measure both stores with batches of every size, and say so."""
-    rows = [_HEADINGS]
-    for size_bytes in _SIZES_BYTES:
-        costs = measure(directory, size_bytes)
-        cells = [cell for cost in costs for cell in (f"{cost.p50_ms:.2f}", f"{cost.used_us:.0f}")]
-        rows.append((f"{size_bytes:,}", cells[0], cells[1], cells[2], cells[3]))
-    return f"{_BATCHES} batches of each size, each synced; {machine()}.\n\n{aligned(rows)}"
+_COLUMNS: Final[Sequence[Column[tuple[int, Cost, Cost]]]] = (
+    ("bytes", lambda each: f"{each[0]:,}"),
+    ("segments p50 ms", lambda each: f"{each[1].p50_ms:.2f}"),
+    ("processor us", lambda each: f"{each[1].used_us:.0f}"),
+    ("SQLite p50 ms", lambda each: f"{each[2].p50_ms:.2f}"),
+    ("processor us", lambda each: f"{each[2].used_us:.0f}"),
+)
+
+
+def compare(directory: Path) -> None:
+    """Measure both stores with batches of every size, and print what that took."""
+    rows = [(size_bytes, *measure(directory, size_bytes)) for size_bytes in _SIZES_BYTES]
+    click.echo(f"{_BATCHES} batches of each size, each synced; {machine()}.\n")
+    show(table(_COLUMNS, rows, words=0))
 
 
 if __name__ == "__main__":

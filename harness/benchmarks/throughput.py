@@ -6,16 +6,17 @@ Run as `python -m harness.benchmarks.throughput`.
 import json
 import os
 from collections.abc import Sequence
+from typing import Final
 
 import attrs
 import click
 
 from harness import outcomes
-from harness.benchmarks.measurement import Target, latency, throughput
-from harness.benchmarks.report import Result, as_json, machine, middle_of, table, work_table
-from harness.benchmarks.scenario import QUICK, SCENARIOS, THOROUGH, Scenario, Timing
+from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
+from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing, chosen, machine, measured, round_options
+from harness.tables import Column, show, table
 
-__all__ = ["command", "run"]
+__all__ = ["RATES", "WORK", "Result", "command"]
 
 _RELAY = Target("relay")
 
@@ -23,43 +24,44 @@ _IDLE_LOAD = 0.5
 """The load average, per core, up to which a machine counts as having nothing else to do."""
 
 
-async def _measure(target: Target, scenario: Scenario, timing: Timing) -> Result:
-    """Once each, the relay right beside what it is compared with, so that both see the same machine."""
-    return Result(
-        scenario.name,
-        throughput=await throughput(target, scenario, timing),
-        relay_throughput=await throughput(_RELAY, scenario, timing),
-        latency=await latency(target, scenario, timing),
-        relay_latency=await latency(_RELAY, scenario, timing),
-    )
+@attrs.frozen
+class Result:
+    """One scenario: what brokers did and what the raw relay did, in the same run."""
+
+    scenario: str
+    throughput: Throughput
+    relay_throughput: Throughput
+    latency: Latency
+    relay_latency: Latency
+
+    @property
+    def of_relay(self) -> float:
+        """The part of the relay's deliveries that brokers make."""
+        return self.throughput.deliveries_per_s / max(self.relay_throughput.deliveries_per_s, 1.0)
 
 
-async def _measure_all(target: Target, scenarios: Sequence[Scenario], timing: Timing) -> list[Result]:
-    """Whole rounds, so that a slow minute of the machine does not hit all runs of one scenario."""
-    rounds = []
-    for number in range(1, timing.repeat + 1):
-        round_ = []
-        for scenario in scenarios:
-            click.echo(f"run {number} of {timing.repeat}: {scenario.name}", err=True)
-            round_.append(await _measure(target, scenario, timing))
-        rounds.append(round_)
-    return [middle_of(runs) for runs in zip(*rounds, strict=True)]
+RATES: Final[Sequence[Column[Result]]] = (
+    ("scenario", lambda each: each.scenario),
+    ("events/s", lambda each: f"{each.throughput.events_per_s:,.0f}"),
+    ("deliveries/s", lambda each: f"{each.throughput.deliveries_per_s:,.0f}"),
+    ("relay deliveries/s", lambda each: f"{each.relay_throughput.deliveries_per_s:,.0f}"),
+    ("of relay", lambda each: f"{each.of_relay:.0%}"),
+    ("p50 ms", lambda each: f"{each.latency.p50_ms:.2f}"),
+    ("p99 ms", lambda each: f"{each.latency.p99_ms:.2f}"),
+    ("relay p50", lambda each: f"{each.relay_latency.p50_ms:.2f}"),
+    ("relay p99", lambda each: f"{each.relay_latency.p99_ms:.2f}"),
+)
 
-
-def run(target: Target, scenarios: Sequence[Scenario], timing: Timing) -> list[Result]:
-    """Measure the scenarios; everything that is started ends before this returns, also if it fails."""
-    return outcomes.run(_measure_all, target, scenarios, timing)
-
-
-def _describe(results: Sequence[Result], target: Target, timing: Timing) -> str:
-    """The table, under a line that says what it shows."""
-    return (
-        f"End to end with --ordering {target.ordering}, 100-byte payloads, everything matching, deliveries "
-        f"{'read' if target.reads else 'counted unread'}; "
-        f"medians of {timing.repeat} on {machine()}.\n"
-        f"Latency at {timing.rate_per_s:.0f} events/s.\n\n{table(results)}\n\n"
-        f"Processor time per delivery.\n\n{work_table(results)}"
-    )
+WORK: Final[Sequence[Column[Result]]] = (
+    ("us per delivery", lambda each: each.scenario),
+    ("publishers", lambda each: f"{each.throughput.work.publishers_us:.2f}"),
+    ("brokers", lambda each: f"{each.throughput.work.brokers_us:.2f}"),
+    ("subscribers", lambda each: f"{each.throughput.work.subscribers_us:.2f}"),
+    ("relay publishers", lambda each: f"{each.relay_throughput.work.publishers_us:.2f}"),
+    ("relays", lambda each: f"{each.relay_throughput.work.brokers_us:.2f}"),
+    ("relay subscribers", lambda each: f"{each.relay_throughput.work.subscribers_us:.2f}"),
+)
+"""Where the processor time of a delivery goes."""
 
 
 def _warn_if_busy() -> None:
@@ -69,9 +71,7 @@ def _warn_if_busy() -> None:
 
 
 @click.command()
-@click.option("--repeat", type=click.IntRange(min=1), help="Runs to take the medians of.  [default: 3]")
-@click.option("--quick", is_flag=True, help="One short run.")
-@click.option("--only", metavar="TEXT", default="", help="Only scenarios with this in their names.")
+@round_options
 @click.option("--ordering", default="pairwise", show_default=True, help="The brokers' ordering plugin.")
 @click.option("--unread", is_flag=True, help="Subscribers count deliveries without looking at them.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of a table.")
@@ -80,17 +80,33 @@ def command(*, repeat: int | None, quick: bool, only: str, ordering: str, unread
 
     Example: python -m harness.benchmarks.throughput --quick --only '1 x 1'
     """
-    timing = QUICK if quick else THOROUGH
-    if repeat is not None:
-        timing = attrs.evolve(timing, repeat=repeat)
-    scenarios = [scenario for scenario in SCENARIOS if only in scenario.name]
-    if not scenarios:
-        known = ", ".join(scenario.name for scenario in SCENARIOS)
-        raise click.UsageError(f"no scenario has {only!r} in its name; there are: {known}")
+    scenarios, timing = chosen(SCENARIOS, repeat, only, quick=quick)
     _warn_if_busy()
     target = Target("concord", ordering, reads=not unread)
-    results = run(target, scenarios, timing)
-    click.echo(json.dumps(as_json(results), indent=2) if json_ else _describe(results, target, timing))
+
+    async def measure(scenario: Scenario, timing: Timing) -> Result:
+        """Measure the relay right beside what it is compared with, so that both see the same machine."""
+        return Result(
+            scenario.name,
+            throughput=await throughput(target, scenario, timing),
+            relay_throughput=await throughput(_RELAY, scenario, timing),
+            latency=await latency(target, scenario, timing),
+            relay_latency=await latency(_RELAY, scenario, timing),
+        )
+
+    results = outcomes.run(measured, measure, scenarios, timing)
+    if json_:
+        content = {"machine": machine(), "results": [attrs.asdict(each) for each in results]}
+        click.echo(json.dumps(content, indent=2))
+        return
+    click.echo(
+        f"End to end with --ordering {ordering}, 100-byte payloads, everything matching, deliveries "
+        f"{'counted unread' if unread else 'read'}; medians of {timing.repeat} on {machine()}.\n"
+        f"Latency at {timing.rate_per_s:.0f} events/s.\n"
+    )
+    show(table(RATES, results))
+    click.echo("\nProcessor time per delivery.\n")
+    show(table(WORK, results))
 
 
 if __name__ == "__main__":

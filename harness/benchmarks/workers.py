@@ -2,11 +2,13 @@
 
 A worker prints `ready` once all its clients are connected and have advertised or subscribed, begins on the
 line `go`, and ends when its input does. A subscriber that measures latency then prints every latency, in
-nanoseconds, as one JSON object of two lists. Counts are on the board that all processes share.
+nanoseconds, as one JSON object of two lists. Counts are on the board that all processes share. The clients
+of Concord are here, written as any user would write them; those of the relay are beside it.
 
 Run as `python -m harness.benchmarks.workers JOB`, with the job as JSON.
 """
 
+import itertools
 import json
 import sys
 from collections.abc import Awaitable, Callable
@@ -16,22 +18,86 @@ from typing import Final
 import attrs
 import trio
 
-from harness.benchmarks import concord_clients, relay_clients
-from harness.benchmarks.board import opened
-from harness.benchmarks.jobs import Ages, Client, Job
+from broker import Deliveries, connect
+from harness.benchmarks import relay
+from harness.benchmarks.frames import ADVERTISED, EVENTS, SUBSCRIBED, age_ns, stamped
+from harness.benchmarks.jobs import BATCH, Ages, Client, Job, opened
 
 __all__ = ["main"]
 
 _LINE_BYTES: Final = 64
 _STANDARD_INPUT: Final = 0
 
+
+async def publish(client: Client, task_status: trio.TaskStatus[None]) -> None:
+    """Publish until halted: as fast as the window lets, or when events are due."""
+    async with (
+        connect(client.address, name=client.name) as connection,
+        connection.advertise(ADVERTISED) as publisher,
+    ):
+        task_status.started()
+        events, payload = itertools.cycle(EVENTS), stamped()
+
+        async def batch() -> None:
+            for event in itertools.islice(events, BATCH):
+                await publisher.publish(event, payload=payload)
+
+        async def one() -> None:
+            await publisher.publish(next(events), payload=stamped())
+
+        await client.publish(batch, one)
+
+
+async def subscribe(client: Client, task_status: trio.TaskStatus[None]) -> None:
+    """Count deliveries until cancelled."""
+    async with (
+        connect(client.address, name=client.name) as connection,
+        connection.subscribe(SUBSCRIBED) as deliveries,
+    ):
+        task_status.started()
+        if client.job.rate_per_s is None:
+            await (_read if client.job.reads else _count)(client, deliveries)
+        else:
+            await _age(client, deliveries, f"@{connection.broker}.")
+
+
+async def _read(client: Client, deliveries: Deliveries) -> None:
+    """What every real program does: look at an attribute, and at the payload."""
+    delivered, place = client.board.delivered, client.place
+    count = 0
+    async for delivery in deliveries:
+        if delivery.attributes["price"] and delivery.payload:
+            count += 1
+        if not count % BATCH:
+            delivered[place] = count
+
+
+async def _count(client: Client, deliveries: Deliveries) -> None:
+    """The least a program can do."""
+    delivered, place = client.board.delivered, client.place
+    count = 0
+    async for _ in deliveries:
+        count += 1
+        if not count % BATCH:
+            delivered[place] = count
+
+
+async def _age(client: Client, deliveries: Deliveries, own: str) -> None:
+    """Note every age apart, by whether the publisher's id says that it is at our own broker."""
+    async for delivery in deliveries:
+        client.board.delivered[client.place] += 1
+        if client.go.is_set():
+            age = age_ns(delivery.payload)
+            (client.ages.own_ns if own in delivery.publisher else client.ages.other_ns).append(age)
+
+
 _Drive = Callable[[Client, "trio.TaskStatus[None]"], Awaitable[None]]
 
 _DRIVES: Final[dict[tuple[str, str], _Drive]] = {
-    ("concord", "publish"): concord_clients.publish,
-    ("concord", "subscribe"): concord_clients.subscribe,
-    ("relay", "publish"): relay_clients.publish,
-    ("relay", "subscribe"): relay_clients.subscribe,
+    ("concord", "publish"): publish,
+    ("concord", "subscribe"): subscribe,
+    ("relay", "publish"): relay.publish,
+    ("relay", "subscribe"): relay.subscribe,
 }
 
 

@@ -9,9 +9,8 @@ import click
 
 from harness import outcomes
 from harness.runs.directory import prepare
-from harness.runs.performance import Ending
+from harness.runs.performance import Ending, perform_all, planned
 from harness.runs.progress import progress_for
-from harness.runs.study import perform_all, planned
 from harness.scenarios import Study, find
 
 __all__ = ["asked", "perform", "scenario_options"]

@@ -1,5 +1,6 @@
-"""Repeats the paper's evaluation, and ours, and writes `docs/evaluation.md`: `make evaluation`.
+"""Evaluations: studies that are run, analysed, and written into a page of `docs`.
 
-`studies` is the table of what is run, `campaign` runs what has not been run yet, `document` writes the page.
-Interrupted, it goes on where it was: a run that is whole is never made again.
+`paper` repeats the evaluation of the paper about order (`make evaluation`), `routing` that of the thesis
+about routing strategies (`make evaluation-routing`). Both choose, resume and show their studies by
+`campaign`, and write numbers as `pages` says. `quiet` says how much of the machine others took meanwhile.
 """

@@ -7,9 +7,10 @@ from typing import Final
 
 import click
 
-from harness.evaluation.campaign import analyse, perform, report
-from harness.evaluation.document import document
-from harness.evaluation.studies import STUDIES
+from harness.evaluation.campaign import chosen
+from harness.evaluation.paper.document import document
+from harness.evaluation.paper.studies import STUDIES, analyse, perform, report
+from harness.runs.progress import progress_for
 
 __all__ = ["command"]
 
@@ -22,19 +23,19 @@ SCALING: Final = "scaling.json"
 @click.option(
     "--page", type=click.Path(path_type=Path), default=Path("docs/evaluation.md"), show_default=True
 )
-@click.option("--only", help="Names of studies, with commas between.")
+@click.option("--only", help="Studies whose names begin so, with commas between.")
 @click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
-def command(*, out: Path, page: Path, only: str | None, master: str) -> None:
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def command(*, out: Path, page: Path, only: str | None, master: str, quiet: bool) -> None:
     """Run what has not been run yet, and write the page from everything there is."""
-    names = [each.name for each in STUDIES] if only is None else only.split(",")
-    unknown = [name for name in names if name not in {each.name for each in STUDIES}]
-    if unknown:
-        known = ", ".join(each.name for each in STUDIES)
-        raise click.BadParameter(f"{unknown[0]} is no study; there are {known}", param_hint="--only")
-    chosen = [each for each in STUDIES if each.name in names]
-    failed = perform(chosen, out)
+    studies = chosen(STUDIES, only)
+    progress = progress_for(is_quiet=quiet)
+    try:
+        failed = perform(studies, out, progress)
+    finally:
+        progress.close()
     analyse(out, master)
-    report(chosen, out)
+    report(studies, out)
     scaling = out / SCALING
     rows = json.loads(scaling.read_text(encoding="utf-8")) if scaling.is_file() else []
     page.write_text(document(out, rows), encoding="utf-8")

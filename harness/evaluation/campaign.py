@@ -1,102 +1,84 @@
-"""Runs every study that has not been run, analyses what has not been analysed, and writes each report.
+"""What every evaluation does: choose studies, make those that are missing, and show how far it is.
 
 Laws:
 
-1. What is not whole has a hidden name (`whole`).
-2. What fails is said and left out; the rest goes on.
+1. A study's folder is whole or not there: until it is whole it has a hidden name. So a campaign that was
+   interrupted goes on behind what is whole, and nobody reads what is not.
+2. What fails is reported and left out; the rest goes on.
 """
 
-import subprocess
-import sys
-import time
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Protocol, TypeVar
 
+import attrs
 import click
 
-from harness.analysis.analyzing import analyze
-from harness.analysis.errors import UnknownVerdictError
-from harness.analysis.promises import unknown
-from harness.analysis.session import session
-from harness.analysis.writing import write as write_analysis
-from harness.evaluation.quiet import watched
-from harness.evaluation.studies import Study
-from harness.evaluation.whole import begin, finish
-from harness.report.page import write as write_report
+from harness.runs.progress import Progress
 
-__all__ = ["analyse", "perform", "report"]
-
-TIMEOUT_S: Final = 3_600
-"""A sweep of the largest overlay takes a quarter of this."""
-
-TAIL_LETTERS: Final = 300
+__all__ = ["Done", "Named", "chosen", "perform", "whole"]
 
 
-def perform(studies: Sequence[Study], folder: Path) -> list[str]:
-    """Run what is missing; return what failed, in a line each."""
-    wanted = [(study, ordering) for study in studies for ordering in study.orderings]
-    missing = [each for each in wanted if not _place(folder, *each).is_dir()]
-    click.echo(f"{len(wanted) - len(missing)} of {len(wanted)} done before")
-    failed = []
-    for index, (study, ordering) in enumerate(missing):
-        click.echo(f"{index + 1}/{len(missing)}  {study.name}, {ordering}", nl=False)
-        begun_s = time.monotonic()
-        complaint = _run(study, ordering, _place(folder, study, ordering))
-        click.echo(f"  {time.monotonic() - begun_s:.0f} s {complaint}".rstrip())
-        if complaint:
-            failed.append(f"{study.name}, {ordering}: {complaint}")
-    return failed
+class Named(Protocol):
+    """A study, as far as campaigns know it."""
+
+    @property
+    def name(self) -> str:
+        """What it is chosen by, and what its folder is called."""
+        ...
 
 
-def _place(folder: Path, study: Study, ordering: str) -> Path:
-    return folder / study.name / ordering
+_Study = TypeVar("_Study", bound=Named)
 
 
-def _run(study: Study, ordering: str, place: Path) -> str:
-    """One run, or one for each point of a sweep; return what went wrong, if anything did."""
-    unfinished = begin(place)
-    changes = [word for change in study.changes for word in ("--set", change)]
-    options = ["--ordering", ordering, "--out", str(unfinished), "--quiet", *changes]
-    command = [sys.executable, "-m", "broker", "harness", "run", study.scenario, *options]
-    try:
-        with watched(unfinished):
-            done = subprocess.run(  # noqa: S603 - our own command, with words of the table
-                command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+def chosen(studies: Sequence[_Study], only: str | None) -> list[_Study]:
+    """Return the studies whose names begin as `--only` says, with commas between; all if it says nothing.
+
+    Raises:
+        click.BadParameter: no study's name begins so.
+    """
+    starts = ("",) if only is None else tuple(only.split(","))
+    for start in starts:
+        if not any(study.name.startswith(start) for study in studies):
+            known = ", ".join(study.name for study in studies)
+            raise click.BadParameter(
+                f"no study's name begins with {start}; there are {known}", param_hint="--only"
             )
-    except subprocess.TimeoutExpired:
-        return f"not finished after {TIMEOUT_S} s"
-    if done.returncode:
-        return " ".join(done.stderr.split())[-TAIL_LETTERS:] or f"exit status {done.returncode}"
-    finish(place)
-    return ""
+    return [study for study in studies if study.name.startswith(starts)]
 
 
-def analyse(folder: Path, master: str) -> None:
-    """Analyse every run that has no analysis, in one Spark session."""
-    missing = list(_unanalysed(folder))
-    if not missing:
-        return
-    with session(master) as spark:
-        for index, path in enumerate(missing):
-            click.echo(f"analysing {index + 1}/{len(missing)}  {path.relative_to(folder)}")
-            try:
-                analysis = analyze(spark, path)
-            except UnknownVerdictError as error:
-                analysis = unknown(str(error))
-            write_analysis(path, analysis)
+@contextmanager
+def whole(place: Path) -> Iterator[Path]:
+    """Give a hidden folder to work in, not there yet; it gets its name if the block ends without error."""
+    unfinished = place.with_name(f".{place.name}")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.parent.mkdir(parents=True, exist_ok=True)
+    yield unfinished
+    unfinished.rename(place)
 
 
-def _unanalysed(folder: Path) -> Iterator[Path]:
-    for about in sorted(folder.rglob("run.json")):
-        parts = about.relative_to(folder).parts
-        if not any(part.startswith(".") for part in parts) and not about.with_name("analysis.json").is_file():
-            yield about.parent
+@attrs.frozen
+class Done:
+    """One thing that was made, or could not be made: `complaint` says why."""
+
+    name: str
+    seconds: float
+    complaint: str = ""
 
 
-def report(studies: Sequence[Study], folder: Path) -> None:
-    """Write a report for each study that has a run."""
-    for study in studies:
-        place = folder / study.name
-        if any(place.rglob("analysis.json")):
-            click.echo(f"report: {write_report(place)}")
+def perform(
+    wanted: Mapping[str, Path], make: Callable[[Sequence[str]], Iterable[Done]], progress: Progress
+) -> list[str]:
+    """Make what is missing of what is wanted, by name and folder; return what failed, in a line each."""
+    missing = [name for name, place in wanted.items() if not place.is_dir()]
+    progress.run("measuring")
+    progress.stage(f"{len(wanted) - len(missing)} of {len(wanted)} done before", len(missing))
+    failed = []
+    for count, done in enumerate(make(missing), 1):
+        progress.event(f"{count}/{len(missing)}  {done.name}  {done.complaint or f'{done.seconds:.0f} s'}")
+        progress.advance(count)
+        if done.complaint:
+            failed.append(f"{done.name}: {done.complaint}")
+    return failed

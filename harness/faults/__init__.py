@@ -1,11 +1,10 @@
 """Faults: what goes wrong in a run, on purpose and at a known time.
 
-`grammar` reads them, `kinds` says what a kind is, `known` is the table of them, and each kind is a file.
+`grammar` reads them, and `kinds` is the table of all kinds with what each does.
 """
 
 from harness.faults.grammar import RANDOM, Fault, FaultError
-from harness.faults.kinds import BROKER, CLIENT, LINK, SUBSCRIPTION, Field, Kind, Link
-from harness.faults.known import KINDS, kind_of, parse
+from harness.faults.kinds import BROKER, CLIENT, KINDS, LINK, SUBSCRIPTION, Field, Kind, Link, kind_of, parse
 
 __all__ = [
     "BROKER",

@@ -1,4 +1,7 @@
-"""What a kind of fault is: how it is written, whom it may hit, and what it does to a running overlay."""
+"""The kinds of faults: how each is written, whom it may hit, and what it does to a running overlay.
+
+Adding a kind is adding a function that injects it, and an entry to `KINDS`.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Protocol
@@ -6,16 +9,32 @@ from typing import Final, Protocol
 import attrs
 
 from harness.faults.grammar import Clause, Fault, Form
+from harness.faults.grammar import parse as _parse
 
-__all__ = ["BROKER", "CLIENT", "FOR_S", "LINK", "SUBSCRIPTION", "Field", "Kind", "Link"]
+__all__ = ["BROKER", "CLIENT", "KINDS", "LINK", "SUBSCRIPTION", "Field", "Kind", "Link", "kind_of", "parse"]
 
 BROKER: Final = "broker"
 LINK: Final = "link"
 CLIENT: Final = "client"
 SUBSCRIPTION: Final = "subscription"
 
-FOR_S: Final = Clause("seconds")
-"""`for 2s`; left out, it lasts to the end of the run."""
+LASTS: Final[Mapping[str, Clause]] = {"for": Clause("seconds")}
+"""`for 2s`; left out, a fault lasts to the end of the run."""
+
+RESTART_AFTER_S: Final = 1.0
+"""What a supervisor takes to notice and act."""
+
+KILL_AFTER_S: Final = 0.5
+"""Shorter than a supervisor takes, so that under `every 1s` brokers are up about half of the time."""
+
+DISCONNECT_FOR_S: Final = 0.2
+"""Long enough for both ends to notice."""
+
+SLOW_LINK_DELAY_S: Final = 0.1
+"""Across an ocean."""
+
+SLOW_PER_SECOND: Final = 10.0
+"""A program that waits for a remote database with each delivery."""
 
 
 @attrs.frozen
@@ -72,6 +91,7 @@ class Field(Protocol):
 
 
 Inject = Callable[[Field, Fault, "str | Link"], Awaitable[None]]
+"""A fault is injected into a broker or subscription by its name, and into a link or a client's link."""
 
 
 @attrs.frozen
@@ -102,3 +122,139 @@ class Kind:
         values = {"seconds": "TIME", "mbit": "N'mbit'", "rate": "N/s"}
         words = [*self.words, targets[self.target], "at TIME"]
         return " ".join([*words, *(f"[{name} {values[each.unit]}]" for name, each in self.clauses.items())])
+
+
+async def _crash(field: Field, fault: Fault, target: str | Link) -> None:
+    del fault
+    assert isinstance(target, str)
+    await field.kill(target, "crash", "SIGKILL")
+
+
+async def _restart(field: Field, fault: Fault, target: str | Link) -> None:
+    assert isinstance(target, str)
+    after_s = fault.value("after")
+    await field.kill(target, "restart", f"SIGKILL, again after {after_s:g} s")
+    await field.sleep(after_s)
+    await field.start(target, "restart")
+
+
+async def _kill(field: Field, fault: Fault, target: str | Link) -> None:
+    assert isinstance(target, str)
+    after_s = fault.value("after")
+    if await field.kill(target, "kill", f"SIGKILL, again after {after_s:g} s"):
+        await field.sleep(after_s)
+        await field.start(target, "kill")
+
+
+async def _pause(field: Field, fault: Fault, target: str | Link) -> None:
+    assert isinstance(target, str)
+    await field.pause(target)
+    if fault.value("for") is not None:
+        await field.sleep(fault.value("for"))
+        await field.resume(target)
+
+
+async def _resume(field: Field, fault: Fault, target: str | Link) -> None:
+    del fault
+    assert isinstance(target, str)
+    await field.resume(target)
+
+
+async def _cut_link(field: Field, fault: Fault, target: str | Link) -> None:
+    assert isinstance(target, Link)
+    await field.cut(target, "cut link", target.name)
+    if fault.value("for") is not None:
+        await field.sleep(fault.value("for"))
+        await field.mend(target, "cut link", target.name)
+
+
+async def _slow_link(field: Field, fault: Fault, target: str | Link) -> None:
+    assert isinstance(target, Link)
+    await field.shape(target, fault.value("to"), fault.value("limit"))
+    if fault.value("for") is not None:
+        await field.sleep(fault.value("for"))
+        await field.shape(target, None, None)
+
+
+async def _slow_subscriber(field: Field, fault: Fault, target: str | Link) -> None:
+    assert isinstance(target, str)
+    per_second = fault.value("to")
+    assert per_second is not None
+    await field.slow(target, per_second, fault.value("for"))
+
+
+async def _disconnect_client(field: Field, fault: Fault, target: str | Link) -> None:
+    assert isinstance(target, Link)
+    await field.cut(target, "disconnect client", target.lower)
+    await field.sleep(fault.value("for"))
+    await field.mend(target, "disconnect client", target.lower)
+
+
+KINDS: Final[tuple[Kind, ...]] = (
+    Kind(("crash",), "kill a broker; it stays dead", "crash edge-3 at 10s", BROKER, _crash),
+    Kind(
+        ("restart",),
+        "kill a broker and start it again, with the same name, port and journal",
+        "restart core-2 at 10s after 5s",
+        BROKER,
+        _restart,
+        {"after": Clause("seconds", RESTART_AFTER_S)},
+    ),
+    Kind(
+        ("kill",),
+        "kill a broker if it is running, and start it again; for faults that come `every` so often",
+        "kill random every 3s",
+        BROKER,
+        _kill,
+        {"after": Clause("seconds", KILL_AFTER_S)},
+    ),
+    Kind(
+        ("pause",), "stop a broker where it is (SIGSTOP)", "pause edge-2 at 5s for 3s", BROKER, _pause, LASTS
+    ),
+    Kind(("resume",), "let a paused broker go on (SIGCONT)", "resume edge-2 at 8s", BROKER, _resume),
+    Kind(
+        ("cut", "link"),
+        "reset a link between two brokers, and keep it from coming back",
+        "cut link edge-3 at 10s for 2s",
+        LINK,
+        _cut_link,
+        LASTS,
+    ),
+    Kind(
+        ("slow", "link"),
+        "give a link another delay and, if asked for, a bandwidth",
+        "slow link core-1 core-2 at 5s to 80ms limit 1mbit for 10s",
+        LINK,
+        _slow_link,
+        {"to": Clause("seconds", SLOW_LINK_DELAY_S), "limit": Clause("mbit"), **LASTS},
+    ),
+    Kind(
+        ("slow", "subscriber"),
+        "let a subscriber read only so many deliveries a second; 0/s is none",
+        "slow subscriber sub-3 at 5s to 10/s for 20s",
+        SUBSCRIPTION,
+        _slow_subscriber,
+        {"to": Clause("rate", SLOW_PER_SECOND), **LASTS},
+    ),
+    Kind(
+        ("disconnect", "client"),
+        "reset the connection of a publisher or subscriber, and keep it away for a while",
+        "disconnect client pub-4 at 6s for 2s",
+        CLIENT,
+        _disconnect_client,
+        {"for": Clause("seconds", DISCONNECT_FOR_S)},
+    ),
+)
+"""In the order in which `concord harness faults` lists them."""
+
+_BY_WORDS: Final[Mapping[tuple[str, ...], Kind]] = {kind.words: kind for kind in KINDS}
+
+
+def parse(text: str) -> Fault:
+    """Read a fault, as `--fault` and scenarios have it. Raises `FaultError`."""
+    return _parse(text, [kind.form for kind in KINDS])
+
+
+def kind_of(fault: Fault) -> Kind:
+    """Return the kind that a fault is of."""
+    return _BY_WORDS[fault.words]

@@ -9,5 +9,6 @@ Laws.
 2. Every figure has its data beside it as CSV. One without data is left out, and a note says so.
 3. The page loads nothing from anywhere.
 
-Adding a figure is adding a file to `figures` and one line to the table in `gallery`.
+`charts` draws, `figures` says what a figure is, `run_figures` and `routing_figures` are the tables of them,
+and `page` puts figures, `tables` and pictures of a `witness` together.
 """

@@ -1,17 +1,22 @@
-"""The page itself: one file of HTML with its style and pictures inside, the data of its figures beside it."""
+"""The pages: each one file of HTML with its style and pictures inside, the data of its figures beside it.
 
-from collections.abc import Iterator, Mapping, Sequence
+`write` makes the one about runs, `write_routing` the one about routing strategies.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from harness.analysis.points import Point
 from harness.report import tables, witness
-from harness.report.figures.figure import Figure, of_ordering
-from harness.report.gallery import FIGURES
+from harness.report.figures import Drawn, keep, of_ordering, section
 from harness.report.results import Result, find
-from harness.report.sections import figures, keep, opening
+from harness.report.routing_figures import ROUTING_FIGURES
+from harness.report.run_figures import FIGURES
 
-__all__ = ["write"]
+__all__ = ["write", "write_routing"]
 
 WITNESSES_MAX: Final = 2
 """One picture shows what went wrong; a second that it was not the only one."""
@@ -28,21 +33,55 @@ def write(directory: Path) -> Path:
     """
     results = find(directory)
     drawn = [(name, make([each for each in results if each.is_known])) for name, make in FIGURES]
+    return _written(directory, drawn, _page(results, drawn))
+
+
+def write_routing(directory: Path, points: Sequence[Point]) -> Path:
+    """Write the report about routing strategies into a directory; return the page's path."""
+    drawn = [(name, make(points)) for name, make in ROUTING_FIGURES]
+    return _written(directory, drawn, _routing_page(points, drawn))
+
+
+def _written(directory: Path, drawn: Drawn, page: Iterable[str]) -> Path:
     folder = directory / "report"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     keep(folder, drawn)
-    page = folder / "index.html"
-    page.write_text("".join(_page(results, drawn)), encoding="utf-8")
-    return page
+    path = folder / "index.html"
+    path.write_text("".join(page), encoding="utf-8")
+    return path
 
 
-def _page(results: Sequence[Result], drawn: Sequence[tuple[str, Figure | None]]) -> Iterator[str]:
+def _opening(title: str, over: str) -> str:
+    """Everything up to the first sentence; the header is left open."""
+    style = files("harness.report").joinpath("style.css").read_text(encoding="utf-8")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+        f"<title>Concord: {escape(title)}</title><style>{style}</style></head><body><main>"
+        f'<header><p class="over">{escape(over)}</p><h1>{escape(title)}</h1>'
+    )
+
+
+def _routing_page(points: Sequence[Point], drawn: Drawn) -> Iterator[str]:
+    checked = [each for each in points if each.differing is not None]
+    wrong = sum(each.differing or 0 for each in checked)
+    yield _opening("Routing strategies", "Concord, what tables and changes cost")
+    yield (
+        f'<p class="abstract">{len(points)} points on a tree of 107 brokers. Tables were worked out from '
+        f"scratch at {len(checked)} of them: {wrong} tables differ.</p></header>"
+    )
+    yield from section(drawn, "The thesis")
+    yield "</main></body></html>\n"
+
+
+def _page(results: Sequence[Result], drawn: Drawn) -> Iterator[str]:
     scenarios = " and ".join(dict.fromkeys(each.scenario for each in results))
-    yield opening(scenarios, "Concord, what order came to")
+    yield _opening(scenarios, "Concord, what order came to")
     yield f"{_abstract(results)}</header>"
     yield f'<section id="verdicts"><h2>Verdicts</h2>{tables.verdicts(results)}{_reasons(results)}'
     yield f"{_numbers(results)}</section>"
-    yield from figures(drawn, "The paper")
+    yield from section(drawn, "The paper")
     yield from _faults(results)
     yield from _witnesses(results)
     yield from _making(results)

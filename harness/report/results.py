@@ -87,6 +87,13 @@ class Result:
         """A list of objects inside the analysis."""
         return [each for each in self.rows(*path) if isinstance(each, Mapping)]
 
+    @property
+    def throughput(self) -> float | None:
+        """Deliveries a second in the middle half: neither its beginning nor what drains at its end."""
+        rates = [float(str(each["deliveries_s"])) for each in self.objects("series", "timeline")]
+        middle = rates[len(rates) // 4 : len(rates) - len(rates) // 4]
+        return sum(middle) / len(middle) if middle else None
+
 
 def find(directory: Path) -> list[Result]:
     """Every analysed run in a directory and below, in the order in which readers want them.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
-from harness.report.figures.figure import of_ordering
+from harness.report.figures import of_ordering
 from harness.report.results import Result
 
 __all__ = ["PROMISES", "faults", "figures_of", "table", "verdicts"]

@@ -18,6 +18,7 @@ from typing import Final
 import trio
 from attrs import define, field
 
+from harness.overlay import tells_attachment
 from harness.processes import START_TIMEOUT_S, ProcessError, Program, start
 
 __all__ = ["Broker", "Fleet", "open_fleet"]
@@ -73,7 +74,7 @@ class Broker:
             text = log.read(_LOG_READ_BYTES)
         whole = text.rpartition(b"\n")[0]
         self._read_bytes += len(whole)
-        return any(map(_tells_attachment, whole.splitlines()))
+        return any(map(tells_attachment, whole.splitlines()))
 
     def last_words(self) -> str:
         """The end of its log, as one line."""
@@ -82,14 +83,6 @@ class Broker:
         except OSError:
             lines = []
         return " / ".join(lines[-_TAIL_LINES:]) or "it said nothing"
-
-
-def _tells_attachment(line: bytes) -> bool:
-    try:
-        entry = json.loads(line)
-    except ValueError:
-        return False
-    return isinstance(entry, dict) and entry.get("event") == "link attached" and bool(entry.get("uplink"))
 
 
 @define(eq=False)

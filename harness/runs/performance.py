@@ -1,12 +1,15 @@
-"""One run, from the first broker's start to its last row on disk.
+"""One run, from the first broker's start to its last row on disk; and all runs of a study, one by one.
 
-What happens, in order: brokers start behind their uplinks; clients connect, advertise and subscribe;
+What happens in a run, in order: brokers start behind their uplinks; clients connect, advertise and subscribe;
 publishing begins, and with it the time that faults count; when it is over, what is on its way is waited
 for; subscribers write down what is left, then publishers, who also work out what should have been
 delivered; brokers end; small files become few.
+
+Where a run is written: `OUT` for a single one; `OUT/ORDERING` when orderings are compared; and with several
+points `OUT/points/POINT` or `OUT/points/POINT/ORDERING`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from time import time_ns
@@ -19,15 +22,14 @@ from harness.runs import directory
 from harness.runs.brokers import Fleet, open_fleet
 from harness.runs.crew import is_ordered
 from harness.runs.crews import Crews, open_crews
-from harness.runs.injector import Injector
+from harness.runs.injector import Injector, Targeted, read_faults, spoilt_links
 from harness.runs.plan import Plan, plan_of
 from harness.runs.progress import Progress
-from harness.runs.targets import Targeted, read_faults
 from harness.runs.wiring import Wiring, open_wiring
-from harness.scenarios import Point, Scenario
+from harness.scenarios import Point, Scenario, Study
 from harness.traces import BROKERS, DELIVERIES, FAULTS, MATCHES, PUBLICATIONS, SEEN, SUBSCRIPTIONS, merge
 
-__all__ = ["Ending", "Performance"]
+__all__ = ["Ending", "Performance", "perform_all", "planned"]
 
 QUIET_S: Final = 2.0
 """When nothing has been delivered for so long, nothing is on its way: far more than any round trip."""
@@ -40,6 +42,8 @@ GO_S: Final = 0.3
 
 MATCHES_MAX: Final = 5_000_000
 """With `matches = "auto"`, what is worked out at most: half a minute of one processor."""
+
+POINTS: str = "points"
 
 
 @attrs.frozen
@@ -138,7 +142,7 @@ class Performance:
         """Start brokers and clients; return when all clients have what they asked for."""
         total = len(self.plan.uplinks)
         self.progress.stage("starting brokers", total)
-        self._wiring = await open_wiring(nursery, self.plan, self.faults)
+        self._wiring = await open_wiring(nursery, self.plan, spoilt_links(self.faults))
         self._fleet = await open_fleet(nursery)
         for broker, above in self.plan.uplinks.items():
             log = self.folder / "logs" / f"{broker}.log"
@@ -223,3 +227,24 @@ class Performance:
         if MATCHES.folder(self.folder).is_dir():
             wanted.append(MATCHES)
         return {dataset.name: merge(dataset, self.folder) for dataset in wanted}
+
+
+def planned(
+    study: Study, out: Path, progress: Progress, orderings: Sequence[str] = ()
+) -> Iterator[Performance]:
+    """Every run there will be. Without orderings, each point has its scenario's own."""
+    for point in study.points:
+        base = out / POINTS / point.name if point.name else out
+        for ordering in orderings or (point.scenario.ordering,):
+            folder = base / ordering if orderings else base
+            yield Performance(point, study.name, ordering, folder, progress)
+
+
+async def perform_all(runs: Sequence[Performance], progress: Progress) -> list[Ending]:
+    """Perform them, one after the other."""
+    endings = []
+    for run in runs:
+        words = [run.study, run.point.name, run.ordering]
+        progress.run(" ".join(filter(None, words)))
+        endings.append(await run.perform())
+    return endings

@@ -1,8 +1,12 @@
-"""Who is where: from a scenario to brokers with ports, links, and clients dealt out to processes."""
+"""Who is where, and when: from a scenario to brokers with ports, links, clients dealt out to processes.
+
+When the publications of a publisher are due follows from the kind of its rate, in seconds after the start.
+"""
 
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from random import Random
 from typing import Final
 
@@ -10,12 +14,14 @@ import attrs
 
 from harness.processes import ProcessError
 from harness.scenarios import Scenario, edges, fallbacks, uplinks
+from harness.scenarios.scenario import Publishers
 
 __all__ = [
     "HOST",
     "Job",
     "Plan",
     "Seat",
+    "due_times",
     "free_ports",
     "plan_of",
     "publisher_seats",
@@ -154,3 +160,42 @@ def _is_free(port: int) -> bool:
 def stream_name(subscription: str, restarts: int) -> str:
     """Name what a subscription is delivered after its stream has begun anew so many times."""
     return f"{subscription}#{restarts + 1}" if restarts else subscription
+
+
+def due_times(publishers: Publishers, random: Random) -> Iterator[float]:
+    """Return when each publication of one publisher is due; publishers start at different moments."""
+    return _RATES[publishers.rate](publishers, random)
+
+
+def _steady(publishers: Publishers, random: Random) -> Iterator[float]:
+    phase = random.random()
+    for number in count():
+        yield (number + phase) / publishers.per_second
+
+
+def _random(publishers: Publishers, random: Random) -> Iterator[float]:
+    due_s = 0.0
+    while True:
+        due_s += random.expovariate(publishers.per_second)
+        yield due_s
+
+
+def _bursts(publishers: Publishers, random: Random) -> Iterator[float]:
+    phase = random.random()
+    for number in count():
+        for _ in range(publishers.burst):
+            yield (number + phase) * publishers.burst / publishers.per_second
+
+
+def _flood(publishers: Publishers, random: Random) -> Iterator[float]:
+    del publishers, random
+    while True:
+        yield 0.0
+
+
+_RATES: Final[Mapping[str, Callable[[Publishers, Random], Iterator[float]]]] = {
+    "steady": _steady,
+    "random": _random,
+    "bursts": _bursts,
+    "flood": _flood,
+}

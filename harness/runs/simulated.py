@@ -19,9 +19,8 @@ from attrs import define, field, frozen
 
 from harness.faults import BROKER, LINK, Fault, FaultError, Link, kind_of
 from harness.runs.directory import SCHEDULE_FILE
-from harness.runs.pace import due_times
-from harness.runs.plan import Plan, plan_of, publisher_seats, subscriber_seats
-from harness.runs.targets import Targeted, read_faults
+from harness.runs.injector import Targeted, read_faults
+from harness.runs.plan import Plan, due_times, plan_of, publisher_seats, subscriber_seats
 from harness.scenarios import Scenario, ScenarioError
 from harness.scenarios.interests import groups
 from harness.simulator.interests import KINDS

@@ -5,7 +5,7 @@ process.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import trio
@@ -14,7 +14,6 @@ from attrs import define, field
 from harness.faults import Link
 from harness.processes import START_TIMEOUT_S, ProcessError, Program, start
 from harness.runs.plan import HOST, Plan
-from harness.runs.targets import Targeted
 
 __all__ = ["Wiring", "open_wiring"]
 
@@ -82,11 +81,10 @@ def _links(plan: Plan) -> Iterable[Link]:
             yield from (Link(lower, each) for each in (upper, *plan.fallbacks(lower)))
 
 
-async def open_wiring(nursery: trio.Nursery, plan: Plan, faults: Iterable[Targeted]) -> Wiring:
-    """Start the shaper if a link needs it."""
-    spoilt = {each for fault in faults for each in fault.candidates if isinstance(each, Link)}
+async def open_wiring(nursery: trio.Nursery, plan: Plan, spoilt: Collection[Link]) -> Wiring:
+    """Start the shaper if a link needs it; `spoilt` are the links that faults are about."""
     shaped = sorted(
-        spoilt | {link for link in _links(plan) if any(_own(plan, link))}, key=lambda link: link.name
+        {*spoilt} | {link for link in _links(plan) if any(_own(plan, link))}, key=lambda link: link.name
     )
     if not shaped:
         return Wiring(plan)

@@ -20,12 +20,9 @@ import trio
 from attrs import define
 
 from broker.trace import FLUSH_EVERY_S, prepare
-from harness.runs.crew import Crew, Slowness
-from harness.runs.ledger import Ledger
-from harness.runs.matching import write_matches
+from harness.runs.clients import publish, subscribe
+from harness.runs.crew import Crew, Ledger, Slowness, write_matches
 from harness.runs.plan import Seat
-from harness.runs.publishing import publish
-from harness.runs.subscribing import subscribe
 from harness.scenarios import from_content
 from harness.traces import DELIVERIES, PUBLICATIONS
 

@@ -7,10 +7,11 @@ import click
 from harness.analysis import routing
 from harness.analysis.points import points
 from harness.analysis.session import session
-from harness.evaluation.routing.campaign import perform
+from harness.evaluation.campaign import chosen
 from harness.evaluation.routing.document import document, in_place
-from harness.evaluation.routing.studies import STUDIES, Study, quick
-from harness.report.routing import write as write_report
+from harness.evaluation.routing.measuring import perform
+from harness.evaluation.routing.studies import STUDIES, quick
+from harness.report.page import write_routing as write_report
 from harness.runs.progress import progress_for
 
 __all__ = ["command"]
@@ -42,7 +43,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     folder = out or Path("runs/evaluation-routing-quick" if is_quick else "runs/evaluation-routing")
     progress = progress_for(is_quiet=quiet)
     try:
-        failed = perform(_chosen(only, is_quick=is_quick), folder, jobs, seed, progress)
+        failed = perform(chosen(quick(STUDIES) if is_quick else STUDIES, only), folder, jobs, seed, progress)
         progress.event("analysing")
         with session(master) as spark:
             analysis = routing.analyze(spark, folder)
@@ -59,20 +60,6 @@ def command(  # noqa: PLR0913 - one parameter for each option
         click.echo(f"page: {target}")
     if failed:
         raise click.ClickException("; ".join(failed))
-
-
-def _chosen(only: str | None, *, is_quick: bool) -> list[Study]:
-    studies = quick(STUDIES) if is_quick else list(STUDIES)
-    if only is None:
-        return studies
-    starts = tuple(only.split(","))
-    chosen = [study for study in studies if study.name.startswith(starts)]
-    if not chosen:
-        known = ", ".join(study.name for study in studies)
-        raise click.BadParameter(
-            f"no study's name begins with {only}; there are {known}", param_hint="--only"
-        )
-    return chosen
 
 
 if __name__ == "__main__":

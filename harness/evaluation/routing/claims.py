@@ -5,10 +5,10 @@ from itertools import pairwise
 from typing import Final
 
 from harness.analysis.points import Point
-from harness.evaluation.routing.closed_form import messages
-from harness.evaluation.routing.references import CURVES, Curve
-from harness.evaluation.routing.selecting import at, of_study
-from harness.evaluation.routing.tables import deviation, number, table
+from harness.evaluation.pages import deviation, number
+from harness.evaluation.routing.expected import expected_messages
+from harness.evaluation.routing.references import CURVES, Curve, at, of_study
+from harness.tables import Table
 
 __all__ = ["claims"]
 
@@ -29,7 +29,7 @@ def claims(points: Sequence[Point]) -> Iterator[str]:
     for claim, judge in _CLAIMS:
         holds, figures = judge(points)
         rows.append((claim, {True: "holds", False: "does not hold", None: "not measured"}[holds], figures))
-    yield table(("claim", "here", "figures"), rows)
+    yield Table(("claim", "here", "figures"), rows).markdown()
 
 
 # --- judging ---
@@ -214,7 +214,7 @@ def _identity_deviations(points: Sequence[Point]) -> Iterator[float]:
     for way in ("", "-advertised"):
         for each in of_study(points, f"changes-quotes-identity{way}"):
             if each.messages is not None:
-                yield deviation(each.messages, messages(each.consumers, is_advertised=bool(way)))
+                yield deviation(each.messages, expected_messages(each.consumers, is_advertised=bool(way)))
 
 
 def _deviations(points: Sequence[Point], curve: Curve) -> Iterator[float]:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.analysis.points import Point
+from harness.evaluation.pages import beside, exactly, number, percent
 from harness.evaluation.routing.claims import claims
-from harness.evaluation.routing.closed_form import local_entries, messages
-from harness.evaluation.routing.references import CURVES, FACTORS, Curve, mean_way
-from harness.evaluation.routing.selecting import at, limit, of_study
-from harness.evaluation.routing.tables import NONE, beside, exactly, number, percent, table
+from harness.evaluation.routing.expected import expected_entries, expected_messages
+from harness.evaluation.routing.references import CURVES, FACTORS, Curve, at, limit, mean_way, of_study
+from harness.tables import NONE, Table
 
 __all__ = ["BEGIN", "END", "PageError", "document", "in_place"]
 
@@ -85,7 +85,7 @@ def _checked(points: Sequence[Point]) -> Iterator[str]:
 def _exact(points: Sequence[Point]) -> Iterator[str]:
     yield "### Results that are exact\n"
     rows = [*_exact_simple(points), *_exact_limits(points), *_exact_localities(points)]
-    yield table(("what", "by analysis", "here", ""), rows)
+    yield Table(("what", "by analysis", "here", ""), rows).markdown()
 
 
 def _exact_simple(points: Sequence[Point]) -> Iterator[Sequence[str]]:
@@ -181,7 +181,7 @@ def _changes(points: Sequence[Point]) -> Iterator[str]:
     ]
     yield "Each with its error, and what acknowledging costs beside it:\n"
     head = ("study", "consumers", "changes", "messages", "error", "acknowledgements")
-    yield table(head, rows)
+    yield Table(head, rows).markdown()
 
 
 def _identity_messages(points: Sequence[Point]) -> str:
@@ -193,13 +193,13 @@ def _identity_messages(points: Sequence[Point]) -> str:
         (
             str(many),
             *(
-                beside(column.get(many), messages(many, is_advertised=is_advertised))
+                beside(column.get(many), expected_messages(many, is_advertised=is_advertised))
                 for column, is_advertised in zip(columns, (False, True), strict=True)
             ),
         )
         for many in sorted({*columns[0], *columns[1]})
     ]
-    return table(("consumers", "identity, quotes", "identity + adv., quotes"), rows)
+    return Table(("consumers", "identity, quotes", "identity + adv., quotes"), rows).markdown()
 
 
 def _entries(point: Point) -> float | None:
@@ -217,7 +217,7 @@ def _beside(points: Sequence[Point], measure: str, value: Callable[[Point], floa
         (str(many), f"{many * 670:,}", *(column[index] for column in columns))
         for index, many in enumerate(consumers)
     ]
-    return table(head, rows)
+    return Table(head, rows).markdown()
 
 
 def _plain_column(
@@ -271,7 +271,7 @@ def _localities(points: Sequence[Point]) -> Iterator[str]:
         values = [_local(some, locality, widest, is_advertised=way) for way in (True, False)]
         cells = [number(float(each.entries)) if each is not None else NONE for each in limits]
         cells += [
-            beside(float(each.entries), local_entries(locality, widest, is_advertised=way))
+            beside(float(each.entries), expected_entries(locality, widest, is_advertised=way))
             if each is not None
             else NONE
             for each, way in zip(values, (True, False), strict=True)
@@ -279,7 +279,7 @@ def _localities(points: Sequence[Point]) -> Iterator[str]:
         saved = [percent(each.saved) if each is not None else NONE for each in values[:1]]
         costs = [number(each.messages) if each is not None else NONE for each in values]
         rows.append((f"{locality:.2f}", cells[0], cells[1], f"{bound:,.0f}", *cells[2:], *costs, *saved))
-    yield table((*head, "messages + adv.", "messages", "publications saved"), rows)
+    yield Table((*head, "messages + adv.", "messages", "publications saved"), rows).markdown()
 
 
 def _local(points: Sequence[Point], locality: float, consumers: int, *, is_advertised: bool) -> Point | None:
@@ -315,7 +315,7 @@ def _break_even(points: Sequence[Point]) -> Iterator[str]:
         (name, where or "none", *(number(line.get(many)) for many in consumers))
         for (name, where), line in sorted(lines.items())
     ]
-    yield table(("strategy", "locality", *(f"{many} consumers" for many in consumers)), rows)
+    yield Table(("strategy", "locality", *(f"{many} consumers" for many in consumers)), rows).markdown()
 
 
 def _factors(points: Sequence[Point]) -> Iterator[str]:
@@ -347,7 +347,7 @@ def _factors(points: Sequence[Point]) -> Iterator[str]:
             ]
         rows.append(cells)
     head = [f"{name}, {many}" for many in consumers for name in ("entries", "extra", "messages")]
-    yield table(("factor", *head), rows)
+    yield Table(("factor", *head), rows).markdown()
 
 
 def _factor(points: Sequence[Point], group: str, factor: float, consumers: int) -> Point | None:

@@ -1,19 +1,26 @@
-"""What tables should be, worked out from scratch: from who wants what, and never from a broker's tables.
+"""What should come out, worked out from who wants what, and never from a broker's tables.
 
-For every link and direction it counts what is wanted behind it, put together as the strategy does: every
-subscription, every different one, those that no other covers, or the pieces that touching ones merge to.
+Tables are worked out exactly: for every link and direction it is counted what is wanted behind it, put
+together as the strategy does: every subscription, every different one, those that no other covers, or the
+pieces that touching ones merge to.
+
+What identity routing of quotes comes to is also worked out by expectation, beside references that were
+simulated: a stock is announced over a link iff somebody behind it wants it. Of a thousand stocks a consumer
+wants ten at random; of its subtree's, if interests are local. In studies of changes every consumer is active
+half of the time, whatever the others are.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.evaluation.routing.consumers import Want
-from harness.evaluation.routing.tree import Tree
+from harness.evaluation.routing.thesis import EACH, LOCALITIES, STOCKS, Tree, Want, thesis_tree
 
-__all__ = ["expected_tables", "is_countable", "needed_links"]
+__all__ = ["expected_entries", "expected_messages", "expected_tables", "is_countable", "needed_links"]
 
 Columns = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 """Stocks, and the lowest and the highest price wanted; a quote subscription wants from -1 to -1."""
@@ -113,3 +120,77 @@ def _columns(wants: Sequence[Want]) -> Columns:
 def _joined(parts: Iterable[Columns]) -> Columns:
     stocks, lows, highs = zip(*parts, strict=True)
     return np.concatenate(stocks), np.concatenate(lows), np.concatenate(highs)
+
+
+ACTIVE: Final = 0.5
+"""How often a consumer is active in studies of changes."""
+
+SUBNETS: Final = 3
+
+Counts = Sequence[int]
+"""How many local brokers there are, of each subtree."""
+
+
+def expected_messages(consumers: int, *, is_advertised: bool) -> float:
+    """For one change: the links away from its local broker that nobody else needs for the same stock."""
+    tree = thesis_tree()
+    nobody = 1 - ACTIVE * EACH / STOCKS
+    behind = {place.name: _count(tree, place.name) for place in tree.places if place.uplink}
+    total, everybody = 0.0, len(tree.locals)
+    for local in tree.locals:
+        chain = tree.chain(local.name)
+        for name, count in behind.items():
+            if name in chain:
+                total += nobody ** (consumers * count - 1)
+            elif not is_advertised:
+                total += nobody ** (consumers * (everybody - count) - 1)
+    return total / everybody
+
+
+@lru_cache
+def expected_entries(locality: float, consumers: int, *, is_advertised: bool) -> float:
+    """Remote entries of all brokers, if half of so many consumers are active at each local broker."""
+    tree = thesis_tree()
+    wanted = _wanted(LOCALITIES[locality], consumers)
+    everybody = _counts(tree, lambda _: True)
+    total = 0.0
+    for place in tree.places:
+        if place.uplink:
+            below = tree.below(place.name)
+            behind = _counts(tree, below.__contains__)
+            total += wanted(behind)
+            if not is_advertised:
+                total += wanted([every - here for every, here in zip(everybody, behind, strict=True)])
+    return total
+
+
+def _count(tree: Tree, name: str) -> int:
+    below = tree.below(name)
+    return sum(local.name in below for local in tree.locals)
+
+
+def _counts(tree: Tree, is_there: Callable[[str], bool]) -> Counts:
+    """The local brokers at a place, by the subtree that they belong to; the root's own has no consumers."""
+    counts = [0] * SUBNETS
+    for local in tree.locals:
+        if local.subnet >= 0 and is_there(local.name):
+            counts[local.subnet] += 1
+    return counts
+
+
+def _wanted(ranges: Sequence[tuple[int, int]], consumers: int) -> Callable[[Counts], float]:
+    """How many stocks are wanted by a counts, if each subtree draws from a range."""
+    cuts = sorted({end for each in ranges for end in each})
+    nobody = [(1 - ACTIVE * EACH / (last - first)) ** consumers for first, last in ranges]
+
+    def wanted(counts: Counts) -> float:
+        total = 0.0
+        for first, last in pairwise(cuts):
+            left = 1.0
+            for (start, end), one, count in zip(ranges, nobody, counts, strict=True):
+                if start <= first and last <= end:
+                    left *= one**count
+            total += (last - first) * (1 - left)
+        return total
+
+    return wanted

@@ -1,30 +1,40 @@
-"""Lets a study happen: consumers come, some of them come and go, quotes are published, tables are counted.
+"""Lets studies happen: consumers come, some of them come and go, quotes are published, tables are counted.
 
 Laws.
 
-1. What is measured follows from the study and the seed alone, not from time or from who else measures.
+1. What is measured follows from the study and the seed alone, not from time, from who else measures, or from
+   how many processes share the work.
 2. Changes come in rounds. In each, one consumer of every local broker, chosen at random, becomes active or
    ceases to be, in random order of the brokers. So the mean way of a subscription is exactly that of all.
 3. At every point tables are also worked out from scratch, and links that a quote needs from who wants it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
 from typing import Final
 
-from attrs import define, field
+from attrs import asdict, define, field
 
+from broker.server.collector import undisturbed
 from broker.trace import RowFiles
-from harness.evaluation.routing.consumers import STOCKS, Crowd, Want, price_of, symbol
-from harness.evaluation.routing.datasets import CHANGES, DATASETS, EVENTS, EXPECTED, TABLES
+from harness.datasets import STUDY
+from harness.evaluation import campaign
+from harness.evaluation.campaign import Done, whole
 from harness.evaluation.routing.expected import expected_tables, is_countable, needed_links
 from harness.evaluation.routing.network import Network
 from harness.evaluation.routing.studies import EVERY_STOCK, Study
-from harness.evaluation.routing.tree import Place, Tree
+from harness.evaluation.routing.thesis import STOCKS, Crowd, Place, Tree, Want, price_of, symbol, thesis_tree
+from harness.runs.progress import Progress
+from harness.traces import Dataset
 
-__all__ = ["Measuring"]
+__all__ = ["Measuring", "measure", "perform"]
 
 ROUNDS_LEAST: Final = 4
 
@@ -65,7 +75,9 @@ class Measuring:
         self._network = Network.of(self.tree, study.routing, study.source)
         self._random = Random(f"{self.seed} {study.kind} {study.locality}")  # noqa: S311 - chance, not secrecy
         self._active = {place.name: {} for place in self._places}
-        self._rows = {each.name: each.writer(self.folder, "rows") for each in DATASETS}
+        self._rows = {
+            name: Dataset(name, columns).writer(self.folder, "rows") for name, columns in STUDY.items()
+        }
 
     @property
     def _places(self) -> list[Place]:
@@ -130,7 +142,7 @@ class Measuring:
         else:
             self._network.unsubscribe(place.name, want.id)
         sent = self._network.take()
-        self._write(CHANGES.name, number, place.name, is_added, sent.changes, sent.acknowledgements)
+        self._write("changes", number, place.name, is_added, sent.changes, sent.acknowledgements)
         return sent.changes
 
     # --- counting ---
@@ -149,12 +161,12 @@ class Measuring:
         total = sum(map(len, wanted.values()))
         for place in self.tree.places:
             entries = self._network.remote_entries(place.name)
-            self._write(TABLES.name, total, place.name, place.level, place.is_local, entries)
+            self._write("tables", total, place.name, place.level, place.is_local, entries)
         if is_countable(self.study.subscribing):
             source = self.study.source if self.study.has_advertisements else None
             expected = expected_tables(self.tree, self.study.subscribing, wanted, source)
             for broker, entries in expected.items():
-                self._write(EXPECTED.name, broker, entries)
+                self._write("expected", broker, entries)
 
     def _publish(self) -> None:
         """Publish quotes and count over how many links they go, and over how many they must."""
@@ -171,10 +183,46 @@ class Measuring:
             self._network.publish(self.study.source, {"symbol": symbol(stock), "price": price})
             needed = needed_links(self.tree, self.study.source, set(wanting))
             sent = self._network.take()
-            self._write(EVENTS.name, stock, price, sent.publications, needed, sent.deliveries, len(wanting))
+            self._write("events", stock, price, sent.publications, needed, sent.deliveries, len(wanting))
 
 
 def _error(means: Sequence[float]) -> float:
     """The standard error of the mean, as a part of it."""
     mean = fmean(means)
     return float(stdev(means) / len(means) ** 0.5 / mean) if mean else 0.0
+
+
+def perform(studies: Sequence[Study], folder: Path, jobs: int, seed: int, progress: Progress) -> list[str]:
+    """Measure what is missing, each study in a process of its own; return what failed, in a line each."""
+    by_name = {study.name: study for study in studies}
+
+    def make(missing: Sequence[str]) -> Iterator[Done]:
+        with ProcessPoolExecutor(jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
+            under_way = {pool.submit(measure, by_name[name], folder / name, seed): name for name in missing}
+            for future in as_completed(under_way):
+                error = future.exception()
+                complaint = f"{type(error).__name__}: {error}" if error is not None else ""
+                yield Done(under_way[future], 0.0 if error is not None else future.result(), complaint)
+
+    return campaign.perform({name: folder / name for name in by_name}, make, progress)
+
+
+def measure(study: Study, place: Path, seed: int) -> float:
+    """Let one study happen, and say how much processor time it took."""
+    with whole(place) as unfinished:
+        begun_s = time.process_time()
+        # There are millions of entries and no cycles: each look for garbage would walk through all of them.
+        with undisturbed():
+            Measuring(study, thesis_tree(), unfinished, seed).run()
+        taken_s = time.process_time() - begun_s
+        described = {
+            **asdict(study),
+            "strategy": study.subscribing.partition(":")[0],
+            "routing": study.routing,
+            "has_advertisements": study.has_advertisements,
+            "seed": seed,
+            "processor_s": round(taken_s, 1),
+            "python": platform.python_version(),
+        }
+        (unfinished / "run.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+    return taken_s

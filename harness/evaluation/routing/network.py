@@ -22,7 +22,7 @@ from broker.messages import (
     SubscriptionsReplaced,
     SubscriptionWithdrawn,
 )
-from harness.evaluation.routing.tree import ROOT, Tree
+from harness.evaluation.routing.thesis import ROOT, Tree
 from ordering.fifo import Fifo
 
 __all__ = ["Network", "Sent"]

@@ -1,4 +1,4 @@
-"""What the thesis says, and what follows from it: figures that ours stand beside.
+"""What the thesis says, and what follows from it: figures that ours stand beside, and finding ours.
 
 The thesis is Gero Muehl, *Large-Scale Content-Based Publish/Subscribe Systems*, 2002, chapter 6. It gives
 some results as formulas; of its curves there are only pictures. The values of curves here were worked out
@@ -6,12 +6,14 @@ from the description of its experiments: tables by expectation, messages by a si
 with two to five percent of sampling error.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from attrs import frozen
 
-__all__ = ["CURVES", "FACTORS", "Curve", "mean_way"]
+from harness.analysis.points import Point
+
+__all__ = ["CURVES", "FACTORS", "Curve", "at", "limit", "mean_way", "of_study"]
 
 Values = Mapping[int, float]
 """By the number of consumers at each broker."""
@@ -85,3 +87,29 @@ FACTORS: Final[Mapping[float, Values]] = {
 def mean_way() -> float:
     """Links between the root and a local broker on average: 3.73."""
     return (54 * 4 + 9 * 3 + 3 * 2 + 1) / 67
+
+
+def of_study(points: Sequence[Point], study: str) -> list[Point]:
+    """The measured points of a study, by the number of consumers."""
+    found = [each for each in points if each.study == study and not each.is_continued]
+    return sorted(found, key=lambda each: each.consumers)
+
+
+def at(points: Sequence[Point], study: str, consumers: int) -> Point | None:
+    """A point of a study, measured if it was, else continued."""
+    found = [each for each in points if each.study == study and each.consumers == consumers]
+    return min(found, key=lambda each: each.is_continued, default=None)
+
+
+def limit(points: Sequence[Point], locality: float, *, is_advertised: bool) -> Point | None:
+    """The point at which every stock of a subtree is wanted everywhere in it."""
+    return next(
+        (
+            each
+            for each in points
+            if each.group == "locality-limit"
+            and each.locality == locality
+            and each.has_advertisements == is_advertised
+        ),
+        None,
+    )

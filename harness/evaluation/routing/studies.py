@@ -5,8 +5,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from harness.evaluation.routing.consumers import LOCALITIES
-from harness.evaluation.routing.tree import ROOT
+from harness.evaluation.routing.thesis import LOCALITIES, ROOT
 
 __all__ = ["FACTORS", "FAR", "STUDIES", "Study", "quick"]
 

@@ -6,9 +6,8 @@ from pyspark.sql import SparkSession
 
 from harness.analysis.errors import AnalysisError
 from harness.analysis.points import Point, points
-from harness.analysis.routing import COLUMNS, analyze, write
-from harness.evaluation.routing.campaign import measure
-from harness.evaluation.routing.datasets import DATASETS
+from harness.analysis.routing import analyze, write
+from harness.evaluation.routing.measuring import measure
 from harness.evaluation.routing.studies import Study
 
 pytestmark = pytest.mark.timeout(300)
@@ -78,10 +77,3 @@ def test_simple_routing_is_continued_where_others_were_measured(found: dict[tupl
 def test_a_folder_without_studies_is_said_to_have_none(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match="holds no study"):
         analyze(spark, tmp_path)
-
-
-def test_the_columns_are_those_that_are_written() -> None:
-    kinds = {"string": "string", "int64": "bigint", "float64": "double", "bool_": "boolean"}
-    assert {
-        each.name: {name: kinds[kind] for name, kind in each.columns.items()} for each in DATASETS
-    } == COLUMNS

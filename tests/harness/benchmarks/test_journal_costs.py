@@ -4,7 +4,7 @@ import pytest
 import structlog
 from click.testing import CliRunner
 
-from harness.benchmarks import journal, recovery, stores
+from harness.benchmarks import journal, stores
 
 
 def test_both_stores_are_measured_and_nothing_is_left(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_both_stores_are_measured_and_nothing_is_left(tmp_path: Path) -> None:
 
 def test_a_start_from_a_picture_and_from_records_is_timed_and_nothing_is_left(tmp_path: Path) -> None:
     with structlog.testing.capture_logs() as logs:
-        [start] = recovery.starts([800], tmp_path)
+        [start] = journal.starts([800], tmp_path)
     assert start.publications == 800
     assert start.journal_bytes > 800 * 100
     assert start.replayed_s > 0
@@ -28,7 +28,7 @@ def test_a_start_from_a_picture_and_from_records_is_timed_and_nothing_is_left(tm
 
 
 def test_a_picture_is_timed_here_apart_and_at_a_start() -> None:
-    found = recovery.pictured(50)
+    found = journal.pictured(50)
     assert found.picture_bytes > 50 * 100
     assert min(found.here_s, found.stall_s, found.start_s) > 0
 

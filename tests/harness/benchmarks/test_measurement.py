@@ -1,7 +1,7 @@
 import pytest
 
 from harness.benchmarks.measurement import Target, latency, throughput
-from harness.benchmarks.scenario import Scenario, Timing
+from harness.benchmarks.rounds import Scenario, Timing
 
 BRIEF = Timing(repeat=1, warm_up_s=0.1, measure_s=0.2)
 

@@ -1,6 +1,7 @@
 """The measurement of routing strategies runs, and its table has a line for each."""
 
 from harness.benchmarks import routing
+from harness.tables import table
 
 
 def test_every_strategy_is_measured_with_every_mix() -> None:
@@ -17,4 +18,4 @@ def test_every_strategy_is_measured_with_every_mix() -> None:
     told = {row.strategy: row.told for row in rows if row.mix == "quotes"}
     assert all(row.told == told[row.strategy] for row in rows if row.mix == "quotes, broker")
     assert told["simple"] == told["identity"] == 300 > told["covering"] > told["merging"]
-    assert len(routing.table(rows).splitlines()) == 1 + len(rows)
+    assert len(table(routing.COLUMNS, rows).text().splitlines()) == 1 + len(rows)

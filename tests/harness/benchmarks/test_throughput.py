@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from harness.benchmarks import throughput
 from harness.benchmarks.measurement import Latency, Target, Throughput, Work
-from harness.benchmarks.scenario import SCENARIOS, Scenario, Timing
+from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing
 
 
 @pytest.fixture
@@ -37,6 +37,22 @@ def test_medians_of_all_runs_are_reported() -> None:
     outcome = CliRunner().invoke(throughput.command, ["--only", "10 x 50", "--json"], catch_exceptions=False)
     (result,) = json.loads(outcome.stdout)["results"]
     assert result["throughput"]["deliveries_per_s"] == 200.0
+
+
+@pytest.mark.usefixtures("measured")
+def test_programs_get_every_figure_and_the_machine() -> None:
+    outcome = CliRunner().invoke(throughput.command, ["--quick", "--only", "4 x 4", "--json"])
+    report = json.loads(outcome.stdout)
+    assert "Python" in report["machine"]
+    work = {"publishers_us": 1.0, "brokers_us": 1.0, "subscribers_us": 1.0}
+    delay = {"p50_ms": 1.0, "p99_ms": 2.0, "own_p50_ms": None, "other_p50_ms": 1.0}
+    assert report["results"][0] == {
+        "scenario": "1 broker, 4 x 4",
+        "throughput": {"events_per_s": 300.0, "deliveries_per_s": 300.0, "work": work},
+        "relay_throughput": {"events_per_s": 1000.0, "deliveries_per_s": 1000.0, "work": work},
+        "latency": delay,
+        "relay_latency": delay,
+    }
 
 
 def test_a_scenario_that_is_not_there_is_refused_with_those_that_are() -> None:

@@ -1,57 +1,40 @@
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import pytest
+from attrs import frozen
 
-from harness.evaluation import campaign
-from harness.evaluation.studies import STUDIES, Study
-
-STUDY = Study("knee", "quick", ("pairwise", "fifo"), ("publishers.count=3",))
+from harness.evaluation.campaign import chosen, whole
 
 
-class Runner:
-    """Stands for the command that performs a run."""
-
-    def __init__(self, status: int = 0) -> None:
-        self.status = status
-        self.commands: list[Sequence[str]] = []
-
-    def __call__(self, command: Sequence[str], **_: object) -> "subprocess.CompletedProcess[str]":
-        self.commands.append(command)
-        out = Path(command[command.index("--out") + 1])
-        out.mkdir(parents=True)
-        (out / "run.json").write_text("{}")
-        return subprocess.CompletedProcess(command, self.status, "", "concord: no free port\n")
+@frozen
+class Named:
+    name: str
 
 
-def use(monkeypatch: pytest.MonkeyPatch, runner: Runner) -> Runner:
-    monkeypatch.setattr(subprocess, "run", runner)
-    return runner
+STUDIES = [Named("tables-simple"), Named("tables-identity"), Named("changes-simple")]
 
 
-def test_what_is_whole_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    runner = use(monkeypatch, Runner())
-    assert campaign.perform([STUDY], tmp_path) == []
-    assert [command[command.index("--ordering") + 1] for command in runner.commands] == ["pairwise", "fifo"]
-    assert campaign.perform([STUDY], tmp_path) == []
-    assert len(runner.commands) == 2
+def half_made(folder: Path) -> None:
+    (folder / "half").mkdir(parents=True)
+    raise ZeroDivisionError
 
 
-def test_what_failed_is_told_and_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    use(monkeypatch, Runner(status=2))
-    assert campaign.perform([STUDY], tmp_path)[0] == "knee, pairwise: concord: no free port"
-    runner = use(monkeypatch, Runner())
-    assert campaign.perform([STUDY], tmp_path) == []
-    assert len(runner.commands) == 2
+def test_studies_are_chosen_by_how_their_names_begin() -> None:
+    assert chosen(STUDIES, None) == STUDIES
+    assert chosen(STUDIES, "changes,tables-i") == STUDIES[1:]
+    with pytest.raises(
+        click.BadParameter, match="no study's name begins with curves; there are tables-simple"
+    ):
+        chosen(STUDIES, "tables,curves")
 
 
-def test_a_run_that_is_not_whole_is_not_analysed(tmp_path: Path) -> None:
-    for name in ("pairwise", ".fifo"):
-        (tmp_path / "knee" / name).mkdir(parents=True)
-        (tmp_path / "knee" / name / "run.json").write_text("{}")
-    assert list(campaign._unanalysed(tmp_path)) == [tmp_path / "knee" / "pairwise"]
-
-
-def test_no_two_studies_share_a_folder() -> None:
-    assert len({each.name for each in STUDIES}) == len(STUDIES)
+def test_a_folder_gets_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    place = tmp_path / "studies" / "one"
+    with pytest.raises(ZeroDivisionError), whole(place) as unfinished:
+        half_made(unfinished)
+    assert not place.exists()
+    with whole(place) as unfinished:
+        unfinished.mkdir()
+    assert list(place.parent.iterdir()) == [place]
+    assert list(place.iterdir()) == []

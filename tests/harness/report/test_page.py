@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from harness.commands.report import command
-from harness.report.gallery import FIGURES
 from harness.report.page import write
 from harness.report.results import ReportError
+from harness.report.run_figures import FIGURES
 from tests.harness.report.browser import Seen, look
 from tests.harness.report.runs import analysed, without_verdict
 

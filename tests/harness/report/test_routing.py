@@ -1,7 +1,8 @@
 import csv
 from pathlib import Path
 
-from harness.report.routing import ROUTING_FIGURES, write
+from harness.report.page import write_routing as write
+from harness.report.routing_figures import ROUTING_FIGURES
 from tests.harness.evaluation.routing.points import all_points
 
 

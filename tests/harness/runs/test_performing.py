@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.processes import ProcessError
+from harness.runs.performance import perform_all, planned
 from harness.runs.progress import Silent
-from harness.runs.study import perform_all, planned
 from harness.scenarios import from_content
 from harness.traces import BROKERS, DELIVERIES, FAULTS, MATCHES, PUBLICATIONS, SUBSCRIPTIONS, Dataset
 from tests.sources import ROOT

@@ -7,7 +7,7 @@ from attrs import Factory, define
 from broker.filters import Filter
 from broker.routing import Change, Selection, Wish, parse
 from harness.evaluation.routing.network import Sent
-from harness.evaluation.routing.tree import ROOT, Tree
+from harness.evaluation.routing.thesis import ROOT, Tree
 
 Link = tuple[str, str]
 """From a broker to a neighbour."""

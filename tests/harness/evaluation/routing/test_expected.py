@@ -1,9 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.evaluation.routing.consumers import Want
 from harness.evaluation.routing.expected import expected_tables
-from harness.evaluation.routing.tree import Place, Tree
+from harness.evaluation.routing.thesis import Place, Tree, Want
 
 PAIR = Tree((Place("r", "", 1, is_local=False), Place("r-a", "r", 1, is_local=True)))
 

@@ -7,7 +7,7 @@ import pytest
 from harness.evaluation.routing import measuring
 from harness.evaluation.routing.measuring import Measuring
 from harness.evaluation.routing.studies import STUDIES, Study, quick
-from harness.evaluation.routing.tree import thesis_tree
+from harness.evaluation.routing.thesis import thesis_tree
 
 TREE = thesis_tree(levels=2)
 WAYS = Study("s", "changes", "quotes", "identity", "simple", (1, 2), changes=True, events="each", rounds=3)

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.evaluation.routing.consumers import Want
 from harness.evaluation.routing.expected import expected_tables, is_countable
 from harness.evaluation.routing.network import Network
-from harness.evaluation.routing.tree import ROOT, Tree, thesis_tree
+from harness.evaluation.routing.thesis import ROOT, Tree, Want, thesis_tree
 from tests.harness.evaluation.routing.forwarding import Forwarding
 
 TREE = thesis_tree(levels=2)

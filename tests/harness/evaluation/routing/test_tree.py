@@ -1,7 +1,7 @@
 from harness.evaluation.routing.expected import needed_links
 from harness.evaluation.routing.references import mean_way
 from harness.evaluation.routing.studies import FAR
-from harness.evaluation.routing.tree import ROOT, thesis_tree
+from harness.evaluation.routing.thesis import ROOT, thesis_tree
 
 TREE = thesis_tree()
 

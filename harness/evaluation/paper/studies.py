@@ -1,0 +1,128 @@
+"""What is run, scenarios under some orderings; each run is analysed, and each study has a report."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+import click
+
+from harness.analysis.analyzing import analyze
+from harness.analysis.errors import UnknownVerdictError
+from harness.analysis.promises import unknown
+from harness.analysis.session import session
+from harness.analysis.writing import write as write_analysis
+from harness.evaluation import campaign
+from harness.evaluation.quiet import watched
+from harness.report.page import write as write_report
+from harness.runs.progress import Progress
+
+__all__ = ["STUDIES", "Study", "analyse", "perform", "report"]
+
+ALL: Final = ("pairwise", "fifo", "sequencer", "published")
+
+
+@attrs.frozen
+class Study:
+    """One scenario under some orderings. `changes` are keys of it that differ, as `--set` takes them."""
+
+    name: str
+    scenario: str
+    orderings: Sequence[str]
+    changes: Sequence[str] = ()
+
+
+STUDIES: Final = (
+    Study("quick", "quick", ALL),
+    Study("figure5", "figure5", ("pairwise", "published")),
+    # The paper's two forms of one plugin; pairwise is the same in both.
+    Study("figure6", "figure6", ("published",)),
+    Study("figure7", "figure7", ("pairwise", "fifo", "sequencer")),
+    Study("figure8", "figure8", ("pairwise", "fifo")),
+    Study("knee", "knee", ("pairwise", "fifo", "sequencer")),
+    Study("datacentre-16x5", "datacentre-16x5", ("pairwise", "fifo", "sequencer")),
+    Study("market", "market", ALL),
+    Study("crash-core", "crash-core", ("pairwise", "fifo")),
+    Study("flaky-links", "flaky-links", ("pairwise", "fifo")),
+    Study("slow-subscriber", "slow-subscriber", ("pairwise", "fifo")),
+)
+"""In the order in which they are run: short ones first."""
+
+TIMEOUT_S: Final = 3_600
+"""A sweep of the largest overlay takes a quarter of this."""
+
+TAIL_LETTERS: Final = 300
+
+
+class RunError(Exception):
+    """A run failed; the text says how."""
+
+
+def perform(studies: Sequence[Study], folder: Path, progress: Progress) -> list[str]:
+    """Run what is missing; return what failed, in a line each."""
+    runs = {f"{study.name}, {each}": (study, each) for study in studies for each in study.orderings}
+    places = {name: folder / study.name / ordering for name, (study, ordering) in runs.items()}
+
+    def make(missing: Sequence[str]) -> Iterator[campaign.Done]:
+        for name in missing:
+            yield _done(name, *runs[name], places[name])
+
+    return campaign.perform(places, make, progress)
+
+
+def _done(name: str, study: Study, ordering: str, place: Path) -> campaign.Done:
+    """Make one run, or one for each point of a sweep."""
+    begun_s = time.monotonic()
+    try:
+        with campaign.whole(place) as unfinished, watched(unfinished):
+            _run(study, ordering, unfinished)
+    except RunError as error:
+        return campaign.Done(name, time.monotonic() - begun_s, str(error))
+    return campaign.Done(name, time.monotonic() - begun_s)
+
+
+def _run(study: Study, ordering: str, folder: Path) -> None:
+    changes = [word for change in study.changes for word in ("--set", change)]
+    options = ["--ordering", ordering, "--out", str(folder), "--quiet", *changes]
+    command = [sys.executable, "-m", "broker", "harness", "run", study.scenario, *options]
+    try:
+        done = subprocess.run(  # noqa: S603 - our own command, with words of the table
+            command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RunError(f"not finished after {TIMEOUT_S} s") from error
+    if done.returncode:
+        raise RunError(" ".join(done.stderr.split())[-TAIL_LETTERS:] or f"exit status {done.returncode}")
+
+
+def analyse(folder: Path, master: str) -> None:
+    """Analyse every run that has no analysis, in one Spark session."""
+    missing = list(_unanalysed(folder))
+    if not missing:
+        return
+    with session(master) as spark:
+        for index, path in enumerate(missing):
+            click.echo(f"analysing {index + 1}/{len(missing)}  {path.relative_to(folder)}")
+            try:
+                analysis = analyze(spark, path)
+            except UnknownVerdictError as error:
+                analysis = unknown(str(error))
+            write_analysis(path, analysis)
+
+
+def _unanalysed(folder: Path) -> Iterator[Path]:
+    for about in sorted(folder.rglob("run.json")):
+        parts = about.relative_to(folder).parts
+        if not any(part.startswith(".") for part in parts) and not about.with_name("analysis.json").is_file():
+            yield about.parent
+
+
+def report(studies: Sequence[Study], folder: Path) -> None:
+    """Write a report for each study that has a run."""
+    for study in studies:
+        place = folder / study.name
+        if any(place.rglob("analysis.json")):
+            click.echo(f"report: {write_report(place)}")

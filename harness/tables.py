@@ -1,0 +1,88 @@
+"""Tables: columns over rows, for a terminal, for a file or a pipe, and as Markdown.
+
+A column is a heading, and a function that says what stands below it for a row. Words stand on the left,
+numbers on the right.
+"""
+
+import io
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import attrs
+import click
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+    from rich.table import Table as Grid
+
+__all__ = ["NONE", "Column", "Table", "show", "table"]
+
+NONE: Final = "-"
+"""What stands where nothing is known."""
+
+_WIDE: Final = 10_000
+"""Characters of a line in a file: nothing is ever wrapped there."""
+
+_Row = TypeVar("_Row")
+
+Column = tuple[str, Callable[[_Row], str]]
+
+
+@attrs.frozen
+class Table:
+    """Cells under their headings; the first `words` columns are words, the others numbers."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int = 1
+
+    def text(self) -> str:
+        """Return the table as aligned lines."""
+        from rich.console import Console  # noqa: PLC0415 - an extra, which only whoever prints a table needs
+
+        console = Console(file=io.StringIO(), width=_WIDE, color_system=None)
+        with console.capture() as printed:
+            console.print(_grid(self))
+        return "\n".join(line.rstrip() for line in printed.get().splitlines())
+
+    def markdown(self) -> str:
+        """Return the table as a page has it, with an end of line."""
+        lines = [self.head, ["---"] * len(self.head), *self.rows]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def table(columns: Sequence[Column[_Row]], rows: Iterable[_Row], words: int = 1) -> Table:
+    """Return a table with a line for each row."""
+    cells = [[cell(row) for _, cell in columns] for row in rows]
+    return Table([heading for heading, _ in columns], cells, words)
+
+
+def _grid(shown: Table) -> "Grid":
+    """Headings may be wrapped between words; cells never are."""
+    from rich.table import Table as Grid  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for place, heading in enumerate(shown.head):
+        longest = max((len(row[place]) for row in shown.rows), default=0)
+        justify: JustifyMethod = "left" if place < shown.words else "right"
+        grid.add_column(Text(heading), justify=justify, min_width=longest, vertical="bottom")
+    for row in shown.rows:
+        grid.add_row(*map(Text, row))
+    return grid
+
+
+def show(shown: Table) -> None:
+    """Print a table on standard output: fitted to a terminal, or else as plain text."""
+    if not sys.stdout.isatty():
+        click.echo(shown.text())
+        return
+    from rich.console import Console  # noqa: PLC0415 - as above
+    from rich.measure import Measurement  # noqa: PLC0415 - as above
+
+    console, grid = Console(), _grid(shown)
+    # A table that is too wide is better wrapped by the terminal than cut off.
+    needed = Measurement.get(console, console.options.update(width=_WIDE), grid).minimum
+    console.width = max(console.width, needed)
+    console.print(grid)

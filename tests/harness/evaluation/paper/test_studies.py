@@ -1,0 +1,58 @@
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from harness.evaluation.paper import studies
+from harness.evaluation.paper.studies import STUDIES, Study
+from harness.runs.progress import Silent
+
+STUDY = Study("knee", "quick", ("pairwise", "fifo"), ("publishers.count=3",))
+
+
+class Runner:
+    """Stands for the command that performs a run."""
+
+    def __init__(self, status: int = 0) -> None:
+        self.status = status
+        self.commands: list[Sequence[str]] = []
+
+    def __call__(self, command: Sequence[str], **_: object) -> "subprocess.CompletedProcess[str]":
+        self.commands.append(command)
+        out = Path(command[command.index("--out") + 1])
+        out.mkdir(parents=True)
+        (out / "run.json").write_text("{}")
+        return subprocess.CompletedProcess(command, self.status, "", "concord: no free port\n")
+
+
+def use(monkeypatch: pytest.MonkeyPatch, runner: Runner) -> Runner:
+    monkeypatch.setattr(subprocess, "run", runner)
+    return runner
+
+
+def test_what_is_whole_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runner = use(monkeypatch, Runner())
+    assert studies.perform([STUDY], tmp_path, Silent()) == []
+    assert [command[command.index("--ordering") + 1] for command in runner.commands] == ["pairwise", "fifo"]
+    assert studies.perform([STUDY], tmp_path, Silent()) == []
+    assert len(runner.commands) == 2
+
+
+def test_what_failed_is_told_and_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, Runner(status=2))
+    assert studies.perform([STUDY], tmp_path, Silent())[0] == "knee, pairwise: concord: no free port"
+    runner = use(monkeypatch, Runner())
+    assert studies.perform([STUDY], tmp_path, Silent()) == []
+    assert len(runner.commands) == 2
+
+
+def test_a_run_that_is_not_whole_is_not_analysed(tmp_path: Path) -> None:
+    for name in ("pairwise", ".fifo"):
+        (tmp_path / "knee" / name).mkdir(parents=True)
+        (tmp_path / "knee" / name / "run.json").write_text("{}")
+    assert list(studies._unanalysed(tmp_path)) == [tmp_path / "knee" / "pairwise"]
+
+
+def test_no_two_studies_share_a_folder() -> None:
+    assert len({each.name for each in STUDIES}) == len(STUDIES)
