@@ -291,11 +291,16 @@ def merged(one: Filter, other: Filter) -> None:
         assert one.merge(other).conjunctions
 
 
+LOW_PREFIXES = texts(800, "a{}")
+HIGH_PREFIXES = texts(800, "c{}")
+
 LARGE = {
     "texts": f"x in ({texts(1000)})",
     "unwanted texts": f"x not in ({texts(1000)})",
     "unwanted prefixes": f"not x.startswith(({texts(900)}))",
     "unwanted of both kinds": f"x not in ({texts(500)}) and not x.startswith(({PREFIXES}))",
+    "unwanted prefixes below": f"not x.startswith(({LOW_PREFIXES}))",
+    "unwanted prefixes above a bound": f"x >= 'b' and not x.startswith(({HIGH_PREFIXES}))",
     "numbers": f"x in ({listed('{}', 1000)})",
     "unwanted numbers": f"x not in ({listed('{}', 1000)})",
     "required substrings": PARTNERS["required substrings"],
