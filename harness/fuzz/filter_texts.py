@@ -29,6 +29,7 @@ CHANGING: Final = (
     "{0}.5",
     "{1}",
     "'{0}'",
+    "'{0:03}'",
     "'a{0}'",
     "'{0}a'",
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{0}'",

@@ -173,6 +173,8 @@ def test_an_explanation_is_one_line_of_bounded_length() -> None:
     assert "and 496 more" in many.failing({})
 
 
+PREFIXES_LEFT_OUT = texts(900, "{:03}")
+FEWER_LEFT_OUT = texts(600, "{:03}")
 ENDINGS = f"x.endswith(({texts(250)}))"
 
 EXPENSIVE = {
@@ -183,14 +185,14 @@ EXPENSIVE = {
     "suffixes and a set": ENDINGS + " and y in (" + listed("{}", 1200) + ")",
     "suffixes and names": ENDINGS + " and " + joined("n{0} == 1", 390, " and "),
     "suffixes and unwanted texts": f"{ENDINGS} and x not in ({texts(600)})",
-    "suffixes and unwanted prefixes": f"{ENDINGS} and not x.startswith(({texts(600)}))",
+    "suffixes and unwanted prefixes": f"{ENDINGS} and not x.startswith(({PREFIXES_LEFT_OUT[:4500].rpartition(', ')[0]}))",
     "suffixes": f"x.endswith(({texts(1000)}))",
     "ranges": joined("{0} < x < {0}.5", 400, " or "),
     "substrings": joined("'{0}.' in x", 400, " or "),
     "required substrings": joined("'{0}.' in x", 500, " and "),
     "unwanted substrings": joined("'{0}.' not in x", 400, " and "),
     "unwanted suffixes": f"not x.endswith(({texts(1000)}))",
-    "unwanted prefixes": f"not x.startswith(({texts(900)}))",
+    "unwanted prefixes": f"not x.startswith(({PREFIXES_LEFT_OUT}))",
     "unwanted prefixes of all lengths": "not x.startswith(("
     + "".join(f"'{'a' * each}b', " for each in range(120))
     + "))",
@@ -266,7 +268,7 @@ PARTNERS = {
     + joined("'{0}' in y", 16, " or ")
     + ")",
     "required substrings": joined("'{0}.' in x", 64, " and "),
-    "unwanted prefixes": f"not x.startswith(({texts(900)}))",
+    "unwanted prefixes": f"not x.startswith(({PREFIXES_LEFT_OUT}))",
     "texts": f"x in ({texts(1000)})",
     "unwanted texts": f"x not in ({texts(1000)})",
     "intervals": joined("'{0}b' < x < '{0}d'", 250, " or "),
@@ -291,11 +293,16 @@ def merged(one: Filter, other: Filter) -> None:
         assert one.merge(other).conjunctions
 
 
+LOW_PREFIXES = texts(800, "a{:03}")
+HIGH_PREFIXES = texts(800, "c{:03}")
+
 LARGE = {
     "texts": f"x in ({texts(1000)})",
     "unwanted texts": f"x not in ({texts(1000)})",
-    "unwanted prefixes": f"not x.startswith(({texts(900)}))",
+    "unwanted prefixes": f"not x.startswith(({PREFIXES_LEFT_OUT}))",
     "unwanted of both kinds": f"x not in ({texts(500)}) and not x.startswith(({PREFIXES}))",
+    "unwanted prefixes below": f"not x.startswith(({LOW_PREFIXES}))",
+    "unwanted prefixes above a bound": f"x >= 'b' and not x.startswith(({HIGH_PREFIXES}))",
     "numbers": f"x in ({listed('{}', 1000)})",
     "unwanted numbers": f"x not in ({listed('{}', 1000)})",
     "required substrings": PARTNERS["required substrings"],
