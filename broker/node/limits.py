@@ -82,6 +82,6 @@ class NodeLimits:
     """What waits for one neighbour. Publications are bounded by credit long before; a neighbour that takes no
     messages about routes for so long is better declared lost."""
 
-    step_units: int = _bound(4000)
+    step_units: int = _bound(2000)
     """Work of one step for one connection, in publications. What was read beyond it waits, and nothing more
     is read from that connection until its next turn."""
