@@ -290,7 +290,7 @@ def test_connections_that_say_nothing_are_bounded_and_end() -> None:
 
 
 def test_questions_to_the_overlay_are_bounded_and_end_with_their_connection() -> None:
-    broker = driven(limits=NodeLimits(questions=2))
+    broker = driven(limits=NodeLimits(questions=2, step_units=100_000))
     curious = broker.client("curious")
     frames = [encode(Explain(number, "p@B9.1/1", 1, "way")) for number in range(1, 5)]
     broker.say(curious, *frames)
