@@ -21,6 +21,9 @@ __all__ = ["Cable", "End", "Owner", "Shape"]
 
 BROKEN: Final = "broken: connection reset"
 
+DELAY_S_MAX: Final = 0.1
+"""Nobody is so slow that others must take it for dead."""
+
 
 class Owner(Protocol):
     """Who has an end of a connection."""
@@ -183,7 +186,7 @@ class Cable:
         """Some directions are far behind."""
         shape = self.shape
         factor = shape.slow_factor if self.random.random() < shape.slow_part else 1.0
-        return shape.latency_s * factor * (0.5 + self.random.random())
+        return min(shape.latency_s * factor, DELAY_S_MAX) * (0.5 + self.random.random())
 
     def piece(self, size_bytes: int) -> int:
         """Return how much of what is in flight arrives together."""

@@ -27,6 +27,8 @@ class Line:
     at: dict[int, int] = field(factory=dict)
     """What came at each position; begun anew when the broker counts anew."""
     id: str = ""
+    is_contested: bool = False
+    """Whether several processes have wanted it at the same time."""
 
 
 @define(eq=False)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from broker.client.delivery import BOUND, FORGOTTEN, LOST
+from broker.client.delivery import BOUND, FORGOTTEN, LOST, REPLAY, TAKEN
 from broker.node import Node
 from broker.node.budget import Resource
 from broker.node.clients import ClientSession
@@ -55,20 +55,17 @@ def go_on(world: World) -> list[Fault]:
     world.clock.run(world.clock.now_s + world.knobs.link_timeout_s / 4)
     if wrong := settle(world):
         return wrong
-    return [*_last_missing(world, before), *_new_gaps(world, gaps), *left_over(world)]
+    return [*_last_missing(world, before, gaps), *_new_gaps(world, gaps), *left_over(world)]
 
 
-def _last_missing(world: World, before: int) -> Iterator[Fault]:
-    readers = {
-        reading.line.name
-        for program in world.live_programs()
-        for reading in program.reading
-        if not reading.is_ended
-    }
+def _last_missing(world: World, before: int, gaps: dict[str, int]) -> Iterator[Fault]:
+    readers = _read(world)
     for published in world.history.publications[before:]:
         number = world.history._index[published.publisher, published.sequence]  # noqa: SLF001 - of this package
         for name in published.wanted:
             line = world.history.lines[name]
+            if len(line.gaps) > gaps.get(name, 0):
+                continue  # Its queue was full once more.
             if name in readers and not line.is_ended and not line.stream.seen >> number & 1:
                 yield "missing", f"{name} never got {published}, which was published at rest"
 
@@ -80,6 +77,16 @@ def _new_gaps(world: World, gaps: dict[str, int]) -> Iterator[Fault]:
                 yield "gap", f"{name} got a gap at rest: {gap}"
 
 
+def _read(world: World) -> set[str]:
+    """The subscriptions that some program reads."""
+    return {
+        reading.line.name
+        for program in world.live_programs()
+        for reading in program.reading
+        if not reading.is_ended and not reading.is_closed
+    }
+
+
 # --- what is missing ---
 
 
@@ -87,7 +94,7 @@ def _untold(world: World) -> Iterator[Fault]:
     """What subscriptions miss of live publishers without a gap in its place (law 2)."""
     history = world.history
     has_lost = _has_lost(world)
-    readers = {reading.line.name for program in world.live_programs() for reading in program.reading}
+    readers = _read(world)
     for line in history.lines.values():
         for publisher, published in _by_publisher(world).items():
             if has_lost and publisher in history.dead:
@@ -139,10 +146,12 @@ def _unjustified(world: World) -> Iterator[Fault]:
     size_bytes = sum(content[3] + 200 for each in world.programs for p in each.publishing for content in p.sent)
     for line in world.history.lines.values():
         for _, gap in line.gaps:
-            is_lost = gap.reason == LOST and has_lost
+            is_lost = gap.reason == LOST and (has_lost or not world.knobs.settles_first)
             is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited)
+            is_taken = gap.reason == TAKEN and line.is_contested
+            is_past = gap.reason == REPLAY and world.knobs.joins
             is_dropped = gap.reason == BOUND and dropped and size_bytes > BOUND_BYTES_MIN
-            if not (is_lost or is_forgotten or is_dropped):
+            if not (is_lost or is_forgotten or is_dropped or is_taken or is_past):
                 yield "gap", f"{line.name} got a gap for no reason: {gap} ({gap.reason})"
     if size_bytes < BOUND_BYTES_MIN and any(site.total("ended_slow") for site in world.sites.values()):
         yield "ended", f"a subscription was ended as slow, and {size_bytes} bytes were published"

@@ -20,6 +20,11 @@ WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "hostile")
 """As for bare cores, and clients and brokers that say anything at any time."""
 
 
+SMALL_BYTES: Final = 1000
+ROOMY_BYTES: Final = 65_536
+"""What is in flight at most where events are large."""
+
+
 @frozen
 class Knobs:
     """One schedule's character. Counts of faults and changes are over the whole `span_s` of publishing."""
@@ -148,7 +153,7 @@ def _overflowing(random: Random, brokers: tuple[int, int]) -> Knobs:
         limits=random.choice((Limits(), evolve(knobs.limits, window_bytes=1 << 20))),
         bound_bytes=random.choice((1, 100_000, 300_000)),
         slow=random.choice((0.3, 0.7)),
-        shape=evolve(knobs.shape, crumbs=0.0, capacity_bytes=random.choice((4096, 65_536))),
+        shape=evolve(knobs.shape, crumbs=0.0, capacity_bytes=65_536),
     )
 
 
@@ -245,10 +250,19 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
 }
 
 
+def _quick_enough(knobs: Knobs) -> Knobs:
+    """No frame takes so long to arrive that its sender is taken for dead, or takes the other end for dead."""
+    if max(knobs.payload_bytes) < SMALL_BYTES:
+        return knobs
+    shape = knobs.shape
+    capacity_bytes = max(shape.capacity_bytes, ROOMY_BYTES)
+    return evolve(knobs, shape=evolve(shape, capacity_bytes=capacity_bytes, crumbs=0.0))
+
+
 def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
     """Draw the knobs of one schedule."""
     regimes = REGIMES[faults]
-    knobs = regimes[int(random.random() * len(regimes))](random, brokers)
+    knobs = _quick_enough(regimes[int(random.random() * len(regimes))](random, brokers))
     if random.random() < 0.1:  # noqa: PLR2004 - a tenth has leases
         return evolve(knobs, link_timeout_s=2.0, lease_s=12.0)
     return knobs

@@ -232,7 +232,7 @@ class Program:
         if inbox.ended is not None and not reading.is_ended:
             reading.is_ended = True
             self._ended(reading, inbox.ended)
-        if not reading.is_empty and not reading.is_due:
+        if not reading.is_empty and not reading.is_due and not reading.is_closed:
             reading.is_due = True
             wait_s = reading.pause_s * self.net.random.random()
             self.net.clock.after(wait_s, lambda: self._read(reading))

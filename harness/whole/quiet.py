@@ -5,6 +5,7 @@ from typing import Final
 
 from broker.node import Node
 from broker.node.connection import Life
+from broker.node.subscriptions import Subscription
 from harness.simulator.liveness import LEFT_TO_DO
 from harness.whole.programs import Program
 from harness.whole.sites import Site
@@ -39,6 +40,7 @@ def unrest(world: World) -> Iterator[str]:
     for program in world.programs:
         if not program.is_over:
             yield from _program(program)
+            yield from _on_the_way(world, program)
     sites = world.live_sites()
     roots = [site.name for site in sites if site.node is not None and site.node.exchange.core.uplink is None]
     if len(roots) > 1:
@@ -60,8 +62,20 @@ def _program(program: Program) -> Iterator[str]:
         inbox = reading.inbox
         if inbox.ended is None and not (inbox.is_ready and inbox.is_placed):
             yield f"the gates of {reading.line.name} are closed"
-        if not reading.is_empty:
+        if not reading.is_empty and not reading.is_closed:
             yield f"{reading.line.name} has something to read"
+
+
+def _on_the_way(world: World, program: Program) -> Iterator[str]:
+    node = world.sites[program.site].node
+    for reading in program.reading:
+        inbox = reading.inbox
+        there = None if node is None else node.exchange.subscribers.get(inbox.id)
+        if there is None:
+            if inbox.ended is None:
+                yield f"{program.site} does not know {reading.line.name}"
+        elif inbox.ended is None and there.queue.position != inbox.position:
+            yield f"{reading.line.name} has {inbox.position} deliveries, and {there.queue.position} were sent"
 
 
 def _site(world: World, site: Site) -> Iterator[str]:
@@ -75,14 +89,20 @@ def _site(world: World, site: Site) -> Iterator[str]:
         yield f"{name} still has {waits}: {node!r}"
     if site.disk is not None and site.disk.synced < site.disk.appended:
         yield f"{name} waits for its disk"
-    if len(node.exchange.absences):
-        yield f"{name} waits for {len(node.exchange.absences)} who have no connection"
+    away = [each.id for each in node.exchange.subscribers.values() if _is_away(each)]
+    if len(node.exchange.absences) != len(away):
+        yield f"{name} waits for {len(node.exchange.absences)} who have no connection, and not only for {away}"
     yield from _connections(name, node)
     yield from _links(world, name, node)
     for subscription in node.exchange.subscribers.values():
         has_reader = subscription._reader is not None  # noqa: SLF001 - only to look
         if has_reader and (subscription.queue._entries or subscription in subscription._reader.backlog):  # noqa: SLF001
             yield f"{name} has {subscription.queue.queued_count} deliveries for {subscription.id}"
+
+
+def _is_away(subscription: Subscription) -> bool:
+    """Whether it is durable and nobody reads it."""
+    return bool(subscription.place.durable) and subscription._reader is None  # noqa: SLF001 - only to look
 
 
 def _connections(name: str, node: Node) -> Iterator[str]:

@@ -22,8 +22,11 @@ def tell(world: World) -> list[tuple[str, str]]:
     if random.random() < 0.3:  # noqa: PLR2004 - sometimes children are there first
         random.shuffle(names)
     for place, name in enumerate(names):
-        clock.after(START_S * place / len(names) * random.random(), world.sites[name].start)
+        wait_s = START_S * place / len(names) * random.random()
+        clock.after(wait_s, partial(_revive, world, world.sites[name]))
     clock.run(START_S if knobs.settles_first else START_S * random.random())
+    if knobs.settles_first and (wrong := settle(world)):
+        return wrong
     _begin_programs(world)
     if knobs.settles_first and (wrong := settle(world)):
         return wrong
@@ -99,7 +102,9 @@ def _leave(world: World) -> None:
     elif chance < 0.3:  # noqa: PLR2004 - as above
         program.vanish()
     elif chance < 0.65 and program.reading:  # noqa: PLR2004 - as above
-        program.unsubscribe(random.choice(program.reading))
+        reading = random.choice(program.reading)
+        if not reading.is_closed:
+            program.unsubscribe(reading)
     else:
         usable = [each for each in program.publishing if each.is_usable]
         if usable:
@@ -121,7 +126,7 @@ def _come_back(world: World, before: Program) -> None:
     site = world.sites[before.site]
     again = world.begin_program(before.name, "" if site.is_gone else before.site)
     for reading in before.reading:
-        if reading.line.durable and not reading.line.is_ended:
+        if reading.line.durable and not reading.line.is_ended and not reading.is_ended:
             interest = world.events.interest(reading.inbox.filter)
             world.subscribe(again, reading.line.durable, interest)
     world.advertise(again)
@@ -130,14 +135,18 @@ def _come_back(world: World, before: Program) -> None:
 def _move(world: World) -> None:
     """A second process of a name takes over the durable subscriptions of the first."""
     programs = [
-        each for each in world.live_programs() if any(reading.line.durable for reading in each.reading)
+        each
+        for each in world.live_programs()
+        if any(reading.line.durable and not reading.is_closed for reading in each.reading)
     ]
     if not programs:
         return
     program = world.random.choice(programs)
     again = world.begin_program(program.name, program.site)
     for reading in program.reading:
-        if reading.line.durable and not reading.line.is_ended:
+        if reading.line.durable and not reading.line.is_ended and not reading.is_closed:
+            reading.is_closed = True  # Its program reads no more, and does not know yet why nothing comes.
+            reading.line.is_contested = True
             world.subscribe(again, reading.line.durable, world.events.interest(reading.inbox.filter))
 
 
