@@ -224,9 +224,11 @@ class Program:
     def _look_at(self, reading: Reading) -> None:
         inbox, line = reading.inbox, reading.line
         if inbox.id and inbox.id != reading.id:
-            if not reading.id and line.id and not inbox.is_resumed:
+            if not reading.id and line.id not in {"", inbox.id}:
                 self.net.history.gap(line, Gap(None, FORGOTTEN))
-            reading.id = line.id = inbox.id
+            reading.id = inbox.id
+            if not reading.is_closed:
+                line.id = inbox.id
         if inbox.is_ready and not line.is_open:
             line.is_open = True
         if inbox.ended is not None and not reading.is_ended:

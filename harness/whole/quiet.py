@@ -70,6 +70,8 @@ def _on_the_way(world: World, program: Program) -> Iterator[str]:
     node = world.sites[program.site].node
     for reading in program.reading:
         inbox = reading.inbox
+        if reading.is_closed:
+            continue
         there = None if node is None else node.exchange.subscribers.get(inbox.id)
         if there is None:
             if inbox.ended is None:
@@ -94,10 +96,24 @@ def _site(world: World, site: Site) -> Iterator[str]:
         yield f"{name} waits for {len(node.exchange.absences)} who have no connection, and not only for {away}"
     yield from _connections(name, node)
     yield from _links(world, name, node)
+    unread = _unread(world)
     for subscription in node.exchange.subscribers.values():
+        if subscription.id in unread:
+            continue
         has_reader = subscription._reader is not None  # noqa: SLF001 - only to look
         if has_reader and (subscription.queue._entries or subscription in subscription._reader.backlog):  # noqa: SLF001
             yield f"{name} has {subscription.queue.queued_count} deliveries for {subscription.id}"
+
+
+def _unread(world: World) -> set[str]:
+    """The ids of subscriptions that have readers who do not read."""
+    return {
+        reading.inbox.id
+        for program in world.programs
+        if not program.is_over
+        for reading in program.reading
+        if reading.is_closed
+    }
 
 
 def _is_away(subscription: Subscription) -> bool:

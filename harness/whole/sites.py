@@ -104,6 +104,7 @@ class Site:
     is_gone: bool = field(default=False, init=False)
     is_frozen: bool = field(default=False, init=False)
     is_settled: bool = field(default=False, init=False)
+    is_stopping: bool = field(default=False, init=False)
     lost_links: int = field(default=0, init=False)
     dropped: int = field(default=0, init=False)
     ended_slow: int = field(default=0, init=False)
@@ -130,6 +131,7 @@ class Site:
         """Start a broker, with what the disk has kept."""
         assert self.node is None
         self.run += 1
+        self.is_stopping = False
         random = self.net.random
         node_random = Random(random.getrandbits(32))
         station, is_recovered = self._station(random)
@@ -191,6 +193,7 @@ class Site:
     def stop(self) -> None:
         """Ask the broker to shut down."""
         if self.node is not None:
+            self.is_stopping = True
             self.step(Stop())
 
     def _stopped(self) -> None:

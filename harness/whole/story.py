@@ -199,11 +199,10 @@ def _kill(world: World) -> None:
 def _revive(world: World, site: Site) -> None:
     if site.is_gone:
         return
-    if site.is_up:  # It is still shutting down, or somebody has started it.
-        if not world.is_calm:
-            world.clock.after(1.0, partial(_revive, world, site))
-        return
-    site.start()
+    if not site.is_up:
+        site.start()
+    elif site.is_stopping:
+        world.clock.after(1.0, partial(_revive, world, site))
 
 
 def _snapshot(world: World) -> None:

@@ -15,7 +15,9 @@ FRAME_BYTES = DEFAULT_LIMITS.publication_frame_bytes
 
 def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
     """What is wrong with the connection that an input came from."""
-    del effects
+    yield from (
+        f"{line.event}: {line.fields.get('exc_info')!r}" for line in effects.logs if line.level == "error"
+    )
     node = site.node
     if node is None or type(content) is not Received:
         return

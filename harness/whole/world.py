@@ -144,7 +144,7 @@ class World:
         """Look at what a step did."""
         self.steps += 1
         for text in wrong_after(site, content, effects):
-            self.history.faults.append(("memory", f"{site.name}: {text}"))
+            self.history.faults.append(("error", f"{site.name}: {text}"))
         if self.watch is not None:
             self.watch(f"{self.clock.now_s:.6f} {site.name} {_shown(content)} -> {_effects(effects)}")
 
