@@ -65,10 +65,10 @@ class World:
         )
         for number in range(1, knobs.brokers + 1):
             name = f"B{number}"
-            uplink = self._uplink(number)
+            uplinks = self._uplinks(number)
             has_journal = self.random.random() < knobs.journals
             disk = Disk(f"{self.random.getrandbits(32):x}") if has_journal else None
-            self.sites[name] = Site(name, self, manner, (uplink,) if uplink else (), disk)
+            self.sites[name] = Site(name, self, manner, uplinks, disk)
 
     def _node_limits(self) -> NodeLimits:
         if not self.knobs.hostile:
@@ -88,9 +88,10 @@ class World:
             step_units=200,
         )
 
-    def _uplink(self, number: int) -> str:
+    def _uplinks(self, number: int) -> tuple[str, ...]:
+        """Where a broker is to be attached; where brokers are lost, all before it, so that it finds the others."""
         if number == 1:
-            return ""
+            return ()
         match self.knobs.tree:
             case "chain":
                 above = number - 1
@@ -98,7 +99,8 @@ class World:
                 above = 1
             case _:
                 above = self.random.randint(1, number - 1)
-        return f"B{above}:7411"
+        others = range(1, number) if self.knobs.losses else ()
+        return tuple(f"B{each}:7411" for each in dict.fromkeys((above, *others)))
 
     # --- what sites and programs need ---
 
