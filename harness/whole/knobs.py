@@ -87,7 +87,7 @@ def _timing(random: Random) -> Timing:
         lateness_s=random.choice((0.0, 0.0, 0.01, 0.3)),
         early=random.choice((0.0, 0.0, 0.2)),
         pass_s=random.choice((0.0, 0.001, 0.02)),
-        sync_s=random.choice((0.0, 0.001, 0.01, 0.2)),
+        sync_s=random.choice((0.0, 0.001, 0.01, 0.05)),
         dial_s=random.choice((0.001, 0.05)),
         unreached=random.choice((0.0, 0.0, 0.1)),
     )
