@@ -1,16 +1,23 @@
 """The client: publishes and subscribes at one broker, and comes back to it when the connection is lost.
 
-`session`, `window`, `inbox` and `stream` are the protocol without I/O; `connection` runs them over Trio, and
-`client`, `publisher` and `deliveries` are what users hold.
+`machine` is all of it without I/O: `session`, `window` and `inbox` are its protocol, `life` and `silence` its
+states and timers, `outbox` and `reading` what publishers and subscribers have of it. `connection` drives it
+over Trio, and `client`, `publisher` and `deliveries` are what users of Trio hold.
+
+Names are imported when they are first asked for: who drives the machine otherwise does not load Trio with it.
 """
 
-from broker.client.client import Client, connect
-from broker.client.connection import StateChange
-from broker.client.deliveries import Deliveries
-from broker.client.delivery import Delivery, Gap
-from broker.client.limits import Limits
-from broker.client.publisher import Publisher
-from broker.client.replay import Replay
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from broker.client.client import Client, connect
+    from broker.client.deliveries import Deliveries
+    from broker.client.delivery import Delivery, Gap
+    from broker.client.life import StateChange
+    from broker.client.limits import Limits
+    from broker.client.publisher import Publisher
+    from broker.client.replay import Replay
 
 __all__ = [
     "Client",
@@ -23,3 +30,23 @@ __all__ = [
     "StateChange",
     "connect",
 ]
+
+_PLACES: Final = {
+    "Client": "client",
+    "Deliveries": "deliveries",
+    "Delivery": "delivery",
+    "Gap": "delivery",
+    "Limits": "limits",
+    "Publisher": "publisher",
+    "Replay": "replay",
+    "StateChange": "life",
+    "connect": "client",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'broker.client' has no attribute {name!r}")
+    found: object = getattr(import_module(f"broker.client.{_PLACES[name]}"), name)
+    globals()[name] = found
+    return found

@@ -4,12 +4,11 @@ A user sees plain errors: nothing that is raised inside a block is wrapped into 
 keeps the connection, and nothing that happens in the background is raised anywhere but in the user's calls.
 """
 
-import json
-import math
 import secrets
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from random import Random
 from typing import Final, Literal
 
@@ -17,14 +16,19 @@ import trio
 from attrs import define
 
 from broker.backoff import Backoff
-from broker.client.connection import Connection, StateChange
+from broker.client.connection import Connection
 from broker.client.deliveries import Deliveries
 from broker.client.dialling import dialler
-from broker.client.inbox import Inbox
+from broker.client.life import StateChange
 from broker.client.limits import BOUND_BYTES, Limits
+from broker.client.machine import ClientMachine
+from broker.client.options import subscription
+from broker.client.outbox import Outbox
 from broker.client.publisher import Publisher
+from broker.client.questions import Asked, Forgetting, Question
+from broker.client.reading import Reading
 from broker.client.replay import Replay
-from broker.client.session import Asked, Forgetting, Question, Session
+from broker.client.session import Session
 from broker.errors import ClosedError
 from broker.filters import Filter, parse
 
@@ -46,12 +50,12 @@ class Client:
     @property
     def state(self) -> str:
         """The connection's state: "connected", "reconnecting" or "closed"."""
-        return self._connection.state
+        return self._connection.machine.state
 
     @property
     def broker(self) -> str:
         """The name of the broker, or nothing while there is no connection."""
-        welcome = self._connection.session.welcome
+        welcome = self._connection.machine.session.welcome
         return "" if welcome is None else welcome.name
 
     @asynccontextmanager
@@ -65,8 +69,9 @@ class Client:
             RefusedError: the broker does not let this client advertise that.
         """
         parsed = self._parsed(filter)
-        source = self._connection.session.advertise(str(filter))
-        publisher = Publisher(source, parsed, self._connection)
+        machine = self._connection.machine
+        source = machine.session.advertise(str(filter))
+        publisher = Publisher(Outbox(source, parsed, machine), self._connection)
         try:
             await self._connection.until(lambda: source.is_ready or source.ended is not None)
             if source.ended is not None:
@@ -112,15 +117,21 @@ class Client:
             RefusedError: the broker does not let this client subscribe to that.
         """
         self._parsed(filter)
-        if policy is None:
-            policy = "drop" if durable else "disconnect"
-        _check_options(policy, bound_bytes, durable, age_s, after)
-        limits = self._connection.session.limits
-        inbox = Inbox(str(filter), ordered, bound_bytes, policy, limits, durable, math.ceil(age_s), after)
-        if replay is not None:
-            inbox.replay = Replay.of(replay).asking(trio.current_time)
-        self._connection.session.subscribe(inbox)
-        deliveries = Deliveries(inbox, self._connection)
+        machine = self._connection.machine
+        inbox = subscription(
+            str(filter),
+            ordered=ordered,
+            bound_bytes=bound_bytes,
+            policy=policy,
+            durable=durable,
+            age_s=age_s,
+            after=after,
+            replay=replay,
+            limits=machine.session.limits,
+            now_s=trio.current_time(),
+        )
+        machine.session.subscribe(inbox, trio.current_time())
+        deliveries = Deliveries(Reading(inbox, machine), self._connection)
         is_done = False
         try:
             await self._connection.until(lambda: inbox.is_ready or inbox.ended is not None)
@@ -146,7 +157,7 @@ class Client:
         """Ask the broker what it keeps for this user and client name: one entry per durable subscription."""
         question = Question("", 0, "durable")
         await self._answered(question)
-        return [json.loads(line) for line in question.lines or ()]
+        return question.answers()
 
     async def explain(self, publisher: str = "", sequence: int = 0) -> list[dict[str, object]]:
         """Ask the broker what waits there and for whom; or, for a publication, which way it took.
@@ -155,19 +166,18 @@ class Client:
         """
         question = Question(publisher, sequence, "way" if publisher else "waiting")
         await self._answered(question)
-        return [json.loads(line) for line in question.lines or ()]
+        return question.answers()
 
     async def explain_uplinks(self) -> dict[str, object]:
         """Ask the broker for its uplink, how often it moved, and whom it would dial without."""
         question = Question("", 0, "uplinks")
         await self._answered(question)
-        (line,) = question.lines or ("{}",)
-        answer: dict[str, object] = json.loads(line)
+        (answer,) = question.answers() or ({},)
         return answer
 
     async def _answered(self, question: Asked) -> None:
         self._check()
-        session = self._connection.session
+        session = self._connection.machine.session
         session.ask(question)
         try:
             await self._connection.until(lambda: question.is_answered)
@@ -177,15 +187,11 @@ class Client:
     def _check(self) -> None:
         if self._is_closed:
             raise ClosedError(f"the client {self.name!r} was used after its connect block had been left")
-        self._connection.check()
+        self._connection.machine.check()
 
     def _parsed(self, text: str | Filter) -> Filter:
         self._check()
         return parse(str(text))
-
-    async def _drain(self) -> None:
-        with trio.move_on_after(self._connection.session.limits.close_timeout_s):
-            await self._connection.drained()
 
 
 @asynccontextmanager
@@ -218,25 +224,10 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
     """
     session = Session(name, secrets.token_hex(_INCARNATION_BYTES), token or "", limits)
     spread = random or Random()  # noqa: S311 - spreads waits, hides nothing
-    connection = Connection(
-        session, address, dialler(address, tls), Backoff(spread), on_state or _tell_nobody
-    )
+    machine = ClientMachine(session, address, Backoff(spread))
+    connection = Connection(machine, dialler(address, tls), on_state or _tell_nobody)
     async with open_client(connection, retry=retry) as client:
         yield client
-
-
-def _check_options(policy: str, bound_bytes: int, durable: str, age_s: float, after: int | None) -> None:
-    """Say which option of a subscription cannot be."""
-    if policy not in {"disconnect", "drop"}:
-        raise ValueError(f"policy: expected 'disconnect' or 'drop', got {policy!r}")
-    if bound_bytes < 1:
-        raise ValueError(f"bound_bytes: expected 1 or more, got {bound_bytes}")
-    if age_s < 0:
-        raise ValueError(f"age_s: expected 0 or more, got {age_s}")
-    if not durable and (age_s or after is not None):
-        raise ValueError("age_s and after are for subscriptions with a durable name")
-    if after is not None and after < 0:
-        raise ValueError(f"after: expected a position, 0 or more, got {after}")
 
 
 def _tell_nobody(_: StateChange) -> None:
@@ -246,20 +237,20 @@ def _tell_nobody(_: StateChange) -> None:
 @asynccontextmanager
 async def open_client(connection: Connection, *, retry: bool) -> AsyncIterator[Client]:
     """What `connect` does with a connection that is ready to dial."""
-    await connection.open(retry=retry)
-    client = Client(connection.session.name, connection)
+    client = Client(connection.machine.session.name, connection)
     escaped: BaseException | None = None
     try:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(connection.run)
+            nursery.start_soon(partial(connection.run, retry=retry))
             try:
+                await connection.opened()
                 yield client
-                await client._drain()  # noqa: SLF001 - its own module
+                await connection.left()
             except BaseException as error:  # noqa: BLE001 - raised again below, outside the nursery
                 escaped = error
             finally:
                 client._is_closed = True  # noqa: SLF001 - its own module
-                connection.part()
+                connection.close()
                 nursery.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         # The user's own error comes first; cancellations are those of scopes around, which raise them again.

@@ -9,38 +9,31 @@ Laws:
 * Nothing is missing silently: a gap is raised as `GapError`, or handed out by `with_gaps`.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from itertools import count
-from typing import Final
+from collections.abc import AsyncGenerator, AsyncIterator
 
 import trio
 from attrs import define, field
 
 from broker.client.connection import Connection
 from broker.client.delivery import Delivery, Gap
-from broker.client.inbox import Inbox
-from broker.errors import ClosedError, GapError
+from broker.client.reading import Reading
+from broker.errors import GapError
 
 __all__ = ["Deliveries"]
-
-_NOTHING: Final[Iterator[Delivery]] = iter(())
 
 
 @define(eq=False)
 class Deliveries:
     """The deliveries of one subscription, for one task at a time. Made by `Client.subscribe`."""
 
-    _inbox: Inbox
+    _reading: Reading
     _connection: Connection
     _arrived: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
-    _batch: Iterator[Delivery] = field(default=_NOTHING, init=False)
-    _batch_count: int = field(default=0, init=False)
     _steps: AsyncGenerator[Delivery, None] | None = field(default=None, init=False)
     _is_waiting: bool = field(default=False, init=False)
-    _is_closed: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._connection.arrivals[self._inbox] = self._arrived
+        self._connection.arrivals[self._reading.inbox] = self._arrived
 
     def __aiter__(self) -> AsyncIterator[Delivery]:
         """Hand out deliveries; a gap is raised as `GapError`, and iterating again goes on behind it."""
@@ -55,7 +48,7 @@ class Deliveries:
     @property
     def is_resumed(self) -> bool:
         """Whether the broker knew this durable subscription, and went on with it."""
-        return self._inbox.is_resumed
+        return self._reading.inbox.is_resumed
 
     def with_gaps(self) -> AsyncIterator[Delivery | Gap]:
         """Hand out deliveries, and each gap as a `Gap` in its place."""
@@ -65,36 +58,27 @@ class Deliveries:
         """One step per delivery. What is begun is kept in the object, so that another iteration can go on."""
         try:
             while True:
-                for delivery in self._batch:
+                for delivery in self._reading.batch:
                     yield delivery
                 gap = await self._next_batch()
                 if gap is not None:
-                    raise GapError(f"subscription {self._inbox.filter!r}: {gap}", gap.count, gap.reason)
+                    text = f"subscription {self._reading.inbox.filter!r}: {gap}"
+                    raise GapError(text, gap.count, gap.reason)
         finally:
             self._steps = None
 
     async def _next_batch(self) -> Gap | None:
         """Wait for more deliveries; or return the gap that comes first."""
-        connection, inbox = self._connection, self._inbox
-        if self._batch_count:
-            connection.credit(inbox, self._batch_count)
-            self._batch_count = 0
-        while (arrived := inbox.take()) is None:
-            if inbox.ended is not None:
-                raise inbox.ended
-            if self._is_closed:
-                raise ClosedError(f"subscription {inbox.filter!r} was used after its block had been left")
-            connection.check()
+        connection, reading = self._connection, self._reading
+        while not (arrived := reading.advance()):
+            connection.wake_if_due()
             self._is_waiting = True
             try:
                 await self._arrived.park()
             finally:
                 self._is_waiting = False
-        if isinstance(arrived, Gap):
-            return arrived
-        self._batch = map(Delivery, inbox.read(iter(arrived)), count(inbox.first))
-        self._batch_count = len(arrived)
-        return None
+        connection.wake_if_due()
+        return arrived if isinstance(arrived, Gap) else None
 
     async def aclose(self) -> None:
         """Leave: the subscription is withdrawn, and what has not been handed out is dropped.
@@ -105,12 +89,11 @@ class Deliveries:
 
     async def leave(self, *, had_last: bool) -> None:
         """Leave; `had_last` says whether the program is done with the delivery that it got last."""
-        if self._is_closed:
+        if self._reading.is_closed:
             return
-        self._is_closed = True
-        self._inbox.notice_progress(had_last=had_last)
-        self._batch = _NOTHING
-        self._connection.unsubscribe(self._inbox)
+        self._reading.close(had_last=had_last)
+        del self._connection.arrivals[self._reading.inbox]
+        self._connection.wake()
         self._arrived.unpark_all()
         if self._steps is not None and not self._is_waiting:
             await self._steps.aclose()

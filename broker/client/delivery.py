@@ -3,8 +3,7 @@
 A `Delivery` keeps the frame it came in and decodes it when something of it is first asked for: a program that
 counts, samples or passes on pays for nothing else, and the others pay the same as they would at arrival.
 
-What arrives was read with every check by each broker on its way, the client's own broker last. So it is taken
-as it is here: checking it again would cost as much as everything else that the client does for a delivery.
+Its frame was checked when it arrived, its body is trusted: `broker.wire.decoder` says what that is, and why.
 """
 
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import Final
 import cbor2
 from attrs import define, field, frozen
 
+from broker.errors import BrokerFaultError
 from broker.filters.constraints import Value
 from broker.wire.header import HEADER
 
@@ -34,6 +34,8 @@ _WHY: Final = {
 }
 
 _NS_PER_S: Final = 1e-9
+_FIELD_COUNT: Final = 5
+_UNREADABLE: Final = "the broker delivered at position {} what is no publication"
 
 _FLAGS_AT: Final = HEADER.size - 1
 _ORDERED: Final = 0x01
@@ -54,7 +56,13 @@ class Delivery:
     _decoded: _Fields | None = field(default=None, init=False)
 
     def _decode(self) -> _Fields:
-        fields: _Fields = cbor2.loads(self.frame[HEADER.size :])
+        try:
+            fields: _Fields = cbor2.loads(self.frame[HEADER.size :])
+            is_whole = len(fields) == _FIELD_COUNT
+        except (cbor2.CBORError, TypeError) as error:
+            raise BrokerFaultError(_UNREADABLE.format(self.position), "malformed") from error
+        if not is_whole:
+            raise BrokerFaultError(_UNREADABLE.format(self.position), "malformed")
         self._decoded = fields
         return fields
 

@@ -34,6 +34,11 @@ _UNTOLD: Final = -1
 """Less than any position: the broker is to be told again, what was said before may have been lost."""
 
 
+def _nothing_of_the_past(_: float) -> tuple[int, ...]:
+    """The part of the past that a subscription asks for unless it says otherwise."""
+    return ()
+
+
 @define(eq=False)
 class _Run:
     """Deliveries that arrived together; `first` is the position of the first, `end` that of the last."""
@@ -67,7 +72,7 @@ class Inbox:
     durable: str = ""
     age_s: int = 0
     after: int | None = None
-    replay: Callable[[], tuple[int, ...]] = tuple
+    replay: Callable[[float], tuple[int, ...]] = _nothing_of_the_past
     number: int = 0
     id: str = ""
     is_placed: bool = False

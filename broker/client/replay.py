@@ -53,14 +53,13 @@ class Replay:
                 raise ValueError(f"replay: {error}; or now, or a number of publications") from None
         raise ValueError(f"replay: expected an age such as '5m', a count, or a Replay, got {wanted!r}")
 
-    def asking(self, now_s: Callable[[], float]) -> Callable[[], tuple[int, ...]]:
-        """What to ask a broker for, whenever it is asked: the age counts from this call on."""
-        begun_s = now_s()
+    def asking(self, begun_s: float) -> Callable[[float], tuple[int, ...]]:
+        """What to ask a broker for, whenever it is asked: the age counts from `begun_s` on."""
 
-        def ask() -> tuple[int, ...]:
+        def ask(now_s: float) -> tuple[int, ...]:
             count = self.count or 0
             if self.age_s is None:
                 return (count,)
-            return count, math.ceil((self.age_s + now_s() - begun_s) * _MS_PER_S)
+            return count, math.ceil((self.age_s + now_s - begun_s) * _MS_PER_S)
 
         return ask

@@ -11,93 +11,28 @@ Laws:
 * What comes for a request that has been withdrawn meanwhile is dropped: its answer was on the way.
 """
 
-from typing import Final
-
 from attrs import define, field
 
 from broker import messages as m
+from broker.client.endings import CLOSING, LEFT, reason_of
 from broker.client.inbox import Inbox
 from broker.client.limits import Limits
-from broker.client.stream import Run, Stream
+from broker.client.questions import Asked, Forgetting, Question
 from broker.client.window import Flush, Source, Window
-from broker.errors import (
-    BrokerFaultError,
-    ConcordError,
-    PublisherEndedError,
-    RefusedError,
-    SlowSubscriberError,
-    SubscriptionEndedError,
-)
-from broker.wire import VERSION, WireError, encode
+from broker.errors import BrokerFaultError
+from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, DeliveredBatch, Peer, WireError, encode
 
-__all__ = ["CLOSING", "RESTARTING", "Asked", "Forgetting", "Question", "Session"]
+__all__ = ["Session"]
 
-SLOW: Final = "slow"
-"""The code of `Ended` for a subscription whose queue outgrew its bound."""
-
-CLOSING: Final = "closing"
-"""The code of a broker that shuts down: of its `Fault`, and of `Refused` just before it."""
-
-RESTARTING: Final = "restarting"
-"""The code of a broker that shuts down and will be back with its memory."""
-
-UNKNOWN: Final = "unknown"
-"""The code of `Refused` for a durable subscription that is not there."""
-
-LEFT: Final = "left"
-"""The code of our own `Fault`: this client leaves for good; only durable subscriptions are to be kept."""
-
-
-@define(eq=False)
-class Question:
-    """Asks the broker what waits, what it keeps, or for the way of one publication; `lines` is the answer."""
-
-    publisher: str
-    sequence: int
-    about: str = "waiting"
-    lines: tuple[str, ...] | None = None
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the answer has come."""
-        return self.lines is not None
-
-    def ask(self, number: int) -> m.Explain:
-        """The message that asks under this number."""
-        return m.Explain(number, self.publisher, self.sequence, self.about)
-
-
-@define(eq=False)
-class Forgetting:
-    """Asks the broker to end a durable subscription; `failure` says why it cannot."""
-
-    durable: str
-    is_answered: bool = False
-    failure: ConcordError | None = None
-    _asked_count: int = 0
-
-    def ask(self, number: int) -> m.Forget:
-        """The message that asks under this number."""
-        self._asked_count += 1
-        return m.Forget(number, self.durable)
-
-    def refused(self, refusal: m.Refused) -> None:
-        """It is not there: an error, unless it was asked before and may have been ended then."""
-        self.is_answered = True
-        if self._asked_count == 1 or refusal.code != UNKNOWN:
-            self.failure = RefusedError(f"cannot forget {self.durable!r}: {refusal.text}", refusal.code)
-
-
-Asked = Question | Forgetting
 Request = Source | Inbox | Flush | Asked
 
 
 @define(eq=False)
 class Session:
-    """One client. `receive` and `take` are for the connection, the other methods are for the user's calls.
+    """One client. `receive` and `take` are for the machine, the other methods are for the user's calls.
 
     `touched` holds the inboxes that got something since it was last cleared, `is_changed` says that anything
-    else did change: the shell wakes those who wait, and clears them.
+    else did change.
     """
 
     name: str
@@ -115,9 +50,7 @@ class Session:
     _requested_count: int = 0
     _awaited: set[int] = field(factory=set)
     _controls: list[bytes] = field(factory=list)
-    _stream: Stream = field(factory=Stream)
-    _target: Inbox | None = None
-    _target_count: int = 0
+    _decoder: Decoder = field(factory=lambda: Decoder(DEFAULT_LIMITS, Peer.SERVER))
 
     def __attrs_post_init__(self) -> None:
         self.window = Window(self.limits)
@@ -126,7 +59,7 @@ class Session:
 
     def connect(self) -> None:
         """A connection was made: say hello on it. Nothing else is said before the answer."""
-        self._stream = Stream()
+        self._decoder = Decoder(DEFAULT_LIMITS, Peer.SERVER)
         self._requests.clear()
         self._requested_count = 0
         self._controls = [encode(m.Hello(VERSION, "client", self.name, self.incarnation, "", self.token))]
@@ -134,7 +67,6 @@ class Session:
     def disconnect(self) -> None:
         """The connection is gone, and what was asked on it with it."""
         self.welcome = None
-        self._target, self._target_count = None, 0
         self._controls = []
         self._awaited.clear()
         self.window.rewind()
@@ -156,22 +88,27 @@ class Session:
                     chunks += item
         return b"".join(chunks)
 
-    def receive(self, received: bytes) -> None:
+    def receive(self, received: bytes | bytearray, now_s: float) -> None:
         """Take what was read. Raises `BrokerFaultError` if the broker closes, or breaks the protocol."""
+        refusal: WireError | None = None
         try:
-            for item in self._stream.feed(received):
-                if type(item) is Run:
-                    self._deliver(item)
-                else:
-                    self._handle(item)
+            items = self._decoder.feed(received)
         except WireError as error:
-            text = f"the broker sent what it must not send: {error.text}"
-            raise BrokerFaultError(text, error.code) from error
+            items, refusal = error.messages, error
+        for item in items:
+            if type(item) is DeliveredBatch:
+                self._deliver(item)
+            else:
+                self._handle(item, now_s)
+        if refusal is not None:
+            text = f"the broker sent what it must not send: {refusal.text}"
+            raise BrokerFaultError(text, refusal.code) from refusal
 
     def leave(self) -> None:
-        """Say that this client will not come back, as the last thing that is said."""
+        """Say that this client will not come back, as the last thing that is said: nothing follows it."""
         if self.welcome is not None:
             self._controls.append(encode(m.Fault(LEFT, "the client has left")))
+            self.welcome = None
 
     def ping(self, number: int) -> None:
         """Ask whether the broker is still there."""
@@ -209,16 +146,18 @@ class Session:
             self._awaited.discard(source.number)
             self._controls.append(encode(m.Unadvertise(source.number)))
 
-    def subscribe(self, inbox: Inbox) -> None:
+    def flush(self) -> Flush:
+        """Return the place behind everything published so far; it `is_done` when all before is taken over."""
+        return self.window.flush()
+
+    def subscribe(self, inbox: Inbox, now_s: float) -> None:
         """Ask for a subscription; all of its gates are open when it `is_ready`."""
         self._inboxes.append(inbox)
         if self.welcome is not None:
-            self._ask_inbox(inbox)
+            self._ask_inbox(inbox, now_s)
 
     def unsubscribe(self, inbox: Inbox) -> None:
         """End a subscription; what still comes for it is dropped."""
-        if self._target is inbox:
-            self._target = None
         if inbox.ended is not None:
             return
         self._inboxes.remove(inbox)
@@ -270,7 +209,7 @@ class Session:
             self._awaited.add(source.number)
         self._controls.append(encode(m.Advertise(source.number, source.filter, source.id)))
 
-    def _ask_inbox(self, inbox: Inbox) -> None:
+    def _ask_inbox(self, inbox: Inbox, now_s: float) -> None:
         number = self._number(inbox)
         credit_count = inbox.open(number)
         asked = m.Subscribe(
@@ -284,40 +223,27 @@ class Session:
             inbox.age_s,
             inbox.id,
             inbox.place,
-            inbox.replay(),
+            inbox.replay(now_s),
         )
         self._controls.append(encode(asked))
 
     # --- what the broker says ---
 
-    def _deliver(self, run: Run) -> None:
-        """Publications for the subscription that the last `Deliver` named."""
-        self._target_count -= len(run.frames)
-        if self._target_count < 0:
-            raise BrokerFaultError("the broker sent more publications than it had announced", "unexpected")
-        inbox = self._target
-        if inbox is not None:
-            inbox.put(run.frames, run.size_bytes)
-            self.touched.append(inbox)
+    def _deliver(self, batch: DeliveredBatch) -> None:
+        """Publications for a subscription; for one that was left they are dropped."""
+        inbox = self._requests.get(batch.number)
+        if not isinstance(inbox, Inbox):
+            return
+        if not inbox.is_placed:
+            text = "the broker delivered before it had said from where it counts"
+            raise BrokerFaultError(text, "unexpected")
+        if len(batch.frames) > inbox.outstanding_count:
+            raise BrokerFaultError("the broker delivered more than it had credit for", "credit")
+        inbox.put(batch.frames, batch.size_bytes)
+        self.touched.append(inbox)
 
-    def _announce(self, deliver: m.Deliver) -> None:
-        """Publications for a subscription follow; for one that was left they are dropped."""
-        target = self._requests.get(deliver.number)
-        self._target = target if isinstance(target, Inbox) else None
-        self._target_count = deliver.count
-        if self._target is not None and not self._target.is_placed:
-            raise BrokerFaultError(
-                "the broker delivered before it had said from where it counts", "unexpected"
-            )
-        if self._target is not None and deliver.count > self._target.outstanding_count:
-            raise BrokerFaultError("the broker announced more deliveries than it had credit for", "credit")
-
-    def _handle(self, message: object) -> None:  # noqa: C901, PLR0912 - one case per message, a line or two each
-        if self._target_count:
-            raise BrokerFaultError("the broker sent fewer publications than it had announced", "unexpected")
+    def _handle(self, message: object, now_s: float) -> None:  # noqa: C901, PLR0912 - one case per message, a line or two each
         match message:
-            case m.Deliver():
-                self._announce(message)
             case m.Grant():
                 self.window.credit_bytes += message.size_bytes
             case m.Flushed():
@@ -343,20 +269,20 @@ class Session:
             case m.Refused() | m.Ended():
                 self._end(message.number, message)
             case m.Welcome():
-                self._on_welcome(message)
+                self._on_welcome(message, now_s)
             case m.Fault():
                 raise BrokerFaultError(f"the broker closed the connection: {message.text}", message.code)
             case _:
                 kind = type(message).__name__
                 raise BrokerFaultError(f"the broker sent a {kind} to a client", "unexpected")
 
-    def _on_welcome(self, welcome: m.Welcome) -> None:
+    def _on_welcome(self, welcome: m.Welcome, now_s: float) -> None:
         self.welcome = welcome
         self.is_changed = True
         self.window.credit_bytes = welcome.credit_bytes
         # Subscriptions first: what this client has still to publish may be meant for itself.
         for inbox in self._inboxes:
-            self._ask_inbox(inbox)
+            self._ask_inbox(inbox, now_s)
         for source in self._sources:
             self._ask_source(source)
         for question in self._questions:
@@ -440,7 +366,7 @@ class Session:
             self.is_changed = True
         if not isinstance(request, Source | Inbox):
             return
-        request.ended = _reason(request, notice)
+        request.ended = reason_of(request, notice)
         self.is_changed = True
         if isinstance(request, Inbox):
             self._inboxes.remove(request)
@@ -449,17 +375,3 @@ class Session:
             self._sources.remove(request)
             self._awaited.discard(number)
             self.window.forget(request)
-
-
-def _reason(request: Source | Inbox, notice: m.Refused | m.Ended) -> ConcordError:
-    """The error that the user gets to see."""
-    what = "advertisement" if isinstance(request, Source) else "subscription"
-    verb = "refused" if isinstance(notice, m.Refused) else "ended"
-    text = f"the broker {verb} the {what} {request.filter!r}: {notice.text}"
-    if isinstance(notice, m.Refused):
-        return RefusedError(text, notice.code)
-    if isinstance(request, Source):
-        return PublisherEndedError(text, notice.code)
-    if notice.code == SLOW:
-        return SlowSubscriberError(text, notice.code)
-    return SubscriptionEndedError(text, notice.code)

@@ -10,9 +10,14 @@ Laws:
   or a client's broker, and sends only what the table of kinds allows it.
 * The first error is the last: a decoder that refused a frame refuses everything.
 
-Publications that follow each other are cut out in one loop. A broker's decoder decodes them together. A
-client's leaves them as they are: they were read by every broker on their way, and a program that looks at few
-of its deliveries should not pay for all.
+Publications that follow each other are cut out in one loop, and a broker's decoder decodes them together,
+with every check. A client's decoder leaves them as they are. Of a *delivered* publication
+
+* checked at arrival are its length, kind and flags, and that a `Deliver` announced it; the client's session
+  checks that the subscription was placed and had credit for it;
+* trusted is its body. Each broker on the way has read it with every check, the client's own broker last, and
+  checking it again would cost as much as everything else that a client does for it. It is decoded when the
+  program first looks at it; what cannot be read then is the broker's fault, and is raised as that.
 """
 
 from enum import Enum
@@ -25,13 +30,18 @@ from broker.messages import Deliver, Fault, Hello, Welcome
 from broker.wire import control
 from broker.wire.errors import MALFORMED, UNEXPECTED, UNKNOWN, WireError, oversize
 from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, LENGTH_BYTES, PUBLICATION
-from broker.wire.kinds import BY_KIND, ROWS, Stage
-from broker.wire.limits import Limits
+from broker.wire.kinds import BY_KIND, BY_MESSAGE, ROWS, Stage
+from broker.wire.limits import DEFAULT_LIMITS, Limits
 from broker.wire.publications import MARK, ORDERED, REPLAYED, read_publications
 
 _unpack_header: Final = HEADER.unpack_from
 _HEADER_BYTES: Final = HEADER.size
 _ALL_FLAGS: Final = 0xFF
+_SERVER: Final = Stage.SERVER
+_DELIVER: Final = BY_MESSAGE[Deliver].kind
+
+_ANNOUNCEMENTS: Final = 1024
+"""So many `Deliver` are remembered: some dozens of subscriptions, with the usual counts of each."""
 
 
 class Peer(Enum):
@@ -50,16 +60,17 @@ class Peer(Enum):
     """A broker that has greeted us long ago: what was written down of a link."""
 
 
-@frozen
+@define
 class DeliveredBatch:
     """Deliveries of one subscription that arrived together, in order; a client's decoder gives these.
 
-    They take the place of `Deliver` and the publications it announces; `read_deliveries` decodes the frames.
-    What arrives in several reads comes as several of these.
+    They take the place of `Deliver` and the publications it announces. What arrives in several reads comes as
+    several of these. `size_bytes` is the size of all frames together.
     """
 
     number: int
     frames: list[bytes]
+    size_bytes: int
 
 
 _FIRST_STAGES: Final = {Peer.DIALLER: Stage.HELLO, Peer.NEIGHBOUR: Stage.LINK}
@@ -128,14 +139,16 @@ class Decoder:
         """
         if self._error is not None:
             raise self._error
+        buffer = bytes(chunk)
         if self._rest:
-            self._rest += chunk
-            if len(self._rest) < self._needed_bytes:
+            if len(self._rest) + len(buffer) < self._needed_bytes:
+                self._rest += buffer
                 return []
-            chunk, self._rest = self._rest, bytearray()
+            buffer = b"".join((self._rest, buffer))
+            self._rest.clear()
         messages: list[object] = []
         try:
-            self._read(bytes(chunk), messages)
+            self._read(buffer, messages)
         except WireError as error:
             error.messages = messages
             self._error = error
@@ -150,15 +163,14 @@ class Decoder:
         position, end = 0, len(buffer)
         while end - position >= _HEADER_BYTES:
             length, kind, flags = _unpack_header(buffer, position)
-            after = position + LENGTH_BYTES + length
-            limit_bytes = self._admission.limits_bytes.get(kind, 0)
+            admission = self._admission
             if (
-                not KIND_AND_FLAGS_BYTES <= length <= limit_bytes
-                or flags & self._admission.refused_flags[kind]
+                not KIND_AND_FLAGS_BYTES <= length <= admission.limits_bytes.get(kind, 0)
+                or flags & admission.refused_flags[kind]
+                or (self.stage is _SERVER and (kind == PUBLICATION) != (self._outstanding > 0))
             ):
                 self._refuse(length, kind, flags)
-            if self.stage is Stage.SERVER and (kind == PUBLICATION) != (self._outstanding > 0):
-                self._refuse(length, kind, flags)
+            after = position + LENGTH_BYTES + length
             if after > end:
                 break
             if kind == PUBLICATION:
@@ -198,25 +210,24 @@ class Decoder:
 
     def _read_run(self, buffer: bytes, position: int, messages: list[object]) -> int:
         """Read as many publications as follow each other; the first has been admitted and is all there."""
-        limit_bytes = self._admission.limits_bytes[PUBLICATION]
-        refused_flags = self._admission.refused_flags[PUBLICATION]
-        if self.stage is not Stage.SERVER:
-            frames, position = _cut(buffer, position, len(buffer), limit_bytes, refused_flags)
+        frames, end = _cut(buffer, position, self._admission)
+        if self.stage is not _SERVER:
             read_publications(frames, self.limits, messages)
-            return position
-        frames, position = _cut(buffer, position, self._outstanding, limit_bytes, refused_flags)
+            return end
+        if len(frames) > self._outstanding:
+            # The first one that nobody announced comes up again, and is refused.
+            end -= sum(map(len, frames[self._outstanding :]))
+            del frames[self._outstanding :]
         self._outstanding -= len(frames)
-        messages.append(DeliveredBatch(self._subscription, frames))
-        return position
+        messages.append(DeliveredBatch(self._subscription, frames, end - position))
+        return end
 
     def _read_control(self, kind: int, body: bytes, messages: list[object]) -> None:
         """Decode a control message and go where it leads the connection."""
-        message = control.decode(kind, body, self.limits)
-        if isinstance(message, Deliver):
-            if message.count == 0:
-                raise WireError(MALFORMED, "Deliver.count: expected 1 or more, got 0")
-            self._subscription, self._outstanding = message.number, message.count
+        if kind == _DELIVER:
+            self._subscription, self._outstanding = _announced(body)
             return
+        message = control.decode(kind, body, self.limits)
         if isinstance(message, Hello):
             self._established = Stage.CLIENT if message.role == "client" else Stage.LINK
             self._enter(Stage.GREETED)
@@ -227,26 +238,37 @@ class Decoder:
         messages.append(message)
 
 
-def _cut(
-    buffer: bytes, position: int, most: int, limit_bytes: int, refused_flags: int
-) -> tuple[list[bytes], int]:
+@lru_cache(maxsize=_ANNOUNCEMENTS)
+def _announced(body: bytes) -> tuple[int, int]:
+    """Read for which subscription a `Deliver` announces how many publications.
+
+    The same few come again and again, one for each delivery where deliveries come alone. It holds numbers and
+    nothing else, so no limit of the decoder plays a part.
+    """
+    message = control.decode(_DELIVER, body, DEFAULT_LIMITS)
+    assert isinstance(message, Deliver)
+    if message.count == 0:
+        raise WireError(MALFORMED, "Deliver.count: expected 1 or more, got 0")
+    return message.number, message.count
+
+
+def _cut(buffer: bytes, position: int, admission: _Admission) -> tuple[list[bytes], int]:
     """Cut out whole publications that follow each other, and say where they end.
 
     It stops before whatever is not quite right: that frame comes up first the next time and is refused there.
+    It looks no further than one largest publication reaches, so that whatever is whole is not too large.
     """
-    end = len(buffer)
+    refused_flags = admission.refused_flags[PUBLICATION]
+    end = min(len(buffer), position + LENGTH_BYTES + admission.limits_bytes[PUBLICATION])
     last = end - _HEADER_BYTES
     frames: list[bytes] = []
-    for _ in range(most):
-        if position > last:
-            break
-        length, kind, flags = _unpack_header(buffer, position)
+    unpack, append = _unpack_header, frames.append
+    while position <= last:
+        length, kind, flags = unpack(buffer, position)
         after = position + LENGTH_BYTES + length
-        if kind != PUBLICATION or after > end or flags & refused_flags:
+        if kind != PUBLICATION or after > end or length < KIND_AND_FLAGS_BYTES or flags & refused_flags:
             break
-        if not KIND_AND_FLAGS_BYTES <= length <= limit_bytes:
-            break
-        frames.append(buffer[position:after])
+        append(buffer[position:after])
         position = after
     return frames, position
 

@@ -1,8 +1,9 @@
 """Feeds damaged frames to the decoder: `python -m harness.fuzz.frames --frames 1000000 --seed 1`.
 
-Every case is a short stream of frames, one of them damaged, cut anywhere and fed to a fresh decoder. It has
-to be decoded or refused with a `WireError`; anything else is a crash. What was decoded has to be the same
-when the stream comes in one piece, and a publication has to be the same when its frame comes alone.
+Every case is a short stream of frames from one of the four peers, one of them damaged, cut anywhere and fed
+to a fresh decoder. It has to be decoded or refused with a `WireError`; anything else is a crash. What was
+decoded has to be the same when the stream comes in one piece, and a publication has to be the same when its
+frame comes alone. What a client reads is also fed to a client's machine, which has to take it or to end.
 
 A case follows from the seed and its number alone: `--case NUMBER` shows one again. A case that hangs ends the
 process with all stacks; memory is watched from the end of the warm-up.
@@ -20,6 +21,14 @@ from typing import Final
 import click
 from attrs import define, frozen
 
+from broker.backoff import Backoff
+from broker.client.delivery import Delivery, Gap
+from broker.client.inbox import Inbox
+from broker.client.life import Wants
+from broker.client.limits import Limits as ClientLimits
+from broker.client.machine import ClientMachine
+from broker.client.session import Session
+from broker.errors import BrokerFaultError
 from broker.messages import Publication
 from broker.wire import (
     DEFAULT_LIMITS,
@@ -30,7 +39,7 @@ from broker.wire import (
     decode_delivery,
 )
 from harness.fuzz.mutations import mutated
-from harness.fuzz.samples import SAMPLES, Sample
+from harness.fuzz.samples import PLACEMENTS, SAMPLES, Sample
 
 HANG_LIMIT_S: Final = 30.0
 """No case takes a millisecond; if `WATCHED_CASES` take this long, one of them never ends."""
@@ -93,6 +102,8 @@ def run_case(case: Case, tally: Tally) -> None:
         decoder, seen, error = _fed(case.sample, pieces)
         _, whole, whole_error = _fed(case.sample, [case.stream])
         changed = _changed_when_alone(seen)
+        if case.sample.peer is Peer.SERVER:
+            _drive_client(case.sample, pieces, error)
     except Exception as unexpected:
         raise Crash(f"{type(unexpected).__name__}: {unexpected}") from unexpected
     if _comparable(seen) != _comparable(whole) or _code(error) != _code(whole_error):
@@ -157,6 +168,36 @@ def _check_readable(frames: list[bytes]) -> None:
             decode_delivery(frame)
         except WireError:
             continue
+
+
+def _drive_client(sample: Sample, pieces: list[bytes], error: WireError | None) -> None:
+    """Let a client with some subscriptions read the same; what its decoder refuses ends it."""
+    limits = ClientLimits()
+    session = Session("fuzz", "1", "", limits)
+    machine = ClientMachine(session, "", Backoff(Random(0)))  # noqa: S311 - it has to be repeatable
+    inboxes = [Inbox("True", ordered=True, bound_bytes=1, policy="drop", limits=limits) for _ in PLACEMENTS]
+    for inbox in inboxes:
+        session.subscribe(inbox, 0)
+    machine.start(0, retry=False)
+    machine.dialling(0)
+    machine.connected(0)
+    for piece in (*sample.greeting, *PLACEMENTS, *pieces):
+        machine.received(piece, 0)
+        machine.take_output()
+    if error is not None and machine.wants is not Wants.CLOSE:
+        raise Crash(f"the decoder refuses it with {error}, and the client goes on")
+    for inbox in inboxes:
+        _look_at(inbox)
+
+
+def _look_at(inbox: Inbox) -> None:
+    """Whatever was taken in can be looked at; that too ends in one of two ways."""
+    while (arrived := inbox.take()) is not None:
+        for delivery in map(Delivery, [] if isinstance(arrived, Gap) else arrived):
+            try:
+                delivery.attributes  # noqa: B018 - that decodes it
+            except BrokerFaultError:
+                continue
 
 
 def _code(error: WireError | None) -> str | None:

@@ -9,9 +9,9 @@ from attrs import AttrsInstance, frozen
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
 from broker.healing import Place
-from broker.messages import Deliver, Fault, Hello, Welcome
+from broker.messages import Deliver, Fault, Hello, Placed, Welcome
 from broker.routing import Wish
-from broker.wire import VERSION, Peer, encode, encode_publication, marked, publication_prefix
+from broker.wire import VERSION, Peer, encode, encode_publication, marked, publication_prefix, replayed
 from broker.wire.fields import CHOICES
 from broker.wire.header import PUBLICATION
 from broker.wire.kinds import ROWS, Row, Stage
@@ -43,6 +43,13 @@ _ATTRIBUTES: Final[tuple[dict[str, Value], ...]] = (
     {"text": "x" * 600, "größe": 1.0},
     {f"a{place}": place for place in range(40)},
 )
+
+
+FIRST_NUMBER: Final = 1
+"""Of a client's requests on a connection."""
+
+SUBSCRIPTIONS: Final = 3
+"""The client for which deliveries are made has so many."""
 
 
 @frozen
@@ -92,7 +99,12 @@ def _samples() -> tuple[Sample, ...]:
     )
     client = encode(Hello(VERSION, "client", "alice", "k3f9", "", "secret"))
     answer = encode(Welcome(VERSION, "B1", "k3f9", "fifo", 1 << 20, 5000))
-    delivered = tuple(encode(Deliver(number, 1)) + frame for number, frame in enumerate(publications))
+    pasts = tuple(replayed("alice@B1.k3f9/2", 7, frame).frame for frame in publications)
+    delivered = tuple(
+        encode(Deliver(FIRST_NUMBER + place % SUBSCRIPTIONS, 1)) + frame
+        for place, frame in enumerate(publications + pasts)
+    )
+    runs = tuple(encode(Deliver(FIRST_NUMBER, count)) + b"".join(publications[:count]) for count in (2, 9))
     return (
         Sample(Peer.DIALLER, (), hello, hello),
         Sample(Peer.UPLINK, (), welcome, welcome + quiet),
@@ -103,7 +115,16 @@ def _samples() -> tuple[Sample, ...]:
         Sample(Peer.UPLINK, (answer,), publications + marks, publications + marks),
         Sample(Peer.UPLINK, (answer,), publications + marks, publications),
         Sample(Peer.SERVER, (answer,), _control(Stage.SERVER) + delivered, delivered),
+        Sample(Peer.SERVER, (answer,), delivered + runs, delivered + runs),
+        Sample(Peer.NEIGHBOUR, (), quiet, quiet + publications),
+        Sample(Peer.NEIGHBOUR, (), publications + marks + pasts, publications + marks + pasts),
     )
 
+
+PLACEMENTS: Final = tuple(
+    encode(Placed(number, f"alice@B1.k3f9/{number}", 0, goes_on=False))
+    for number in range(FIRST_NUMBER, FIRST_NUMBER + SUBSCRIPTIONS)
+)
+"""What a broker says to that client before it delivers."""
 
 SAMPLES: Final = _samples()

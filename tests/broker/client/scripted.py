@@ -16,6 +16,7 @@ from broker.backoff import Backoff
 from broker.client import Client, Limits, StateChange
 from broker.client.client import open_client
 from broker.client.connection import Connection
+from broker.client.machine import ClientMachine
 from broker.client.session import Session
 from broker.filters.constraints import Value
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
@@ -158,7 +159,5 @@ class ScriptedBroker:
         limits = limits or Limits()
         if not flushes:
             limits = attrs.evolve(limits, flush_interval_s=FOREVER_S)
-        session = Session("alice", "i0", "secret", limits)
-        backoff = Backoff(Random(1))
-        connection = Connection(session, ADDRESS, self.dial, backoff, self.states.append)
-        return open_client(connection, retry=retry)
+        machine = ClientMachine(Session("alice", "i0", "secret", limits), ADDRESS, Backoff(Random(1)))
+        return open_client(Connection(machine, self.dial, self.states.append), retry=retry)

@@ -14,7 +14,7 @@ from broker import (
 )
 from broker import messages as m
 from broker.backoff import TRIES_WHILE_KEPT
-from broker.client.connection import KEPT_HEARTBEATS
+from broker.client.machine import KEPT_HEARTBEATS
 from tests.broker.client.scripted import (
     HEARTBEAT_MS,
     Link,

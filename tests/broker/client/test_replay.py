@@ -115,7 +115,7 @@ async def test_nonsense_is_refused_before_anything_is_sent(wanted: str | int, te
 async def test_a_broker_refuses_what_no_client_of_ours_asks(
     asked: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Replay, "asking", lambda *_: lambda: asked)
+    monkeypatch.setattr(Replay, "asking", lambda *_: lambda _: asked)
     async with chain("B1") as (one,), connect(one.address) as client:
         with pytest.raises(RefusedError, match="replay") as refusal:
             async with client.subscribe("True", replay=1):

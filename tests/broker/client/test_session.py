@@ -1,11 +1,13 @@
+"""What a client says on its connections and what the answers mean, seen through its machine."""
+
 import pytest
+from attrs import AttrsInstance
 
 from broker import messages as m
 from broker.client.delivery import Gap
-from broker.client.inbox import Inbox
+from broker.client.life import Life, Wants
 from broker.client.limits import Limits
-from broker.client.session import Forgetting, Question, Session
-from broker.client.window import Source
+from broker.client.questions import Forgetting, Question
 from broker.errors import (
     BrokerFaultError,
     ConcordError,
@@ -14,73 +16,29 @@ from broker.errors import (
     SlowSubscriberError,
     SubscriptionEndedError,
 )
-from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication
-from tests.broker.client.scripted import frame, welcome
-
-LIMITS = Limits()
-
-
-class Talk:
-    """A session and a broker that reads and says what a test wants."""
-
-    def __init__(self) -> None:
-        self.session = Session("alice", "i0", "secret", LIMITS)
-
-    def connect(self) -> None:
-        self.session.connect()
-        self.decoder = Decoder(DEFAULT_LIMITS, Peer.DIALLER)
-        assert isinstance(self.heard()[0], m.Hello)
-        self.decoder.welcomed()
-        self.say(welcome())
-
-    def heard(self) -> list[object]:
-        return self.decoder.feed(self.session.take())
-
-    def say(self, *messages: object) -> None:
-        frames = [each if isinstance(each, bytes) else encode(each) for each in messages]  # type: ignore[arg-type]  # all of them are messages
-        self.session.receive(b"".join(frames))
-
-    def publisher(self, id_: str = "alice@B1/1", filter_: str = "True") -> Source:
-        source = self.session.advertise(filter_)
-        (asked,) = self.heard()
-        assert isinstance(asked, m.Advertise)
-        self.say(m.Advertised(asked.number, id_, 0))
-        return source
-
-    def publish(self, source: Source, count: int = 1) -> None:
-        for _ in range(count):
-            bytes_ = encode_publication(source.prefix, source.sequence + 1, 0, {}, b"", True)
-            self.session.window.append(source, bytes_)
-
-    def subscription(self) -> Inbox:
-        inbox = Inbox("True", ordered=True, bound_bytes=10, policy="drop", limits=LIMITS)
-        self.session.subscribe(inbox)
-        (asked,) = self.heard()
-        assert isinstance(asked, m.Subscribe)
-        self.say(
-            m.Placed(asked.number, f"alice@B1/{asked.number}", 0, goes_on=False), m.Subscribed(asked.number)
-        )
-        return inbox
+from broker.wire import VERSION
+from tests.broker.client.scripted import frame
+from tests.broker.client.talk import Talk, connected, sequences, subscription
 
 
 @pytest.fixture
 def talk() -> Talk:
-    made = Talk()
-    made.connect()
-    return made
+    return connected()
 
 
-def sequences(messages: list[object]) -> list[tuple[str, int]]:
-    return [(each.publisher, each.sequence) for each in messages if isinstance(each, m.Publication)]
+def failure_of(talk: Talk) -> BrokerFaultError:
+    """The fault that closed the client."""
+    assert talk.life() is Life.CLOSED
+    assert isinstance(talk.machine.failure, BrokerFaultError)
+    return talk.machine.failure
 
 
 def test_hello_says_who_the_client_is_and_nothing_else_is_said_before_the_welcome() -> None:
-    session = Session("alice", "i0", "secret", LIMITS)
-    session.advertise("True")
-    session.connect()
-    hello = Decoder(DEFAULT_LIMITS, Peer.DIALLER).feed(session.take())
-    assert hello == [m.Hello(VERSION, "client", "alice", "i0", "", "secret")]
-    assert session.take() == b""
+    talk = Talk()
+    talk.session.advertise("True")
+    talk.open()
+    assert talk.heard() == [m.Hello(VERSION, "client", "alice", "i0", "", "secret")]
+    assert talk.heard() == []
 
 
 def test_requests_of_all_kinds_are_numbered_together(talk: Talk) -> None:
@@ -95,7 +53,7 @@ def test_after_a_reconnection_only_what_was_not_taken_is_sent_again(talk: Talk) 
     source = talk.publisher()
     talk.publish(source, 5)
     talk.heard()
-    talk.session.disconnect()
+    talk.lose()
     talk.publish(source)
     talk.connect()
     (asked,) = talk.heard()
@@ -108,7 +66,7 @@ def test_after_a_reconnection_only_what_was_not_taken_is_sent_again(talk: Talk) 
 
 def test_nothing_leaves_before_every_publisher_has_been_answered(talk: Talk) -> None:
     one, two = talk.publisher("one"), talk.publisher("two")
-    talk.session.disconnect()
+    talk.lose()
     talk.publish(one)
     talk.publish(two)
     talk.connect()
@@ -121,8 +79,7 @@ def test_nothing_leaves_before_every_publisher_has_been_answered(talk: Talk) -> 
 
 def test_what_is_published_while_a_publisher_comes_back_waits_for_the_answer(talk: Talk) -> None:
     source = talk.publisher()
-    talk.session.disconnect()
-    talk.connect()
+    talk.reconnect()
     talk.heard()
     talk.publish(source)
     assert talk.heard() == []
@@ -134,8 +91,7 @@ def test_a_publisher_that_the_broker_has_forgotten_starts_anew(talk: Talk) -> No
     source = talk.publisher()
     talk.publish(source, 2)
     talk.heard()
-    talk.session.disconnect()
-    talk.connect()
+    talk.reconnect()
     talk.heard()
     talk.say(m.Advertised(1, "alice@B2/9", 0))
     assert sequences(talk.heard()) == [("alice@B2/9", 1), ("alice@B2/9", 2)]
@@ -154,7 +110,7 @@ def test_a_publisher_that_leaves_is_withdrawn_after_its_last_publication_was_tak
 
 def test_a_publisher_that_left_while_the_connection_was_lost_comes_back_to_finish(talk: Talk) -> None:
     source = talk.publisher()
-    talk.session.disconnect()
+    talk.lose()
     talk.publish(source)
     talk.session.unadvertise(source)
     talk.connect()
@@ -167,8 +123,7 @@ def test_a_publisher_that_left_is_not_advertised_again(talk: Talk) -> None:
     source = talk.publisher()
     talk.session.unadvertise(source)
     assert talk.heard() == [m.Unadvertise(1)]
-    talk.session.disconnect()
-    talk.connect()
+    talk.reconnect()
     assert talk.heard() == []
 
 
@@ -194,9 +149,10 @@ def test_what_still_comes_for_a_subscription_that_was_left_is_dropped(talk: Talk
     assert left.take() is None
 
 
-def test_credit_is_given_when_half_an_allowance_has_been_handed_out(talk: Talk) -> None:
+def test_credit_is_given_when_half_an_allowance_has_been_handed_out() -> None:
+    talk = connected(Limits(inbox_bytes=40_000))
     inbox = talk.subscription()
-    large = frame(1, bytes(100_000))
+    large = frame(1, bytes(1000))
     talk.say(m.Deliver(1, 30), *[large] * 30)
     assert inbox.take() == [large] * 30
     talk.session.credit(inbox, 30)
@@ -211,8 +167,7 @@ def test_credit_is_given_when_half_an_allowance_has_been_handed_out(talk: Talk) 
 def test_subscriptions_go_on_after_a_reconnection_behind_what_had_arrived(talk: Talk) -> None:
     inbox = talk.subscription()
     talk.say(m.Deliver(1, 2), frame(1))
-    talk.session.disconnect()
-    talk.connect()
+    talk.reconnect()
     (asked,) = talk.heard()
     assert isinstance(asked, m.Subscribe)
     assert (asked.resume, asked.after) == ("alice@B1/1", (1,))
@@ -223,8 +178,7 @@ def test_subscriptions_go_on_after_a_reconnection_behind_what_had_arrived(talk: 
 def test_a_broker_that_has_forgotten_a_subscription_leaves_a_gap(talk: Talk) -> None:
     inbox = talk.subscription()
     talk.say(m.Deliver(1, 2), frame(1))
-    talk.session.disconnect()
-    talk.connect()
+    talk.reconnect()
     talk.heard()
     talk.say(m.Placed(1, "alice@B1/5", 0, goes_on=False), m.Deliver(1, 1), frame(2))
     assert [inbox.take(), inbox.take(), inbox.take()] == [[frame(1)], Gap(None), [frame(2)]]
@@ -232,16 +186,15 @@ def test_a_broker_that_has_forgotten_a_subscription_leaves_a_gap(talk: Talk) -> 
 
 def test_nothing_is_delivered_before_it_is_said_from_where_it_counts(talk: Talk) -> None:
     talk.subscription()
-    talk.session.disconnect()
-    talk.connect()
-    with pytest.raises(BrokerFaultError, match="from where it counts"):
-        talk.say(m.Deliver(1, 1), frame(2))
+    talk.reconnect()
+    talk.say(m.Deliver(1, 1), frame(2))
+    assert "from where it counts" in str(failure_of(talk))
 
 
 def test_progress_of_durable_subscriptions_is_told_without_waiting_for_credit(talk: Talk) -> None:
-    durable = Inbox("True", ordered=True, bound_bytes=10, policy="drop", limits=LIMITS, durable="audit")
-    for inbox in (durable, Inbox("True", ordered=True, bound_bytes=10, policy="drop", limits=LIMITS)):
-        talk.session.subscribe(inbox)
+    durable = subscription(durable="audit")
+    for inbox in (durable, subscription()):
+        talk.session.subscribe(inbox, talk.now_s)
     talk.heard()
     talk.say(*[m.Placed(number, f"S{number}", 0, goes_on=False) for number in (1, 2)])
     talk.session.tell_progress()
@@ -258,10 +211,8 @@ def test_progress_of_durable_subscriptions_is_told_without_waiting_for_credit(ta
 
 
 def test_a_place_that_the_program_kept_is_asked_for(talk: Talk) -> None:
-    inbox = Inbox(
-        "True", ordered=True, bound_bytes=10, policy="drop", limits=LIMITS, durable="audit", after=7
-    )
-    talk.session.subscribe(inbox)
+    inbox = subscription(durable="audit", after=7)
+    talk.session.subscribe(inbox, talk.now_s)
     (asked,) = talk.heard()
     assert isinstance(asked, m.Subscribe)
     assert (asked.durable, asked.resume, asked.after) == ("audit", "", (7,))
@@ -274,8 +225,7 @@ def test_a_durable_subscription_is_forgotten_once(talk: Talk) -> None:
     lost = Forgetting("audit")
     talk.session.ask(lost)
     assert talk.heard() == [m.Forget(1, "audit")]
-    talk.session.disconnect()
-    talk.connect()
+    talk.reconnect()
     other = Forgetting("other")
     talk.session.ask(other)
     assert talk.heard() == [m.Forget(1, "audit"), m.Forget(2, "other")]
@@ -306,15 +256,14 @@ def test_a_client_that_leaves_says_so(talk: Talk) -> None:
     ],
 )
 def test_a_subscription_that_ended_says_why_and_is_not_asked_again(
-    talk: Talk, answer: object, error: type[ConcordError]
+    talk: Talk, answer: AttrsInstance, error: type[ConcordError]
 ) -> None:
     inbox = talk.subscription()
     talk.say(answer)
     assert type(inbox.ended) is error
     assert "'True': why" in str(inbox.ended)
     talk.session.unsubscribe(inbox)
-    talk.session.disconnect()
-    talk.connect()
+    talk.reconnect()
     assert talk.heard() == []
 
 
@@ -326,7 +275,7 @@ def test_a_subscription_that_ended_says_why_and_is_not_asked_again(
     ],
 )
 def test_a_publisher_that_ended_says_why_and_sends_nothing_more(
-    talk: Talk, answer: object, error: type[ConcordError]
+    talk: Talk, answer: AttrsInstance, error: type[ConcordError]
 ) -> None:
     source = talk.publisher()
     talk.publish(source, 3)
@@ -334,14 +283,13 @@ def test_a_publisher_that_ended_says_why_and_sends_nothing_more(
     assert type(source.ended) is error
     assert talk.heard() == []
     talk.session.unadvertise(source)
-    talk.session.disconnect()
-    talk.connect()
+    talk.reconnect()
     assert talk.heard() == []
 
 
 def test_a_publisher_refused_on_the_way_back_holds_up_nobody(talk: Talk) -> None:
     one, two = talk.publisher("one"), talk.publisher("two")
-    talk.session.disconnect()
+    talk.lose()
     talk.publish(one)
     talk.publish(two)
     talk.connect()
@@ -355,8 +303,7 @@ def test_a_request_refused_by_a_broker_that_goes_away_is_asked_again(talk: Talk)
     talk.heard()
     talk.say(m.Refused(1, "closing", "shutting down"))
     assert source.ended is None
-    talk.session.disconnect()
-    talk.connect()
+    talk.reconnect()
     assert talk.heard() == [m.Advertise(1, "True", "")]
 
 
@@ -365,11 +312,11 @@ def test_a_ping_is_answered(talk: Talk) -> None:
     assert talk.heard() == [m.Pong(9)]
 
 
-def test_a_fault_is_raised_after_what_came_before_it(talk: Talk) -> None:
+def test_a_fault_counts_after_what_came_before_it(talk: Talk) -> None:
     inbox = talk.subscription()
-    with pytest.raises(BrokerFaultError, match="bye") as caught:
-        talk.say(m.Deliver(1, 1), frame(1), m.Fault("closing", "bye"))
-    assert caught.value.code == "closing"
+    talk.say(m.Deliver(1, 1), frame(1), m.Fault("auth", "bye"))
+    assert failure_of(talk).code == "auth"
+    assert "bye" in str(failure_of(talk))
     assert inbox.take() == [frame(1)]
 
 
@@ -384,10 +331,13 @@ def test_a_fault_is_raised_after_what_came_before_it(talk: Talk) -> None:
         [m.Deliver(1, 1025), *[frame(1)] * 1025],
     ],
 )
-def test_a_broker_that_breaks_the_protocol_is_found_out(talk: Talk, said: list[object]) -> None:
+def test_a_broker_that_breaks_the_protocol_is_found_out(
+    talk: Talk, said: list[AttrsInstance | bytes]
+) -> None:
     talk.subscription()
-    with pytest.raises(BrokerFaultError):
-        talk.say(*said)
+    talk.say(*said)
+    assert failure_of(talk).code in {"unexpected", "unknown", "credit"}
+    assert talk.wants() is Wants.CLOSE
 
 
 def test_a_question_is_answered_by_its_number(talk: Talk) -> None:
@@ -405,8 +355,7 @@ def test_a_question_without_an_answer_is_asked_again_after_a_reconnection(talk: 
     talk.session.ask(open_)
     talk.session.ask(dismissed)
     talk.session.dismiss(dismissed)
-    talk.session.disconnect()
-    talk.connect()
+    talk.reconnect()
     assert talk.heard() == [m.Explain(1, "bob@B1/1", 7)]
     talk.say(m.Explained(1, ()))
     assert open_.lines == ()

@@ -45,22 +45,72 @@ from tests.broker.wire.strategies import (
 
 PUBLICATION = Published("alice@B1.k3f9/1", 1, 5, {"kind": "trade"}, b"payload", ordered=True).frame
 WELCOME = encode(Welcome(VERSION, "B1", "k3f9", "fifo", 1 << 20, 5000))
-LINK_ROWS = [row for row in CONTROL_ROWS if Stage.LINK in row.stages and row.message is not Fault]
 
-link_frames = st.one_of(
-    st.tuples(publications, st.integers(0, 15)).map(lambda pair: marked(pair[0].frame, pair[1])),
-    st.sampled_from(LINK_ROWS).flatmap(messages_of).map(encode),
+
+def _decoder_of(peer: Peer) -> Decoder:
+    """A decoder that has come to where its peer sends publications."""
+    if peer is Peer.NEIGHBOUR:
+        return Decoder(DEFAULT_LIMITS, peer)
+    return decoder_at({Peer.DIALLER: Stage.CLIENT, Peer.UPLINK: Stage.LINK, Peer.SERVER: Stage.SERVER}[peer])
+
+
+def _controls_of(peer: Peer) -> st.SearchStrategy[bytes]:
+    """What such a peer may send, but publications, what announces them, and what ends everything."""
+    stage = _decoder_of(peer).stage
+    rows = [row for row in CONTROL_ROWS if stage in row.stages and row.message not in {Fault, Deliver}]
+    return st.sampled_from(rows).flatmap(messages_of).map(encode)
+
+
+def _flagged(published: Published, flags: int) -> bytes:
+    """The publication's frame with other flags."""
+    return published.frame[:5] + bytes([flags]) + published.frame[6:]
+
+
+_FLAGS = {
+    Peer.DIALLER: [0, 1],
+    Peer.UPLINK: [0, 1, 0x10, 0xF1],
+    Peer.SERVER: [0, 1, 2, 3],
+    Peer.NEIGHBOUR: [0, 1, 2, 3, 0x10, 0xF1],
+}
+
+
+def _published_to(peer: Peer) -> st.SearchStrategy[bytes]:
+    """Publications as such a peer may send them; to a client with what announces them."""
+    frames = st.builds(_flagged, publications, st.sampled_from(_FLAGS[peer]))
+    if peer is not Peer.SERVER:
+        return frames
+    several = st.lists(frames, min_size=1, max_size=4)
+    return st.builds(
+        lambda number, found: encode(Deliver(number, len(found))) + b"".join(found),
+        st.integers(1, 3),
+        several,
+    )
+
+
+def _frames_of(peer: Peer) -> st.SearchStrategy[bytes]:
+    return st.one_of(_published_to(peer), _controls_of(peer))
+
+
+conversations = st.sampled_from(Peer).flatmap(
+    lambda peer: st.tuples(st.just(peer), st.lists(_frames_of(peer), min_size=1, max_size=5))
 )
+"""Who sends, and what."""
 
 
 def _seen(messages: list[object]) -> list[object]:
-    """What can be compared: publications have no equality of their own."""
-    return [
-        (each.publisher, each.sequence, each.attributes, each.ordered, each.frame, each.mark)
-        if isinstance(each, Publication)
-        else each
-        for each in messages
-    ]
+    """What can be compared: publications have no equality of their own, and batches come in parts."""
+    found: list[object] = []
+    for each in messages:
+        if isinstance(each, Publication):
+            found.append(
+                (each.publisher, each.sequence, each.attributes, each.ordered, each.frame, each.mark)
+            )
+        elif isinstance(each, DeliveredBatch):
+            assert each.size_bytes == sum(map(len, each.frames))
+            found += [(each.number, frame) for frame in each.frames]
+        else:
+            found.append(each)
+    return found
 
 
 def _chunks(stream: bytes, cuts: list[int]) -> list[bytes]:
@@ -79,31 +129,30 @@ def _fed(decoder: Decoder, chunks: list[bytes]) -> tuple[list[object], str | Non
     return _seen(messages), None
 
 
-@given(st.lists(link_frames, max_size=6), st.lists(st.integers(0, 10_000), max_size=8))
-def test_the_cut_of_the_stream_does_not_matter(frames: list[bytes], cuts: list[int]) -> None:
+@given(conversations, st.lists(st.integers(0, 10_000), max_size=8))
+def test_the_cut_of_the_stream_does_not_matter(said: tuple[Peer, list[bytes]], cuts: list[int]) -> None:
+    peer, frames = said
     stream = b"".join(frames)
-    whole = _fed(decoder_at(Stage.LINK), [stream])
-    assert len(whole[0]) == len(frames)
-    assert _fed(decoder_at(Stage.LINK), _chunks(stream, cuts)) == whole
-    assert _fed(decoder_at(Stage.LINK), [bytes([each]) for each in stream]) == whole
+    whole, error = _fed(_decoder_of(peer), [stream])
+    assert error is None
+    assert len(whole) >= len(frames)
+    assert _fed(_decoder_of(peer), _chunks(stream, cuts)) == (whole, None)
+    assert _fed(_decoder_of(peer), [bytes([each]) for each in stream]) == (whole, None)
 
 
-@given(
-    st.lists(link_frames, min_size=1, max_size=5),
-    st.data(),
-    st.lists(st.integers(0, 10_000), max_size=8),
-)
+@given(conversations, st.data(), st.lists(st.integers(0, 10_000), max_size=8))
 @settings(max_examples=300)
 def test_a_damaged_stream_is_decoded_or_refused_wherever_it_is_cut(
-    frames: list[bytes], drawn: st.DataObject, cuts: list[int]
+    said: tuple[Peer, list[bytes]], drawn: st.DataObject, cuts: list[int]
 ) -> None:
+    peer, frames = said
     stream = bytearray(b"".join(frames))
     for _ in range(drawn.draw(st.integers(1, 3))):
         place = drawn.draw(st.integers(0, len(stream) - 1))
         stream[place : place + drawn.draw(st.integers(0, 2))] = drawn.draw(st.binary(max_size=3))
         stream += b"\x00"
-    whole = _fed(decoder_at(Stage.LINK), [bytes(stream)])
-    parts = _fed(decoder_at(Stage.LINK), _chunks(bytes(stream), cuts))
+    whole = _fed(_decoder_of(peer), [bytes(stream)])
+    parts = _fed(_decoder_of(peer), _chunks(bytes(stream), cuts))
     assert parts[0] == whole[0]
     assert (parts[1] is None) == (whole[1] is None)
 
@@ -126,10 +175,41 @@ def test_a_client_gets_a_batch_in_as_many_parts_as_it_arrives_in(
 def test_batches_of_several_subscriptions_stay_apart() -> None:
     stream = encode(Deliver(1, 2)) + PUBLICATION * 2 + encode(Deliver(2, 1)) + PUBLICATION + encode(Ping(1))
     assert decoder_at(Stage.SERVER).feed(stream) == [
-        DeliveredBatch(1, [PUBLICATION] * 2),
-        DeliveredBatch(2, [PUBLICATION]),
+        DeliveredBatch(1, [PUBLICATION] * 2, 2 * len(PUBLICATION)),
+        DeliveredBatch(2, [PUBLICATION], len(PUBLICATION)),
         Ping(1),
     ]
+
+
+def test_publications_that_arrive_together_are_one_batch() -> None:
+    decoder = decoder_at(Stage.SERVER)
+    stream = encode(Deliver(1, 5)) + PUBLICATION * 5 + encode(Ping(1))
+    (batch,) = decoder.feed(stream[: -len(encode(Ping(1)))])
+    assert batch == DeliveredBatch(1, [PUBLICATION] * 5, 5 * len(PUBLICATION))
+
+
+@pytest.mark.parametrize("stage", [Stage.CLIENT, Stage.LINK, Stage.SERVER])
+def test_a_publication_that_is_too_large_is_refused_within_a_run(stage: Stage) -> None:
+    """It is whole, and those before and behind it are right."""
+    limits = Limits(payload_bytes=1000, attributes_bytes=512, id_bytes=512)
+    most = limits.publication_frame_bytes
+    fits, large = frame_of(bytes(most - 2)), frame_of(bytes(most - 1))
+    stream = PUBLICATION * 20 + (fits if stage is Stage.SERVER else PUBLICATION) + large + PUBLICATION
+    announced = encode(Deliver(1, 23)) if stage is Stage.SERVER else b""
+    for size in (len(stream), 100):
+        decoder = decoder_at(stage, limits)
+        decoder.feed(announced)
+        chunks = [stream[place : place + size] for place in range(0, len(stream), size)]
+        seen, error = _fed(decoder, chunks)
+        assert len(seen) == 21
+        assert error == f"oversize: Publication: at most {most} bytes are taken, got {most + 1}"
+
+
+def test_more_publications_than_were_announced_are_refused_behind_those_that_were() -> None:
+    decoder = decoder_at(Stage.SERVER)
+    with pytest.raises(WireError, match="no Deliver announced it") as caught:
+        decoder.feed(encode(Deliver(1, 2)) + PUBLICATION * 2 + PUBLICATION * 3)
+    assert caught.value.messages == [DeliveredBatch(1, [PUBLICATION] * 2, 2 * len(PUBLICATION))]
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])

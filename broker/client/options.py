@@ -1,0 +1,50 @@
+"""Subscriptions as users ask for them: every option is checked before the broker is asked. No I/O."""
+
+import math
+
+from broker.client.inbox import Inbox
+from broker.client.limits import Limits
+from broker.client.replay import Replay
+
+__all__ = ["subscription"]
+
+
+def subscription(  # noqa: PLR0913 - one for each option
+    filter_text: str,
+    *,
+    ordered: bool,
+    bound_bytes: int,
+    policy: str | None,
+    durable: str,
+    age_s: float,
+    after: int | None,
+    replay: Replay | str | int | None,
+    limits: Limits,
+    now_s: float,
+) -> Inbox:
+    """Make the inbox of a subscription that begins now.
+
+    Raises:
+        ValueError: an option cannot be; the message says which, and what it may be.
+    """
+    if policy is None:
+        policy = "drop" if durable else "disconnect"
+    _check_options(policy, bound_bytes, durable, age_s, after)
+    inbox = Inbox(filter_text, ordered, bound_bytes, policy, limits, durable, math.ceil(age_s), after)
+    if replay is not None:
+        inbox.replay = Replay.of(replay).asking(now_s)
+    return inbox
+
+
+def _check_options(policy: str, bound_bytes: int, durable: str, age_s: float, after: int | None) -> None:
+    """Say which option of a subscription cannot be."""
+    if policy not in {"disconnect", "drop"}:
+        raise ValueError(f"policy: expected 'disconnect' or 'drop', got {policy!r}")
+    if bound_bytes < 1:
+        raise ValueError(f"bound_bytes: expected 1 or more, got {bound_bytes}")
+    if not 0 <= age_s < math.inf:
+        raise ValueError(f"age_s: expected 0 or more, got {age_s}")
+    if not durable and (age_s or after is not None):
+        raise ValueError("age_s and after are for subscriptions with a durable name")
+    if after is not None and after < 0:
+        raise ValueError(f"after: expected a position, 0 or more, got {after}")

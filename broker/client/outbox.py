@@ -1,0 +1,135 @@
+"""What a publisher has of the machine: it checks and encodes events, and appends them to the window. No I/O.
+
+`put` is the hot path of publishing; every shell's publisher calls it, and nothing else for each publication.
+"""
+
+from collections.abc import Callable, Mapping
+
+from attrs import define, field
+
+from broker.client.machine import ClientMachine
+from broker.client.window import Source, Window
+from broker.errors import ClosedError, InvalidPublicationError, NotAdvertisedError
+from broker.filters import Filter
+from broker.filters.constraints import Value
+from broker.wire import WireError, encode_publication
+
+__all__ = ["Outbox"]
+
+
+@define(eq=False)
+class Outbox:
+    """One publisher's side of the window. `is_told` says that the user knows what ended it."""
+
+    source: Source
+    filter: Filter
+    _machine: ClientMachine
+    is_closed: bool = field(default=False, init=False)
+    is_told: bool = field(default=False, init=False)
+    _matches: Callable[[Mapping[str, Value]], bool] = field(init=False)
+    _window: Window = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._matches = self.filter.compiled()
+        self._window = self._machine.session.window
+
+    def put(
+        self,
+        attributes: Mapping[str, Value],
+        payload: bytes | bytearray | memoryview,
+        published_ns: int,
+        ordered: bool,  # noqa: FBT001 - on the hot path a keyword costs time
+    ) -> int:
+        """Append a publication and return its number; or 0 if `refill` has to be waited for first.
+
+        Raises:
+            NotAdvertisedError: the advertisement does not match; the message shows what fails.
+            InvalidPublicationError: an attribute or the payload cannot be published.
+        """
+        if type(attributes) is not dict:
+            attributes = _as_dict(attributes)
+        if type(payload) is not bytes:
+            payload = _as_bytes(payload)
+        if not self._matches(attributes):
+            self._refuse(attributes)
+        source, window = self.source, self._window
+        if window.quota_bytes <= 0 or source.ended is not None or self.is_closed:
+            return 0
+        try:
+            frame = encode_publication(
+                source.prefix, source.sequence + 1, published_ns, attributes, payload, ordered
+            )
+        except WireError as error:
+            raise InvalidPublicationError(f"cannot publish this: {error.text}") from None
+        window.append(source, frame)
+        return source.sequence
+
+    @property
+    def has_room(self) -> bool:
+        """Whether nothing has to be waited for any more: the window has room, or the publisher is no more."""
+        return not self._window.is_full or self.is_over
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can be published here any more."""
+        return self.source.ended is not None or self.is_closed
+
+    def refill(self) -> None:
+        """Allow `put` to go on for a while; call it when others had their turn and there `has_room`.
+
+        Raises:
+            ConcordError: as `check` does.
+        """
+        self.check()
+        self._window.refill()
+
+    def check(self) -> None:
+        """Raise why nothing can be published here any more.
+
+        Raises:
+            PublisherEndedError: the broker has ended this publisher.
+            ConcordError: the publisher is closed, or the client has failed.
+        """
+        if self.is_closed:
+            raise ClosedError(
+                f"the publisher {self.source.id} was used after its advertise block had been left"
+            )
+        if self.source.ended is not None:
+            self.is_told = True
+            raise self.source.ended
+        self._machine.check()
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether something is still in the window, or the user does not know what ended the publisher."""
+        return bool(self.source.pending_count) or (self.source.ended is not None and not self.is_told)
+
+    def close(self) -> None:
+        """Leave: what is in the window is still sent, then the advertisement is withdrawn."""
+        self.is_closed = True
+        self._machine.session.unadvertise(self.source)
+
+    def _refuse(self, attributes: Mapping[str, Value]) -> None:
+        """Say what is wrong: first with the attributes themselves, then with the advertisement."""
+        try:
+            encode_publication(self.source.prefix, 1, 0, attributes, b"", ordered=False)
+        except WireError as error:
+            raise InvalidPublicationError(f"cannot publish this: {error.text}") from None
+        raise NotAdvertisedError(
+            f"{dict(attributes)!r} is not covered by the advertisement {self.source.filter!r}: "
+            f"{self.filter.failing(attributes)}"
+        )
+
+
+def _as_dict(attributes: object) -> dict[str, Value]:
+    if not isinstance(attributes, Mapping):
+        kind = type(attributes).__name__
+        raise InvalidPublicationError(f"attributes: expected a mapping of names to values, got {kind}")
+    return dict(attributes)
+
+
+def _as_bytes(payload: object) -> bytes:
+    if not isinstance(payload, bytes | bytearray | memoryview):
+        kind = type(payload).__name__
+        raise InvalidPublicationError(f"payload: expected bytes, got {kind}; encode it first")
+    return bytes(payload)

@@ -1,0 +1,60 @@
+"""Questions that a client asks its broker, each answered once; asked again on the next connection. No I/O."""
+
+import json
+
+from attrs import define
+
+from broker import messages as m
+from broker.errors import ConcordError, RefusedError
+
+__all__ = ["Asked", "Forgetting", "Question"]
+
+UNKNOWN = "unknown"
+"""The code of `Refused` for a durable subscription that is not there."""
+
+
+@define(eq=False)
+class Question:
+    """Asks the broker what waits, what it keeps, or for the way of one publication; `lines` is the answer."""
+
+    publisher: str
+    sequence: int
+    about: str = "waiting"
+    lines: tuple[str, ...] | None = None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the answer has come."""
+        return self.lines is not None
+
+    def ask(self, number: int) -> m.Explain:
+        """Make the message that asks under this number."""
+        return m.Explain(number, self.publisher, self.sequence, self.about)
+
+    def answers(self) -> list[dict[str, object]]:
+        """Read the answer: one entry for each line."""
+        return [json.loads(line) for line in self.lines or ()]
+
+
+@define(eq=False)
+class Forgetting:
+    """Asks the broker to end a durable subscription; `failure` says why it cannot."""
+
+    durable: str
+    is_answered: bool = False
+    failure: ConcordError | None = None
+    _asked_count: int = 0
+
+    def ask(self, number: int) -> m.Forget:
+        """Make the message that asks under this number."""
+        self._asked_count += 1
+        return m.Forget(number, self.durable)
+
+    def refused(self, refusal: m.Refused) -> None:
+        """It is not there: an error, unless it was asked before and may have been ended then."""
+        self.is_answered = True
+        if self._asked_count == 1 or refusal.code != UNKNOWN:
+            self.failure = RefusedError(f"cannot forget {self.durable!r}: {refusal.text}", refusal.code)
+
+
+Asked = Question | Forgetting

@@ -1,0 +1,56 @@
+"""When a silent connection is asked whether it is still there, and when it is taken for lost.
+
+Laws:
+
+* After a heartbeat without a byte the broker is asked; after another one the connection is lost.
+* Time is counted from when this end looks, not from when it should have looked: a process that was itself
+  held up asks first. For the same reason it looks once more, a moment later, before it gives up: what arrived
+  while it was held up is read first.
+"""
+
+from enum import Enum
+from typing import Final
+
+from attrs import define, field
+
+__all__ = ["Finding", "Silence"]
+
+GRACE_PART: Final = 0.1
+"""The last look comes such a part of a heartbeat after the second silent one."""
+
+
+class Finding(Enum):
+    """What a look at the time says."""
+
+    NOTHING = "it is not time, or there is one more look to come"
+    ASK = "send a ping"
+    LOST = "take the connection for lost"
+
+
+@define
+class Silence:
+    """One connection's silence; `deadline_s` is when to look next."""
+
+    heartbeat_s: float
+    deadline_s: float = field(init=False)
+    _looks: int = field(default=0, init=False)
+
+    def heard(self, now_s: float) -> None:
+        """Something came from the broker, whatever it is."""
+        self.deadline_s = now_s + self.heartbeat_s
+        self._looks = 0
+
+    def look(self, now_s: float) -> Finding:
+        """Say what is to be done now."""
+        if now_s < self.deadline_s:
+            return Finding.NOTHING
+        self._looks += 1
+        match self._looks:
+            case 1:
+                self.deadline_s = now_s + self.heartbeat_s
+                return Finding.ASK
+            case 2:
+                self.deadline_s = now_s + self.heartbeat_s * GRACE_PART
+                return Finding.NOTHING
+            case _:
+                return Finding.LOST
