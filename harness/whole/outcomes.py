@@ -2,6 +2,7 @@
 
 from hashlib import sha256
 from random import Random
+from traceback import extract_tb
 
 from attrs import evolve, frozen
 
@@ -71,9 +72,19 @@ def trace_of(
 
 
 def _judged(world: World) -> WholeOutcome:
+    try:
+        wrong = _happen(world)
+    except Exception as error:  # noqa: BLE001 - whatever a client raises is what we look for
+        where = extract_tb(error.__traceback__)[-1]
+        wrong = [("error", f"{type(error).__name__}: {error} in {where.name}")]
+    return WholeOutcome(world, tuple((*wrong, *judge(world))))
+
+
+def _happen(world: World) -> list[Fault]:
+    """Let everything happen, come to rest and go on; return what does not."""
     wrong = tell(world)
     calm(world)
     wrong = wrong or settle(world)
-    if not wrong and not any(kind == "error" for kind, _ in world.history.faults):
-        wrong = go_on(world)
-    return WholeOutcome(world, tuple((*wrong, *judge(world))))
+    if wrong or any(kind == "error" for kind, _ in world.history.faults):
+        return wrong
+    return go_on(world)

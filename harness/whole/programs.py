@@ -4,8 +4,7 @@ A program publishes and reads as the client's API lets it: it waits while the wi
 when it asks for more than it was handed.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import count
+from functools import cache
 from random import Random
 from typing import Final, Protocol
 
@@ -14,15 +13,18 @@ from attrs import define, field
 from broker.backoff import Backoff
 from broker.client.delivery import FORGOTTEN, Delivery, Gap
 from broker.client.inbox import Inbox
+from broker.client.life import Life, Wants
 from broker.client.limits import Limits
+from broker.client.machine import ClientMachine
+from broker.client.outbox import Outbox
+from broker.client.reading import Reading as Reader
 from broker.client.session import Session
 from broker.client.window import Source
 from broker.errors import ConcordError, SlowSubscriberError
-from broker.wire import encode_publication
+from broker.filters import Filter, parse
 from harness.simulator.record import Stream
 from harness.whole.cables import End
 from harness.whole.clock import Clock
-from harness.whole.greeted import Machine
 from harness.whole.history import History, Line
 from harness.whole.interests import Events, Interest
 
@@ -46,25 +48,34 @@ class Net(Protocol):
 
 @define(eq=False)
 class Publishing:
-    """One publisher of a program. `sent` is everything that it published, by kind, flag and number."""
+    """One publisher of a program. `sent` is everything that it published: kind, flag, number and size."""
 
-    source: Source
+    outbox: Outbox
     interest: Interest
     id: str = ""
     sent: list[tuple[str, bool, int, int]] = field(factory=list)
-    is_closed: bool = False
+
+    @property
+    def source(self) -> Source:
+        """What the client has of it."""
+        return self.outbox.source
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the program has left it."""
+        return self.outbox.is_closed
 
     @property
     def is_usable(self) -> bool:
         """Whether it may publish."""
-        return self.source.is_ready and self.source.ended is None and not self.is_closed
+        return self.source.is_ready and not self.outbox.is_over
 
 
 @define(eq=False)
 class Reading:
     """One subscription of a program. It reads `step` deliveries at a time, every so many seconds."""
 
-    inbox: Inbox
+    reader: Reader
     line: Line
     pause_s: float
     step: int
@@ -72,28 +83,34 @@ class Reading:
     is_ended: bool = False
     is_due: bool = False
     id: str = ""
-    _batch: Iterator[Delivery] = field(factory=lambda: iter(()), init=False)
-    _count: int = field(default=0, init=False)
 
-    def take(self, credit: Callable[[Inbox, int], None]) -> Delivery | Gap | None:
+    @property
+    def inbox(self) -> Inbox:
+        """What the client has of it."""
+        return self.reader.inbox
+
+    def take(self) -> Delivery | Gap | None:
         """The next delivery or gap, or None if neither is there."""
-        delivery = next(self._batch, None)
+        delivery = next(self.reader.batch, None)
         if delivery is not None:
             return delivery
-        if self._count:
-            credit(self.inbox, self._count)
-            self._count = 0
-        arrived = self.inbox.take()
-        if arrived is None or isinstance(arrived, Gap):
+        try:
+            arrived = self.reader.advance()
+        except ConcordError:
+            return None
+        if isinstance(arrived, Gap):
             return arrived
-        self._batch = map(Delivery, self.inbox.read(iter(arrived)), count(self.inbox.first))
-        self._count = len(arrived)
-        return next(self._batch)
+        return next(self.reader.batch) if arrived else None
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything that has arrived was taken."""
-        return not self._count and not self.inbox._entries  # noqa: SLF001 - only to look
+        """Whether everything that has arrived was taken, and its credit given back."""
+        return not self.reader._count and not self.inbox._entries  # noqa: SLF001 - only to look
+
+
+@cache
+def _parsed(text: str) -> Filter:
+    return parse(text)
 
 
 @define(eq=False)
@@ -104,7 +121,7 @@ class Program:
     site: str
     net: Net
     limits: Limits
-    machine: Machine = field(init=False)
+    machine: ClientMachine = field(init=False)
     end: End | None = field(default=None, init=False)
     publishing: list[Publishing] = field(factory=list, init=False)
     reading: list[Reading] = field(factory=list, init=False)
@@ -118,8 +135,8 @@ class Program:
     def __attrs_post_init__(self) -> None:
         random = Random(self.net.random.getrandbits(32))
         session = Session(self.name, f"{random.getrandbits(32):x}", "", self.limits)
-        self.machine = Machine(session, Backoff(random))
-        self.machine.start()
+        self.machine = ClientMachine(session, self.site, Backoff(random))
+        self.machine.start(self.net.clock.now_s, retry=True)
 
     @property
     def session(self) -> Session:
@@ -130,16 +147,16 @@ class Program:
 
     def advertise(self, interest: Interest) -> Publishing:
         """Ask for a publisher."""
-        publishing = Publishing(self.session.advertise(interest.text), interest)
+        source = self.session.advertise(interest.text)
+        publishing = Publishing(Outbox(source, _parsed(interest.text), self.machine), interest)
         self.publishing.append(publishing)
         self.look()
         return publishing
 
     def unadvertise(self, publishing: Publishing) -> None:
         """End a publisher."""
-        publishing.is_closed = True
         self.net.history.dead.add(publishing.source.id)
-        self.session.unadvertise(publishing.source)
+        publishing.outbox.close()
         self.look()
 
     def subscribe(self, interest: Interest, options: "Inbox", name: str, pause_s: float, step: int) -> Reading:
@@ -150,38 +167,33 @@ class Program:
             line = lines[name] = Line(
                 name, Stream(options.ordered, interest.kinds, self.site), options.durable
             )
-        reading = Reading(options, line, pause_s, step)
+        reading = Reading(Reader(options, self.machine), line, pause_s, step)
         self.reading.append(reading)
-        self.session.subscribe(options)
+        self.session.subscribe(options, self.net.clock.now_s)
         self.look()
         return reading
 
     def unsubscribe(self, reading: Reading) -> None:
         """Leave a subscription."""
         reading.is_closed = True
-        reading.inbox.notice_progress(had_last=True)
         if not reading.inbox.durable:
             reading.line.is_ended = True
-        self.session.unsubscribe(reading.inbox)
+        reading.reader.close(had_last=True)
         self.reading.remove(reading)
         self.look()
 
     def publish(self, publishing: Publishing, kind: str, payload: bytes, *, ordered: bool) -> bool:
         """Publish an event; false if the window has no room."""
-        window, source, net = self.session.window, publishing.source, self.net
-        if not publishing.is_usable:
+        outbox, net = publishing.outbox, self.net
+        if not publishing.is_usable or not outbox.has_room:
             return False
-        if window.quota_bytes <= 0:
-            if window.is_full:
-                return False
-            window.refill()
         number = len(net.history.publications) + 1
-        self._note(publishing, (kind, ordered, number, len(payload)), source.sequence + 1)
         attributes = {**net.events.attributes[kind], "n": number}
-        frame = encode_publication(
-            source.prefix, source.sequence + 1, 1_000_000 * number, attributes, payload, ordered
-        )
-        window.append(source, frame)
+        sequence = outbox.put(attributes, payload, 1_000_000 * number, ordered)
+        if not sequence:
+            outbox.refill()
+            sequence = outbox.put(attributes, payload, 1_000_000 * number, ordered)
+        self._note(publishing, (kind, ordered, number, len(payload)), sequence)
         self.look()
         return True
 
@@ -212,7 +224,7 @@ class Program:
             return
         history = self.net.history
         for _ in range(reading.step):
-            taken = reading.take(self.session.credit)
+            taken = reading.take()
             if taken is None:
                 break
             if isinstance(taken, Gap):
@@ -261,30 +273,43 @@ class Program:
         for reading in self.reading:
             self._look_at(reading)
         self.session.touched.clear()
-        if machine.wants_close:
+        if machine.wants is Wants.CLOSE:
             if self.end is not None:
+                self._write()
                 self.end.close()
                 self.end = None
-            machine.lost(clock.now_s)
-        if machine.wants_dial:
+            machine.lost(None, clock.now_s)
+        if machine.wants is Wants.DIAL:
             machine.dialling(clock.now_s)
             self.net.connect(self)
         self._write()
-        if machine.failure is not None and not self.is_over:
-            self.is_over = True
-            self.net.history.faults.append(("error", f"{self.name} failed: {machine.failure}"))
-        if machine.deadline_s < self._wakes_at_s:
-            self._wakes_at_s = machine.deadline_s
+        if machine.life is Life.CLOSED:
+            self._closed()
+            return
+        deadline_s = machine.next_deadline()
+        if deadline_s < self._wakes_at_s:
+            self._wakes_at_s = deadline_s
             self._wake_number = number = self._wake_number + 1
             clock.at(self._wakes_at_s, lambda: self._tick(number))
 
+    def _closed(self) -> None:
+        """The client has ended, because its program left or something failed."""
+        if self.end is not None:
+            self.end.close()
+            self.end = None
+        if self.machine.failure is not None:
+            self.net.history.faults.append(("error", f"{self.name} failed: {self.machine.failure!r}"))
+        self._end()
+
     def _write(self) -> None:
-        end = self.end
-        while end is not None and end.is_open and self._is_written and self.session.has_output:
-            output = self.session.take()
+        end, machine = self.end, self.machine
+        while end is not None and end.is_open and self._is_written and machine.has_output:
+            output = machine.take_output()
             if not output:
                 return
             self._is_written = end.send(output)
+            if self._is_written:
+                machine.written(self.net.clock.now_s)
 
     def _tick(self, number: int) -> None:
         if number == self._wake_number and not self.is_over:
@@ -296,12 +321,12 @@ class Program:
         """The connection is made."""
         self.end = end
         self._is_written = True
-        self.machine.connected()
+        self.machine.connected(self.net.clock.now_s)
         self.look()
 
     def unreached(self) -> None:
         """It could not be made."""
-        self.machine.lost(self.net.clock.now_s)
+        self.machine.connect_failed("nobody is there", self.net.clock.now_s)
         self.look()
 
     def came(self, end: End, content: bytes) -> None:
@@ -312,17 +337,17 @@ class Program:
 
     def over(self, end: End, reason: str | None) -> None:
         """The connection has ended."""
-        del reason
         if end is self.end:
             end.close()
             self.end = None
-            self.machine.lost(self.net.clock.now_s)
+            self.machine.lost(reason, self.net.clock.now_s)
             self.look()
 
     def written(self, end: End) -> None:
         """Everything is with the system."""
         if end is self.end:
             self._is_written = True
+            self.machine.written(self.net.clock.now_s)
             self.look()
 
     # --- the end of the process ---
@@ -335,14 +360,19 @@ class Program:
             self.end = None
 
     def leave(self) -> None:
-        """The process ends in order: it says goodbye."""
-        self.session.leave()
-        self._write()
-        self.vanish()
+        """The process ends in order: what it has published is taken over, and it says goodbye."""
+        self._forget()
+        self.machine.leave(self.net.clock.now_s)
+        self.look()
 
     def _end(self) -> None:
         self.is_over = True
+        self._forget()
+
+    def _forget(self) -> None:
+        """Its publishers and subscriptions are no more."""
         for publishing in self.publishing:
+            publishing.outbox.is_closed = True
             self.net.history.dead.add(publishing.source.id)
         for reading in self.reading:
             reading.is_closed = True

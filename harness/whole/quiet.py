@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker.node import Node
-from broker.node.connection import Life
+from broker.client.life import Life
+from broker.node.connection import Life as Greeting
 from broker.node.subscriptions import Subscription
 from harness.simulator.liveness import LEFT_TO_DO
 from harness.whole.programs import Program
@@ -51,7 +52,7 @@ def unrest(world: World) -> Iterator[str]:
 
 def _program(program: Program) -> Iterator[str]:
     session, name = program.session, program.name
-    if not program.machine.is_connected:
+    if program.machine.life is not Life.CONNECTED:
         yield f"{name} has no connection to {program.site}"
     if not session.window.is_empty:
         yield f"{name} has {session.window.size_bytes} bytes in its window"
@@ -123,7 +124,7 @@ def _is_away(subscription: Subscription) -> bool:
 
 def _connections(name: str, node: Node) -> Iterator[str]:
     for connection in node.connections.values():
-        if connection.life is not Life.SERVING:
+        if connection.life is not Greeting.SERVING:
             yield f"connection {connection.number} of {name} is {connection.life.name}: {connection.reason}"
         elif connection.unhandled:
             yield f"connection {connection.number} of {name} has {len(connection.unhandled)} to handle"

@@ -200,7 +200,7 @@ class World:
             interest.text, ordered, knobs.bound_bytes, policy, knobs.limits, durable, AGE_S if durable else 0
         )
         if knobs.replays and not durable and random.random() < knobs.replays:
-            inbox.replay = lambda: (1_000,)
+            inbox.replay = lambda _: (1_000,)
         is_slow = random.random() < knobs.slow
         pause_s = random.choice((0.1, 1.0)) if is_slow else random.choice((0.0, 0.001, 0.02))
         step = random.choice((1, 3)) if is_slow else random.choice((1, 10, 100))
