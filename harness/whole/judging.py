@@ -38,6 +38,7 @@ def judge(world: World) -> list[Fault]:
         *faults_in(history.record()),
         *_untold(world),
         *_unjustified(world),
+        *_refusals(world),
     ]
 
 
@@ -157,6 +158,18 @@ def _unjustified(world: World) -> Iterator[Fault]:
         yield "ended", f"a subscription was ended as slow, and {size_bytes} bytes were published"
 
 
+def _refusals(world: World) -> Iterator[Fault]:
+    """What brokers refused or gave up although everybody was honest and nobody was away for long."""
+    knobs = world.knobs
+    if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile:
+        return
+    for site in world.sites.values():
+        if site.total("lost_links"):
+            yield "refused", f"{site.name} has lost {site.total('lost_links')} links"
+        if site.total("refused") and knobs.settles_first:
+            yield "refused", f"{site.name} has refused something"
+
+
 # --- what is left ---
 
 
@@ -164,7 +177,10 @@ def left_over(world: World) -> Iterator[Fault]:
     """Credit and memory that did not come back (law 5)."""
     for site in world.live_sites():
         if site.node is not None:
-            for text in (*_credit(world, site.node), *_memory(site.node), *_budgets(site.node)):
+            node = site.node
+            if set(node.connections) != set(site.ends):
+                yield "memory", f"{site.name}: connections are {set(node.connections)}, not {set(site.ends)}"
+            for text in (*_credit(world, node), *_memory(node), *_budgets(node)):
                 yield "memory", f"{site.name}: {text}"
 
 
@@ -225,6 +241,10 @@ def _memory(node: Node) -> Iterator[str]:
     links = sum(1 for each in exchange.links.values() if not each.is_uplink)
     if len(exchange._lower) != serving + links:  # noqa: SLF001
         yield f"{len(exchange._lower)} get credit, and {serving} clients and {links} links are there"  # noqa: SLF001
+    windows = [each.session.window for each in node.connections.values() if isinstance(each.session, ClientSession)]
+    members = sum(window._joined for window in windows)  # noqa: SLF001
+    if exchange.share._members != members:  # noqa: SLF001
+        yield f"{exchange.share._members} share the credit, and {members} publish"  # noqa: SLF001
     for subscription in exchange.subscribers.values():
         if subscription._held:  # noqa: SLF001
             yield f"{subscription.id} holds {len(subscription._held)} batches"  # noqa: SLF001

@@ -90,6 +90,7 @@ def _timing(random: Random) -> Timing:
         sync_s=random.choice((0.0, 0.001, 0.01, 0.05)),
         dial_s=random.choice((0.001, 0.05)),
         unreached=random.choice((0.0, 0.0, 0.1)),
+        room_count=random.choice((5, 1000)),
     )
 
 

@@ -45,6 +45,10 @@ class Net(Protocol):
         """Open a connection to the program's broker, soon."""
         ...
 
+    def may_forget(self, program: "Program") -> bool:
+        """Whether the program's broker may have forgotten it."""
+        ...
+
 
 @define(eq=False)
 class Publishing:
@@ -209,6 +213,9 @@ class Program:
     def _notice_new_id(self, publishing: Publishing) -> None:
         """What was in the window goes out again under another id (`Window.rename`)."""
         source = publishing.source
+        if not self.net.may_forget(self):
+            text = f"{self.name} had to publish under a new id, and its broker has lost nothing"
+            self.net.history.faults.append(("duplicate", text))
         self.net.history.dead.add(publishing.id)
         again = publishing.sent[len(publishing.sent) - source.pending_count :]
         publishing.id = source.id

@@ -18,6 +18,7 @@ from broker.node import (
     Effects,
     Gone,
     Input,
+    JournalState,
     Node,
     NodeConfig,
     Pass,
@@ -66,6 +67,8 @@ class Timing:
     sync_s: float
     dial_s: float
     unreached: float
+    room_count: int
+    """The journal has no room for more than so many records that are not synced."""
 
 
 class Net(Protocol):
@@ -108,12 +111,14 @@ class Site:
     lost_links: int = field(default=0, init=False)
     dropped: int = field(default=0, init=False)
     ended_slow: int = field(default=0, init=False)
+    refused: int = field(default=0, init=False)
     memory_losses: int = field(default=0, init=False)
     _held_up: list[Callable[[], None]] = field(factory=list, init=False)
     _numbers: int = field(default=0, init=False)
     _wakes_at_s: float = field(default=0.0, init=False)
     _wake_number: int = field(default=0, init=False)
     _passes: bool = field(default=False, init=False)
+    _has_room: bool = field(default=True, init=False)
 
     @property
     def address(self) -> str:
@@ -149,6 +154,7 @@ class Site:
         self.node = Node(station, config, node_random, token, is_recovered)
         self._wakes_at_s = float("inf")
         self._passes = False
+        self._has_room = True
         self.step(Started(self.address, self.wall_ns()))
 
     def _station(self, random: Random) -> tuple[Station, bool]:
@@ -207,9 +213,10 @@ class Site:
         self.lost_links += totals.lost_links
         self.dropped += totals.dropped
         self.ended_slow += totals.ended_slow
+        self.refused += totals.refused
 
     def total(self, name: str) -> int:
-        """Return a sum over all runs: "lost_links", "dropped" or "ended_slow"."""
+        """Return a sum over all runs: "lost_links", "dropped", "ended_slow" or "refused"."""
         present = 0 if self.node is None else getattr(self.node.exchange.totals, name)
         return int(getattr(self, name) + present)
 
@@ -322,6 +329,7 @@ class Site:
         disk = self.disk
         assert disk is not None
         disk.append(records)
+        self._look_for_room()
         if not disk.is_syncing:
             self._sync()
 
@@ -341,7 +349,22 @@ class Site:
         disk.is_syncing = False
         if disk.synced < disk.appended:
             self._sync()
+        self._look_for_room()
         self.step(Synced(upto - disk.first))
+
+    def _look_for_room(self) -> None:
+        """Tell the node whether the journal has room; now and then there is little."""
+        disk, timing = self.disk, self.net.timing
+        assert disk is not None
+        has_room = disk.appended - disk.synced < timing.room_count
+        if has_room is not self._has_room:
+            self._has_room = has_room
+            run = self.run
+            self.net.clock.after(0, lambda: self._say_room(run, has_room=has_room))
+
+    def _say_room(self, run: int, *, has_room: bool) -> None:
+        if run == self.run:
+            self.step(JournalState(has_room, is_full=False))
 
     # --- connections ---
 

@@ -142,6 +142,10 @@ class World:
         site.accept(theirs)
         program.connected(mine)
 
+    def may_forget(self, program: Program) -> bool:
+        """Whether the program's broker has lost its memory, or is another one than before."""
+        return bool(self.sites[program.site].memory_losses) or any(each.is_gone for each in self.sites.values())
+
     def stepped(self, site: Site, content: Input, effects: Effects) -> None:
         """Look at what a step did."""
         self.steps += 1
