@@ -106,6 +106,11 @@ class History:
         line.stream.gaps.append(len(line.stream.delivered))
         line.gaps.append((len(line.stream.delivered), gap))
 
+    @property
+    def delivery_count(self) -> int:
+        """How many deliveries there were."""
+        return sum(len(line.stream.delivered) for line in self.lines.values())
+
     def record(self) -> Record:
         """Return it as the simulator's verdicts read it."""
         streams = {name: line.stream for name, line in self.lines.items()}

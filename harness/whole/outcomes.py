@@ -15,7 +15,7 @@ from harness.whole.story import calm, tell
 from harness.whole.world import World
 from ordering.interface import OrderingFactory
 
-__all__ = ["WholeOutcome", "of_seed", "trace_of"]
+__all__ = ["WholeOutcome", "happen", "of_seed", "trace_of", "world_of"]
 
 
 @frozen
@@ -35,7 +35,7 @@ def of_seed(
     **changed: object,
 ) -> WholeOutcome:
     """Let the schedule of a seed happen and judge it; knobs may be changed."""
-    return _judged(world_of(seed, faults, brokers, ordering, routing, **changed))
+    return happen(world_of(seed, faults, brokers, ordering, routing, **changed))
 
 
 def world_of(
@@ -65,13 +65,14 @@ def trace_of(
     digest = sha256()
     world = world_of(seed, faults, brokers, ordering, routing)
     world.watch = lambda line: digest.update(f"{line}\n".encode())
-    outcome = _judged(world)
+    outcome = happen(world)
     for fault in outcome.faults:
         digest.update(f"{fault}\n".encode())
     return digest.hexdigest()
 
 
-def _judged(world: World) -> WholeOutcome:
+def happen(world: World) -> WholeOutcome:
+    """Let the schedule of a world happen, and judge it."""
     try:
         wrong = _happen(world)
     except Exception as error:  # noqa: BLE001 - whatever a client raises is what we look for

@@ -152,7 +152,9 @@ class World:
         for text in wrong_after(site, content, effects):
             self.history.faults.append(("error", f"{site.name}: {text}"))
         if self.watch is not None:
-            self.watch(f"{self.clock.now_s:.6f} {site.name} {_shown(content)} -> {_effects(effects)}")
+            said = "".join(f"\n    {line.event} {line.fields}" for line in effects.logs)
+            at_s = f"{self.clock.now_s:.6f}"
+            self.watch(f"{at_s} {site.name} {_shown(content)} -> {_effects(effects)}{said}")
 
     def failed(self, site: Site, error: BaseException) -> None:
         """A step has raised."""
