@@ -27,6 +27,7 @@ from harness.whole.cables import End
 from harness.whole.clock import Clock
 from harness.whole.history import History, Line
 from harness.whole.interests import Events, Interest
+from harness.whole.sites import HONEST_TOKEN
 
 __all__ = ["Net", "Program", "Publishing", "Reading"]
 
@@ -138,7 +139,7 @@ class Program:
 
     def __attrs_post_init__(self) -> None:
         random = Random(self.net.random.getrandbits(32))
-        session = Session(self.name, f"{random.getrandbits(32):x}", "", self.limits)
+        session = Session(self.name, f"{random.getrandbits(32):x}", HONEST_TOKEN, self.limits)
         self.machine = ClientMachine(session, self.site, Backoff(random))
         self.machine.start(self.net.clock.now_s, retry=True)
 

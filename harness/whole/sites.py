@@ -5,11 +5,13 @@ one is a process that is held up: what arrives waits for it, and time passes.
 """
 
 from collections.abc import Callable
+from hashlib import sha256
 from random import Random
 from typing import Final, Protocol
 
 from attrs import define, field, frozen
 
+from broker.filters import parse
 from broker.leases import Terms
 from broker.node import (
     Accepted,
@@ -30,6 +32,7 @@ from broker.node import (
     Unreached,
     Written,
 )
+from broker.node.access import Access, User
 from broker.node.limits import NodeLimits
 from broker.replay import Bounds
 from broker.routing import Routing
@@ -39,10 +42,23 @@ from harness.whole.clock import Clock
 from harness.whole.disks import Disk
 from ordering.interface import OrderingFactory
 
-__all__ = ["Manner", "Net", "Site", "Timing"]
+__all__ = ["ACCESS", "HONEST_TOKEN", "HOSTILE_TOKEN", "Manner", "Net", "Site", "Timing"]
 
 WALL_NS: Final = 1_700_000_000_000_000_000
 ORDERING: Final = "the plugin of this schedule"
+HONEST_TOKEN: Final = "honest"
+HOSTILE_TOKEN: Final = "hostile"
+
+
+def _user(name: str, token: str, *roles: str) -> User:
+    everything = parse("True")
+    return User(name, sha256(token.encode()).digest(), None, roles, everything, everything)
+
+
+ACCESS: Final = Access(
+    (_user("honest", HONEST_TOKEN, "client", "broker"), _user("hostile", HOSTILE_TOKEN, "client"))
+)
+"""Where somebody is hostile, brokers know who is who."""
 
 
 @frozen
@@ -55,6 +71,7 @@ class Manner:
     terms: Terms | None
     limits: NodeLimits
     replay_bytes: int
+    access: Access
 
 
 @frozen
@@ -144,6 +161,8 @@ class Site:
             name=self.name,
             manner="the same for all",
             uplinks=self.uplinks,
+            token=HONEST_TOKEN,
+            access=self.manner.access,
             link_timeout_s=self.manner.link_timeout_s,
             terms=self.manner.terms,
             replays=Bounds(self.manner.replay_bytes, 1_000_000 if self.manner.replay_bytes else 0),

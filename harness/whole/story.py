@@ -231,6 +231,8 @@ def _lose(world: World) -> None:
 def calm(world: World) -> None:
     """Nothing breaks any more, and who is down or held up comes back."""
     world.is_calm = True
+    for adversary in world.adversaries:
+        adversary.leave()
     for site in world.sites.values():
         if site.is_frozen:
             site.thaw()

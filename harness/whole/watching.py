@@ -1,16 +1,25 @@
 """What must hold after every step of a node, looked at where the step was."""
 
 from collections.abc import Iterator
+from typing import Final
 
-from broker.node import Effects, Input, Received
+from broker.node import Effects, Input, Node, Received
+from broker.node.budget import Resource
 from broker.node.clients import ClientSession
+from broker.node.connection import OUTBOX_BYTES, Connection
 from broker.node.links import LinkSession
 from broker.wire import DEFAULT_LIMITS
 from harness.whole.sites import Site
 
 __all__ = ["wrong_after"]
 
-FRAME_BYTES = DEFAULT_LIMITS.publication_frame_bytes
+KEPT_SLACK_BYTES: Final = 1 << 18
+"""What is kept is charged in steps, for each subscription."""
+
+OUTBOX_SLACK_BYTES: Final = OUTBOX_BYTES + (1 << 17)
+"""Deliveries fill the outbox up to its bound, and one step may answer a whole read."""
+
+FRAME_BYTES: Final = DEFAULT_LIMITS.publication_frame_bytes
 
 
 def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
@@ -31,3 +40,24 @@ def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
             yield f"credit of {connection.number} is {window.available_bytes}"
         if window.held_bytes < 0:
             yield f"{connection.number} holds {window.held_bytes} bytes"
+    if site.manner.access.users is not None:
+        yield from beyond_limits(node, connection)
+
+
+def beyond_limits(node: Node, connection: Connection) -> Iterator[str]:
+    """What somebody has made a node keep or do beyond its limits."""
+    limits = node.config.limits
+    session = connection.session
+    accounts = [node.exchange.budgets.broker, *node.exchange.budgets._users.values()]  # noqa: SLF001
+    if isinstance(session, ClientSession):
+        accounts.append(session._account)  # noqa: SLF001 - only to look
+    for account in accounts:
+        for resource, limit in account.limits.items():
+            slack = KEPT_SLACK_BYTES if resource is Resource.KEPT_BYTES else 0
+            if account.used[resource] > limit + slack:
+                yield f"{account.owner} has {account.used[resource]} {resource.value}, more than {limit}"
+    if connection.is_client and connection.outbox_bytes > limits.outbox_bytes + OUTBOX_SLACK_BYTES:
+        yield f"connection {connection.number} has {connection.outbox_bytes} bytes to send"
+    open_count = sum(1 for each in node.connections.values() if not each.is_ended)
+    if open_count > limits.connections:
+        yield f"{open_count} connections are open"

@@ -6,13 +6,14 @@ Everything is drawn from one seed before or while it happens; nothing else has a
 from collections.abc import Callable
 from hashlib import sha256
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import define, field
 
 from broker.client.inbox import Inbox
 from broker.leases import Terms
 from broker.node import Dial, Effects, Input
+from broker.node.access import Access
 from broker.node.limits import NodeLimits
 from broker.routing import DEFAULT, Routing
 from harness.whole.cables import Cable, End, Shape
@@ -22,9 +23,12 @@ from harness.whole.history import History
 from harness.whole.interests import Events, Interest
 from harness.whole.knobs import Knobs
 from harness.whole.programs import Program, Publishing, Reading
-from harness.whole.sites import Manner, Site, Timing
+from harness.whole.sites import ACCESS, Manner, Site, Timing
 from harness.whole.watching import wrong_after
 from ordering.interface import OrderingFactory
+
+if TYPE_CHECKING:
+    from harness.whole.hostile import Adversary
 
 __all__ = ["World"]
 
@@ -46,7 +50,7 @@ class World:
     events: Events = field(init=False)
     sites: dict[str, Site] = field(factory=dict, init=False)
     programs: list[Program] = field(factory=list, init=False)
-    cables: list[Cable] = field(factory=list, init=False)
+    adversaries: list["Adversary"] = field(factory=list, init=False)
     is_calm: bool = field(default=False, init=False)
     steps: int = field(default=0, init=False)
     _lines: int = field(default=0, init=False)
@@ -54,14 +58,20 @@ class World:
     def __attrs_post_init__(self) -> None:
         knobs = self.knobs
         self.events = Events(Random(self.random.getrandbits(32)), knobs.kinds, knobs.width)
+        limits = None
+        if knobs.hostile:
+            from harness.whole.hostile import SMALL_LIMITS  # noqa: PLC0415 - a hostile peer needs a world
+
+            limits = SMALL_LIMITS
         terms = Terms(knobs.lease_s, knobs.link_timeout_s) if knobs.lease_s else None
         manner = Manner(
             self.ordering,
             self.routing,
             knobs.link_timeout_s,
             terms,
-            self._node_limits(),
+            limits or NodeLimits(),
             1 << 20 if knobs.replays else 0,
+            ACCESS if knobs.hostile else Access(),
         )
         for number in range(1, knobs.brokers + 1):
             name = f"B{number}"
@@ -69,24 +79,6 @@ class World:
             has_journal = self.random.random() < knobs.journals
             disk = Disk(f"{self.random.getrandbits(32):x}") if has_journal else None
             self.sites[name] = Site(name, self, manner, uplinks, disk)
-
-    def _node_limits(self) -> NodeLimits:
-        if not self.knobs.hostile:
-            return NodeLimits()
-        return NodeLimits(
-            connections=24,
-            ungreeted=6,
-            requests=60,
-            user_requests=400,
-            broker_requests=500,
-            filter_bytes=20_000,
-            durable=20,
-            questions=4,
-            kept_bytes=2 << 20,
-            unconfirmed_bytes=1 << 20,
-            outbox_bytes=20_000,
-            step_units=200,
-        )
 
     def _uplinks(self, number: int) -> tuple[str, ...]:
         """Where a broker is to be attached; where brokers are lost, all before it, so that it finds the others."""
@@ -137,7 +129,6 @@ class World:
             program.unreached()
             return
         cable = Cable.between(self.clock, self.random, self.shape, program, site)
-        self.cables.append(cable)
         mine, theirs = cable.ends
         site.accept(theirs)
         program.connected(mine)
