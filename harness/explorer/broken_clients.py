@@ -9,7 +9,6 @@ from broker.client.session import Session
 from broker.client.silence import Finding, Silence
 from broker.client.window import Flush, Source, Window
 
-_rewind = Window.rewind
 _handed_out = Inbox.handed_out
 _take = Window.take
 
@@ -20,12 +19,6 @@ def does_not_rewind(self: Window) -> None:
     self._unflushed_bytes = 0
     self.credit_bytes = 0
 
-
-def keeps_its_credit(self: Window) -> None:
-    """Keep the credit of a connection that is lost."""
-    credit_bytes = self.credit_bytes
-    _rewind(self)
-    self.credit_bytes = credit_bytes
 
 
 def drops_one_more(self: Window, source: Source, sequence: int) -> None:

@@ -4,14 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker.messages import Advertised, LinkMessage, Subscribe
-from broker.node import clients, links, node, queues, subscriptions
+from broker.node import clients, node, subscriptions
 from broker.node.absences import Absences
 from broker.node.connection import Connection
 from broker.node.credit import Batch, Window
 from broker.node.effects import Effects, End
 from broker.node.exchange import Exchange
 from broker.node.links import LinkSession
-from broker.node.pacing import Pace
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import LinkQueue, SubscriptionQueue
 from broker.node.starts import Start
@@ -70,11 +69,6 @@ def takes_received_as_had(request: Subscribe, place: SubscriptionPlace) -> Start
     return Start(place.emitted, 0, goes_on=True)
 
 
-def takes_twice(self: clients.ClientSession, publisher: LocalPublisher, publication: Any) -> None:
-    """Take a publication again that was taken before."""
-    if publication.sequence <= publisher.taken:
-        self._exchange.station.core.publish(publisher.id, [publication])
-
 
 def says_one_more_taken(self: clients.ClientSession, publisher: LocalPublisher) -> None:
     """Tell a publisher that comes back that one more was taken."""
@@ -117,18 +111,16 @@ def places_one_further(
 
 
 def returns_twice(self: Batch) -> None:
-    """Return the credit of a batch twice when it was held by several queues."""
+    """Return the credit of a batch twice."""
     self.holders -= 1
-    if self.holders in {0, 1}:
-        self.window.held_bytes = max(self.window.held_bytes, self.size_bytes)
+    if not self.holders:
+        self.window.available_bytes -= self.size_bytes
         self.window.give_back(self.size_bytes)
 
 
 def returns_nothing(self: Batch) -> None:
-    """Keep the credit of a batch that several queues have held."""
-    was_shared, self.holders = self.holders > 1, self.holders - 1
-    if not self.holders and not was_shared:
-        self.window.give_back(self.size_bytes)
+    """Return no credit."""
+    self.holders -= 1
 
 
 def keeps_batches_at_the_end(self: Connection) -> None:
@@ -187,16 +179,7 @@ def withholds_for_ever(self: Exchange) -> None:
     del self
 
 
-def sends_without_credit(self: LinkQueue, room_bytes: int) -> tuple[list[bytes], list[Batch], int]:
-    """Send publications over a link without credit."""
-    credit_bytes, self.credit_bytes = self.credit_bytes, 1 << 40
-    try:
-        return _take_link(self, room_bytes)
-    finally:
-        self.credit_bytes = credit_bytes - ((1 << 40) - self.credit_bytes)
 
-
-_take_link = LinkQueue.take
 
 
 # --- queues ---
@@ -229,16 +212,6 @@ def never_looks_at_its_bound(self: SubscriptionQueue) -> bool:
     return False
 
 
-def is_never_freed(self: Pace, size_bytes: int, queued_bytes: int) -> bool:
-    """Let publishers wait for a subscription whose queue is short again."""
-    del self, size_bytes, queued_bytes
-    return False
-
-
-def is_never_slow(self: Pace, now_s: float) -> bool:
-    """Let publishers wait for a subscription that does not move."""
-    del self, now_s
-    return False
 
 
 def forgets_the_backlog(self: clients.ClientSession) -> None:
@@ -269,13 +242,6 @@ def seals_for_one_more(self: Connection, upto: int) -> None:
 
 _seal = Connection.seal
 
-
-def overtakes(self: Connection, frame: bytes) -> None:
-    """Let credit overtake what was sent before it."""
-    self._ready.insert(0, frame)
-    self.outbox_bytes += len(frame)
-    if not self.is_filled:
-        self._host.filled(self)
 
 
 # --- timers ---
@@ -326,13 +292,6 @@ def pumps_nothing(self: Connection) -> None:
     for batch in batches:
         batch.release()
 
-
-def writes_once(self: node.Node, content: Any) -> None:
-    """Write nothing more when a buffer has been written, until something else is sent."""
-    for number in content.connections:
-        connection = self.connections.get(number)
-        if connection is not None and connection.is_writing:
-            connection.written()
 
 
 def never_resumes(self: node.Node, connection: Connection, effects: Effects) -> None:
@@ -394,25 +353,7 @@ def keeps_its_reader(self: Subscription) -> None:
     self._reader = reader
 
 
-def resumes_any_session(self: LinkSession, session: str, received: int) -> bool:
-    """Resume a link of another session."""
-    del session
-    return received <= self.place.sent
 
-
-def accepts_any_number(self: clients.ClientSession, number: int) -> bool:
-    """Take requests in any numbering."""
-    self._last_number = number
-    return True
-
-
-def counts_no_more_of_a_request(self: clients.ClientSession, number: int) -> bool:
-    """Answer requests with the number before theirs."""
-    if number != self._last_number + 1:
-        self._fault("unexpected", "the next request was expected")
-        return False
-    self._last_number = number
-    return True
 
 
 def knows_no_bound(self: Any, resource: Any, count: int = 1) -> str:
@@ -459,4 +400,3 @@ def lets_the_ungreeted_stay(self: node.Node, connection: Connection) -> None:
 
 
 _look_after = node.Node._look_after
-_MODULES = links, queues

@@ -16,7 +16,6 @@ from broker.node.credit import Batch, Window
 from broker.node.exchange import Exchange
 from broker.node.links import LinkSession
 from broker.node.node import Node
-from broker.node.pacing import Pace
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import LinkQueue, SubscriptionQueue
 from broker.node.replaying import Replaying
@@ -38,15 +37,13 @@ def _whole(rule: str, faults: str, *changes: Change) -> Mutant:
 _SESSIONS: Final = {
     "link-skips-one": _whole("sessions", "churn", (LinkPlace, "after", n.resumes_one_too_far)),
     "link-repeats-one": _whole("sessions", "churn", (LinkSession, "attach", n.resumes_one_too_early)),
-    "link-resumes-anything": _whole("sessions", "crash", (LinkSession, "can_resume", n.resumes_any_session)),
     "queue-skips-one": _whole("sessions", "churn", (SubscriptionPlace, "after", n.delivers_one_too_few)),
     "queue-from-taken": _whole("sessions", "churn", (Subscription, "_begin", n.begins_where_it_was_taken)),
     "queue-from-the-end": _whole("sessions", "churn", (Subscription, "_begin", n.begins_at_the_end)),
     "received-is-had": _whole("sessions", "churn", (clients, "start_of", n.takes_received_as_had)),
-    "taken-twice": _whole("sessions", "churn", (ClientSession, "_overlook", n.takes_twice)),
     "one-more-taken": _whole("sessions", "churn", (ClientSession, "advertised", n.says_one_more_taken)),
     "old-reader-stays": _whole("sessions", "churn", (Subscription, "taken_over", n.keeps_the_old_reader)),
-    "nothing-retired": _whole("sessions", "crash", (LocalPublisher, "withdraw", n.retires_nothing)),
+    "nothing-retired": _whole("sessions", "churn", (LocalPublisher, "withdraw", n.retires_nothing)),
     "resumption-unanswered": _whole("sessions", "churn", (LocalPublisher, "attach", n.answers_no_resumption)),
     "placed-further": _whole("sessions", "churn", (ClientSession, "_go_on", n.places_one_further)),
     "detached-reads": _whole("sessions", "churn", (Subscription, "detach", n.keeps_its_reader)),
@@ -64,7 +61,6 @@ _CREDIT: Final = {
     "share-kept": _whole("credit", "churn", (Window, "close", n.stays_in_the_share)),
     "grants-again": _whole("credit", "none", (Window, "grant", n.grants_without_end)),
     "journal-room-forgotten": _whole("credit", "restart", (Exchange, "grant_withheld", n.withholds_for_ever)),
-    "link-without-credit": _whole("credit", "none", (LinkQueue, "take", n.sends_without_credit)),
 }
 
 _QUEUES: Final = {
@@ -75,8 +71,6 @@ _QUEUES: Final = {
     "bound-ignored": _whole(
         "queues", "none", (SubscriptionQueue, "is_over_bound", property(n.never_looks_at_its_bound))
     ),
-    "pace-never-freed": _whole("pace", "none", (Pace, "freed", n.is_never_freed)),
-    "pace-waits-for-the-dead": _whole("pace", "none", (Pace, "judge", n.is_never_slow)),
     "backlog-forgotten": _whole("queues", "none", (ClientSession, "pump", n.forgets_the_backlog)),
     "slow-never-ended": _whole("queues", "none", (Exchange, "after", n.ends_nobody)),
 }
@@ -85,7 +79,6 @@ _JOURNAL: Final = {
     "node-outputs-before-sync": _whole("journal", "restart", (Exchange, "is_clear", property(n.is_always_clear))),
     "unsealed-early": _whole("journal", "restart", (Connection, "unseal", n.unseals_early)),
     "sealed-for-more": _whole("journal", "restart", (Connection, "seal", n.seals_for_one_more)),
-    "credit-overtakes": _whole("journal", "restart", (Connection, "send_free", n.overtakes)),
 }
 
 _TIMERS: Final = {
@@ -100,13 +93,11 @@ _TIMERS: Final = {
 
 _CONNECTIONS: Final = {
     "no-pump-after-written": _whole("outbox", "none", (Connection, "written", n.pumps_nothing)),
-    "written-writes-nothing": _whole("outbox", "none", (Node, "_written", n.writes_once)),
-    "pause-never-ends": _whole("outbox", "hostile", (Node, "_pause_or_resume", n.never_resumes)),
+    "pause-never-ends": _whole("outbox", "none", (Node, "_pause_or_resume", n.never_resumes)),
     "closed-before-the-fault": _whole("ends", "hostile", (Node, "_let_go", n.closes_before_the_end)),
-    "unhandled-forgotten": _whole("ends", "hostile", (Node, "_handle_rest", n.forgets_the_unhandled)),
+    "unhandled-forgotten": _whole("ends", "none", (Node, "_handle_rest", n.forgets_the_unhandled)),
     "account-not-settled": _whole("budgets", "churn", (Subscription, "_settle_account", n.settles_no_account)),
     "connection-charged-for-ever": _whole("budgets", "churn", (ClientSession, "let_go", n.lets_go_for_nothing)),
-    "any-number": _whole("requests", "hostile", (ClientSession, "_is_next", n.accepts_any_number)),
     "no-limits": _whole("budgets", "hostile", (Account, "refusal", n.knows_no_bound)),
     "steps-without-end": _whole("budgets", "hostile", (ClientSession, "handle", n.works_without_end)),
     "never-paused": _whole("outbox", "hostile", (Node, "_should_pause", n.pauses_nobody)),
@@ -117,7 +108,6 @@ _CONNECTIONS: Final = {
 
 _CLIENT: Final = {
     "client-not-rewound": _whole("client", "churn", (ClientWindow, "rewind", c.does_not_rewind)),
-    "client-keeps-credit": _whole("client", "churn", (ClientWindow, "rewind", c.keeps_its_credit)),
     "client-drops-one-more": _whole("client", "churn", (ClientWindow, "taken", c.drops_one_more)),
     "client-renames-only": _whole("client", "crash", (ClientWindow, "rename", c.renames_without_counting)),
     "client-flushes-all": _whole("client", "churn", (ClientWindow, "flushed", c.forgets_what_is_flushed_later)),

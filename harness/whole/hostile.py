@@ -255,8 +255,17 @@ class Adversary:
         return f"{NAME}1@{self.site}.0/1"
 
     def _flood(self) -> bytes:
-        """Many requests at once."""
-        return b"".join(self._request() for _ in range(self.random.choice((30, 300))))
+        """Many requests at once, with nothing wrong about each."""
+        random, frames = self.random, b""
+        for _ in range(random.choice((30, 300))):
+            self._number += 1
+            if random.random() < 0.5:  # noqa: PLR2004 - a fair coin
+                frames += encode(m.Advertise(self._number, random.choice(_FILTERS[:3]), ""))
+            else:
+                durable = f"D{self._number}" if random.random() < 0.3 else ""  # noqa: PLR2004 - some
+                text = random.choice(_FILTERS[:3])
+                frames += encode(m.Subscribe(self._number, text, True, 1000, 1 << 20, "drop", durable))  # noqa: FBT003
+        return frames
 
     def _anything(self) -> bytes:
         """A valid frame of any kind, whether it has a place here or not."""

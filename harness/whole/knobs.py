@@ -68,6 +68,8 @@ class Knobs:
     journals: float = 0.0
     snapshots: int = 0
     hostile: int = 0
+    absences: int = 0
+    step_units: int = 4000
 
 
 def _shape(random: Random) -> Shape:
@@ -139,6 +141,7 @@ def _calm(random: Random, brokers: tuple[int, int]) -> Knobs:
         shape=_shape(random),
         timing=_timing(random),
         link_timeout_s=random.choice((2.0, 10.0)),
+        step_units=random.choice((4000, 4000, 15)),
     )
 
 
@@ -180,12 +183,13 @@ def _changing(knobs: Knobs, random: Random) -> Knobs:
         returns=random.randint(0, 3),
         moves=random.choice((0, 0, 2)),
         cuts=random.choice((0, 1, 3, 8)),
+        absences=random.choice((0, 0, 0, 2)),
         durable=random.choice((0.0, 0.3, 0.6)),
     )
 
 
 def _churn(random: Random, brokers: tuple[int, int]) -> Knobs:
-    base = _overflowing if random.random() < 0.2 else _calm  # noqa: PLR2004 - a fifth
+    base = _overflowing if random.random() < 0.3 else _calm  # noqa: PLR2004 - a part
     return _changing(base(random, brokers), random)
 
 

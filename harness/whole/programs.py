@@ -135,7 +135,7 @@ class Program:
     _is_written: bool = field(default=True, init=False)
     _wakes_at_s: float = field(default=NEVER, init=False)
     _wake_number: int = field(default=0, init=False)
-    waiting_count: int = field(default=0, init=False)
+    isolated_until_s: float = field(default=0.0, init=False)
 
     def __attrs_post_init__(self) -> None:
         random = Random(self.net.random.getrandbits(32))

@@ -130,6 +130,8 @@ class Site:
     ended_slow: int = field(default=0, init=False)
     refused: int = field(default=0, init=False)
     memory_losses: int = field(default=0, init=False)
+    work_count: int = field(default=0, init=False)
+    """How often the last step has touched the station."""
     _held_up: list[Callable[[], None]] = field(factory=list, init=False)
     _numbers: int = field(default=0, init=False)
     _wakes_at_s: float = field(default=0.0, init=False)
@@ -270,6 +272,7 @@ class Site:
             self._held_up.append(lambda: self.step(content))
             return
         pending: Input | None = content
+        touched = node.station.touched
         while pending is not None:
             try:
                 effects = node.step(pending, net.clock.now_s)
@@ -278,6 +281,7 @@ class Site:
                 self.ends.clear()
                 net.failed(self, error)
                 return
+            self.work_count, touched = node.station.touched - touched, node.station.touched
             net.stepped(self, pending, effects)
             written = self._carry_out(effects)
             if self.node is not node:

@@ -62,6 +62,7 @@ def _plan(world: World) -> None:
         (knobs.returns, _return),
         (knobs.moves, _move),
         (knobs.cuts, _cut),
+        (knobs.absences, _isolate),
         (knobs.freezes, _freeze),
         (knobs.kills, _kill),
         (knobs.losses, _lose),
@@ -164,6 +165,16 @@ def _cut(world: World) -> None:
         cable.half_open(knows=random.choice((None, 0, 1)))
     else:
         cable.reset()
+
+
+def _isolate(world: World) -> None:
+    """A process has no connection for longer than it is waited for."""
+    program = _program(world)
+    if program is None:
+        return
+    program.isolated_until_s = world.clock.now_s + world.knobs.link_timeout_s * (0.5 + world.random.random())
+    if program.end is not None:
+        program.end.cable.reset()
 
 
 def _site(world: World) -> Site | None:

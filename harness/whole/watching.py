@@ -19,6 +19,9 @@ KEPT_SLACK_BYTES: Final = 1 << 18
 OUTBOX_SLACK_BYTES: Final = OUTBOX_BYTES + (1 << 17)
 """Deliveries fill the outbox up to its bound, and one step may answer a whole read."""
 
+WORK_COUNT_MAX: Final = 120
+"""With the units of hostile schedules: twenty requests, a few touches each, and what follows."""
+
 FRAME_BYTES: Final = DEFAULT_LIMITS.publication_frame_bytes
 
 
@@ -40,7 +43,13 @@ def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
             yield f"credit of {connection.number} is {window.available_bytes}"
         if window.held_bytes < 0:
             yield f"{connection.number} holds {window.held_bytes} bytes"
+    for subscription in node.exchange.subscribers.values() if connection.is_client is False else ():
+        queue = subscription.queue
+        if queue.queued_bytes > queue.bound_bytes + queue.excess_bytes and not subscription._is_over:  # noqa: SLF001
+            yield f"{queue.queued_bytes} bytes wait for {subscription.id}, whose bound is {queue.bound_bytes}"
     if site.manner.access.users is not None:
+        if connection.is_client and site.work_count > WORK_COUNT_MAX:
+            yield f"one step has touched the station {site.work_count} times"
         yield from beyond_limits(node, connection)
 
 

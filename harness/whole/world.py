@@ -58,7 +58,7 @@ class World:
     def __attrs_post_init__(self) -> None:
         knobs = self.knobs
         self.events = Events(Random(self.random.getrandbits(32)), knobs.kinds, knobs.width)
-        limits = None
+        limits = NodeLimits(step_units=knobs.step_units)
         if knobs.hostile:
             from harness.whole.hostile import SMALL_LIMITS  # noqa: PLC0415 - a hostile peer needs a world
 
@@ -69,7 +69,7 @@ class World:
             self.routing,
             knobs.link_timeout_s,
             terms,
-            limits or NodeLimits(),
+            limits,
             1 << 20 if knobs.replays else 0,
             ACCESS if knobs.hostile else Access(),
         )
@@ -125,7 +125,7 @@ class World:
         if program.is_over:
             return
         site = self.sites[program.site]
-        if not site.is_up:
+        if not site.is_up or self.clock.now_s < program.isolated_until_s:
             program.unreached()
             return
         cable = Cable.between(self.clock, self.random, self.shape, program, site)
