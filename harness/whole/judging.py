@@ -164,7 +164,7 @@ def _refusals(world: World) -> Iterator[Fault]:
     if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile:
         return
     for site in world.sites.values():
-        if site.total("lost_links"):
+        if site.total("lost_links") and knobs.settles_first:
             yield "refused", f"{site.name} has lost {site.total('lost_links')} links"
         if site.total("refused") and knobs.settles_first:
             yield "refused", f"{site.name} has refused something"

@@ -108,13 +108,9 @@ def _site(world: World, site: Site) -> Iterator[str]:
 
 def _unread(world: World) -> set[str]:
     """The ids of subscriptions that have readers who do not read."""
-    return {
-        reading.inbox.id
-        for program in world.programs
-        if not program.is_over
-        for reading in program.reading
-        if reading.is_closed
-    }
+    readings = [each for program in world.programs if not program.is_over for each in program.reading]
+    read = {each.inbox.id for each in readings if not each.is_closed and not each.is_ended}
+    return {each.inbox.id for each in readings if each.is_closed} - read
 
 
 def _is_away(subscription: Subscription) -> bool:
