@@ -40,8 +40,8 @@ def command(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Show the schedule of SEED: a column per broker and subscription, time runs downwards.
 
-    The lines on the left are the schedule as a scenario file. Whole brokers are shown step by step, with what each
-    says to its operator. The exit status is 1 if a promise is broken.
+    The lines on the left are the schedule as a scenario file. Whole brokers are shown step by step, with what
+    each says to its operator. The exit status is 1 if a promise is broken.
     """
     check_ordering(ordering, options)
     factory = plugins.load(ordering, options)

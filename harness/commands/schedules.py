@@ -108,7 +108,7 @@ def routing_or_default(routing: str | None, mutant: str | None, ordering: str) -
 
 
 def faults_or_default(faults: str | None, mutant: str | None, *, is_whole: bool) -> str:
-    """Return what happens beside publishing, if nobody said it. Raises `UsageError` if these do not go together."""
+    """Return what happens beside publishing, if nobody said it. Raises `UsageError` if it cannot be."""
     chosen = faults or (MUTANTS[mutant].faults if mutant else "none")
     allowed = WHOLE_FAULTS if is_whole else FAULTS
     if chosen not in allowed:

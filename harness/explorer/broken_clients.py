@@ -20,7 +20,6 @@ def does_not_rewind(self: Window) -> None:
     self.credit_bytes = 0
 
 
-
 def drops_one_more(self: Window, source: Source, sequence: int) -> None:
     """Take one more publication for taken than the broker has said."""
     _taken(self, source, sequence + 1)

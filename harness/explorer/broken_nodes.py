@@ -1,11 +1,12 @@
-"""One law of the node broken per function: sessions, credit, queues, journals, timers, ends of connections."""
+"""One law of the node broken per function: sessions, credit, queues, journals, timers, connections."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker.messages import Advertised, LinkMessage, Subscribe
-from broker.node import clients, node, subscriptions
+from broker.node import clients, node, starts
 from broker.node.absences import Absences
+from broker.node.budget import Resource
 from broker.node.connection import Connection
 from broker.node.credit import Batch, Window
 from broker.node.effects import Effects, End
@@ -24,7 +25,7 @@ _subscription_after = SubscriptionPlace.after
 _attach = LinkSession.attach
 _advertised = clients.ClientSession.advertised
 _begin = Subscription._begin
-_start_of = clients.start_of
+_start_of = starts.start_of
 _drop_all = SubscriptionQueue.drop_all
 _release = Connection.release
 _detach = Subscription.detach
@@ -69,7 +70,6 @@ def takes_received_as_had(request: Subscribe, place: SubscriptionPlace) -> Start
     return Start(place.emitted, 0, goes_on=True)
 
 
-
 def says_one_more_taken(self: clients.ClientSession, publisher: LocalPublisher) -> None:
     """Tell a publisher that comes back that one more was taken."""
     taken = publisher.taken + 1 if publisher.taken else 0
@@ -86,8 +86,8 @@ def retires_nothing(self: LocalPublisher) -> None:
     self._exchange.absences.came(self)
     self.owner = None
     del self._exchange.publishers[self.id]
-    self._account.release(subscriptions.Resource.REQUESTS)
-    self._account.release(subscriptions.Resource.FILTER_BYTES, self.filter_bytes)
+    self._account.release(Resource.REQUESTS)
+    self._account.release(Resource.FILTER_BYTES, self.filter_bytes)
     self._exchange.station.unadvertise(self.id, retire=False)
 
 
@@ -179,9 +179,6 @@ def withholds_for_ever(self: Exchange) -> None:
     del self
 
 
-
-
-
 # --- queues ---
 
 
@@ -212,8 +209,6 @@ def never_looks_at_its_bound(self: SubscriptionQueue) -> bool:
     return False
 
 
-
-
 def forgets_the_backlog(self: clients.ClientSession) -> None:
     """Forget which subscriptions wait for room in the outbox."""
     self.backlog.clear()
@@ -222,8 +217,9 @@ def forgets_the_backlog(self: clients.ClientSession) -> None:
 # --- the journal ---
 
 
-def is_always_clear(_: Exchange) -> bool:
+def is_always_clear(self: Exchange) -> bool:
     """Let out what follows from a record before that is on disk."""
+    del self
     return True
 
 
@@ -241,7 +237,6 @@ def seals_for_one_more(self: Connection, upto: int) -> None:
 
 
 _seal = Connection.seal
-
 
 
 # --- timers ---
@@ -293,9 +288,9 @@ def pumps_nothing(self: Connection) -> None:
         batch.release()
 
 
-
 def never_resumes(self: node.Node, connection: Connection, effects: Effects) -> None:
     """Never read again who was paused."""
+    del self
     if not connection.is_paused:
         connection.is_paused = True
         effects.pauses.append(connection.number)
@@ -351,9 +346,6 @@ def keeps_its_reader(self: Subscription) -> None:
     reader = self._reader
     _detach(self)
     self._reader = reader
-
-
-
 
 
 def knows_no_bound(self: Any, resource: Any, count: int = 1) -> str:

@@ -201,7 +201,12 @@ def _note(tally: Tally, settings: Settings, seed: int, faults: list[Fault], witn
     tally.kinds.update({kind for kind, _ in faults})
     if not tally.first:
         kind, text = faults[0]
-        tally.first = {"seed": seed, "kind": kind, "witness": witness or text, "replay": settings.replay(seed)}
+        tally.first = {
+            "seed": seed,
+            "kind": kind,
+            "witness": witness or text,
+            "replay": settings.replay(seed),
+        }
 
 
 def _count(tally: Tally, settings: Settings, seed: int, outcome: Outcome, faults: list[Fault]) -> None:

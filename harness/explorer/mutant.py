@@ -12,7 +12,7 @@ Change = tuple[type | ModuleType, str, Callable[..., object] | property]
 
 @frozen
 class Mutant:
-    """A rule and how it is broken. `routing` says where the rule matters, `is_whole` that it takes whole brokers."""
+    """A rule and how it is broken. `routing` says where it matters, `is_whole` if whole brokers do."""
 
     rule: str
     faults: str

@@ -41,6 +41,7 @@ from harness.explorer.whole_mutants import WHOLE_MUTANTS
 from harness.simulator.keeper import Keeper
 from ordering.pairwise import Pairwise
 
+
 def _one(
     rule: str, faults: str, owner: type | ModuleType, name: str, instead: Callable[..., object]
 ) -> Mutant:

@@ -76,7 +76,9 @@ _QUEUES: Final = {
 }
 
 _JOURNAL: Final = {
-    "node-outputs-before-sync": _whole("journal", "restart", (Exchange, "is_clear", property(n.is_always_clear))),
+    "node-outputs-before-sync": _whole(
+        "journal", "restart", (Exchange, "is_clear", property(n.is_always_clear))
+    ),
     "unsealed-early": _whole("journal", "restart", (Connection, "unseal", n.unseals_early)),
     "sealed-for-more": _whole("journal", "restart", (Connection, "seal", n.seals_for_one_more)),
 }
@@ -96,8 +98,12 @@ _CONNECTIONS: Final = {
     "pause-never-ends": _whole("outbox", "none", (Node, "_pause_or_resume", n.never_resumes)),
     "closed-before-the-fault": _whole("ends", "hostile", (Node, "_let_go", n.closes_before_the_end)),
     "unhandled-forgotten": _whole("ends", "none", (Node, "_handle_rest", n.forgets_the_unhandled)),
-    "account-not-settled": _whole("budgets", "churn", (Subscription, "_settle_account", n.settles_no_account)),
-    "connection-charged-for-ever": _whole("budgets", "churn", (ClientSession, "let_go", n.lets_go_for_nothing)),
+    "account-not-settled": _whole(
+        "budgets", "churn", (Subscription, "_settle_account", n.settles_no_account)
+    ),
+    "connection-charged-for-ever": _whole(
+        "budgets", "churn", (ClientSession, "let_go", n.lets_go_for_nothing)
+    ),
     "no-limits": _whole("budgets", "hostile", (Account, "refusal", n.knows_no_bound)),
     "steps-without-end": _whole("budgets", "hostile", (ClientSession, "handle", n.works_without_end)),
     "never-paused": _whole("outbox", "hostile", (Node, "_should_pause", n.pauses_nobody)),
@@ -110,7 +116,9 @@ _CLIENT: Final = {
     "client-not-rewound": _whole("client", "churn", (ClientWindow, "rewind", c.does_not_rewind)),
     "client-drops-one-more": _whole("client", "churn", (ClientWindow, "taken", c.drops_one_more)),
     "client-renames-only": _whole("client", "crash", (ClientWindow, "rename", c.renames_without_counting)),
-    "client-flushes-all": _whole("client", "churn", (ClientWindow, "flushed", c.forgets_what_is_flushed_later)),
+    "client-flushes-all": _whole(
+        "client", "churn", (ClientWindow, "flushed", c.forgets_what_is_flushed_later)
+    ),
     "client-without-credit": _whole("client", "none", (ClientWindow, "take", c.sends_without_credit)),
     "client-awaits-nothing": _whole("client", "churn", (Session, "_ask_source", c.awaits_no_answer)),
     "client-gap-uncounted": _whole("client", "none", (Inbox, "gap", c.counts_no_gap)),

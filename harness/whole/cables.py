@@ -3,10 +3,10 @@
 Laws.
 
 1. Bytes of one direction arrive in their order, cut anywhere, after a delay; whoever does not read gets none.
-2. The system of a sender takes so many bytes that have not arrived. What it does not take at once is taken as
-   others arrive, and the sender is told when that was all (`Owner.written`).
-3. A connection that is reset loses the end of what is in flight in both directions, and both ends learn of it, each
-   in its own time. A half-open one swallows everything, and says so to one end or to none.
+2. The system of a sender takes so many bytes that have not arrived. What it does not take at once is taken
+   as others arrive, and the sender is told when that was all (`Owner.written`).
+3. A connection that is reset loses the end of what is in flight in both directions, and both ends learn of
+   it, each in its own time. A half-open one swallows everything, and says so to one end or to none.
 4. Who has closed its end gets nothing more. What it has sent before arrives, then the end.
 """
 
@@ -43,7 +43,7 @@ class Owner(Protocol):
 
 @frozen
 class Shape:
-    """How bad connections are. `cuts` is the chance that a piece is cut, `partial` that a write is not taken whole."""
+    """How bad connections are. `cuts` and `partial` are chances, of pieces and of writes."""
 
     latency_s: float
     slow_part: float
@@ -90,11 +90,11 @@ class End:
         room = self.cable.shape.capacity_bytes - len(self._flight)
         random = self.cable.random
         if room > 0 and random.random() < self.cable.shape.partial:
-            room = random.randint(0, room)
+            room = random.randint(1, room)
         room = max(0, room)
         self._flight += content[:room]
         self._rest = content[room:]
-        self._wake()
+        self.wake()
         return not self._rest
 
     def pause(self) -> None:
@@ -104,15 +104,15 @@ class End:
     def resume(self) -> None:
         """Read again."""
         self.is_reading = True
-        self.peer._wake()
+        self.peer.wake()
 
     def close(self) -> None:
         """Send nothing more and read nothing more."""
         self.is_open = False
         self._rest = b""
         self._is_finished = True
-        self._wake()
-        self.peer._wake()
+        self.wake()
+        self.peer.wake()
 
     def finish(self, keep_bytes: int, reason: str | None) -> None:
         """So much of what is in flight arrives, then the end."""
@@ -120,13 +120,14 @@ class End:
         self._rest = b""
         self._reason = reason
         self._is_finished = True
-        self._wake()
+        self.wake()
 
     def swallow(self) -> None:
         """Nothing that was or will be sent arrives."""
         self._is_swallowed = True
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Let something arrive soon, if there is something."""
         if not self._is_moving and not self._is_swallowed and (self._flight or self._is_finished):
             self._is_moving = True
             cable = self.cable
@@ -152,7 +153,7 @@ class End:
                 peer.is_open = False
                 peer.owner.over(peer, self._reason)
             return
-        self._wake()
+        self.wake()
 
     def _take_rest(self) -> None:
         if not self._rest:

@@ -1,7 +1,7 @@
 """The journal of one simulated broker: its records, how many are on disk, and the last snapshot.
 
-Law: a crash keeps everything that was synced, and a few records behind that or none; a snapshot is there when it
-was written and every record in it is synced.
+Law: a crash keeps everything that was synced, and a few records behind that or none; a snapshot is there
+when it was written and every record in it is synced.
 """
 
 from random import Random

@@ -1,8 +1,8 @@
-"""What programs saw through the client's API: who published what after reading what, and what each subscription got.
+"""What programs saw through the client's API: who published what after reading what, and who got what.
 
-A publication that a client sends again under a new id, because its broker has lost its memory, is another one.
-A durable subscription is one stream, however many inboxes read it: what comes again there is the same at the same
-position, or it is a fault.
+A publication that a client sends again under a new id, because its broker has lost its memory, is another
+one. A durable subscription is one stream, however many inboxes read it: what comes again there is the same at
+the same position, or it is a fault.
 """
 
 from attrs import define, field
@@ -68,7 +68,6 @@ class History:
         """Note what a program got; return what it knows by that."""
         key = delivery.publisher, delivery.sequence
         number = self._index.get(key)
-        stream = line.stream
         if number is None and delivery.publisher.startswith("H"):
             return 0  # It comes from somebody hostile, who may publish.
         if number is None:
@@ -85,6 +84,12 @@ class History:
                 self.faults.append(("duplicate", text))
             return published.past | bit if published.ordered else 0
         line.at[delivery.position] = number
+        self._add(line, delivery, number)
+        return published.past | bit if published.ordered else 0
+
+    def _add(self, line: Line, delivery: Delivery, number: int) -> None:
+        """Put a delivery that has not come before behind the others."""
+        stream, published, bit = line.stream, self.publications[number], 1 << number
         if stream.seen & bit:
             stream.faults.append(f"{line.name} got {published} twice")
         if published.kind not in stream.kinds:
@@ -95,11 +100,9 @@ class History:
             stream.replayed |= bit
         stream.delivered.append(number)
         stream.seen |= bit
-        self._operations.append(promises.notify(line.name, key))
-        if not published.ordered:
-            return 0
-        stream.known |= published.past | bit
-        return published.past | bit
+        self._operations.append(promises.notify(line.name, (published.publisher, published.sequence)))
+        if published.ordered:
+            stream.known |= published.past | bit
 
     def gap(self, line: Line, gap: Gap) -> None:
         """Note that a program was given a gap; behind one of the forgotten, positions are counted anew."""

@@ -1,7 +1,7 @@
 """A hostile peer: it says anything at any time to a broker, and reads or does not.
 
-It knows the ids of everybody's publishers and subscriptions, but nobody's token and no session of a link. It has a user of
-its own, so what it uses up is its own; its name begins with `H`.
+It knows the ids of everybody's publishers and subscriptions, but nobody's token and no session of a link. It
+has a user of its own, so what it uses up is its own; its name begins with `H`.
 
 Law: a connection that a broker ends on its side ends with a `Fault` that has words, for whoever reads.
 """
@@ -48,7 +48,15 @@ SMALL_LIMITS: Final = NodeLimits(
 _FAULT: Final = BY_MESSAGE[m.Fault].kind
 _FRAMES: Final = tuple(frame for sample in SAMPLES for frame in sample.frames if len(frame) < 2000)  # noqa: PLR2004
 _NUMBERS: Final = (0, 1, 2, 3, 7, 1000, 2**31, 2**32, 2**62)
-_FILTERS: Final = ("level >= 0", "kind == 'a'", "True", "x ==", "not (" * 80, "level in (" + "1, " * 900 + ")", "")
+_FILTERS: Final = (
+    "level >= 0",
+    "kind == 'a'",
+    "True",
+    "x ==",
+    "not (" * 80,
+    "level in (" + "1, " * 900 + ")",
+    "",
+)
 
 
 @define(eq=False)
@@ -64,15 +72,15 @@ class Adversary:
     _turns: int = field(default=0, init=False)
     _number: int = field(default=0, init=False)
     _sequence: int = field(default=0, init=False)
-    _publisher: str = field(default="", init=False)
     _heard: bytearray = field(factory=bytearray, init=False)
     _last_kind: int = field(default=0, init=False)
     _said_fault: bool = field(default=False, init=False)
     _reads: bool = field(default=True, init=False)
+    _patience: int = field(default=0, init=False)
     _speaks: Callable[[], bytes] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.random = random = Random(self.world.random.getrandbits(32))
+        self.random = random = Random(self.world.random.getrandbits(32))  # noqa: S311 - a schedule
         self._speaks = random.choice(
             (self._request, self._request, self._flood, self._anything, self._damaged, self._bytes)
         )
@@ -91,7 +99,9 @@ class Adversary:
         site.accept(theirs)
         if random.random() < 0.15:  # noqa: PLR2004 - some never read
             self._reads = False
+            self._speaks, self._turns = self._flood, 30
             self.end.pause()
+        self._patience = 30 if random.random() < 0.9 else 0  # noqa: PLR2004 - mostly
         self._say(self._greeting())
         self._go_on()
 
@@ -99,7 +109,10 @@ class Adversary:
         """Say something more, after a while or at once; or leave."""
         if self.end is None:
             return
-        if self._turns:
+        if self._patience:
+            self._patience -= 1  # Who speaks before the welcome is not listened to for long.
+            self.world.clock.after(0.02, self._go_on)
+        elif self._turns:
             self._turns -= 1
             self._say(self._speaks())
             self.world.clock.after(self.random.choice((0.0, 0.001, 0.05, 0.3)), self._go_on)
@@ -138,8 +151,8 @@ class Adversary:
             if len(self._heard) < stop:
                 return
             self._last_kind = self._heard[LENGTH_BYTES]
-            if self._last_kind == BY_MESSAGE[m.Advertised].kind and not self._publisher:
-                self._publisher = f"{NAME}?"  # It asks the broker's memory for the id.
+            if self._last_kind == BY_MESSAGE[m.Welcome].kind:
+                self._patience = 0
             del self._heard[:stop]
 
     def over(self, end: End, reason: str | None) -> None:
@@ -186,7 +199,7 @@ class Adversary:
         self._number += 1
         return self._number
 
-    def _request(self) -> bytes:
+    def _request(self) -> bytes:  # noqa: PLR0911 - one case for each frame
         """A client's frame with plausible or absurd fields."""
         random = self.random
         number = random.choice((1, 2, 3, self._number, random.choice(_NUMBERS)))
@@ -239,7 +252,11 @@ class Adversary:
         for _ in range(random.choice((1, 5, 300))):
             self._sequence += random.choice((1, 1, 1, 1, 1, 1, 1, 1, 0, 2))
             prefix = publication_prefix(self._own_id() if random.random() < 0.95 else self._id() or "x")  # noqa: PLR2004
-            attributes = {"level": random.randint(-1, 4), "kind": "a", "n": -1}
+            attributes: dict[str, str | bool | int | float] = {
+                "level": random.randint(-1, 4),
+                "kind": "a",
+                "n": -1,
+            }
             payload = bytes(random.choice((0, 10, 5000)))
             frames += encode_publication(prefix, max(1, self._sequence), 5, attributes, payload, True)  # noqa: FBT003
         return frames

@@ -1,7 +1,7 @@
 """Events and filters of simulated clients: few points over five attributes, filters whose ends coincide.
 
-Every kind of event is a letter. A filter's letters are found by evaluating its text as the Python expression that it
-looks like, which shares nothing with the product.
+Every kind of event is a letter. A filter's letters are found by evaluating its text as the Python expression
+that it looks like, which shares nothing with the product.
 """
 
 from collections.abc import Mapping
@@ -84,7 +84,7 @@ class Events:
         parts = [self._constraint() for _ in range(random.randint(1, self.width))]
         return (" or " if random.random() < 0.1 else " and ").join(parts)  # noqa: PLR2004 - rarely
 
-    def _constraint(self) -> str:
+    def _constraint(self) -> str:  # noqa: PLR0911 - one case for each kind
         random = self.random
         match random.randrange(8):
             case 0:

@@ -1,7 +1,7 @@
 """What kind of schedule a seed gives for whole brokers: every knob is drawn from the seed (swarm testing).
 
-Each seed draws regimes, and whole schedules live in them: fast and slow connections, crumbs of bytes, windows that are
-always full, subscribers that do not read, many subscriptions, syncs that take long.
+Each seed draws regimes, and whole schedules live in them: fast and slow connections, crumbs of bytes, windows
+that are always full, subscribers that do not read, many subscriptions, syncs that take long.
 """
 
 from collections.abc import Callable

@@ -47,7 +47,7 @@ def world_of(
     **changed: object,
 ) -> World:
     """Make the world of a seed; nothing has happened in it."""
-    random = Random(f"whole {seed} {faults} {brokers}")
+    random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
     knobs: Knobs = draw(random, faults, brokers)
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
@@ -78,7 +78,7 @@ def happen(world: World) -> WholeOutcome:
     except Exception as error:  # noqa: BLE001 - whatever a client raises is what we look for
         where = extract_tb(error.__traceback__)[-1]
         wrong = [("error", f"{type(error).__name__}: {error} in {where.name}")]
-    return WholeOutcome(world, tuple((*wrong, *judge(world))))
+    return WholeOutcome(world, (*wrong, *judge(world)))
 
 
 def _happen(world: World) -> list[Fault]:

@@ -1,7 +1,7 @@
 """Simulated programs: each has a client of the product, publishers and subscriptions, and a pace of its own.
 
-A program publishes and reads as the client's API lets it: it waits while the window is full, and gives credit back
-when it asks for more than it was handed.
+A program publishes and reads as the client's API lets it: it waits while the window is full, and gives credit
+back when it asks for more than it was handed.
 """
 
 from functools import cache
@@ -138,7 +138,7 @@ class Program:
     isolated_until_s: float = field(default=0.0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        random = Random(self.net.random.getrandbits(32))
+        random = Random(self.net.random.getrandbits(32))  # noqa: S311 - a schedule
         session = Session(self.name, f"{random.getrandbits(32):x}", HONEST_TOKEN, self.limits)
         self.machine = ClientMachine(session, self.site, Backoff(random))
         self.machine.start(self.net.clock.now_s, retry=True)
@@ -164,7 +164,9 @@ class Program:
         publishing.outbox.close()
         self.look()
 
-    def subscribe(self, interest: Interest, options: "Inbox", name: str, pause_s: float, step: int) -> Reading:
+    def subscribe(
+        self, interest: Interest, options: "Inbox", name: str, pause_s: float, step: int
+    ) -> Reading:
         """Ask for a subscription; a durable one goes on with the line of its name."""
         lines = self.net.history.lines
         line = lines.get(name)

@@ -1,7 +1,7 @@
 """One simulated broker: a node of the product with its connections, its timers and its disk.
 
-It does what `broker.server` does with effects, in the same order. A killed site has no node; its disk stays. A frozen
-one is a process that is held up: what arrives waits for it, and time passes.
+It does what `broker.server` does with effects, in the same order. A killed site has no node; its disk stays.
+A frozen one is a process that is held up: what arrives waits for it, and time passes.
 """
 
 from collections.abc import Callable
@@ -46,8 +46,8 @@ __all__ = ["ACCESS", "HONEST_TOKEN", "HOSTILE_TOKEN", "Manner", "Net", "Site", "
 
 WALL_NS: Final = 1_700_000_000_000_000_000
 ORDERING: Final = "the plugin of this schedule"
-HONEST_TOKEN: Final = "honest"
-HOSTILE_TOKEN: Final = "hostile"
+HONEST_TOKEN: Final = "honest"  # noqa: S105 - of a simulated user
+HOSTILE_TOKEN: Final = "hostile"  # noqa: S105 - as above
 
 
 def _user(name: str, token: str, *roles: str) -> User:
@@ -93,8 +93,16 @@ class Net(Protocol):
 
     clock: Clock
     random: Random
-    shape: Shape
-    timing: Timing
+
+    @property
+    def shape(self) -> Shape:
+        """How bad connections are."""
+        ...
+
+    @property
+    def timing(self) -> Timing:
+        """How late things are."""
+        ...
 
     def dialled(self, dialler: "Site", dial: Dial) -> "Site | None":
         """The site that is reached, or None."""
@@ -130,8 +138,9 @@ class Site:
     ended_slow: int = field(default=0, init=False)
     refused: int = field(default=0, init=False)
     memory_losses: int = field(default=0, init=False)
-    work_count: int = field(default=0, init=False)
-    """How often the last step has touched the station."""
+    touched_count: int = field(default=0, init=False)
+    refused_count: int = field(default=0, init=False)
+    """How often the last step has touched the station, and refused something."""
     _held_up: list[Callable[[], None]] = field(factory=list, init=False)
     _numbers: int = field(default=0, init=False)
     _wakes_at_s: float = field(default=0.0, init=False)
@@ -157,7 +166,7 @@ class Site:
         self.run += 1
         self.is_stopping = False
         random = self.net.random
-        node_random = Random(random.getrandbits(32))
+        node_random = Random(random.getrandbits(32))  # noqa: S311 - a schedule
         station, is_recovered = self._station(random)
         config = NodeConfig(
             name=self.name,
@@ -272,7 +281,8 @@ class Site:
             self._held_up.append(lambda: self.step(content))
             return
         pending: Input | None = content
-        touched = node.station.touched
+        totals = node.exchange.totals
+        touched, refused = node.station.touched, totals.refused
         while pending is not None:
             try:
                 effects = node.step(pending, net.clock.now_s)
@@ -281,7 +291,8 @@ class Site:
                 self.ends.clear()
                 net.failed(self, error)
                 return
-            self.work_count, touched = node.station.touched - touched, node.station.touched
+            self.touched_count, touched = node.station.touched - touched, node.station.touched
+            self.refused_count, refused = totals.refused - refused, totals.refused
             net.stepped(self, pending, effects)
             written = self._carry_out(effects)
             if self.node is not node:
@@ -299,15 +310,7 @@ class Site:
             end = self.ends.get(write.connection)
             if end is not None and end.is_open and end.send(write.content):
                 written.append(write.connection)
-        for number in effects.pauses:
-            if number in self.ends:
-                self.ends[number].pause()
-        for number in effects.resumes:
-            if number in self.ends:
-                self.ends[number].resume()
-        for ended in effects.ends:
-            if (end := self.ends.pop(ended.connection, None)) is not None:
-                end.close()
+        self._pause_and_end(effects)
         for dial in effects.dials:
             self._dial(dial)
         if effects.wants_pass and not self._passes:
@@ -320,6 +323,17 @@ class Site:
         if effects.is_stopped:
             self._stopped()
         return written
+
+    def _pause_and_end(self, effects: Effects) -> None:
+        for number in effects.pauses:
+            if number in self.ends:
+                self.ends[number].pause()
+        for number in effects.resumes:
+            if number in self.ends:
+                self.ends[number].resume()
+        for ended in effects.ends:
+            if (end := self.ends.pop(ended.connection, None)) is not None:
+                end.close()
 
     def _pass(self, run: int) -> None:
         if run == self.run:

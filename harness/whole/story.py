@@ -1,6 +1,5 @@
-"""What happens in a schedule: programs begin, publish, come and go; connections break; brokers die and come back."""
+"""What happens in a schedule: programs begin, publish, come and go; connections break; brokers die."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -56,7 +55,7 @@ def _plan(world: World) -> None:
 
         for _ in range(knobs.hostile):
             clock.after(random.random() * knobs.span_s, Adversary(world).begin)
-    plans: tuple[tuple[int, Callable[[World], None]], ...] = (
+    plans = (
         (knobs.joins, _join),
         (knobs.leaves, _leave),
         (knobs.returns, _return),

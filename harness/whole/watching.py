@@ -19,8 +19,9 @@ KEPT_SLACK_BYTES: Final = 1 << 18
 OUTBOX_SLACK_BYTES: Final = OUTBOX_BYTES + (1 << 17)
 """Deliveries fill the outbox up to its bound, and one step may answer a whole read."""
 
-WORK_COUNT_MAX: Final = 120
-"""With the units of hostile schedules: twenty requests, a few touches each, and what follows."""
+TOUCHED_COUNT_MAX: Final = 120
+REFUSED_COUNT_MAX: Final = 25
+"""With the units of hostile schedules a step has time for twenty requests, a few touches each."""
 
 FRAME_BYTES: Final = DEFAULT_LIMITS.publication_frame_bytes
 
@@ -48,8 +49,10 @@ def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
         if queue.queued_bytes > queue.bound_bytes + queue.excess_bytes and not subscription._is_over:  # noqa: SLF001
             yield f"{queue.queued_bytes} bytes wait for {subscription.id}, whose bound is {queue.bound_bytes}"
     if site.manner.access.users is not None:
-        if connection.is_client and site.work_count > WORK_COUNT_MAX:
-            yield f"one step has touched the station {site.work_count} times"
+        if connection.is_client and site.touched_count > TOUCHED_COUNT_MAX:
+            yield f"one step has touched the station {site.touched_count} times"
+        if connection.is_client and site.refused_count > REFUSED_COUNT_MAX:
+            yield f"one step has refused {site.refused_count} requests"
         yield from beyond_limits(node, connection)
 
 

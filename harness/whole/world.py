@@ -57,7 +57,7 @@ class World:
 
     def __attrs_post_init__(self) -> None:
         knobs = self.knobs
-        self.events = Events(Random(self.random.getrandbits(32)), knobs.kinds, knobs.width)
+        self.events = Events(self.random, knobs.kinds, knobs.width)
         limits = NodeLimits(step_units=knobs.step_units)
         if knobs.hostile:
             from harness.whole.hostile import SMALL_LIMITS  # noqa: PLC0415 - a hostile peer needs a world
@@ -81,7 +81,7 @@ class World:
             self.sites[name] = Site(name, self, manner, uplinks, disk)
 
     def _uplinks(self, number: int) -> tuple[str, ...]:
-        """Where a broker is to be attached; where brokers are lost, all before it, so that it finds the others."""
+        """Where a broker is to be attached; if brokers are lost, all before it too: it finds the others."""
         if number == 1:
             return ()
         match self.knobs.tree:
@@ -135,7 +135,9 @@ class World:
 
     def may_forget(self, program: Program) -> bool:
         """Whether the program's broker has lost its memory, or is another one than before."""
-        return bool(self.sites[program.site].memory_losses) or any(each.is_gone for each in self.sites.values())
+        return bool(self.sites[program.site].memory_losses) or any(
+            each.is_gone for each in self.sites.values()
+        )
 
     def stepped(self, site: Site, content: Input, effects: Effects) -> None:
         """Look at what a step did."""
@@ -245,7 +247,8 @@ def _shown(content: Input) -> str:
 
 def _effects(effects: Effects) -> str:
     writes = " ".join(
-        f"{each.connection}:{len(each.content)}:{sha256(each.content).hexdigest()[:8]}" for each in effects.writes
+        f"{each.connection}:{len(each.content)}:{sha256(each.content).hexdigest()[:8]}"
+        for each in effects.writes
     )
     return (
         f"{len(effects.records)} [{writes}] {effects.pauses} {effects.resumes} "
