@@ -383,12 +383,3 @@ def contains_nothing(self: Exchange, connection: Connection, error: Exception) -
     """Let a defect that one connection meets stop the broker."""
     del self, connection
     raise error
-
-
-def lets_the_ungreeted_stay(self: node.Node, connection: Connection) -> None:
-    """Wait for ever for somebody's greeting."""
-    if connection.life.name != "GREETING":
-        _look_after(self, connection)
-
-
-_look_after = node.Node._look_after

@@ -109,7 +109,6 @@ _CONNECTIONS: Final = {
     "never-paused": _whole("outbox", "hostile", (Node, "_should_pause", n.pauses_nobody)),
     "publishers-of-others": _whole("sessions", "hostile", (LocalPublisher, "is_of", n.resumes_for_anybody)),
     "subscriptions-of-others": _whole("sessions", "hostile", (Subscription, "is_of", n.resumes_for_anybody)),
-    "ungreeted-stay": _whole("timers", "hostile", (Node, "_look_after", n.lets_the_ungreeted_stay)),
 }
 
 _CLIENT: Final = {

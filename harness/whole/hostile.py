@@ -115,7 +115,8 @@ class Adversary:
         elif self._turns:
             self._turns -= 1
             self._say(self._speaks())
-            self.world.clock.after(self.random.choice((0.0, 0.001, 0.05, 0.3)), self._go_on)
+            wait_s = self.random.choice((0.0, 0.001, 0.05, 0.3)) if self._reads else 0.0
+            self.world.clock.after(wait_s, self._go_on)
         elif self.random.random() < 0.5:  # noqa: PLR2004 - the others stay and are silent
             self.leave()
 
@@ -188,18 +189,20 @@ class Adversary:
 
     def _id(self) -> str:
         """Somebody's id, or nobody's."""
-        ids = [each.publisher for each in self.world.history.publications[-20:]]
+        node = self.world.sites[self.site].node
+        ids = [] if node is None else [*node.exchange.publishers, *node.exchange.subscribers]
+        ids += [each.publisher for each in self.world.history.publications[-20:]]
         ids += [line.id for line in self.world.history.lines.values()]
         ids += ["", "", "nobody@B1.0/1", "x" * 250]
         return self.random.choice(ids)
 
     def _next(self) -> int:
-        if self.random.random() < 0.06:  # noqa: PLR2004 - now and then
+        if self.random.random() < 0.01:  # noqa: PLR2004 - now and then
             return self.random.choice(_NUMBERS)
         self._number += 1
         return self._number
 
-    def _request(self) -> bytes:  # noqa: PLR0911 - one case for each frame
+    def _request(self) -> bytes:  # noqa: C901, PLR0911 - one case for each frame
         """A client's frame with plausible or absurd fields."""
         random = self.random
         number = random.choice((1, 2, 3, self._number, random.choice(_NUMBERS)))
@@ -210,7 +213,8 @@ class Adversary:
                 case 2 | 3:
                     return encode(self._subscribe())
                 case 4:
-                    return encode(m.Credit(number, random.choice(_NUMBERS), random.choice(_NUMBERS)))
+                    taken = random.choice(_NUMBERS) if random.random() < 0.1 else 0  # noqa: PLR2004 - rarely
+                    return encode(m.Credit(number, random.choice(_NUMBERS), taken))
                 case 5:
                     return encode(m.Unsubscribe(number)) + encode(m.Unadvertise(number))
                 case 6:
@@ -223,6 +227,8 @@ class Adversary:
                     return encode(m.Forget(self._next(), random.choice((*durables, "D1", ""))))
                 case 9 | 10:
                     return self._publications()
+                case _ if random.random() < 0.8:  # noqa: PLR2004 - mostly it stays
+                    return encode(m.Ping(number))
                 case _:
                     self._said_fault = True
                     return encode(m.Fault(random.choice(("left", "x")), "goodbye"))
@@ -249,9 +255,13 @@ class Adversary:
         """Publications of its own, of others and of nobody."""
         random = self.random
         frames = b""
+        own = self._own_id()
+        if not own and random.random() < 0.9:  # noqa: PLR2004 - mostly it is cautious
+            return encode(m.Advertise(self._next(), _FILTERS[0], ""))
         for _ in range(random.choice((1, 5, 300))):
             self._sequence += random.choice((1, 1, 1, 1, 1, 1, 1, 1, 0, 2))
-            prefix = publication_prefix(self._own_id() if random.random() < 0.95 else self._id() or "x")  # noqa: PLR2004
+            is_own = random.random() < 0.99  # noqa: PLR2004 - mostly
+            prefix = publication_prefix(own if own and is_own else self._id() or "x")
             attributes: dict[str, str | bool | int | float] = {
                 "level": random.randint(-1, 4),
                 "kind": "a",
@@ -269,7 +279,7 @@ class Adversary:
                 if publisher.owner is not None and publisher.id.startswith(NAME):
                     self._sequence = max(self._sequence, publisher.taken)
                     return publisher.id
-        return f"{NAME}1@{self.site}.0/1"
+        return ""
 
     def _flood(self) -> bytes:
         """Many requests at once, with nothing wrong about each."""

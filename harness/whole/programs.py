@@ -264,7 +264,7 @@ class Program:
     def _ended(self, reading: Reading, error: ConcordError) -> None:
         """The broker has ended a subscription: too slow, or taken over by another program of this name."""
         line = reading.line
-        if getattr(error, "code", "") == "taken-over":
+        if getattr(error, "code", "") == "taken-over" and line.is_contested:
             return
         line.is_ended = True
         if not isinstance(error, SlowSubscriberError):

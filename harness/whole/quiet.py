@@ -140,6 +140,6 @@ def _links(world: World, name: str, node: Node) -> Iterator[str]:
             yield f"{link.name} has no link to {name}"
         elif link.place.sent != there.place.received or link.place.acknowledged != link.place.sent:
             yield (
-                f"{name} has sent {link.place.sent} messages to {link.name}, which has {there.place.received} "
+                f"{name} has sent {link.place.sent} messages to {link.name}, and {there.place.received} came "
                 f"and has acknowledged {link.place.acknowledged}"
             )

@@ -31,6 +31,9 @@ def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
     yield from (
         f"{line.event}: {line.fields.get('exc_info')!r}" for line in effects.logs if line.level == "error"
     )
+    is_hostile = site.manner.access.users is not None
+    if is_hostile:
+        yield from _ended_for_others(effects)
     node = site.node
     if node is None or type(content) is not Received:
         return
@@ -44,19 +47,35 @@ def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
             yield f"credit of {connection.number} is {window.available_bytes}"
         if window.held_bytes < 0:
             yield f"{connection.number} holds {window.held_bytes} bytes"
-    for subscription in node.exchange.subscribers.values() if connection.is_client is False else ():
+    if not connection.is_client:
+        yield from _overfull(node)
+    if is_hostile:
+        yield from _overworked(site, connection)
+        yield from _beyond_limits(node, connection)
+
+
+def _ended_for_others(effects: Effects) -> Iterator[str]:
+    """Honest clients that lost their connection where only somebody hostile has done anything."""
+    for line in effects.logs:
+        if line.event == "client left" and str(line.fields["client"]).startswith("C"):
+            yield f"the connection of {line.fields['client']} has ended: {line.fields['reason']}"
+
+
+def _overfull(node: Node) -> Iterator[str]:
+    for subscription in node.exchange.subscribers.values():
         queue = subscription.queue
-        if queue.queued_bytes > queue.bound_bytes + queue.excess_bytes and not subscription._is_over:  # noqa: SLF001
+        if queue.queued_bytes > queue.bound_bytes + queue.excess_bytes and not subscription._is_over:  # noqa: SLF001 - only to look
             yield f"{queue.queued_bytes} bytes wait for {subscription.id}, whose bound is {queue.bound_bytes}"
-    if site.manner.access.users is not None:
-        if connection.is_client and site.touched_count > TOUCHED_COUNT_MAX:
-            yield f"one step has touched the station {site.touched_count} times"
-        if connection.is_client and site.refused_count > REFUSED_COUNT_MAX:
-            yield f"one step has refused {site.refused_count} requests"
-        yield from beyond_limits(node, connection)
 
 
-def beyond_limits(node: Node, connection: Connection) -> Iterator[str]:
+def _overworked(site: Site, connection: Connection) -> Iterator[str]:
+    if connection.is_client and site.touched_count > TOUCHED_COUNT_MAX:
+        yield f"one step has touched the station {site.touched_count} times"
+    if connection.is_client and site.refused_count > REFUSED_COUNT_MAX:
+        yield f"one step has refused {site.refused_count} requests"
+
+
+def _beyond_limits(node: Node, connection: Connection) -> Iterator[str]:
     """What somebody has made a node keep or do beyond its limits."""
     limits = node.config.limits
     session = connection.session
