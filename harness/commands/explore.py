@@ -62,6 +62,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     options: dict[str, str],
     mutant: str | None,
     brokers: tuple[int, int],
+    is_whole: bool,
 ) -> None:
     """Let seeded schedules happen on simulated brokers and judge each of them.
 
@@ -71,12 +72,13 @@ def command(  # noqa: PLR0913 - one parameter per option
     settings = Settings(
         schedules,
         seed,
-        faults_or_default(faults, mutant),
+        faults_or_default(faults, mutant, is_whole=is_whole),
         ordering,
         mutant,
         brokers,
         options,
         routing_or_default(routing, mutant, ordering),
+        is_whole,
     )
     tally = run(settings, jobs, _Progress(schedules), until_found=until_found)
     click.echo(to_json(tally.as_json()))

@@ -10,6 +10,8 @@ from harness.explorer.campaign import judge
 from harness.explorer.diagram import draw
 from harness.explorer.mutants import applied
 from harness.explorer.shrink import shrink
+from harness.whole.outcomes import happen, world_of
+from harness.whole.world import World
 from ordering import plugins
 
 __all__ = ["command"]
@@ -34,16 +36,23 @@ def command(  # noqa: PLR0913 - one parameter per option
     options: dict[str, str],
     mutant: str | None,
     brokers: tuple[int, int],
+    is_whole: bool,
 ) -> None:
     """Show the schedule of SEED: a column per broker and subscription, time runs downwards.
 
-    The lines on the left are the schedule as a scenario file. The exit status is 1 if a promise is broken.
+    The lines on the left are the schedule as a scenario file. Whole brokers are shown step by step, with what
+    each says to its operator. The exit status is 1 if a promise is broken.
     """
     check_ordering(ordering, options)
     factory = plugins.load(ordering, options)
     strategies = parse(routing_or_default(routing, mutant, ordering))
+    chosen = faults_or_default(faults, mutant, is_whole=is_whole)
+    if is_whole:
+        with applied(mutant):
+            _show_whole(world_of(seed, chosen, brokers, factory, strategies))
+        return
     with applied(mutant):
-        outcome, found = judge(seed, faults_or_default(faults, mutant), brokers, factory, strategies)
+        outcome, found = judge(seed, chosen, brokers, factory, strategies)
         actions = outcome.actions
         if found and is_shrunk:
             actions = shrink(actions, found[0][0], factory, strategies)
@@ -56,3 +65,15 @@ def command(  # noqa: PLR0913 - one parameter per option
     if not found:
         click.echo("every promise was kept")
     sys.exit(1 if found else 0)
+
+
+def _show_whole(world: World) -> None:
+    click.echo(f"{world.knobs}")
+    world.watch = click.echo
+    outcome = happen(world)
+    click.echo("")
+    for kind, text in dict.fromkeys(outcome.faults):
+        click.echo(f"{kind}: {text}")
+    if not outcome.faults:
+        click.echo("every promise was kept")
+    sys.exit(1 if outcome.faults else 0)

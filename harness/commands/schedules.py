@@ -1,7 +1,7 @@
 """What `explore` and `replay` share: the options that say which schedules are meant."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import click
 
@@ -11,6 +11,7 @@ from broker.errors import ConcordError
 from broker.routing import known
 from harness.explorer.mutants import MUTANTS
 from harness.simulator.knobs import FAULTS
+from harness.whole.knobs import WHOLE_FAULTS
 from ordering import plugins
 from ordering.interface import ALONE, OptionError
 
@@ -21,6 +22,8 @@ __all__ = [
     "routing_or_default",
     "schedule_options",
 ]
+
+HOSTILE: Final = "hostile"
 
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
@@ -54,9 +57,10 @@ def schedule_options(command: Decorated) -> Decorated:
     for option in (
         click.option(
             "--faults",
-            type=click.Choice(FAULTS),
-            help="What happens beside publishing: nothing, clients that come and go, crashes as well, or "
-            "losses for good, after which brokers heal by themselves. "
+            type=click.Choice([*FAULTS, HOSTILE]),
+            help="What happens beside publishing: nothing, clients that come and go, crashes as well, "
+            "restarts with journals, or losses for good, after which brokers heal by themselves; "
+            "with --whole also peers that say anything at any time. "
             "Default: none; with --mutant, what finds it soonest.",
         ),
         click.option("--ordering", default="pairwise", show_default=True, help="The ordering plugin."),
@@ -74,6 +78,12 @@ def schedule_options(command: Decorated) -> Decorated:
             metavar="KEY=VALUE",
             callback=read_pairs,
             help="Option of the ordering plugin; may be repeated.",
+        ),
+        click.option(
+            "--whole",
+            "is_whole",
+            is_flag=True,
+            help="Explore whole brokers and clients over streams of bytes, not cores alone.",
         ),
         click.option("--mutant", type=click.Choice(sorted(MUTANTS)), help="Break this rule of the product."),
         click.option(
@@ -97,6 +107,13 @@ def routing_or_default(routing: str | None, mutant: str | None, ordering: str) -
     return routing or (MUTANTS[mutant].routing if mutant else routing_for(ordering))
 
 
-def faults_or_default(faults: str | None, mutant: str | None) -> str:
-    """Return what happens beside publishing, if nobody said it."""
-    return faults or (MUTANTS[mutant].faults if mutant else "none")
+def faults_or_default(faults: str | None, mutant: str | None, *, is_whole: bool) -> str:
+    """Return what happens beside publishing, if nobody said it. Raises `UsageError` if it cannot be."""
+    chosen = faults or (MUTANTS[mutant].faults if mutant else "none")
+    allowed = WHOLE_FAULTS if is_whole else FAULTS
+    if chosen not in allowed:
+        what = "with --whole" if is_whole else "without --whole"
+        raise click.UsageError(f"--faults {chosen}: {what} there are {', '.join(allowed)}")
+    if mutant and MUTANTS[mutant].is_whole and not is_whole:
+        raise click.UsageError(f"--mutant {mutant} is of whole brokers and clients: it takes --whole")
+    return chosen

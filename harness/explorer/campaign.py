@@ -23,6 +23,8 @@ from harness.explorer.history import second_opinion
 from harness.explorer.mutants import applied
 from harness.simulator.outcome import Outcome, of_seed, trace_of
 from harness.simulator.verdict import Fault
+from harness.whole import outcomes
+from harness.whole.outcomes import WholeOutcome
 from ordering import plugins
 from ordering.interface import OrderingFactory
 
@@ -39,6 +41,9 @@ KINDS: Final = (
     "replay",
     "interest",
     "leases",
+    "memory",
+    "refused",
+    "ended",
     "error",
 )
 """What can be wrong: something promised is broken, something waits for ever, an axiom of the formal
@@ -63,6 +68,8 @@ class Settings:
     brokers: tuple[int, int] = (2, 6)
     options: Mapping[str, str] = field(factory=dict)
     routing: str = str(DEFAULT)
+    is_whole: bool = False
+    """Whether whole brokers and clients are explored, and not cores alone."""
 
     def replay(self, seed: int) -> str:
         """Return the command that shows one schedule of the campaign."""
@@ -70,6 +77,7 @@ class Settings:
         words += [f"--ordering-option {key}={value}" for key, value in self.options.items()]
         words += [f"--routing {self.routing}"] if parse(self.routing) != DEFAULT else []
         words += [f"--mutant {self.mutant}"] if self.mutant else []
+        words += ["--whole"] if self.is_whole else []
         return " ".join([*words, f"--brokers {self.brokers[0]}-{self.brokers[1]}"])
 
 
@@ -132,8 +140,11 @@ def explore(settings: Settings, seeds: range, *, until_found: bool = False) -> T
     tally = Tally()
     with applied(settings.mutant) if settings.mutant else nullcontext():
         for seed in seeds:
-            outcome, faults = judge(seed, settings.faults, settings.brokers, ordering, routing)
-            _count(tally, settings, seed, outcome, faults)
+            if settings.is_whole:
+                _count_whole(tally, settings, seed, ordering, routing)
+            else:
+                outcome, faults = judge(seed, settings.faults, settings.brokers, ordering, routing)
+                _count(tally, settings, seed, outcome, faults)
             if until_found and tally.violations:
                 break
     return tally
@@ -156,16 +167,53 @@ def judge(
     return outcome, found
 
 
-def _count(tally: Tally, settings: Settings, seed: int, outcome: Outcome, faults: list[Fault]) -> None:
+def judge_whole(
+    seed: int,
+    faults: str,
+    brokers: tuple[int, int],
+    ordering: OrderingFactory,
+    routing: Routing = DEFAULT,
+) -> tuple[WholeOutcome, list[Fault]]:
+    """Let one schedule of whole brokers happen and judge it; for some seeds twice (law 2)."""
+    outcome = outcomes.of_seed(seed, faults, brokers, ordering, routing)
+    found = list(outcome.faults)
+    if seed % REPEATED_EVERY == 0:
+        traces = {outcomes.trace_of(seed, faults, brokers, ordering, routing) for _ in range(2)}
+        found += [("error", "the same seed left two traces")] if len(traces) > 1 else []
+    return outcome, found
+
+
+def _count_whole(
+    tally: Tally, settings: Settings, seed: int, ordering: OrderingFactory, routing: Routing
+) -> None:
+    outcome, faults = judge_whole(seed, settings.faults, settings.brokers, ordering, routing)
     tally.schedules += 1
-    tally.publications += len(outcome.world.record.publications)
-    tally.deliveries += outcome.world.record.delivery_count
+    tally.publications += len(outcome.world.history.publications)
+    tally.deliveries += outcome.world.history.delivery_count
+    _note(tally, settings, seed, faults)
+
+
+def _note(tally: Tally, settings: Settings, seed: int, faults: list[Fault], witness: str = "") -> None:
+    """Count what is wrong with a schedule, and keep the first."""
     if not faults:
         return
     tally.violations += 1
     tally.kinds.update({kind for kind, _ in faults})
     if not tally.first:
         kind, text = faults[0]
-        told = [each for each in second_opinion(outcome) if each[0] == kind]
-        witness = told[0][1] if told else text
-        tally.first = {"seed": seed, "kind": kind, "witness": witness, "replay": settings.replay(seed)}
+        tally.first = {
+            "seed": seed,
+            "kind": kind,
+            "witness": witness or text,
+            "replay": settings.replay(seed),
+        }
+
+
+def _count(tally: Tally, settings: Settings, seed: int, outcome: Outcome, faults: list[Fault]) -> None:
+    tally.schedules += 1
+    tally.publications += len(outcome.world.record.publications)
+    tally.deliveries += outcome.world.record.delivery_count
+    told = []
+    if faults and not tally.first:
+        told = [each for each in second_opinion(outcome) if each[0] == faults[0][0]]
+    _note(tally, settings, seed, faults, told[0][1] if told else "")

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Final
 
-from attrs import frozen
-
 from broker.core import pages, subscribing
 from broker.core.advertising import Advertising
 from broker.core.attachment import Attachments
@@ -43,25 +41,10 @@ from harness.explorer import (
     broken_restarts,
     broken_routing,
 )
+from harness.explorer.mutant import Mutant
+from harness.explorer.whole_mutants import WHOLE_MUTANTS
 from harness.simulator.keeper import Keeper
 from ordering.pairwise import Pairwise
-
-Change = tuple[type | ModuleType, str, Callable[..., object]]
-
-
-@frozen
-class Mutant:
-    """A rule and how it is broken: the methods that are replaced. `routing` says where the rule matters."""
-
-    rule: str
-    faults: str
-    changes: tuple[Change, ...]
-    routing: str = "simple"
-
-    @property
-    def text(self) -> str:
-        """What it does, in words."""
-        return str(self.changes[0][2].__doc__).partition("\n")[0]
 
 
 def _one(
@@ -70,7 +53,7 @@ def _one(
     return Mutant(rule, faults, ((owner, name, instead),))
 
 
-MUTANTS: Final = {
+MUTANTS: Final[dict[str, Mutant]] = {
     "no-detection": _one("R2", "none", Pairwise, "publication", broken.never_late),
     "down-waits": _one("R1", "none", Pairwise, "publication", broken.queues_what_comes_down),
     "early-acknowledgement": _one("R4", "none", Pairwise, "publication", broken.acknowledges_at_once),
@@ -219,8 +202,9 @@ MUTANTS: Final = {
         "pages", "churn", ((subscribing, "cut_both", broken_pages.withdraws_first),), "covering"
     ),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
+    **WHOLE_MUTANTS,
 }
-"""Every mutant, by name."""
+"""Every mutant, by name; those of whole brokers and clients are for `--whole`."""
 
 
 @contextmanager

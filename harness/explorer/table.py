@@ -41,7 +41,9 @@ def search(name: str, seed: int, within_s: float) -> Search:
     start = seed
     while time.process_time() - begun_s < within_s:
         mutant = MUTANTS[name]
-        settings = Settings(PIECE, start, mutant.faults, "pairwise", name, routing=mutant.routing)
+        settings = Settings(
+            PIECE, start, mutant.faults, "pairwise", name, routing=mutant.routing, is_whole=mutant.is_whole
+        )
         tally = run(settings, until_found=True)
         if tally.first:
             return Search(int(str(tally.first["seed"])) - seed + 1, time.process_time() - begun_s)

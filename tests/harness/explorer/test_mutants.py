@@ -17,7 +17,9 @@ SOON = 3000
 @pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
     mutant = MUTANTS[name]
-    settings = Settings(SOON, 0, mutant.faults, "pairwise", name, routing=mutant.routing)
+    settings = Settings(
+        SOON, 0, mutant.faults, "pairwise", name, routing=mutant.routing, is_whole=mutant.is_whole
+    )
     assert run(settings, until_found=True).violations
 
 
@@ -41,17 +43,27 @@ def test_a_directed_schedule_needs_the_rule_it_is_made_for(name: str, plot: str)
 
 RULES = {
     *(
+        "budgets",
+        "client",
+        "credit",
+        "ends",
         "gaps",
         "healing",
         "interest",
         "journal",
         "past",
         "leases",
+<<<<<<< HEAD
         "pages",
+=======
+        "outbox",
+>>>>>>> sim
         "promises",
+        "queues",
         "replay",
         "sessions",
         "snapshots",
+        "timers",
     ),
     *(f"R{number}" for number in range(1, 10)),
 }

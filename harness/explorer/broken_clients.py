@@ -1,0 +1,133 @@
+"""One law of the client's machine broken per function."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from broker.client.inbox import Inbox
+from broker.client.machine import ClientMachine
+from broker.client.session import Session
+from broker.client.silence import Finding, Silence
+from broker.client.window import Flush, Source, Window
+
+_handed_out = Inbox.handed_out
+_take = Window.take
+
+
+def does_not_rewind(self: Window) -> None:
+    """Do not send again what was not taken over when the connection broke."""
+    self._open = None
+    self._unflushed_bytes = 0
+    self.credit_bytes = 0
+
+
+def drops_one_more(self: Window, source: Source, sequence: int) -> None:
+    """Take one more publication for taken than the broker has said."""
+    _taken(self, source, sequence + 1)
+
+
+_taken = Window.taken
+
+
+def renames_without_counting(self: Window, source: Source, publisher: str) -> None:
+    """Go on with the old numbers under a new id."""
+    del self
+    source.name(publisher)
+
+
+def forgets_what_is_flushed_later(self: Window, place: Flush) -> None:
+    """Take everything that was sent for taken over when any flush is answered."""
+    place.is_done = True
+    while self._sent:
+        entry = self._sent.popleft()
+        if isinstance(entry, Flush):
+            entry.is_done = True
+        else:
+            self._drop(entry)
+
+
+def sends_without_credit(self: Window, size_bytes: int) -> Iterator[Any]:
+    """Send publications without credit."""
+    self.credit_bytes = max(self.credit_bytes, 1 << 30)
+    return _take(self, size_bytes)
+
+
+def awaits_no_answer(self: Session, source: Source) -> None:
+    """Publish before the broker has said what it has taken."""
+    _ask_source(self, source)
+    self._awaited.discard(source.number)
+
+
+_ask_source = Session._ask_source
+
+
+def counts_no_gap(self: Inbox, count: int, reason: str) -> None:
+    """Count no position for what is missing."""
+    before = self.position
+    _gap(self, count, reason)
+    self.position = before
+
+
+_gap = Inbox.gap
+
+
+def gives_no_credit_back(self: Inbox, count: int) -> int:
+    """Give no credit back."""
+    _handed_out(self, count)
+    return 0
+
+
+def gives_credit_twice(self: Inbox, count: int) -> int:
+    """Give credit back twice."""
+    return _handed_out(self, count) * 2
+
+
+def goes_on_one_too_early(self: Inbox) -> tuple[int, ...]:
+    """Go on behind one delivery fewer than has arrived."""
+    if self.id:
+        return (max(0, self.position - 1),)
+    return () if self.after is None else (self.after,)
+
+
+def goes_on_where_it_was_had(self: Inbox) -> tuple[int, ...]:
+    """Go on behind what the program has had, although more has arrived."""
+    if self.id:
+        return (self.had,)
+    return () if self.after is None else (self.after,)
+
+
+def hears_silence(self: Silence, now_s: float) -> Finding:
+    """Never take a connection for lost."""
+    self.deadline_s = now_s + self.heartbeat_s
+    return Finding.ASK
+
+
+def says_everything_was_had(self: Inbox) -> int | None:
+    """Say of everything that has arrived that the program has had it."""
+    if self.position == self._told:
+        return None
+    self._told = self.position
+    return self.position
+
+
+def misses_no_forgotten(self: Inbox, position: int) -> None:
+    """Tell the program nothing when the broker has forgotten a subscription."""
+    for entry in self._entries:
+        entry.end = position
+    self._reading, self._reading_end = None, position
+    self.had = position
+
+
+def dials_never_again(self: ClientMachine, now_s: float) -> None:
+    """Do not dial after the wait."""
+    if self.life.name in {"CONNECTED", "DRAINING", "LEAVING"}:
+        self._tick_connected(now_s)
+
+
+def asks_inboxes_last(self: Session, inbox: Inbox, now_s: float) -> None:
+    """Subscribe again without saying which subscription it was."""
+    identity, inbox.id = inbox.id, ""
+    _ask_inbox(self, inbox, now_s)
+    inbox.id = identity
+
+
+_ask_inbox = Session._ask_inbox

@@ -1,0 +1,385 @@
+"""One law of the node broken per function: sessions, credit, queues, journals, timers, connections."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from broker.messages import Advertised, LinkMessage, Subscribe
+from broker.node import clients, node, starts
+from broker.node.absences import Absences
+from broker.node.budget import Resource
+from broker.node.connection import Connection
+from broker.node.credit import Batch, Window
+from broker.node.effects import Effects, End
+from broker.node.exchange import Exchange
+from broker.node.links import LinkSession
+from broker.node.publishers import LocalPublisher
+from broker.node.queues import LinkQueue, SubscriptionQueue
+from broker.node.starts import Start
+from broker.node.subscriptions import Subscription
+from broker.node.timers import Timers
+from broker.station import LinkPlace, SubscriptionPlace
+from broker.wire import encode
+
+_link_after = LinkPlace.after
+_subscription_after = SubscriptionPlace.after
+_attach = LinkSession.attach
+_advertised = clients.ClientSession.advertised
+_begin = Subscription._begin
+_start_of = starts.start_of
+_drop_all = SubscriptionQueue.drop_all
+_release = Connection.release
+_detach = Subscription.detach
+_go_on = clients.ClientSession._go_on
+
+
+# --- sessions ---
+
+
+def resumes_one_too_far(self: LinkPlace, count: int) -> list[LinkMessage]:
+    """Leave out the first message that the other end of a resumed link lacks."""
+    return _link_after(self, count)[1:]
+
+
+def resumes_one_too_early(self: LinkSession, connection: Connection, received: int, credit: int) -> None:
+    """Send the last message of a link again that the other end has."""
+    kept = max(self.place.acknowledged, received - 1)
+    _attach(self, connection, kept, credit)
+
+
+def delivers_one_too_few(self: SubscriptionPlace, position: int) -> list[Any]:
+    """Leave out the first delivery that a subscription lacks when its queue is made again."""
+    left = _subscription_after(self, position)
+    return left[1:] if position else left
+
+
+def begins_where_it_was_taken(self: Subscription, queue: SubscriptionQueue, position: int) -> None:
+    """Make a queue again from what the program has confirmed, not from what its client has."""
+    del position
+    _begin(self, queue, self.place.taken)
+
+
+def begins_at_the_end(self: Subscription, queue: SubscriptionQueue, position: int) -> None:
+    """Make a queue again without what was kept."""
+    _begin(self, queue, max(position, self.place.emitted))
+
+
+def takes_received_as_had(request: Subscribe, place: SubscriptionPlace) -> Start:
+    """Take what a client goes on behind as what its program has had, up to what was sent."""
+    if request.after or not request.durable:
+        return _start_of(request, place)
+    return Start(place.emitted, 0, goes_on=True)
+
+
+def says_one_more_taken(self: clients.ClientSession, publisher: LocalPublisher) -> None:
+    """Tell a publisher that comes back that one more was taken."""
+    taken = publisher.taken + 1 if publisher.taken else 0
+    self._connection.send(encode(Advertised(publisher.number, publisher.id, taken, publisher.is_wanted)))
+
+
+def keeps_the_old_reader(self: Subscription) -> None:
+    """Do not tell the connection that had a subscription that another one has taken it over."""
+    del self
+
+
+def retires_nothing(self: LocalPublisher) -> None:
+    """Forget what was taken of a publisher whose client did not come back in time."""
+    self._exchange.absences.came(self)
+    self.owner = None
+    del self._exchange.publishers[self.id]
+    self._account.release(Resource.REQUESTS)
+    self._account.release(Resource.FILTER_BYTES, self.filter_bytes)
+    self._exchange.station.unadvertise(self.id, retire=False)
+
+
+def answers_no_resumption(self: LocalPublisher, owner: Any, number: int) -> None:
+    """Do not answer a publisher that comes back."""
+    self._exchange.absences.came(self)
+    self.owner, self.number = owner, number
+
+
+def places_one_further(
+    self: clients.ClientSession, request: Subscribe, subscription: Subscription, start: Start
+) -> None:
+    """Count a resumed subscription from one delivery later."""
+    further = start
+    if start.position and start.position < subscription.place.emitted:
+        further = Start(start.position + 1, start.missing_count, goes_on=False)
+    _go_on(self, request, subscription, further)
+
+
+# --- credit ---
+
+
+def returns_twice(self: Batch) -> None:
+    """Return the credit of a batch twice."""
+    self.holders -= 1
+    if not self.holders:
+        self.window.available_bytes -= self.size_bytes
+        self.window.give_back(self.size_bytes)
+
+
+def returns_nothing(self: Batch) -> None:
+    """Return no credit."""
+    self.holders -= 1
+
+
+def keeps_batches_at_the_end(self: Connection) -> None:
+    """Do not let go of the batches that wait for a connection that has ended."""
+    session, self.session = self.session, None
+    if session is not None:
+        session.lost(self.reason)
+
+
+def forgets_held_batches(self: LinkQueue, batches: Sequence[Batch]) -> Sequence[Batch]:
+    """Forget the batches that a link has held while it had no connection."""
+    del self, batches
+    return ()
+
+
+def keeps_batches_of_the_withdrawn(self: Subscription) -> None:
+    """Do not let go of the batches that a subscription holds."""
+    del self
+
+
+def keeps_old_credit(self: LinkSession, connection: Connection, received: int, credit_bytes: int) -> None:
+    """Keep the credit that an older connection of a link was granted."""
+    _attach(self, connection, received, credit_bytes + self.queue.credit_bytes)
+
+
+def renews_nothing(self: Window) -> None:
+    """Count what was granted on an older connection as still granted."""
+    del self
+
+
+def first_ignores_renewal(self: Window) -> int:
+    """Grant a new connection its whole window, and count it on top of the old one."""
+    size_bytes = self._share.size_bytes
+    self.available_bytes += size_bytes
+    return size_bytes
+
+
+def stays_in_the_share(self: Window) -> None:
+    """Leave nothing to others when a connection that published is over."""
+    del self
+
+
+def grants_without_end(self: Window) -> int:
+    """Grant what has been granted already."""
+    if not self._joined:
+        return 0
+    missing_bytes = self._share.size_bytes - self.held_bytes
+    if missing_bytes * 4 < self._share.size_bytes:
+        return 0
+    self.available_bytes += missing_bytes - self.available_bytes
+    return missing_bytes
+
+
+def withholds_for_ever(self: Exchange) -> None:
+    """Grant nothing again once the journal had no room."""
+    del self
+
+
+# --- queues ---
+
+
+def forgets_gaps(self: SubscriptionQueue, count: int, reason: str) -> None:
+    """Forget a gap."""
+    del self, count, reason
+
+
+def drops_in_silence(self: SubscriptionQueue, dropped: int) -> None:
+    """Drop without a gap in the place."""
+    del self, dropped
+
+
+def drops_here_alone(self: Subscription, count: int) -> None:
+    """Drop in the queue and not at the station."""
+    self._exchange.totals.dropped += count
+
+
+def keeps_unconfirmed(self: Subscription, position: int) -> None:
+    """Count what was confirmed as unconfirmed."""
+    self._exchange.station.taken(self.id, position)
+    self._look_at_account()
+
+
+def never_looks_at_its_bound(self: SubscriptionQueue) -> bool:
+    """Let a queue grow beyond its bound."""
+    del self
+    return False
+
+
+def forgets_the_backlog(self: clients.ClientSession) -> None:
+    """Forget which subscriptions wait for room in the outbox."""
+    self.backlog.clear()
+
+
+# --- the journal ---
+
+
+def is_always_clear(self: Exchange) -> bool:
+    """Let out what follows from a record before that is on disk."""
+    del self
+    return True
+
+
+def unseals_early(self: Connection, synced: int) -> None:
+    """Let out what waits for the next record, too, at each sync."""
+    while self._sealed and self._sealed[0].upto <= synced + 1:
+        sealed = self._sealed.popleft()
+        self._ready += sealed.chunks
+        self._ready_batches += sealed.batches
+
+
+def seals_for_one_more(self: Connection, upto: int) -> None:
+    """Let output wait for a record that has not been made."""
+    _seal(self, upto + 1 if upto else 0)
+
+
+_seal = Connection.seal
+
+
+# --- timers ---
+
+
+def fires_once(self: Timers, wait_s: Callable[[], float], call: Callable[[], None]) -> None:
+    """Do once what is to be done again and again."""
+    self.after(wait_s(), call)
+
+
+def never_wakes(self: Absences, at_s: float) -> None:
+    """Set no timer for who is away."""
+    del self, at_s
+
+
+def waits_for_who_is_there(self: Absences, who: Any) -> None:
+    """Go on waiting for somebody who is back."""
+    if self._station is not None and who in self._deadlines_s:
+        self._station.came(*who.absence)
+
+
+def hears_everybody(self: node.Node, connection: Connection) -> None:
+    """Take nobody for dead."""
+    del self
+    connection.heard = False
+
+
+def replays_once(self: Any) -> None:
+    """Look once whether a queue has room for more of the past."""
+    self._timer = None
+    for subscription in list(self._waiting):
+        del self._waiting[subscription]
+        self._station.replay_more(subscription.id, subscription.replay_room_bytes)
+        self._settle()
+        return
+
+
+# --- connections ---
+
+
+def pumps_nothing(self: Connection) -> None:
+    """Ask no session for more when a buffer has been written."""
+    self.is_writing = False
+    self.sent_bytes += self._writing_bytes
+    self.outbox_bytes -= self._writing_bytes
+    self._writing_bytes = 0
+    batches, self._writing_batches = self._writing_batches, []
+    for batch in batches:
+        batch.release()
+
+
+def never_resumes(self: node.Node, connection: Connection, effects: Effects) -> None:
+    """Never read again who was paused."""
+    del self
+    if not connection.is_paused:
+        connection.is_paused = True
+        effects.pauses.append(connection.number)
+
+
+def closes_before_the_end(self: node.Node, connection: Connection) -> None:
+    """Close a connection before its last words are written."""
+    if connection.number not in self.connections:
+        return
+    self._unhandled.pop(connection, None)
+    connection.release()
+    if self._dialled.pop(connection, 0) is None:
+        self.uplinks.ended()
+    self.connections.pop(connection.number)
+    connection.close()
+    self._effects.ends.append(End(connection.number, connection.reason))
+
+
+def forgets_the_unhandled(self: node.Node, connection: Connection) -> None:
+    """Forget the messages that no step had time for."""
+    connection.unhandled = ()
+    self._unhandled.pop(connection, None)
+    self.exchange.filled(connection)
+
+
+def settles_no_account(self: Subscription) -> None:
+    """Give nothing back when a subscription ends."""
+    del self
+
+
+def lets_go_for_nothing(self: clients.ClientSession, number: int) -> None:
+    """Give a connection nothing back when a subscription leaves it."""
+    self._subscriptions.pop(number, None)
+
+
+def ends_nobody(self: Exchange, step: Callable[[], None]) -> None:
+    """Never end who is to be ended once the effects are carried out."""
+    del self, step
+
+
+def never_acknowledges(self: LinkSession) -> None:
+    """Never tell a neighbour what it need not keep."""
+    del self
+
+
+def never_dials_again(self: Any) -> None:
+    """Do not dial again when the connection to the uplink has ended."""
+    del self
+
+
+def keeps_its_reader(self: Subscription) -> None:
+    """Go on sending to a connection that is over."""
+    reader = self._reader
+    _detach(self)
+    self._reader = reader
+
+
+def knows_no_bound(self: Any, resource: Any, count: int = 1) -> str:
+    """Refuse nobody anything."""
+    del self, resource, count
+    return ""
+
+
+def works_without_end(self: clients.ClientSession, messages: Sequence[object]) -> int:
+    """Handle everything that has arrived in one step, however much it is."""
+    place = 0
+    while place < len(messages):
+        place += _handle(self, messages[place:]) or 1
+        if self._connection.is_ended:
+            break
+    return len(messages)
+
+
+_handle = clients.ClientSession.handle
+
+
+def pauses_nobody(self: node.Node, connection: Connection) -> bool:
+    """Read on from a client that does not read its answers."""
+    del self
+    return bool(connection.unhandled) and not connection.is_ended
+
+
+def resumes_for_anybody(self: Any, client: str, user: str) -> bool:
+    """Let any client resume what another has."""
+    del self, client, user
+    return True
+
+
+def contains_nothing(self: Exchange, connection: Connection, error: Exception) -> None:
+    """Let a defect that one connection meets stop the broker."""
+    del self, connection
+    raise error

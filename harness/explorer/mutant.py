@@ -1,0 +1,27 @@
+"""What a mutant of the product is: a rule, and the methods that are replaced to break it."""
+
+from collections.abc import Callable
+from types import ModuleType
+
+from attrs import frozen
+
+__all__ = ["Change", "Mutant"]
+
+Change = tuple[type | ModuleType, str, Callable[..., object] | property]
+
+
+@frozen
+class Mutant:
+    """A rule and how it is broken. `routing` says where it matters, `is_whole` if whole brokers do."""
+
+    rule: str
+    faults: str
+    changes: tuple[Change, ...]
+    routing: str = "simple"
+    is_whole: bool = False
+
+    @property
+    def text(self) -> str:
+        """What it does, in words."""
+        instead = self.changes[0][2]
+        return str(instead.__doc__).partition("\n")[0]

@@ -1,0 +1,144 @@
+"""Mutants of what is around the core: the node, and the client's machine. They are for `--whole`."""
+
+from typing import Final
+
+from broker.client.inbox import Inbox
+from broker.client.machine import ClientMachine
+from broker.client.session import Session
+from broker.client.silence import Silence
+from broker.client.window import Window as ClientWindow
+from broker.node import clients
+from broker.node.absences import Absences
+from broker.node.budget import Account
+from broker.node.clients import ClientSession
+from broker.node.connection import Connection
+from broker.node.credit import Batch, Window
+from broker.node.exchange import Exchange
+from broker.node.links import LinkSession
+from broker.node.node import Node
+from broker.node.publishers import LocalPublisher
+from broker.node.queues import LinkQueue, SubscriptionQueue
+from broker.node.replaying import Replaying
+from broker.node.subscriptions import Subscription
+from broker.node.timers import Timers
+from broker.node.uplinks import Uplinks
+from broker.station import LinkPlace, SubscriptionPlace
+from harness.explorer import broken_clients as c
+from harness.explorer import broken_nodes as n
+from harness.explorer.mutant import Change, Mutant
+
+__all__ = ["WHOLE_MUTANTS"]
+
+
+def _whole(rule: str, faults: str, *changes: Change) -> Mutant:
+    return Mutant(rule, faults, changes, is_whole=True)
+
+
+_SESSIONS: Final = {
+    "link-skips-one": _whole("sessions", "churn", (LinkPlace, "after", n.resumes_one_too_far)),
+    "link-repeats-one": _whole("sessions", "churn", (LinkSession, "attach", n.resumes_one_too_early)),
+    "queue-skips-one": _whole("sessions", "churn", (SubscriptionPlace, "after", n.delivers_one_too_few)),
+    "queue-from-taken": _whole("sessions", "churn", (Subscription, "_begin", n.begins_where_it_was_taken)),
+    "queue-from-the-end": _whole("sessions", "churn", (Subscription, "_begin", n.begins_at_the_end)),
+    "received-is-had": _whole("sessions", "churn", (clients, "start_of", n.takes_received_as_had)),
+    "one-more-taken": _whole("sessions", "churn", (ClientSession, "advertised", n.says_one_more_taken)),
+    "old-reader-stays": _whole("sessions", "churn", (Subscription, "taken_over", n.keeps_the_old_reader)),
+    "nothing-retired": _whole("sessions", "churn", (LocalPublisher, "withdraw", n.retires_nothing)),
+    "resumption-unanswered": _whole("sessions", "churn", (LocalPublisher, "attach", n.answers_no_resumption)),
+    "placed-further": _whole("sessions", "churn", (ClientSession, "_go_on", n.places_one_further)),
+    "detached-reads": _whole("sessions", "churn", (Subscription, "detach", n.keeps_its_reader)),
+}
+
+_CREDIT: Final = {
+    "credit-twice": _whole("credit", "none", (Batch, "release", n.returns_twice)),
+    "credit-never": _whole("credit", "none", (Batch, "release", n.returns_nothing)),
+    "batches-at-the-end": _whole("credit", "churn", (Connection, "release", n.keeps_batches_at_the_end)),
+    "held-forgotten": _whole("credit", "churn", (LinkQueue, "hold", n.forgets_held_batches)),
+    "withdrawn-holds": _whole("credit", "churn", (Subscription, "_let_go", n.keeps_batches_of_the_withdrawn)),
+    "old-credit": _whole("credit", "churn", (LinkSession, "attach", n.keeps_old_credit)),
+    "credit-not-renewed": _whole("credit", "churn", (Window, "renew", n.renews_nothing)),
+    "credit-first-on-top": _whole("credit", "churn", (Window, "first", n.first_ignores_renewal)),
+    "share-kept": _whole("credit", "churn", (Window, "close", n.stays_in_the_share)),
+    "grants-again": _whole("credit", "none", (Window, "grant", n.grants_without_end)),
+    "journal-room-forgotten": _whole("credit", "restart", (Exchange, "grant_withheld", n.withholds_for_ever)),
+}
+
+_QUEUES: Final = {
+    "gap-forgotten": _whole("gaps", "crash", (SubscriptionQueue, "add_gap", n.forgets_gaps)),
+    "drop-untold": _whole("gaps", "none", (SubscriptionQueue, "_miss", n.drops_in_silence)),
+    "drop-here-alone": _whole("gaps", "churn", (Subscription, "_drop", n.drops_here_alone)),
+    "confirmed-forgotten": _whole("queues", "none", (Subscription, "confirmed", n.keeps_unconfirmed)),
+    "bound-ignored": _whole(
+        "queues", "none", (SubscriptionQueue, "is_over_bound", property(n.never_looks_at_its_bound))
+    ),
+    "backlog-forgotten": _whole("queues", "none", (ClientSession, "pump", n.forgets_the_backlog)),
+    "slow-never-ended": _whole("queues", "none", (Exchange, "after", n.ends_nobody)),
+}
+
+_JOURNAL: Final = {
+    "node-outputs-before-sync": _whole(
+        "journal", "restart", (Exchange, "is_clear", property(n.is_always_clear))
+    ),
+    "unsealed-early": _whole("journal", "restart", (Connection, "unseal", n.unseals_early)),
+    "sealed-for-more": _whole("journal", "restart", (Connection, "seal", n.seals_for_one_more)),
+}
+
+_TIMERS: Final = {
+    "fires-once": _whole("timers", "crash", (Timers, "every", n.fires_once)),
+    "absence-without-end": _whole("timers", "loss", (Absences, "_wake_at", n.never_wakes)),
+    "absence-of-the-present": _whole("timers", "churn", (Absences, "came", n.waits_for_who_is_there)),
+    "nobody-is-dead": _whole("timers", "crash", (Node, "_look_after", n.hears_everybody)),
+    "replay-stops": _whole("replay", "churn", (Replaying, "_look", n.replays_once)),
+    "never-acknowledges": _whole("sessions", "none", (LinkSession, "acknowledge", n.never_acknowledges)),
+    "uplink-not-dialled-again": _whole("healing", "churn", (Uplinks, "ended", n.never_dials_again)),
+}
+
+_CONNECTIONS: Final = {
+    "no-pump-after-written": _whole("outbox", "none", (Connection, "written", n.pumps_nothing)),
+    "pause-never-ends": _whole("outbox", "none", (Node, "_pause_or_resume", n.never_resumes)),
+    "closed-before-the-fault": _whole("ends", "hostile", (Node, "_let_go", n.closes_before_the_end)),
+    "unhandled-forgotten": _whole("ends", "none", (Node, "_handle_rest", n.forgets_the_unhandled)),
+    "account-not-settled": _whole(
+        "budgets", "churn", (Subscription, "_settle_account", n.settles_no_account)
+    ),
+    "connection-charged-for-ever": _whole(
+        "budgets", "churn", (ClientSession, "let_go", n.lets_go_for_nothing)
+    ),
+    "no-limits": _whole("budgets", "hostile", (Account, "refusal", n.knows_no_bound)),
+    "steps-without-end": _whole("budgets", "hostile", (ClientSession, "handle", n.works_without_end)),
+    "never-paused": _whole("outbox", "hostile", (Node, "_should_pause", n.pauses_nobody)),
+    "publishers-of-others": _whole("sessions", "hostile", (LocalPublisher, "is_of", n.resumes_for_anybody)),
+    "subscriptions-of-others": _whole("sessions", "hostile", (Subscription, "is_of", n.resumes_for_anybody)),
+}
+
+_CLIENT: Final = {
+    "client-not-rewound": _whole("client", "churn", (ClientWindow, "rewind", c.does_not_rewind)),
+    "client-drops-one-more": _whole("client", "churn", (ClientWindow, "taken", c.drops_one_more)),
+    "client-renames-only": _whole("client", "crash", (ClientWindow, "rename", c.renames_without_counting)),
+    "client-flushes-all": _whole(
+        "client", "churn", (ClientWindow, "flushed", c.forgets_what_is_flushed_later)
+    ),
+    "client-without-credit": _whole("client", "none", (ClientWindow, "take", c.sends_without_credit)),
+    "client-awaits-nothing": _whole("client", "churn", (Session, "_ask_source", c.awaits_no_answer)),
+    "client-gap-uncounted": _whole("client", "none", (Inbox, "gap", c.counts_no_gap)),
+    "client-gives-no-credit": _whole("client", "none", (Inbox, "handed_out", c.gives_no_credit_back)),
+    "client-gives-credit-twice": _whole("client", "none", (Inbox, "handed_out", c.gives_credit_twice)),
+    "client-place-too-early": _whole("client", "churn", (Inbox, "place", property(c.goes_on_one_too_early))),
+    "client-place-had": _whole("client", "churn", (Inbox, "place", property(c.goes_on_where_it_was_had))),
+    "client-hears-silence": _whole("client", "crash", (Silence, "look", c.hears_silence)),
+    "client-had-everything": _whole("client", "churn", (Inbox, "untold", c.says_everything_was_had)),
+    "client-forgotten-untold": _whole("client", "crash", (Inbox, "_begin_anew", c.misses_no_forgotten)),
+    "client-dials-once": _whole("client", "churn", (ClientMachine, "tick", c.dials_never_again)),
+    "client-resumes-nothing": _whole("client", "churn", (Session, "_ask_inbox", c.asks_inboxes_last)),
+}
+
+WHOLE_MUTANTS: Final = {
+    **_SESSIONS,
+    **_CREDIT,
+    **_QUEUES,
+    **_JOURNAL,
+    **_TIMERS,
+    **_CONNECTIONS,
+    **_CLIENT,
+}
+"""Every mutant of whole brokers and clients, by name."""

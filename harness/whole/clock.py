@@ -1,0 +1,40 @@
+"""Simulated time: what is to happen when. Two things at the same time happen in the order of their making."""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+from attrs import define, field
+
+__all__ = ["Clock"]
+
+Call = Callable[[], None]
+
+
+@define(eq=False)
+class Clock:
+    """The time of one schedule, and everything that is still to happen in it."""
+
+    now_s: float = 0.0
+    happened: int = field(default=0, init=False)
+    _heap: list[tuple[float, int, Call]] = field(factory=list, init=False)
+    _count: int = field(default=0, init=False)
+
+    def at(self, at_s: float, call: Call) -> None:
+        """Call this at that time, or now if the time is over."""
+        self._count += 1
+        heappush(self._heap, (at_s, self._count, call))
+
+    def after(self, wait_s: float, call: Call) -> None:
+        """Call this after so long."""
+        self._count += 1
+        heappush(self._heap, (self.now_s + wait_s, self._count, call))
+
+    def run(self, until_s: float) -> None:
+        """Let everything happen up to this time."""
+        heap = self._heap
+        while heap and heap[0][0] <= until_s:
+            at_s, _, call = heappop(heap)
+            self.now_s = max(self.now_s, at_s)
+            self.happened += 1
+            call()
+        self.now_s = max(self.now_s, until_s)

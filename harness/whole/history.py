@@ -1,0 +1,129 @@
+"""What programs saw through the client's API: who published what after reading what, and who got what.
+
+A publication that a client sends again under a new id, because its broker has lost its memory, is another
+one. A durable subscription is one stream, however many inboxes read it: what comes again there is the same at
+the same position, or it is a fault.
+"""
+
+from attrs import define, field
+
+from broker.client.delivery import FORGOTTEN, Delivery, Gap
+from harness.simulator.record import Published, Record, Stream
+from ordering import promises
+
+__all__ = ["History", "Line"]
+
+
+@define(eq=False)
+class Line:
+    """One subscription, as its program sees it. `id` is what the broker called it last."""
+
+    name: str
+    stream: Stream
+    durable: str = ""
+    is_open: bool = False
+    is_ended: bool = False
+    gaps: list[tuple[int, Gap]] = field(factory=list)
+    at: dict[int, int] = field(factory=dict)
+    """What came at each position; begun anew when the broker counts anew."""
+    id: str = ""
+    is_contested: bool = False
+    """Whether several processes have wanted it at the same time."""
+
+
+@define(eq=False)
+class History:
+    """The history of one schedule."""
+
+    publications: list[Published] = field(factory=list)
+    lines: dict[str, Line] = field(factory=dict)
+    faults: list[tuple[str, str]] = field(factory=list)
+    dead: set[str] = field(factory=set)
+    """Ids of publishers that are no more."""
+    _operations: list[promises.Operation] = field(factory=list)
+    _index: dict[tuple[str, int], int] = field(factory=dict)
+    _known: dict[str, int] = field(factory=dict)
+
+    def publish(self, key: tuple[str, int], broker: str, kind: str, *, ordered: bool, past: int) -> Published:
+        """Note a publication; `past` is what its program had read."""
+        number = len(self.publications)
+        self._index[key] = number
+        publisher, sequence = key
+        wanted = tuple(
+            line.name
+            for line in self.lines.values()
+            if line.is_open and not line.is_ended and kind in line.stream.kinds
+        )
+        if ordered:
+            past |= self._known.get(publisher, 0)
+            self._known[publisher] = past | 1 << number
+        else:
+            past = 0
+        published = Published(publisher, sequence, broker, kind, ordered, past, wanted, None, wanted)
+        self.publications.append(published)
+        self._operations.append(promises.publish(key))
+        return published
+
+    def deliver(self, line: Line, delivery: Delivery) -> int:
+        """Note what a program got; return what it knows by that."""
+        key = delivery.publisher, delivery.sequence
+        number = self._index.get(key)
+        if number is None and delivery.publisher.startswith("H"):
+            return 0  # It comes from somebody hostile, who may publish.
+        if number is None:
+            self.faults.append(("duplicate", f"{line.name} got {key}, which nobody published"))
+            return 0
+        published = self.publications[number]
+        if delivery.attributes["n"] != published.published_ns:
+            self.faults.append(("duplicate", f"{line.name} got {published} with another content"))
+        bit = 1 << number
+        known = line.at.get(delivery.position)
+        if known is not None:
+            if known != number:
+                text = f"{line.name} got {published} at {delivery.position}, where {known} was"
+                self.faults.append(("duplicate", text))
+            return published.past | bit if published.ordered else 0
+        line.at[delivery.position] = number
+        self._add(line, delivery, number)
+        return published.past | bit if published.ordered else 0
+
+    def _add(self, line: Line, delivery: Delivery, number: int) -> None:
+        """Put a delivery that has not come before behind the others."""
+        stream, published, bit = line.stream, self.publications[number], 1 << number
+        if stream.seen & bit:
+            stream.faults.append(f"{line.name} got {published} twice")
+        if published.kind not in stream.kinds:
+            stream.faults.append(f"{line.name} got {published}, which it does not match")
+        if delivery.replayed:
+            if stream.seen != stream.replayed:
+                stream.faults.append(f"{line.name} got {published} of the past behind what is live")
+            stream.replayed |= bit
+        stream.delivered.append(number)
+        stream.seen |= bit
+        self._operations.append(promises.notify(line.name, (published.publisher, published.sequence)))
+        if published.ordered:
+            stream.known |= published.past | bit
+
+    def gap(self, line: Line, gap: Gap) -> None:
+        """Note that a program was given a gap; behind one of the forgotten, positions are counted anew."""
+        if gap.reason == FORGOTTEN:
+            line.at = {}
+        line.stream.gaps.append(len(line.stream.delivered))
+        line.gaps.append((len(line.stream.delivered), gap))
+
+    @property
+    def delivery_count(self) -> int:
+        """How many deliveries there were."""
+        return sum(len(line.stream.delivered) for line in self.lines.values())
+
+    def record(self) -> Record:
+        """Return it as the simulator's verdicts read it."""
+        streams = {name: line.stream for name, line in self.lines.items()}
+        return Record(
+            publications=self.publications,
+            streams=streams,
+            operations=self._operations,
+            index=self._index,
+            clocks_agree=True,
+            caches_hold=True,
+        )

@@ -1,0 +1,167 @@
+"""What is wrong with a world at rest: promises that were broken, memory and credit that did not come back.
+
+Laws.
+
+1. Order and "at most once" are judged for everything that was delivered, whatever has happened.
+2. What an open subscription wanted and did not get needs a gap in its place, unless its publisher is no more.
+3. A gap needs a reason: something was lost, or a queue was full.
+4. What is published after everything came to rest arrives, without a gap.
+5. At rest every byte of credit is back, and a node keeps nothing but what is open.
+"""
+
+from collections.abc import Iterator
+
+from broker.client.delivery import BOUND, FORGOTTEN, LOST, REPLAY, TAKEN
+from broker.node.starts import BOUND_BYTES_MIN
+from harness.simulator.record import Published
+from harness.simulator.verdict import Fault, faults_in
+from harness.whole.history import Line
+from harness.whole.leftovers import left_over
+from harness.whole.quiet import settle
+from harness.whole.world import World
+
+__all__ = ["go_on", "judge"]
+
+
+def judge(world: World) -> list[Fault]:
+    """Return everything that is wrong with what programs saw."""
+    history = world.history
+    return [
+        *history.faults,
+        *faults_in(history.record()),
+        *_untold(world),
+        *_unjustified(world),
+        *_refusals(world),
+    ]
+
+
+def go_on(world: World) -> list[Fault]:
+    """Everybody publishes once more after everything came to rest, and all of it arrives (laws 4 and 5)."""
+    history = world.history
+    before = len(history.publications)
+    gaps = {name: len(line.stream.gaps) for name, line in history.lines.items()}
+    for program in world.live_programs():
+        for publishing in program.publishing:
+            if publishing.is_usable and publishing.interest.kinds:
+                world.publish(program, publishing, world.random.choice(publishing.interest.kinds))
+    if wrong := settle(world):
+        return wrong
+    world.clock.run(world.clock.now_s + world.knobs.link_timeout_s / 4)
+    if wrong := settle(world):
+        return wrong
+    return [*_last_missing(world, before, gaps), *_new_gaps(world, gaps), *left_over(world)]
+
+
+def _last_missing(world: World, before: int, gaps: dict[str, int]) -> Iterator[Fault]:
+    readers = _read(world)
+    for published in world.history.publications[before:]:
+        number = world.history._index[published.publisher, published.sequence]  # noqa: SLF001 - of this package
+        for name in published.wanted:
+            line = world.history.lines[name]
+            if len(line.gaps) > gaps.get(name, 0):
+                continue  # Its queue was full once more.
+            if name in readers and not line.is_ended and not line.stream.seen >> number & 1:
+                yield "missing", f"{name} never got {published}, which was published at rest"
+
+
+def _new_gaps(world: World, gaps: dict[str, int]) -> Iterator[Fault]:
+    for name, line in world.history.lines.items():
+        for _, gap in line.gaps[gaps.get(name, 0) :]:
+            if gap.reason != BOUND:
+                yield "gap", f"{name} got a gap at rest: {gap}"
+
+
+def _read(world: World) -> set[str]:
+    """The subscriptions that some program reads."""
+    return {
+        reading.line.name
+        for program in world.live_programs()
+        for reading in program.reading
+        if not reading.is_ended and not reading.is_closed
+    }
+
+
+# --- what is missing ---
+
+
+def _untold(world: World) -> Iterator[Fault]:
+    """What subscriptions miss of live publishers without a gap in its place (law 2)."""
+    history = world.history
+    has_lost = _has_lost(world)
+    readers = _read(world)
+    for line in history.lines.values():
+        for publisher, published in _by_publisher(world).items():
+            if has_lost and publisher in history.dead:
+                continue
+            is_reading = line.name in readers and not line.is_ended
+            for missed, place in _missed(
+                line, published, is_whole=is_reading and publisher not in history.dead
+            ):
+                if not any(gap in place for gap in line.stream.gaps):
+                    yield "gap", f"{line.name} never got {missed}, and no gap says so in its place"
+
+
+def _by_publisher(world: World) -> dict[str, list[tuple[int, Published]]]:
+    found: dict[str, list[tuple[int, Published]]] = {}
+    for number, published in enumerate(world.history.publications):
+        found.setdefault(published.publisher, []).append((number, published))
+    return found
+
+
+def _missed(
+    line: Line, published: list[tuple[int, Published]], *, is_whole: bool
+) -> Iterator[tuple[Published, range]]:
+    """What a subscription did not get of a publisher, and between which of its deliveries."""
+    stream = line.stream
+    position_of = {number: position for position, number in enumerate(stream.delivered)}
+    after, missed = 0, None
+    for number, each in published:
+        position = position_of.get(number)
+        if position is None:
+            missed = missed or (each if line.name in each.wanted else None)
+            continue
+        if missed is not None and not stream.replayed >> number & 1:
+            yield missed, range(after, position + 1)
+        after, missed = position + 1, None
+    if missed is not None and is_whole:
+        yield missed, range(after, len(stream.delivered) + 1)
+
+
+def _has_lost(world: World) -> bool:
+    """Whether something was lost that brokers may say so of."""
+    return any(
+        site.is_gone or site.total("lost_links") or site.memory_losses for site in world.sites.values()
+    )
+
+
+def _unjustified(world: World) -> Iterator[Fault]:
+    """Gaps and ends without a reason (law 3)."""
+    has_lost = _has_lost(world)
+    has_waited = world.clock.now_s > world.knobs.link_timeout_s
+    dropped = sum(site.total("dropped") for site in world.sites.values())
+    size_bytes = sum(
+        content[3] + 200 for each in world.programs for p in each.publishing for content in p.sent
+    )
+    for line in world.history.lines.values():
+        for _, gap in line.gaps:
+            is_lost = gap.reason == LOST and (has_lost or not world.knobs.settles_first)
+            is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited)
+            is_taken = gap.reason == TAKEN and line.is_contested
+            is_past = gap.reason == REPLAY and world.knobs.joins
+            is_dropped = gap.reason == BOUND and dropped and size_bytes > BOUND_BYTES_MIN
+            if not (is_lost or is_forgotten or is_dropped or is_taken or is_past):
+                yield "gap", f"{line.name} got a gap for no reason: {gap} ({gap.reason})"
+    if size_bytes < BOUND_BYTES_MIN and any(site.total("ended_slow") for site in world.sites.values()):
+        yield "ended", f"a subscription was ended as slow, and {size_bytes} bytes were published"
+
+
+def _refusals(world: World) -> Iterator[Fault]:
+    """What brokers refused or gave up although everybody was honest and nobody was away for long."""
+    knobs = world.knobs
+    if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile:
+        return
+    for site in world.sites.values():
+        if site.total("lost_links") and knobs.settles_first:
+            yield "refused", f"{site.name} has lost {site.total('lost_links')} links"
+        if site.total("refused") and knobs.settles_first:
+            yield "refused", f"{site.name} has refused something"

@@ -1,0 +1,273 @@
+"""What kind of schedule a seed gives for whole brokers: every knob is drawn from the seed (swarm testing).
+
+Each seed draws regimes, and whole schedules live in them: fast and slow connections, crumbs of bytes, windows
+that are always full, subscribers that do not read, many subscriptions, syncs that take long.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from attrs import evolve, frozen
+
+from broker.client.limits import Limits
+from harness.whole.cables import Shape
+from harness.whole.sites import Timing
+
+__all__ = ["WHOLE_FAULTS", "Knobs", "draw"]
+
+WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "hostile")
+"""As for bare cores, and clients and brokers that say anything at any time."""
+
+
+SMALL_BYTES: Final = 1000
+ROOMY_BYTES: Final = 65_536
+"""What is in flight at most where events are large."""
+
+
+@frozen
+class Knobs:
+    """One schedule's character. Counts of faults and changes are over the whole `span_s` of publishing."""
+
+    brokers: int
+    tree: str
+    programs: int
+    publishers: int
+    subscriptions: int
+    publications: int
+    span_s: float
+    bursts: int
+    kinds: int
+    width: int
+    unordered: float
+    unordered_subscriptions: float
+    payload_bytes: tuple[int, ...]
+    limits: Limits
+    bound_bytes: int
+    drops: float
+    durable: float
+    slow: float
+    replays: float
+    settles_first: bool
+    shape: Shape
+    timing: Timing
+    link_timeout_s: float
+    lease_s: float = 0.0
+    joins: int = 0
+    leaves: int = 0
+    returns: int = 0
+    moves: int = 0
+    cuts: int = 0
+    half_open: float = 0.0
+    freezes: int = 0
+    kills: int = 0
+    down_s: float = 0.0
+    silent_kills: float = 0.0
+    stops: float = 0.0
+    losses: int = 0
+    journals: float = 0.0
+    snapshots: int = 0
+    hostile: int = 0
+    absences: int = 0
+    step_units: int = 4000
+
+
+def _shape(random: Random) -> Shape:
+    return Shape(
+        latency_s=random.choice((0.0002, 0.002, 0.02, 0.05)),
+        slow_part=random.choice((0.0, 0.0, 0.2, 0.5)),
+        slow_factor=random.choice((5.0, 30.0)),
+        cuts=random.choice((0.0, 0.1, 0.5)),
+        crumbs=random.choice((0.0, 0.0, 0.0, 0.02, 0.2)),
+        partial=random.choice((0.0, 0.0, 0.3, 1.0)),
+        capacity_bytes=random.choice((600, 4096, 65_536, 1 << 20)),
+    )
+
+
+def _timing(random: Random) -> Timing:
+    return Timing(
+        lateness_s=random.choice((0.0, 0.0, 0.01, 0.3)),
+        early=random.choice((0.0, 0.0, 0.2)),
+        pass_s=random.choice((0.0, 0.001, 0.02)),
+        sync_s=random.choice((0.0, 0.001, 0.01, 0.05)),
+        dial_s=random.choice((0.001, 0.05)),
+        unreached=random.choice((0.0, 0.0, 0.1)),
+        room_count=random.choice((5, 1000)),
+    )
+
+
+def _limits(random: Random) -> Limits:
+    """Windows and inboxes as they are by default, or so small that they are always full."""
+    if random.random() < 0.4:  # noqa: PLR2004 - often enough
+        return Limits()
+    return Limits(
+        window_bytes=random.choice((300, 2000, 20_000)),
+        flush_bytes=random.choice((1, 500, 10_000)),
+        flush_interval_s=random.choice((0.05, 0.25)),
+        write_bytes=random.choice((100, 5000)),
+        checkpoint_bytes=random.choice((1, 1000)),
+        inbox_bytes=random.choice((100, 2000)),
+        credit_first=random.choice((1, 2, 8)),
+        credit_min=random.choice((1, 2)),
+        credit_max=random.choice((2, 16)),
+    )
+
+
+def _calm(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Nothing goes wrong."""
+    publishers = random.randint(1, 4)
+    programs = random.randint(2, 5)
+    return Knobs(
+        brokers=random.randint(*brokers),
+        tree=random.choice(("random", "random", "chain", "star")),
+        programs=programs,
+        publishers=publishers,
+        subscriptions=random.randint(2, 5),
+        publications=random.choice((5, 10, 20, 40)),
+        span_s=random.choice((0.05, 0.3, 1.0)),
+        bursts=random.choice((1, 1, 4, 12)),
+        kinds=random.choice((1, 2, 4, 8)),
+        width=random.choice((0, 1, 2, 5)),
+        unordered=random.choice((0.0, 0.0, 0.3)),
+        unordered_subscriptions=random.choice((0.0, 0.0, 0.3)),
+        payload_bytes=random.choice(((0,), (0,), (0, 100, 3000), (10, 20_000))),
+        limits=_limits(random),
+        bound_bytes=8 << 20,
+        drops=0.5,
+        durable=random.choice((0.0, 0.0, 0.4)),
+        slow=random.choice((0.0, 0.0, 0.3)),
+        replays=random.choice((0.0, 0.0, 0.0, 0.4)),
+        settles_first=random.random() < 0.7,  # noqa: PLR2004 - mostly
+        shape=_shape(random),
+        timing=_timing(random),
+        link_timeout_s=random.choice((2.0, 10.0)),
+        step_units=random.choice((4000, 4000, 15)),
+    )
+
+
+def _overflowing(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Subscribers that do not keep up, and every bound within reach."""
+    knobs = _calm(random, brokers)
+    return evolve(
+        knobs,
+        kinds=random.choice((1, 2)),
+        width=0,
+        publications=random.choice((20, 40)),
+        payload_bytes=random.choice(((8000, 15_000), (30_000,), (60_000, 100_000))),
+        limits=random.choice((Limits(), evolve(knobs.limits, window_bytes=1 << 20))),
+        bound_bytes=random.choice((1, 100_000, 300_000)),
+        slow=random.choice((0.3, 0.7)),
+        shape=evolve(knobs.shape, crumbs=0.0, capacity_bytes=65_536),
+    )
+
+
+def _crowded(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Many subscriptions."""
+    return evolve(
+        _calm(random, brokers),
+        subscriptions=random.choice((40, 100, 200)),
+        publications=random.choice((3, 6)),
+        kinds=8,
+        width=5,
+        payload_bytes=(0,),
+    )
+
+
+def _changing(knobs: Knobs, random: Random) -> Knobs:
+    """Publishers, subscriptions and clients come and go."""
+    return evolve(
+        knobs,
+        span_s=random.choice((0.3, 1.0, 3.0)),
+        joins=random.randint(0, 5),
+        leaves=random.randint(0, 4),
+        returns=random.randint(0, 3),
+        moves=random.choice((0, 0, 2)),
+        cuts=random.choice((0, 1, 3, 8)),
+        absences=random.choice((0, 0, 0, 2)),
+        durable=random.choice((0.0, 0.3, 0.6)),
+    )
+
+
+def _churn(random: Random, brokers: tuple[int, int]) -> Knobs:
+    base = _overflowing if random.random() < 0.3 else _calm  # noqa: PLR2004 - a part
+    return _changing(base(random, brokers), random)
+
+
+def _crash(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Brokers die without a journal and come back, connections break in every way."""
+    return evolve(
+        _changing(_calm(random, brokers), random),
+        span_s=random.choice((0.3, 1.0, 3.0)),
+        cuts=random.choice((0, 3, 8)),
+        half_open=random.choice((0.0, 0.3)),
+        freezes=random.choice((0, 0, 1, 2)),
+        kills=random.choice((1, 2, 4)),
+        down_s=random.choice((0.01, 0.3, 1.0, 5.0)),
+        silent_kills=random.choice((0.0, 0.0, 0.3)),
+        stops=random.choice((0.0, 0.3)),
+    )
+
+
+def _restart(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Brokers have journals, die and come back with what was synced."""
+    return evolve(
+        _crash(random, brokers),
+        journals=1.0,
+        kills=random.choice((1, 2, 5, 10)),
+        down_s=random.choice((0.01, 0.1, 0.5, 5.0)),
+        snapshots=random.choice((0, 0, 2, 5)),
+        joins=random.choice((0, 2)),
+        leaves=random.choice((0, 2)),
+    )
+
+
+def _loss(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Brokers are lost for good; the rest heals, and their clients go elsewhere."""
+    low, high = brokers
+    return evolve(
+        _crash(random, (min(max(low, 3), high), high)),
+        journals=random.choice((0.0, 0.5, 1.0)),
+        kills=random.choice((0, 1)),
+        losses=random.choice((1, 1, 2)),
+        slow=0.0,
+        link_timeout_s=2.0,
+    )
+
+
+def _hostile(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Somebody says anything at any time, while honest clients go on."""
+    return evolve(
+        _calm(random, (1, min(3, brokers[1]))),
+        hostile=random.choice((1, 3, 8)),
+        span_s=random.choice((0.3, 1.0)),
+        journals=random.choice((0.0, 0.0, 1.0)),
+    )
+
+
+Regime = Callable[[Random, tuple[int, int]], Knobs]
+REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
+    "none": (*(_calm,) * 7, *(_overflowing,) * 2, _crowded),
+    "churn": (_churn,),
+    "crash": (_crash,),
+    "restart": (_restart,),
+    "loss": (_loss,),
+    "hostile": (_hostile,),
+}
+
+
+def _quick_enough(knobs: Knobs) -> Knobs:
+    """No frame takes so long to arrive that its sender is taken for dead, or takes the other end for dead."""
+    if max(knobs.payload_bytes) < SMALL_BYTES:
+        return knobs
+    shape = knobs.shape
+    capacity_bytes = max(shape.capacity_bytes, ROOMY_BYTES)
+    return evolve(knobs, shape=evolve(shape, capacity_bytes=capacity_bytes, crumbs=0.0))
+
+
+def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
+    """Draw the knobs of one schedule."""
+    regimes = REGIMES[faults]
+    knobs = _quick_enough(regimes[int(random.random() * len(regimes))](random, brokers))
+    if random.random() < 0.1:  # noqa: PLR2004 - a tenth has leases
+        return evolve(knobs, link_timeout_s=2.0, lease_s=12.0)
+    return knobs

@@ -1,0 +1,91 @@
+"""What a schedule of whole brokers came to, and its trace."""
+
+from hashlib import sha256
+from random import Random
+from traceback import extract_tb
+
+from attrs import evolve, frozen
+
+from broker.routing import DEFAULT, Routing
+from harness.simulator.verdict import Fault
+from harness.whole.judging import go_on, judge
+from harness.whole.knobs import Knobs, draw
+from harness.whole.quiet import settle
+from harness.whole.story import calm, tell
+from harness.whole.world import World
+from ordering.interface import OrderingFactory
+
+__all__ = ["WholeOutcome", "happen", "of_seed", "trace_of", "world_of"]
+
+
+@frozen
+class WholeOutcome:
+    """One schedule's end."""
+
+    world: World
+    faults: tuple[Fault, ...]
+
+
+def of_seed(
+    seed: int,
+    faults: str,
+    brokers: tuple[int, int],
+    ordering: OrderingFactory,
+    routing: Routing = DEFAULT,
+    **changed: object,
+) -> WholeOutcome:
+    """Let the schedule of a seed happen and judge it; knobs may be changed."""
+    return happen(world_of(seed, faults, brokers, ordering, routing, **changed))
+
+
+def world_of(
+    seed: int,
+    faults: str,
+    brokers: tuple[int, int],
+    ordering: OrderingFactory,
+    routing: Routing = DEFAULT,
+    **changed: object,
+) -> World:
+    """Make the world of a seed; nothing has happened in it."""
+    random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
+    knobs: Knobs = draw(random, faults, brokers)
+    if changed:
+        knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
+    return World(random, knobs, ordering, routing)
+
+
+def trace_of(
+    seed: int,
+    faults: str,
+    brokers: tuple[int, int],
+    ordering: OrderingFactory,
+    routing: Routing = DEFAULT,
+) -> str:
+    """Everything that happens in the schedule of a seed, as a text of fixed length: the same for ever."""
+    digest = sha256()
+    world = world_of(seed, faults, brokers, ordering, routing)
+    world.watch = lambda line: digest.update(f"{line}\n".encode())
+    outcome = happen(world)
+    for fault in outcome.faults:
+        digest.update(f"{fault}\n".encode())
+    return digest.hexdigest()
+
+
+def happen(world: World) -> WholeOutcome:
+    """Let the schedule of a world happen, and judge it."""
+    try:
+        wrong = _happen(world)
+    except Exception as error:  # noqa: BLE001 - whatever a client raises is what we look for
+        where = extract_tb(error.__traceback__)[-1]
+        wrong = [("error", f"{type(error).__name__}: {error} in {where.name}")]
+    return WholeOutcome(world, (*wrong, *judge(world)))
+
+
+def _happen(world: World) -> list[Fault]:
+    """Let everything happen, come to rest and go on; return what does not."""
+    wrong = tell(world)
+    calm(world)
+    wrong = wrong or settle(world)
+    if wrong or any(kind == "error" for kind, _ in world.history.faults):
+        return wrong
+    return go_on(world)

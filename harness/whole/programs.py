@@ -1,0 +1,390 @@
+"""Simulated programs: each has a client of the product, publishers and subscriptions, and a pace of its own.
+
+A program publishes and reads as the client's API lets it: it waits while the window is full, and gives credit
+back when it asks for more than it was handed.
+"""
+
+from functools import cache
+from random import Random
+from typing import Final, Protocol
+
+from attrs import define, field
+
+from broker.backoff import Backoff
+from broker.client.delivery import FORGOTTEN, Delivery, Gap
+from broker.client.inbox import Inbox
+from broker.client.life import Life, Wants
+from broker.client.limits import Limits
+from broker.client.machine import ClientMachine
+from broker.client.outbox import Outbox
+from broker.client.reading import Reading as Reader
+from broker.client.session import Session
+from broker.client.window import Source
+from broker.errors import ConcordError, SlowSubscriberError
+from broker.filters import Filter, parse
+from harness.simulator.record import Stream
+from harness.whole.cables import End
+from harness.whole.clock import Clock
+from harness.whole.history import History, Line
+from harness.whole.interests import Events, Interest
+from harness.whole.sites import HONEST_TOKEN
+
+__all__ = ["Net", "Program", "Publishing", "Reading"]
+
+NEVER: Final = float("inf")
+
+
+class Net(Protocol):
+    """What a program needs of its world."""
+
+    clock: Clock
+    random: Random
+    history: History
+    events: Events
+
+    def connect(self, program: "Program") -> None:
+        """Open a connection to the program's broker, soon."""
+        ...
+
+    def may_forget(self, program: "Program") -> bool:
+        """Whether the program's broker may have forgotten it."""
+        ...
+
+
+@define(eq=False)
+class Publishing:
+    """One publisher of a program. `sent` is everything that it published: kind, flag, number and size."""
+
+    outbox: Outbox
+    interest: Interest
+    id: str = ""
+    sent: list[tuple[str, bool, int, int]] = field(factory=list)
+
+    @property
+    def source(self) -> Source:
+        """What the client has of it."""
+        return self.outbox.source
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the program has left it."""
+        return self.outbox.is_closed
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it may publish."""
+        return self.source.is_ready and not self.outbox.is_over
+
+
+@define(eq=False)
+class Reading:
+    """One subscription of a program. It reads `step` deliveries at a time, every so many seconds."""
+
+    reader: Reader
+    line: Line
+    pause_s: float
+    step: int
+    is_closed: bool = False
+    is_ended: bool = False
+    is_due: bool = False
+    id: str = ""
+
+    @property
+    def inbox(self) -> Inbox:
+        """What the client has of it."""
+        return self.reader.inbox
+
+    def take(self) -> Delivery | Gap | None:
+        """The next delivery or gap, or None if neither is there."""
+        delivery = next(self.reader.batch, None)
+        if delivery is not None:
+            return delivery
+        try:
+            arrived = self.reader.advance()
+        except ConcordError:
+            return None
+        if isinstance(arrived, Gap):
+            return arrived
+        return next(self.reader.batch) if arrived else None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything that has arrived was taken, and its credit given back."""
+        return not self.reader._count and not self.inbox._entries  # noqa: SLF001 - only to look
+
+
+@cache
+def _parsed(text: str) -> Filter:
+    return parse(text)
+
+
+@define(eq=False)
+class Program:
+    """One process with a client. `site` is the broker that it dials."""
+
+    name: str
+    site: str
+    net: Net
+    limits: Limits
+    machine: ClientMachine = field(init=False)
+    end: End | None = field(default=None, init=False)
+    publishing: list[Publishing] = field(factory=list, init=False)
+    reading: list[Reading] = field(factory=list, init=False)
+    known: int = field(default=0, init=False)
+    is_over: bool = field(default=False, init=False)
+    _is_written: bool = field(default=True, init=False)
+    _wakes_at_s: float = field(default=NEVER, init=False)
+    _wake_number: int = field(default=0, init=False)
+    isolated_until_s: float = field(default=0.0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        random = Random(self.net.random.getrandbits(32))  # noqa: S311 - a schedule
+        session = Session(self.name, f"{random.getrandbits(32):x}", HONEST_TOKEN, self.limits)
+        self.machine = ClientMachine(session, self.site, Backoff(random))
+        self.machine.start(self.net.clock.now_s, retry=True)
+
+    @property
+    def session(self) -> Session:
+        """The client's side of the protocol."""
+        return self.machine.session
+
+    # --- what the program does ---
+
+    def advertise(self, interest: Interest) -> Publishing:
+        """Ask for a publisher."""
+        source = self.session.advertise(interest.text)
+        publishing = Publishing(Outbox(source, _parsed(interest.text), self.machine), interest)
+        self.publishing.append(publishing)
+        self.look()
+        return publishing
+
+    def unadvertise(self, publishing: Publishing) -> None:
+        """End a publisher."""
+        self.net.history.dead.add(publishing.source.id)
+        publishing.outbox.close()
+        self.look()
+
+    def subscribe(
+        self, interest: Interest, options: "Inbox", name: str, pause_s: float, step: int
+    ) -> Reading:
+        """Ask for a subscription; a durable one goes on with the line of its name."""
+        lines = self.net.history.lines
+        line = lines.get(name)
+        if line is None:
+            line = lines[name] = Line(
+                name, Stream(options.ordered, interest.kinds, self.site), options.durable
+            )
+        reading = Reading(Reader(options, self.machine), line, pause_s, step)
+        self.reading.append(reading)
+        self.session.subscribe(options, self.net.clock.now_s)
+        self.look()
+        return reading
+
+    def unsubscribe(self, reading: Reading) -> None:
+        """Leave a subscription."""
+        reading.is_closed = True
+        if not reading.inbox.durable:
+            reading.line.is_ended = True
+        reading.reader.close(had_last=True)
+        self.reading.remove(reading)
+        self.look()
+
+    def publish(self, publishing: Publishing, kind: str, payload: bytes, *, ordered: bool) -> bool:
+        """Publish an event; false if the window has no room."""
+        outbox, net = publishing.outbox, self.net
+        if not publishing.is_usable or not outbox.has_room:
+            return False
+        number = len(net.history.publications) + 1
+        attributes = {**net.events.attributes[kind], "n": number}
+        sequence = outbox.put(attributes, payload, 1_000_000 * number, ordered)
+        if not sequence:
+            outbox.refill()
+            sequence = outbox.put(attributes, payload, 1_000_000 * number, ordered)
+        self._note(publishing, (kind, ordered, number, len(payload)), sequence)
+        self.look()
+        return True
+
+    def _note(self, publishing: Publishing, content: tuple[str, bool, int, int], sequence: int) -> None:
+        kind, ordered, number, _ = content
+        publishing.id = publishing.source.id
+        publishing.sent.append(content)
+        published = self.net.history.publish(
+            (publishing.id, sequence), self.site, kind, ordered=ordered, past=self.known
+        )
+        published.published_ns = number
+
+    def _notice_new_id(self, publishing: Publishing) -> None:
+        """What was in the window goes out again under another id (`Window.rename`)."""
+        source = publishing.source
+        if not self.net.may_forget(self):
+            text = f"{self.name} had to publish under a new id, and its broker has lost nothing"
+            self.net.history.faults.append(("duplicate", text))
+        self.net.history.dead.add(publishing.id)
+        again = publishing.sent[len(publishing.sent) - source.pending_count :]
+        publishing.id = source.id
+        for sequence, content in enumerate(again, 1):
+            self._note(publishing, content, sequence)
+
+    # --- reading ---
+
+    def _read(self, reading: Reading) -> None:
+        """Take some deliveries, and come back for the others."""
+        reading.is_due = False
+        if reading.is_closed or self.is_over:
+            return
+        history = self.net.history
+        for _ in range(reading.step):
+            taken = reading.take()
+            if taken is None:
+                break
+            if isinstance(taken, Gap):
+                history.gap(reading.line, taken)
+            else:
+                self.known |= history.deliver(reading.line, taken)
+        self.look()
+
+    def _look_at(self, reading: Reading) -> None:
+        inbox, line = reading.inbox, reading.line
+        if inbox.id and inbox.id != reading.id:
+            if not reading.id and line.id not in {"", inbox.id}:
+                self.net.history.gap(line, Gap(None, FORGOTTEN))
+            reading.id = inbox.id
+            if not reading.is_closed:
+                line.id = inbox.id
+        if inbox.is_ready and not line.is_open:
+            line.is_open = True
+        if inbox.ended is not None and not reading.is_ended:
+            reading.is_ended = True
+            self._ended(reading, inbox.ended)
+        if not reading.is_empty and not reading.is_due and not reading.is_closed:
+            reading.is_due = True
+            wait_s = reading.pause_s * self.net.random.random()
+            self.net.clock.after(wait_s, lambda: self._read(reading))
+
+    def _ended(self, reading: Reading, error: ConcordError) -> None:
+        """The broker has ended a subscription: too slow, or taken over by another program of this name."""
+        line = reading.line
+        if getattr(error, "code", "") == "taken-over" and line.is_contested:
+            return
+        line.is_ended = True
+        if not isinstance(error, SlowSubscriberError):
+            self.net.history.faults.append(("ended", f"{line.name} was ended: {error}"))
+
+    # --- the shell ---
+
+    def look(self) -> None:
+        """Do what the machine wants, and write what there is to write."""
+        if self.is_over:
+            return
+        machine, clock = self.machine, self.net.clock
+        for publishing in self.publishing:
+            if publishing.id and publishing.source.id != publishing.id:
+                self._notice_new_id(publishing)
+        for reading in self.reading:
+            self._look_at(reading)
+        self.session.touched.clear()
+        if machine.wants is Wants.CLOSE:
+            if self.end is not None:
+                self._write()
+                self.end.close()
+                self.end = None
+            machine.lost(None, clock.now_s)
+        if machine.wants is Wants.DIAL:
+            machine.dialling(clock.now_s)
+            self.net.connect(self)
+        self._write()
+        if machine.life is Life.CLOSED:
+            self._closed()
+            return
+        deadline_s = machine.next_deadline()
+        if deadline_s < self._wakes_at_s:
+            self._wakes_at_s = deadline_s
+            self._wake_number = number = self._wake_number + 1
+            clock.at(self._wakes_at_s, lambda: self._tick(number))
+
+    def _closed(self) -> None:
+        """The client has ended, because its program left or something failed."""
+        if self.end is not None:
+            self.end.close()
+            self.end = None
+        if self.machine.failure is not None:
+            self.net.history.faults.append(("error", f"{self.name} failed: {self.machine.failure!r}"))
+        self._end()
+
+    def _write(self) -> None:
+        end, machine = self.end, self.machine
+        while end is not None and end.is_open and self._is_written and machine.has_output:
+            output = machine.take_output()
+            if not output:
+                return
+            self._is_written = end.send(output)
+            if self._is_written:
+                machine.written(self.net.clock.now_s)
+
+    def _tick(self, number: int) -> None:
+        if number == self._wake_number and not self.is_over:
+            self._wakes_at_s = NEVER
+            self.machine.tick(self.net.clock.now_s)
+            self.look()
+
+    def connected(self, end: End) -> None:
+        """The connection is made."""
+        self.end = end
+        self._is_written = True
+        self.machine.connected(self.net.clock.now_s)
+        self.look()
+
+    def unreached(self) -> None:
+        """It could not be made."""
+        self.machine.connect_failed("nobody is there", self.net.clock.now_s)
+        self.look()
+
+    def came(self, end: End, content: bytes) -> None:
+        """Bytes have arrived."""
+        if end is self.end:
+            self.machine.received(content, self.net.clock.now_s)
+            self.look()
+
+    def over(self, end: End, reason: str | None) -> None:
+        """The connection has ended."""
+        if end is self.end:
+            end.close()
+            self.end = None
+            self.machine.lost(reason, self.net.clock.now_s)
+            self.look()
+
+    def written(self, end: End) -> None:
+        """Everything is with the system."""
+        if end is self.end:
+            self._is_written = True
+            self.machine.written(self.net.clock.now_s)
+            self.look()
+
+    # --- the end of the process ---
+
+    def vanish(self) -> None:
+        """The process is killed."""
+        self._end()
+        if self.end is not None:
+            self.end.close()
+            self.end = None
+
+    def leave(self) -> None:
+        """The process ends in order: what it has published is taken over, and it says goodbye."""
+        self._forget()
+        self.machine.leave(self.net.clock.now_s)
+        self.look()
+
+    def _end(self) -> None:
+        self.is_over = True
+        self._forget()
+
+    def _forget(self) -> None:
+        """Its publishers and subscriptions are no more."""
+        for publishing in self.publishing:
+            publishing.outbox.is_closed = True
+            self.net.history.dead.add(publishing.source.id)
+        for reading in self.reading:
+            reading.is_closed = True
+            if not reading.line.durable:
+                reading.line.is_ended = True

@@ -1,0 +1,145 @@
+"""When a world is at rest: everybody is connected, nothing waits, and all that was sent has arrived."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from broker.client.life import Life
+from broker.node import Node
+from broker.node.connection import Life as Greeting
+from broker.node.subscriptions import Subscription
+from harness.simulator.liveness import LEFT_TO_DO
+from harness.whole.programs import Program
+from harness.whole.sites import Site
+from harness.whole.world import World
+
+__all__ = ["settle", "unrest"]
+
+LOOK_S: Final = 0.1
+"""How long it goes on before it looks whether all is at rest, at first; then longer."""
+
+LOOK_S_MAX: Final = 2.0
+PATIENCE_S: Final = 240.0
+"""Longer than healing takes when half of the brokers are lost and every wait is as long as it may be."""
+
+
+def settle(world: World) -> list[tuple[str, str]]:
+    """Go on until everything is at rest; or return what is not after a long time."""
+    clock = world.clock
+    until_s, look_s = clock.now_s + PATIENCE_S, LOOK_S
+    while clock.now_s < until_s:
+        clock.run(clock.now_s + look_s)
+        if any(kind == "error" for kind, _ in world.history.faults):
+            return []
+        if next(unrest(world), None) is None:
+            return []
+        look_s = min(LOOK_S_MAX, look_s * 1.5)
+    return [("stuck", text) for text in unrest(world)][:5]
+
+
+def unrest(world: World) -> Iterator[str]:
+    """Everything that somebody still waits for."""
+    for program in world.programs:
+        if not program.is_over:
+            yield from _program(program)
+            yield from _on_the_way(world, program)
+    sites = world.live_sites()
+    roots = [site.name for site in sites if site.node is not None and site.node.exchange.core.uplink is None]
+    if len(roots) > 1:
+        yield f"{', '.join(roots)} are all roots"
+    for site in sites:
+        yield from _site(world, site)
+
+
+def _program(program: Program) -> Iterator[str]:
+    session, name = program.session, program.name
+    if program.machine.life is not Life.CONNECTED:
+        yield f"{name} has no connection to {program.site}"
+    if not session.window.is_empty:
+        yield f"{name} has {session.window.size_bytes} bytes in its window"
+    for publishing in program.publishing:
+        if not publishing.is_closed and publishing.source.ended is None and not publishing.source.is_ready:
+            yield f"{name} may not publish {publishing.interest.text}"
+    for reading in program.reading:
+        inbox = reading.inbox
+        if inbox.ended is None and not (inbox.is_ready and inbox.is_placed):
+            yield f"the gates of {reading.line.name} are closed"
+        if not reading.is_empty and not reading.is_closed:
+            yield f"{reading.line.name} has something to read"
+
+
+def _on_the_way(world: World, program: Program) -> Iterator[str]:
+    node = world.sites[program.site].node
+    for reading in program.reading:
+        inbox = reading.inbox
+        if reading.is_closed:
+            continue
+        there = None if node is None else node.exchange.subscribers.get(inbox.id)
+        if there is None:
+            if inbox.ended is None:
+                yield f"{program.site} does not know {reading.line.name}"
+        elif inbox.ended is None and there.queue.position != inbox.position:
+            yield f"{reading.line.name} has {inbox.position} deliveries, and {there.queue.position} were sent"
+
+
+def _site(world: World, site: Site) -> Iterator[str]:
+    node, name = site.node, site.name
+    if node is None:
+        yield f"{name} is down"
+        return
+    counts = node.exchange.core.counts()
+    waits = {each: counts[each] for each in LEFT_TO_DO if counts[each]}
+    if waits:
+        yield f"{name} still has {waits}: {node!r}"
+    if site.disk is not None and site.disk.synced < site.disk.appended:
+        yield f"{name} waits for its disk"
+    away = [each.id for each in node.exchange.subscribers.values() if _is_away(each)]
+    if len(node.exchange.absences) != len(away):
+        yield f"{name} waits for {len(node.exchange.absences)} without connection, and not only for {away}"
+    yield from _connections(name, node)
+    yield from _links(world, name, node)
+    unread = _unread(world)
+    for subscription in node.exchange.subscribers.values():
+        if subscription.id in unread:
+            continue
+        has_reader = subscription._reader is not None  # noqa: SLF001 - only to look
+        if has_reader and subscription.queue._entries:  # noqa: SLF001
+            yield f"{name} has {subscription.queue.queued_count} deliveries for {subscription.id}"
+
+
+def _unread(world: World) -> set[str]:
+    """The ids of subscriptions that have readers who do not read."""
+    readings = [each for program in world.programs if not program.is_over for each in program.reading]
+    read = {each.inbox.id for each in readings if not each.is_closed and not each.is_ended}
+    return {each.inbox.id for each in readings if each.is_closed} - read
+
+
+def _is_away(subscription: Subscription) -> bool:
+    """Whether it is durable and nobody reads it."""
+    return bool(subscription.place.durable) and subscription._reader is None  # noqa: SLF001 - only to look
+
+
+def _connections(name: str, node: Node) -> Iterator[str]:
+    for connection in node.connections.values():
+        if connection.life is not Greeting.SERVING:
+            yield f"connection {connection.number} of {name} is {connection.life.name}: {connection.reason}"
+        elif connection.unhandled:
+            yield f"connection {connection.number} of {name} has {len(connection.unhandled)} to handle"
+        elif not connection.is_idle:
+            yield f"connection {connection.number} of {name} has {connection.outbox_bytes} bytes to send"
+
+
+def _links(world: World, name: str, node: Node) -> Iterator[str]:
+    for link in node.exchange.links.values():
+        if not link.is_connected:
+            yield f"the link of {name} to {link.name} has no connection"
+        if link.queue.queued_bytes:
+            yield f"{name} has {link.queue.queued_bytes} bytes for {link.name}"
+        other = world.sites[link.name].node if link.name in world.sites else None
+        there = None if other is None else other.exchange.links.get(name)
+        if there is None:
+            yield f"{link.name} has no link to {name}"
+        elif link.place.sent != there.place.received or link.place.acknowledged != link.place.sent:
+            yield (
+                f"{name} has sent {link.place.sent} messages to {link.name}, and {there.place.received} came "
+                f"and has acknowledged {link.place.acknowledged}"
+            )

@@ -1,0 +1,250 @@
+"""What happens in a schedule: programs begin, publish, come and go; connections break; brokers die."""
+
+from functools import partial
+from typing import Final
+
+from harness.whole.programs import Program
+from harness.whole.quiet import settle
+from harness.whole.sites import Site
+from harness.whole.world import World
+
+__all__ = ["calm", "tell"]
+
+START_S: Final = 0.2
+"""Within this time all brokers and programs of a schedule begin."""
+
+
+def tell(world: World) -> list[tuple[str, str]]:
+    """Let everything happen up to the end of publishing; return what did not even begin."""
+    knobs, random, clock = world.knobs, world.random, world.clock
+    names = list(world.sites)
+    if random.random() < 0.3:  # noqa: PLR2004 - sometimes children are there first
+        random.shuffle(names)
+    for place, name in enumerate(names):
+        wait_s = START_S * place / len(names) * random.random()
+        clock.after(wait_s, partial(_revive, world, world.sites[name]))
+    clock.run(START_S if knobs.settles_first else START_S * random.random())
+    if knobs.settles_first and (wrong := settle(world)):
+        return wrong
+    _begin_programs(world)
+    if knobs.settles_first and (wrong := settle(world)):
+        return wrong
+    _plan(world)
+    clock.run(clock.now_s + knobs.span_s)
+    return []
+
+
+def _begin_programs(world: World) -> None:
+    knobs, random = world.knobs, world.random
+    programs = [world.begin_program() for _ in range(knobs.programs)]
+    for _ in range(knobs.subscriptions):
+        world.subscribe(random.choice(programs))
+    for _ in range(knobs.publishers):
+        world.advertise(random.choice(programs))
+
+
+def _plan(world: World) -> None:
+    """Set the times of everything that is to happen."""
+    knobs, random, clock = world.knobs, world.random, world.clock
+    moments = [random.random() * knobs.span_s for _ in range(knobs.bursts)]
+    for _ in range(knobs.publications):
+        at_s = random.random() * knobs.span_s if knobs.bursts == 1 else random.choice(moments)
+        clock.after(at_s, world.publish_somewhere)
+    if knobs.hostile:
+        from harness.whole.hostile import Adversary  # noqa: PLC0415 - it needs a world
+
+        for _ in range(knobs.hostile):
+            clock.after(random.random() * knobs.span_s, Adversary(world).begin)
+    plans = (
+        (knobs.joins, _join),
+        (knobs.leaves, _leave),
+        (knobs.returns, _return),
+        (knobs.moves, _move),
+        (knobs.cuts, _cut),
+        (knobs.absences, _isolate),
+        (knobs.freezes, _freeze),
+        (knobs.kills, _kill),
+        (knobs.losses, _lose),
+        (knobs.snapshots, _snapshot),
+    )
+    for count, happen in plans:
+        for _ in range(count):
+            clock.after(random.random() * knobs.span_s, partial(happen, world))
+
+
+# --- clients ---
+
+
+def _program(world: World) -> Program | None:
+    programs = world.live_programs()
+    return world.random.choice(programs) if programs else None
+
+
+def _join(world: World) -> None:
+    """Somebody subscribes or advertises, or a program begins and does so."""
+    program = _program(world)
+    if program is None or world.random.random() < 0.4:  # noqa: PLR2004 - a fair share
+        program = world.begin_program()
+    if world.random.random() < 0.6:  # noqa: PLR2004 - as above
+        world.subscribe(program)
+    else:
+        world.advertise(program)
+
+
+def _leave(world: World) -> None:
+    """Somebody ends a subscription or a publisher, or its process."""
+    program, random = _program(world), world.random
+    if program is None:
+        return
+    chance = random.random()
+    if chance < 0.15:  # noqa: PLR2004 - processes end more rarely
+        program.leave()
+    elif chance < 0.3:  # noqa: PLR2004 - as above
+        program.vanish()
+    elif chance < 0.65 and program.reading:  # noqa: PLR2004 - as above
+        reading = random.choice(program.reading)
+        if not reading.is_closed:
+            program.unsubscribe(reading)
+    else:
+        usable = [each for each in program.publishing if each.is_usable]
+        if usable:
+            program.unadvertise(random.choice(usable))
+
+
+def _return(world: World) -> None:
+    """A process dies, and another one of its name comes for its durable subscriptions."""
+    program = _program(world)
+    if program is None:
+        return
+    program.vanish()
+    world.clock.after(world.random.random() * 0.5, partial(_come_back, world, program))
+
+
+def _come_back(world: World, before: Program) -> None:
+    if world.is_calm:
+        return
+    site = world.sites[before.site]
+    again = world.begin_program(before.name, "" if site.is_gone else before.site)
+    for reading in before.reading:
+        if reading.line.durable and not reading.line.is_ended and not reading.is_ended:
+            interest = world.events.interest(reading.inbox.filter)
+            world.subscribe(again, reading.line.durable, interest)
+    world.advertise(again)
+
+
+def _move(world: World) -> None:
+    """A second process of a name takes over the durable subscriptions of the first."""
+    programs = [
+        each
+        for each in world.live_programs()
+        if any(reading.line.durable and not reading.is_closed for reading in each.reading)
+    ]
+    if not programs:
+        return
+    program = world.random.choice(programs)
+    again = world.begin_program(program.name, program.site)
+    for reading in program.reading:
+        if reading.line.durable and not reading.line.is_ended and not reading.is_closed:
+            reading.is_closed = True  # Its program reads no more, and does not know yet why nothing comes.
+            reading.line.is_contested = True
+            world.subscribe(again, reading.line.durable, world.events.interest(reading.inbox.filter))
+
+
+# --- connections and brokers ---
+
+
+def _cut(world: World) -> None:
+    """A connection breaks."""
+    random = world.random
+    ends = [end for end in world.ends() if end.cable.is_alive]
+    if not ends:
+        return
+    cable = random.choice(ends).cable
+    if random.random() < world.knobs.half_open:
+        cable.half_open(knows=random.choice((None, 0, 1)))
+    else:
+        cable.reset()
+
+
+def _isolate(world: World) -> None:
+    """A process has no connection for longer than it is waited for."""
+    program = _program(world)
+    if program is None:
+        return
+    program.isolated_until_s = world.clock.now_s + world.knobs.link_timeout_s * (0.5 + world.random.random())
+    if program.end is not None:
+        program.end.cable.reset()
+
+
+def _site(world: World) -> Site | None:
+    sites = [site for site in world.sites.values() if site.is_up]
+    return world.random.choice(sites) if sites else None
+
+
+def _freeze(world: World) -> None:
+    """A broker's process is held up."""
+    site = _site(world)
+    if site is not None:
+        site.freeze()
+        world.clock.after(world.random.choice((0.1, 1.0, 3.0)), partial(_thaw, site, site.run))
+
+
+def _thaw(site: Site, run: int) -> None:
+    if site.run == run:
+        site.thaw()
+
+
+def _kill(world: World) -> None:
+    """A broker dies, or shuts down, and comes back."""
+    site, knobs, random = _site(world), world.knobs, world.random
+    if site is None:
+        return
+    if random.random() < knobs.stops and not site.is_frozen:
+        site.stop()
+    else:
+        site.kill(silently=random.random() < knobs.silent_kills)
+    world.clock.after(knobs.down_s * (0.5 + random.random()), partial(_revive, world, site))
+
+
+def _revive(world: World, site: Site) -> None:
+    if site.is_gone:
+        return
+    if not site.is_up:
+        site.start()
+    elif site.is_stopping:
+        world.clock.after(1.0, partial(_revive, world, site))
+
+
+def _snapshot(world: World) -> None:
+    """A broker writes a snapshot."""
+    site = _site(world)
+    if site is not None:
+        site.take_snapshot()
+
+
+def _lose(world: World) -> None:
+    """A broker is lost for good, and its programs go elsewhere; one at least stays."""
+    random, live = world.random, world.live_sites()
+    if len(live) < 2:  # noqa: PLR2004 - the last one stays
+        return
+    site = random.choice(live)
+    site.is_gone = True
+    site.kill(silently=random.random() < world.knobs.silent_kills)
+    for program in world.live_programs():
+        if program.site == site.name:
+            program.site = random.choice(world.live_sites()).name
+
+
+# --- the end ---
+
+
+def calm(world: World) -> None:
+    """Nothing breaks any more, and who is down or held up comes back."""
+    world.is_calm = True
+    for adversary in world.adversaries:
+        adversary.leave()
+    for site in world.sites.values():
+        if site.is_frozen:
+            site.thaw()
+        if not site.is_up and not site.is_gone:
+            site.start()

@@ -1,0 +1,94 @@
+"""What must hold after every step of a node, looked at where the step was."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from broker.node import Effects, Input, Node, Received
+from broker.node.budget import Resource
+from broker.node.clients import ClientSession
+from broker.node.connection import OUTBOX_BYTES, Connection
+from broker.node.links import LinkSession
+from broker.wire import DEFAULT_LIMITS
+from harness.whole.sites import Site
+
+__all__ = ["wrong_after"]
+
+KEPT_SLACK_BYTES: Final = 1 << 18
+"""What is kept is charged in steps, for each subscription."""
+
+OUTBOX_SLACK_BYTES: Final = OUTBOX_BYTES + (1 << 17)
+"""Deliveries fill the outbox up to its bound, and one step may answer a whole read."""
+
+TOUCHED_COUNT_MAX: Final = 120
+REFUSED_COUNT_MAX: Final = 25
+"""With the units of hostile schedules a step has time for twenty requests, a few touches each."""
+
+FRAME_BYTES: Final = DEFAULT_LIMITS.publication_frame_bytes
+
+
+def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
+    """What is wrong with the connection that an input came from."""
+    yield from (
+        f"{line.event}: {line.fields.get('exc_info')!r}" for line in effects.logs if line.level == "error"
+    )
+    is_hostile = site.manner.access.users is not None
+    if is_hostile:
+        yield from _ended_for_others(effects)
+    node = site.node
+    if node is None or type(content) is not Received:
+        return
+    connection = node.connections.get(content.connection)
+    if connection is None or connection.is_ended:
+        return
+    session = connection.session
+    if isinstance(session, ClientSession | LinkSession):
+        window = session.window
+        if window.available_bytes <= -FRAME_BYTES:
+            yield f"credit of {connection.number} is {window.available_bytes}"
+        if window.held_bytes < 0:
+            yield f"{connection.number} holds {window.held_bytes} bytes"
+    if not connection.is_client:
+        yield from _overfull(node)
+    if is_hostile:
+        yield from _overworked(site, connection)
+        yield from _beyond_limits(node, connection)
+
+
+def _ended_for_others(effects: Effects) -> Iterator[str]:
+    """Honest clients that lost their connection where only somebody hostile has done anything."""
+    for line in effects.logs:
+        if line.event == "client left" and str(line.fields["client"]).startswith("C"):
+            yield f"the connection of {line.fields['client']} has ended: {line.fields['reason']}"
+
+
+def _overfull(node: Node) -> Iterator[str]:
+    for subscription in node.exchange.subscribers.values():
+        queue = subscription.queue
+        if queue.queued_bytes > queue.bound_bytes + queue.excess_bytes and not subscription._is_over:  # noqa: SLF001 - only to look
+            yield f"{queue.queued_bytes} bytes wait for {subscription.id}, whose bound is {queue.bound_bytes}"
+
+
+def _overworked(site: Site, connection: Connection) -> Iterator[str]:
+    if connection.is_client and site.touched_count > TOUCHED_COUNT_MAX:
+        yield f"one step has touched the station {site.touched_count} times"
+    if connection.is_client and site.refused_count > REFUSED_COUNT_MAX:
+        yield f"one step has refused {site.refused_count} requests"
+
+
+def _beyond_limits(node: Node, connection: Connection) -> Iterator[str]:
+    """What somebody has made a node keep or do beyond its limits."""
+    limits = node.config.limits
+    session = connection.session
+    accounts = [node.exchange.budgets.broker, *node.exchange.budgets._users.values()]  # noqa: SLF001
+    if isinstance(session, ClientSession):
+        accounts.append(session._account)  # noqa: SLF001 - only to look
+    for account in accounts:
+        for resource, limit in account.limits.items():
+            slack = KEPT_SLACK_BYTES if resource is Resource.KEPT_BYTES else 0
+            if account.used[resource] > limit + slack:
+                yield f"{account.owner} has {account.used[resource]} {resource.value}, more than {limit}"
+    if connection.is_client and connection.outbox_bytes > limits.outbox_bytes + OUTBOX_SLACK_BYTES:
+        yield f"connection {connection.number} has {connection.outbox_bytes} bytes to send"
+    open_count = sum(1 for each in node.connections.values() if not each.is_ended)
+    if open_count > limits.connections:
+        yield f"{open_count} connections are open"

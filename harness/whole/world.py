@@ -1,0 +1,256 @@
+"""A schedule of whole brokers and programs: who is there, what happens when, and how it comes to rest.
+
+Everything is drawn from one seed before or while it happens; nothing else has a say.
+"""
+
+from collections.abc import Callable
+from hashlib import sha256
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from attrs import define, field
+
+from broker.client.inbox import Inbox
+from broker.leases import Terms
+from broker.node import Dial, Effects, Input
+from broker.node.access import Access
+from broker.node.limits import NodeLimits
+from broker.routing import DEFAULT, Routing
+from harness.whole.cables import Cable, End, Shape
+from harness.whole.clock import Clock
+from harness.whole.disks import Disk
+from harness.whole.history import History
+from harness.whole.interests import Events, Interest
+from harness.whole.knobs import Knobs
+from harness.whole.programs import Program, Publishing, Reading
+from harness.whole.sites import ACCESS, Manner, Site, Timing
+from harness.whole.watching import wrong_after
+from ordering.interface import OrderingFactory
+
+if TYPE_CHECKING:
+    from harness.whole.hostile import Adversary
+
+__all__ = ["World"]
+
+AGE_S: Final = 24 * 3600
+"""For how long a durable subscription of a schedule waits: longer than any schedule."""
+
+
+@define(eq=False)
+class World:
+    """Everything that there is in one schedule."""
+
+    random: Random
+    knobs: Knobs
+    ordering: OrderingFactory
+    routing: Routing = DEFAULT
+    watch: Callable[[str], None] | None = None
+    clock: Clock = field(factory=Clock, init=False)
+    history: History = field(factory=History, init=False)
+    events: Events = field(init=False)
+    sites: dict[str, Site] = field(factory=dict, init=False)
+    programs: list[Program] = field(factory=list, init=False)
+    adversaries: list["Adversary"] = field(factory=list, init=False)
+    is_calm: bool = field(default=False, init=False)
+    steps: int = field(default=0, init=False)
+    _lines: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        knobs = self.knobs
+        self.events = Events(self.random, knobs.kinds, knobs.width)
+        limits = NodeLimits(step_units=knobs.step_units)
+        if knobs.hostile:
+            from harness.whole.hostile import SMALL_LIMITS  # noqa: PLC0415 - a hostile peer needs a world
+
+            limits = SMALL_LIMITS
+        terms = Terms(knobs.lease_s, knobs.link_timeout_s) if knobs.lease_s else None
+        manner = Manner(
+            self.ordering,
+            self.routing,
+            knobs.link_timeout_s,
+            terms,
+            limits,
+            1 << 20 if knobs.replays else 0,
+            ACCESS if knobs.hostile else Access(),
+        )
+        for number in range(1, knobs.brokers + 1):
+            name = f"B{number}"
+            uplinks = self._uplinks(number)
+            has_journal = self.random.random() < knobs.journals
+            disk = Disk(f"{self.random.getrandbits(32):x}") if has_journal else None
+            self.sites[name] = Site(name, self, manner, uplinks, disk)
+
+    def _uplinks(self, number: int) -> tuple[str, ...]:
+        """Where a broker is to be attached; if brokers are lost, all before it too: it finds the others."""
+        if number == 1:
+            return ()
+        match self.knobs.tree:
+            case "chain":
+                above = number - 1
+            case "star":
+                above = 1
+            case _:
+                above = self.random.randint(1, number - 1)
+        others = range(1, number) if self.knobs.losses else ()
+        return tuple(f"B{each}:7411" for each in dict.fromkeys((above, *others)))
+
+    # --- what sites and programs need ---
+
+    @property
+    def shape(self) -> Shape:
+        """How bad connections are."""
+        return self.knobs.shape
+
+    @property
+    def timing(self) -> Timing:
+        """How late things are."""
+        return self.knobs.timing
+
+    def dialled(self, dialler: Site, dial: Dial) -> Site | None:
+        """Return the site that is reached."""
+        site = self.sites.get(dial.address.partition(":")[0])
+        if site is None or not site.is_up:
+            return None
+        if not self.is_calm and self.random.random() < self.knobs.timing.unreached:
+            return None
+        del dialler
+        return site
+
+    def connect(self, program: Program) -> None:
+        """Open a connection to the program's broker, soon."""
+        wait_s = self.knobs.timing.dial_s * self.random.random()
+        self.clock.after(wait_s, lambda: self._connect(program))
+
+    def _connect(self, program: Program) -> None:
+        if program.is_over:
+            return
+        site = self.sites[program.site]
+        if not site.is_up or self.clock.now_s < program.isolated_until_s:
+            program.unreached()
+            return
+        cable = Cable.between(self.clock, self.random, self.shape, program, site)
+        mine, theirs = cable.ends
+        site.accept(theirs)
+        program.connected(mine)
+
+    def may_forget(self, program: Program) -> bool:
+        """Whether the program's broker has lost its memory, or is another one than before."""
+        return bool(self.sites[program.site].memory_losses) or any(
+            each.is_gone for each in self.sites.values()
+        )
+
+    def stepped(self, site: Site, content: Input, effects: Effects) -> None:
+        """Look at what a step did."""
+        self.steps += 1
+        for text in wrong_after(site, content, effects):
+            self.history.faults.append(("error", f"{site.name}: {text}"))
+        if self.watch is not None:
+            said = "".join(f"\n    {line.event} {line.fields}" for line in effects.logs)
+            at_s = f"{self.clock.now_s:.6f}"
+            self.watch(f"{at_s} {site.name} {_shown(content)} -> {_effects(effects)}{said}")
+
+    def failed(self, site: Site, error: BaseException) -> None:
+        """A step has raised."""
+        import traceback  # noqa: PLC0415 - rarely
+
+        where = traceback.extract_tb(error.__traceback__)[-1:]
+        place = f" in {where[0].name}" if where else ""
+        self.history.faults.append(("error", f"{site.name}: {type(error).__name__}: {error}{place}"))
+
+    # --- making programs ---
+
+    def live_sites(self) -> list[Site]:
+        """The sites that are not gone for good."""
+        return [site for site in self.sites.values() if not site.is_gone]
+
+    def begin_program(self, name: str = "", site: str = "") -> Program:
+        """Start a program somewhere."""
+        site = site or self.random.choice(self.live_sites()).name
+        program = Program(name or f"C{len(self.programs) + 1}", site, self, self.knobs.limits)
+        self.programs.append(program)
+        program.look()
+        return program
+
+    def live_programs(self) -> list[Program]:
+        """The programs that run."""
+        return [program for program in self.programs if not program.is_over]
+
+    def advertise(self, program: Program) -> Publishing:
+        """Let a program advertise."""
+        return program.advertise(self.events.wide())
+
+    def subscribe(self, program: Program, durable: str = "", interest: Interest | None = None) -> Reading:
+        """Let a program subscribe; `durable` names a subscription of an earlier one of its name."""
+        random, knobs = self.random, self.knobs
+        interest = interest or self.events.draw()
+        ordered = random.random() >= knobs.unordered_subscriptions
+        if not durable and random.random() < knobs.durable:
+            self._lines += 1
+            durable = f"D{self._lines}"
+        elif durable:
+            ordered = self.history.lines[f"{program.name}/{durable}"].stream.ordered
+        if durable:
+            name = f"{program.name}/{durable}"
+        else:
+            self._lines += 1
+            name = f"S{self._lines}"
+        policy = "drop" if durable or random.random() < knobs.drops else "disconnect"
+        inbox = Inbox(
+            interest.text, ordered, knobs.bound_bytes, policy, knobs.limits, durable, AGE_S if durable else 0
+        )
+        if knobs.replays and not durable and random.random() < knobs.replays:
+            inbox.replay = lambda _: (1_000,)
+        is_slow = random.random() < knobs.slow
+        pause_s = random.choice((0.1, 1.0)) if is_slow else random.choice((0.0, 0.001, 0.02))
+        step = random.choice((1, 3)) if is_slow else random.choice((1, 10, 100))
+        return program.subscribe(interest, inbox, name, pause_s, step)
+
+    # --- publishing ---
+
+    def publish_somewhere(self) -> None:
+        """Let some publisher publish something, when it can."""
+        usable = [
+            (program, publishing)
+            for program in self.programs
+            if not program.is_over
+            for publishing in program.publishing
+            if publishing.is_usable and publishing.interest.kinds
+        ]
+        if not usable:
+            self._retry(self.publish_somewhere)
+            return
+        program, publishing = self.random.choice(usable)
+        if not self.publish(program, publishing, self.random.choice(publishing.interest.kinds)):
+            self._retry(self.publish_somewhere)
+
+    def publish(self, program: Program, publishing: Publishing, kind: str) -> bool:
+        """Publish an event of a kind."""
+        ordered = self.random.random() >= self.knobs.unordered
+        payload = bytes(self.random.choice(self.knobs.payload_bytes))
+        return program.publish(publishing, kind, payload, ordered=ordered)
+
+    def _retry(self, call: Callable[[], None]) -> None:
+        if not self.is_calm:
+            self.clock.after(0.05, call)
+
+    def ends(self) -> list[End]:
+        """Every end of every connection that a site has."""
+        return [end for site in self.sites.values() for end in site.ends.values()]
+
+
+def _shown(content: Input) -> str:
+    body = getattr(content, "content", None)
+    number = getattr(content, "connection", "")
+    digest = "" if body is None else f" {len(body)}:{sha256(body).hexdigest()[:8]}"
+    return f"{type(content).__name__}{number}{digest}"
+
+
+def _effects(effects: Effects) -> str:
+    writes = " ".join(
+        f"{each.connection}:{len(each.content)}:{sha256(each.content).hexdigest()[:8]}"
+        for each in effects.writes
+    )
+    return (
+        f"{len(effects.records)} [{writes}] {effects.pauses} {effects.resumes} "
+        f"{[each.connection for each in effects.ends]} {[each.address for each in effects.dials]}"
+    )
