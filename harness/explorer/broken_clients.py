@@ -6,7 +6,7 @@ from typing import Any
 from broker.client.inbox import Inbox
 from broker.client.machine import ClientMachine
 from broker.client.session import Session
-from broker.client.silence import Finding, Silence
+from broker.client.silence import Due, Silence
 from broker.client.window import Flush, Source, Window
 
 _handed_out = Inbox.handed_out
@@ -95,10 +95,10 @@ def goes_on_where_it_was_had(self: Inbox) -> tuple[int, ...]:
     return () if self.after is None else (self.after,)
 
 
-def hears_silence(self: Silence, now_s: float) -> Finding:
+def hears_silence(self: Silence, now_s: float) -> Due:
     """Never take a connection for lost."""
     self.deadline_s = now_s + self.heartbeat_s
-    return Finding.ASK
+    return Due.ASK
 
 
 def says_everything_was_had(self: Inbox) -> int | None:

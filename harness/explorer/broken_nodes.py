@@ -9,7 +9,7 @@ from broker.node.absences import Absences
 from broker.node.budget import Resource
 from broker.node.connection import Connection
 from broker.node.credit import Batch, Window
-from broker.node.effects import Effects, End
+from broker.node.effects import End
 from broker.node.exchange import Exchange
 from broker.node.links import LinkSession
 from broker.node.publishers import LocalPublisher
@@ -73,7 +73,7 @@ def takes_received_as_had(request: Subscribe, place: SubscriptionPlace) -> Start
 def says_one_more_taken(self: clients.ClientSession, publisher: LocalPublisher) -> None:
     """Tell a publisher that comes back that one more was taken."""
     taken = publisher.taken + 1 if publisher.taken else 0
-    self._connection.send(encode(Advertised(publisher.number, publisher.id, taken, publisher.is_wanted)))
+    self.connection.send(encode(Advertised(publisher.number, publisher.id, taken, publisher.is_wanted)))
 
 
 def keeps_the_old_reader(self: Subscription) -> None:
@@ -217,12 +217,6 @@ def forgets_the_backlog(self: clients.ClientSession) -> None:
 # --- the journal ---
 
 
-def is_always_clear(self: Exchange) -> bool:
-    """Let out what follows from a record before that is on disk."""
-    del self
-    return True
-
-
 def unseals_early(self: Connection, synced: int) -> None:
     """Let out what waits for the next record, too, at each sync."""
     while self._sealed and self._sealed[0].upto <= synced + 1:
@@ -231,12 +225,18 @@ def unseals_early(self: Connection, synced: int) -> None:
         self._ready_batches += sealed.batches
 
 
+def seals_nothing(self: Connection, upto: int) -> None:
+    """Let out what follows from a record before that is on disk."""
+    del upto
+    _seal(self, 0)
+
+
 def seals_for_one_more(self: Connection, upto: int) -> None:
     """Let output wait for a record that has not been made."""
     _seal(self, upto + 1 if upto else 0)
 
 
-_seal = Connection.seal
+_seal = Connection._seal
 
 
 # --- timers ---
@@ -288,12 +288,11 @@ def pumps_nothing(self: Connection) -> None:
         batch.release()
 
 
-def never_resumes(self: node.Node, connection: Connection, effects: Effects) -> None:
+def never_resumes(self: node.Node, connection: Connection) -> None:
     """Never read again who was paused."""
-    del self
-    if not connection.is_paused:
+    if not connection.is_paused and self._should_pause(connection):
         connection.is_paused = True
-        effects.pauses.append(connection.number)
+        self._effects.pauses.append(connection.number)
 
 
 def closes_before_the_end(self: node.Node, connection: Connection) -> None:
@@ -309,11 +308,13 @@ def closes_before_the_end(self: node.Node, connection: Connection) -> None:
     self._effects.ends.append(End(connection.number, connection.reason))
 
 
-def forgets_the_unhandled(self: node.Node, connection: Connection) -> None:
+def forgets_the_unhandled(self: node.Node, connection: Connection, content: bytes) -> bool:
     """Forget the messages that no step had time for."""
     connection.unhandled = ()
-    self._unhandled.pop(connection, None)
-    self.exchange.filled(connection)
+    return _feed(self, connection, content)
+
+
+_feed = node.Node._feed
 
 
 def settles_no_account(self: Subscription) -> None:
@@ -359,7 +360,7 @@ def works_without_end(self: clients.ClientSession, messages: Sequence[object]) -
     place = 0
     while place < len(messages):
         place += _handle(self, messages[place:]) or 1
-        if self._connection.is_ended:
+        if self.connection.is_ended:
             break
     return len(messages)
 
@@ -369,8 +370,7 @@ _handle = clients.ClientSession.handle
 
 def pauses_nobody(self: node.Node, connection: Connection) -> bool:
     """Read on from a client that does not read its answers."""
-    del self
-    return bool(connection.unhandled) and not connection.is_ended
+    return connection in self._unhandled and not connection.is_ended
 
 
 def resumes_for_anybody(self: Any, client: str, user: str) -> bool:

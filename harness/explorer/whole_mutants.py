@@ -76,11 +76,9 @@ _QUEUES: Final = {
 }
 
 _JOURNAL: Final = {
-    "node-outputs-before-sync": _whole(
-        "journal", "restart", (Exchange, "is_clear", property(n.is_always_clear))
-    ),
+    "node-outputs-before-sync": _whole("journal", "restart", (Connection, "_seal", n.seals_nothing)),
     "unsealed-early": _whole("journal", "restart", (Connection, "unseal", n.unseals_early)),
-    "sealed-for-more": _whole("journal", "restart", (Connection, "seal", n.seals_for_one_more)),
+    "sealed-for-more": _whole("journal", "restart", (Connection, "_seal", n.seals_for_one_more)),
 }
 
 _TIMERS: Final = {
@@ -97,7 +95,7 @@ _CONNECTIONS: Final = {
     "no-pump-after-written": _whole("outbox", "none", (Connection, "written", n.pumps_nothing)),
     "pause-never-ends": _whole("outbox", "none", (Node, "_pause_or_resume", n.never_resumes)),
     "closed-before-the-fault": _whole("ends", "hostile", (Node, "_let_go", n.closes_before_the_end)),
-    "unhandled-forgotten": _whole("ends", "none", (Node, "_handle_rest", n.forgets_the_unhandled)),
+    "unhandled-forgotten": _whole("ends", "none", (Node, "_feed", n.forgets_the_unhandled)),
     "account-not-settled": _whole(
         "budgets", "churn", (Subscription, "_settle_account", n.settles_no_account)
     ),

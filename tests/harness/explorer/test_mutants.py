@@ -53,11 +53,8 @@ RULES = {
         "journal",
         "past",
         "leases",
-<<<<<<< HEAD
         "pages",
-=======
         "outbox",
->>>>>>> sim
         "promises",
         "queues",
         "replay",
