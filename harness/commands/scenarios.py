@@ -5,6 +5,7 @@ import json
 import click
 
 from harness.scenarios import find, shipped_scenarios
+from harness.tables import Table, show
 
 __all__ = ["command"]
 
@@ -24,7 +25,8 @@ def command(*, as_json: bool) -> None:
             )
         )
         return
-    width = max(len(name) for name, _, _ in studies)
+    rows = []
     for name, _, study in studies:
         runs = f" ({len(study.points)} points)" if len(study.points) > 1 else ""
-        click.echo(f"{name:<{width}}  {study.first.about}{runs}")
+        rows.append((name, study.first.about + runs))
+    show(Table((), rows, words=2))
