@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from harness.commands.running import perform
 from harness.runs.performance import Ending
 from harness.scenarios import find
+from harness.tables import Table, show
 from harness.traces import DELIVERIES, FAULTS
 
 __all__ = ["command", "waits_s"]
@@ -102,8 +103,7 @@ def command(*, minutes: float, out: Path, every: str, ordering: str, as_json: bo
     if as_json:
         click.echo(json.dumps(outcome))
     else:
-        for name, value in outcome.items():
-            click.echo(f"{name.replace('_', ' '):<24}{value}")
+        show(Table((), [(name.replace("_", " "), str(value)) for name, value in outcome.items()], words=2))
     broken = ("lost", "repeated", "pairs_out_of_order", "publisher_order_broken")
     sys.exit(BROKEN if any(outcome[name] for name in broken) else 0)
 

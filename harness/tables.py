@@ -31,7 +31,7 @@ Column = tuple[str, Callable[[_Row], str]]
 
 @attrs.frozen
 class Table:
-    """Cells under their headings; the first `words` columns are words, the others numbers."""
+    """Cells under headings, if there are any; the first `words` columns are words, the others numbers."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -63,8 +63,8 @@ def _grid(shown: Table) -> "Grid":
     from rich.table import Table as Grid  # noqa: PLC0415 - as above
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for place, heading in enumerate(shown.head):
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(shown.head))
+    for place, heading in enumerate(shown.head or [""] * len(shown.rows[0])):
         longest = max((len(row[place]) for row in shown.rows), default=0)
         justify: JustifyMethod = "left" if place < shown.words else "right"
         grid.add_column(Text(heading), justify=justify, min_width=longest, vertical="bottom")

@@ -79,6 +79,13 @@ ROOMS: Final = (
 )
 """The rooms of the broker: each uses those before it, never those behind it."""
 
+HARNESS_ROOMS: Final = (
+    *("datasets", "tables", "leash", "processes", "outcomes", "overlay"),
+    *("traces", "faults", "scenarios", "simulator", "explorer", "runs", "analysis", "report"),
+    *("fuzz", "journals", "benchmarks", "evaluation", "commands", "soak", "walk"),
+)
+"""The rooms of the harness: tools of all; what makes runs and judges them; what measures; what users call."""
+
 SHOWN: Final = "examples.pages"
 """What stands around the examples, to show them; everything else there is to be copied."""
 
@@ -160,23 +167,31 @@ def doors(source: Source) -> list[str]:
 
 def rooms(source: Source) -> list[str]:
     """Inside the broker, imports go one way (`ROOMS`)."""
+    return _one_way(source, "broker", ROOMS)
+
+
+def harness_rooms(source: Source) -> list[str]:
+    """Inside the harness, imports go one way (`HARNESS_ROOMS`)."""
+    return _one_way(source, "harness", HARNESS_ROOMS)
+
+
+def _one_way(source: Source, package: str, order: tuple[str, ...]) -> list[str]:
     parts = source.module.split(".")
-    if parts[0] != "broker" or parts[-1] == "__main__" or len(parts) == 1:
+    if parts[0] != package or parts[1:] in ([], ["__main__"]):
         return []
-    here = ROOMS.index(parts[1])
+    here = order.index(parts[1])
     return [
         source.at(found.line, f"imports {found.module}; {parts[1]} stands before it among the rooms")
         for found in imports(source)
-        if (room := _room(found)) is not None and ROOMS.index(room) > here
+        if (room := _room(found, package)) in order and order.index(room) > here
     ]
 
 
-def _room(found: Import) -> str | None:
+def _room(found: Import, package: str) -> str:
     parts = found.module.split(".")
-    if parts[0] != "broker":
-        return None
-    name = parts[1] if len(parts) > 1 else found.name
-    return name if name in ROOMS else None
+    if parts[0] != package:
+        return ""
+    return parts[1] if len(parts) > 1 else found.name
 
 
 def purity(source: Source) -> list[str]:
@@ -247,7 +262,16 @@ def _is_for_commands(found: Import) -> bool:
 
 Rule = Callable[[Source], list[str]]
 
-RULES: Final[tuple[Rule, ...]] = (doors, rooms, purity, plugin_door, lightness, copied_programs, public_names)
+RULES: Final[tuple[Rule, ...]] = (
+    doors,
+    rooms,
+    harness_rooms,
+    purity,
+    plugin_door,
+    lightness,
+    copied_programs,
+    public_names,
+)
 
 BROKEN: Final[dict[Rule, list[Source]]] = {
     doors: [
@@ -263,6 +287,11 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
         example("broker/core/x.py", "from broker.node import Node"),
         example("broker/node/x.py", "def f():\n    from broker import server"),
         example("broker/messages.py", "import broker.wire.kinds"),
+    ],
+    harness_rooms: [
+        example("harness/runs/x.py", "from harness.analysis.points import Point"),
+        example("harness/simulator/x.py", "def f():\n    from harness import runs"),
+        example("harness/datasets.py", "import harness.traces"),
     ],
     purity: [
         example("broker/core/x.py", "import trio.lowlevel"),
@@ -294,6 +323,9 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
 SOUND: Final[dict[Rule, Source]] = {
     doors: example("harness/x.py", "from broker import connect\nimport ordering\nfrom . import faults"),
     rooms: example("broker/server/x.py", "from broker.node import Node\nfrom broker import connect"),
+    harness_rooms: example(
+        "harness/report/x.py", "from harness.analysis import points\nfrom harness import tables"
+    ),
     purity: example("broker/server/x.py", "import time, trio, os"),
     plugin_door: example("broker/core/x.py", "from ordering.interface import Ordering"),
     lightness: example("broker/x.py", "def f():\n    import pyarrow"),

@@ -15,7 +15,7 @@ two.
 
 The way: `datasets` looks the directory through, `numbering` numbers publications, `reading` goes once over
 all deliveries and packs them, `subscribers` puts each stream together, `comparing` compares all pairs, block
-by block, and `pairs`, `latencies`, `counters`, `faults` and `witnesses` add up what was found for `answers`.
+by block, and sums them up, and `measures` and `witnesses` have what else was found for `answers`.
 The arithmetic on arrays is in `kernels`. Only what workers need is imported with this package, so that it
 can be shipped to them.
 """

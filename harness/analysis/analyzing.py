@@ -16,14 +16,12 @@ from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from harness.analysis import comparing, counters, latencies, pairs, reading, subscribers, witnesses
-from harness.analysis import faults as injected
+from harness.analysis import comparing, measures, reading, subscribers, witnesses
 from harness.analysis.answers import Answers, Totals, answer
 from harness.analysis.datasets import Run, open_run
-from harness.analysis.errors import UnknownVerdictError
 from harness.analysis.numbering import Numbering, number
+from harness.analysis.promises import UnknownVerdictError
 from harness.analysis.session import fit
-from harness.analysis.trees import distances
 
 __all__ = ["analyze"]
 
@@ -68,10 +66,10 @@ def _analyze(spark: SparkSession, path: Path, progress: Progress, long: int) -> 
     progress("numbering publications")
     numbering = number(run)
     clock = _clock(numbering)
-    found = injected.faults(run)
+    found = measures.faults(run)
     progress(f"reading what was delivered of {numbering.count:,} publications")
-    pieces = reading.pieces(run, numbering, distances(run.uplinks), clock).persist()
-    put_together = subscribers.put_together(pieces, numbering.bases, injected.windows(found), keep_all=False)
+    pieces = reading.pieces(run, numbering, reading.distances(run.uplinks), clock).persist()
+    put_together = subscribers.put_together(pieces, numbering.bases, measures.windows(found), keep_all=False)
     # Whatever is asked of streams afterwards is small beside making them.
     streams = comparing.coded(put_together.persist(), _unordered(run)).persist()
     totals = _totals(run, numbering, streams)
@@ -90,10 +88,10 @@ def _analyze(spark: SparkSession, path: Path, progress: Progress, long: int) -> 
             *witnesses.pairwise(run, numbering, streams, summed.clashes),
             *witnesses.publisher(run, numbering, late),
         ),
-        latencies=latencies.latencies(pieces),
-        timeline=latencies.timeline(pieces, clock),
-        counters=counters.grown(run.read("brokers")) if run.has("brokers") else {},
-        faults=injected.pauses(streams, found, numbering.first_ns),
+        latencies=measures.latencies(pieces),
+        timeline=measures.timeline(pieces, clock),
+        counters=measures.grown(run.read("brokers")) if run.has("brokers") else {},
+        faults=measures.pauses(streams, found, numbering.first_ns),
         doubt_of_causes=_doubt_of_causes(run),
     )
     return answer(answers)
@@ -172,13 +170,13 @@ def _unordered(run: Run) -> DataFrame | None:
     return run.read("subscriptions").filter("not ordered").select("subscriber")
 
 
-def _compared(spark: SparkSession, streams: DataFrame, numbering: Numbering, long: int) -> pairs.Pairs:
+def _compared(spark: SparkSession, streams: DataFrame, numbering: Numbering, long: int) -> comparing.Pairs:
     sizes = [
         row["size"] for row in streams.filter("code is not null").select("size").orderBy("code").collect()
     ]
     sharing = comparing.share(sizes, spark.sparkContext.defaultParallelism, long)
     compared = comparing.compare(spark, streams, sharing, numbering.count).persist()
-    return pairs.sum_up(compared, streams.filter("code is not null").select("code", "broker"))
+    return comparing.sum_up(compared, streams.filter("code is not null").select("code", "broker"))
 
 
 def _first_line(error: BaseException) -> str:

@@ -5,9 +5,8 @@ from typing import Final
 
 import attrs
 
-from harness.analysis import counters as counted
-from harness.analysis.latencies import Latencies
-from harness.analysis.pairs import Pairs
+from harness.analysis import measures
+from harness.analysis.comparing import Pairs
 from harness.analysis.promises import verdict
 
 __all__ = ["Answers", "Totals", "answer"]
@@ -39,9 +38,9 @@ class Answers:
     totals: Totals
     pairs: Pairs
     witnesses: Sequence[Mapping[str, object]]
-    latencies: Latencies
+    latencies: measures.Latencies
     timeline: Sequence[Mapping[str, float]]
-    counters: counted.Grown
+    counters: measures.Grown
     faults: Sequence[Mapping[str, object]]
     doubt_of_causes: str
 
@@ -74,9 +73,9 @@ def answer(found: Answers) -> dict[str, object]:
         "latency_same_broker_ms": same.summary() if same else None,
         "latency_by_distance_ms": {str(away): each.summary() for away, each in by_distance.items()},
         "negative_latencies": everywhere.negative if everywhere else 0,
-        "traffic": counted.traffic(found.counters),
-        "detection_us": counted.detection_us(found.counters),
-        "deferral_ms": counted.deferral_ms(found.counters),
+        "traffic": measures.traffic(found.counters),
+        "detection_us": measures.detection_us(found.counters),
+        "deferral_ms": measures.deferral_ms(found.counters),
         "faults": list(found.faults),
         "witnesses": list(found.witnesses),
         "series": {
@@ -103,10 +102,10 @@ def _verdicts(found: Answers) -> dict[str, dict[str, object]]:
     }
 
 
-def _by_broker(counters: counted.Grown) -> dict[str, dict[str, float]]:
+def _by_broker(counters: measures.Grown) -> dict[str, dict[str, float]]:
     """Traffic of each broker, by kind."""
     found: dict[str, dict[str, float]] = {}
-    for kind, name in counted.TRAFFIC.items():
+    for kind, name in measures.TRAFFIC.items():
         for broker, value in counters.get(name, {}).items():
             found.setdefault(broker, {})[kind] = value
     return found

@@ -1,8 +1,10 @@
-"""All pairs of subscriptions: shared out as blocks against blocks, and long pairs as parts of pairs.
+"""All pairs of subscriptions: shared out as blocks against blocks, compared, and summed up.
 
 Streams are coded by size, the longest first, and dealt to blocks in turn, so blocks weigh about the same. A
 stream longer than `LONG` is a block of its own, and two such are compared in several parts: where the common
 publications are cut, inversions across the cut are counted by the part that has their later element.
+
+Of pairs that disagree, the nearest two publications of some are kept, to be told about.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +19,19 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.kernels.pairs import Block, Compared, compare_blocks, compare_part
 
-__all__ = ["CLASH", "DISPLACED", "PAIR", "Sharing", "coded", "compare", "share"]
+__all__ = [
+    "CLASH",
+    "DISPLACED",
+    "PAIR",
+    "Clash",
+    "Pairs",
+    "Sharing",
+    "coded",
+    "compare",
+    "pairs",
+    "share",
+    "sum_up",
+]
 
 LONG: Final = 1 << 21
 """Counting this many publications of one pair in the worst order takes a second; longer pairs are divided."""
@@ -50,6 +64,12 @@ _ARROW: Final = pa.schema(
         ("furthest", pa.int64()),
     ]
 )
+
+SAMPLE: Final = 100
+"""Pairs of subscribers at different brokers, drawn at random as the paper draws them."""
+
+WITNESSES_MAX: Final = 5
+"""As many as `ordering.verdicts` tells; counts are complete."""
 
 
 @attrs.frozen
@@ -169,3 +189,112 @@ def _added(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64
     total = one.copy()
     total[: len(other)] += other
     return total
+
+
+@attrs.frozen
+class Clash:
+    """Subscription `one` delivers `early` before `late`, `other` the other way round."""
+
+    one: int
+    other: int
+    early: int
+    late: int
+    span: int
+
+
+@attrs.frozen(eq=False)
+class Pairs:
+    """Sums over pairs with two or more common publications; names as in `analysis.json`."""
+
+    pairs: int
+    pairs_out_of_order: int
+    inversions: int
+    common: int
+    ordering_degree: float | None
+    ordering_degree_min: float | None
+    ordering_degree_sample: float | None
+    displacement: dict[int, int]
+    clashes: tuple[Clash, ...]
+
+    @property
+    def publications_per_conflict(self) -> float | None:
+        """How many common publications there are for each pair of them that is inverted."""
+        return self.common / self.inversions if self.inversions else None
+
+
+def pairs(compared: DataFrame) -> DataFrame:
+    """One row per pair: what parts found is added up."""
+    return (
+        compared.filter(F.col("kind") == PAIR)
+        .groupBy("one", "other")
+        .agg(
+            F.sum("common").alias("common"),
+            F.sum("inversions").alias("inversions"),
+            F.sum("displaced").alias("displaced"),
+            F.max("furthest").alias("furthest"),
+        )
+        .filter("common >= 2")
+        .withColumn("degree", 1 - F.col("displaced") / (F.col("common").cast("double") * F.col("common")))
+    )
+
+
+def sum_up(compared: DataFrame, brokers: DataFrame) -> Pairs:
+    """Add up all pairs. `brokers` has the broker of each subscription's code."""
+    each = pairs(compared)
+    row = each.agg(
+        F.count("*").alias("pairs"),
+        F.count_if(F.col("inversions") > 0).alias("out_of_order"),
+        F.sum("inversions").alias("inversions"),
+        F.sum("common").alias("common"),
+        F.avg("degree").alias("degree"),
+        F.min("degree").alias("degree_min"),
+    ).collect()[0]
+    return Pairs(
+        pairs=row["pairs"],
+        pairs_out_of_order=row["out_of_order"],
+        inversions=row["inversions"] or 0,
+        common=row["common"] or 0,
+        ordering_degree=row["degree"],
+        ordering_degree_min=row["degree_min"],
+        ordering_degree_sample=_sampled(each, brokers),
+        displacement=_displacement(compared),
+        clashes=_clashes(compared),
+    )
+
+
+def _sampled(each: DataFrame, brokers: DataFrame) -> float | None:
+    """The mean degree of some pairs at different brokers, always the same for the same run."""
+    one = brokers.select(F.col("code").alias("one"), F.col("broker").alias("one_broker"))
+    other = brokers.select(F.col("code").alias("other"), F.col("broker").alias("other_broker"))
+    drawn = (
+        each.join(F.broadcast(one), "one")
+        .join(F.broadcast(other), "other")
+        .filter("one_broker != other_broker")
+        .orderBy(F.xxhash64("one", "other"), "one", "other")
+        .limit(SAMPLE)
+    )
+    mean: float | None = drawn.agg(F.avg("degree")).collect()[0][0]
+    return mean
+
+
+def _displacement(compared: DataFrame) -> dict[int, int]:
+    rows = (
+        compared.filter((F.col("kind") == DISPLACED) & (F.col("common") > 0))
+        .groupBy("furthest")
+        .agg(F.sum("common").alias("count"))
+        .orderBy("furthest")
+        .collect()
+    )
+    return {row["furthest"]: row["count"] for row in rows}
+
+
+def _clashes(compared: DataFrame) -> tuple[Clash, ...]:
+    rows = (
+        compared.filter(F.col("kind") == CLASH)
+        .orderBy("furthest", "one", "other", "inversions")
+        .limit(WITNESSES_MAX)
+        .collect()
+    )
+    return tuple(
+        Clash(row["one"], row["other"], row["inversions"], row["displaced"], row["furthest"]) for row in rows
+    )

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from harness.analysis.errors import AnalysisError, UnknownVerdictError
+from harness.analysis.promises import AnalysisError, UnknownVerdictError
 from harness.datasets import FLOAT, RUN, TEXT, TRUTH, WHOLE, Columns
 
 __all__ = ["REQUIRED", "Run", "about", "check", "open_run", "parquet_files", "selected"]

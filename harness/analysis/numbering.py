@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.datasets import Run
-from harness.analysis.errors import UnknownVerdictError
+from harness.analysis.promises import UnknownVerdictError
 
 __all__ = ["Numbering", "number"]
 

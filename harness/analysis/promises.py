@@ -1,15 +1,38 @@
-"""The promises a run is judged by, as `ordering.verdicts` names them, and the words of a verdict."""
+"""The promises a run is judged by, as `ordering.verdicts` names them, and why there may be no verdict."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-__all__ = ["PROMISES", "UNKNOWN", "VIOLATED", "status", "unknown", "verdict"]
+try:
+    from broker.errors import ConcordError as _Error
+except ImportError:
+    # On a cluster there is this package alone, and whoever started the job reads the error there.
+    _Error = Exception  # type: ignore[misc, assignment]  # a name for one of two classes
+
+__all__ = [
+    "PROMISES",
+    "UNKNOWN",
+    "VIOLATED",
+    "AnalysisError",
+    "UnknownVerdictError",
+    "status",
+    "unknown",
+    "verdict",
+]
 
 PROMISES: Final = ("pairwise", "publisher", "causal", "integrity", "completeness")
 
 VIOLATED: Final = 1
 UNKNOWN: Final = 2
 """Exit statuses."""
+
+
+class AnalysisError(_Error):
+    """The analysis itself could not run: no Spark, no such directory."""
+
+
+class UnknownVerdictError(_Error):
+    """The datasets do not allow a verdict; says which one, and why."""
 
 
 def verdict(violations: int, doubt: str) -> dict[str, object]:

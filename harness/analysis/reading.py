@@ -7,6 +7,7 @@ shuffled, only pieces, which are a third of their size.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
     from harness.analysis.numbering import Numbering
 
 __all__ = [
+    "BROKERS_MAX",
     "ELSEWHERE",
     "LATENCY",
     "MATCHED",
     "STREAM",
     "TIME",
     "Clock",
+    "distances",
     "pieces",
     "unpublished_matches",
     "unpublished_repeats",
@@ -66,6 +69,10 @@ BROADCAST_MAX: Final = 3_000_000
 
 Distances = Mapping[tuple[str, str], int]
 Row = tuple[int, str, str, int, bytes, bytes, bytes]
+
+BROKERS_MAX: Final = 500
+"""Distances go to every worker as a table of all pairs; beyond this it would be larger than the answer is
+worth."""
 
 
 @attrs.frozen
@@ -202,3 +209,25 @@ def _matched(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield _record(
                 [(MATCHED, name, "", 0, part, b"", b"") for name, part in zip(names, parts, strict=True)]
             )
+
+
+def distances(uplinks: Mapping[str, str]) -> dict[tuple[str, str], int]:
+    """The number of links between any two brokers that are connected; empty for more than can be told."""
+    if len(uplinks) > BROKERS_MAX:
+        return {}
+    climbs = {broker: _climb(uplinks, broker) for broker in uplinks}
+    found = {}
+    for one, other in product(climbs, repeat=2):
+        common = next((each for each in climbs[one] if each in climbs[other]), None)
+        if common is not None:
+            found[one, other] = climbs[one][common] + climbs[other][common]
+    return found
+
+
+def _climb(uplinks: Mapping[str, str], broker: str) -> dict[str, int]:
+    """Every broker above, itself included, and how many links away."""
+    chain: dict[str, int] = {}
+    while broker and broker not in chain:
+        chain[broker] = len(chain)
+        broker = uplinks.get(broker, "")
+    return chain

@@ -21,7 +21,7 @@ import attrs
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from harness.analysis.errors import AnalysisError
+from harness.analysis.promises import AnalysisError
 
 __all__ = ["fit", "package", "session"]
 

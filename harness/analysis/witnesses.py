@@ -11,9 +11,9 @@ import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from harness.analysis.comparing import Clash
 from harness.analysis.datasets import Run
 from harness.analysis.numbering import Numbering
-from harness.analysis.pairs import Clash
 
 __all__ = ["Late", "late", "pairwise", "publisher"]
 

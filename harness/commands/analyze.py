@@ -4,13 +4,14 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
 from broker.commands.extras import require_extras
 from broker.commands.json_output import to_json
-from harness.analysis.errors import UnknownVerdictError
-from harness.analysis.promises import PROMISES, status, unknown
+from harness.analysis.promises import PROMISES, UnknownVerdictError, status, unknown
+from harness.tables import NONE, Table, show
 
 __all__ = ["command"]
 
@@ -77,8 +78,7 @@ def command(*, directory: Path, master: str, require: tuple[str, ...], as_json: 
     if as_json:
         click.echo(to_json(analysis))
     else:
-        for line in _lines(analysis):
-            click.echo(line)
+        _print(analysis)
     code, reason = status(analysis, require)
     if reason:
         click.echo(f"concord: {reason}", err=True)
@@ -91,38 +91,40 @@ def _verdicts(analysis: Mapping[str, object]) -> Mapping[str, Mapping[str, objec
     return found
 
 
-def _lines(analysis: Mapping[str, object]) -> list[str]:
-    lines = [f"{name:<14}{verdict['word']}" for name, verdict in _verdicts(analysis).items()]
+_SHOWN: Final = (
+    "publications",
+    "deliveries",
+    "subscribers",
+    "pairs",
+    "pairs_out_of_order",
+    "inversions",
+    "ordering_degree",
+    "publications_per_conflict",
+    "publisher_violations",
+    "duplicates",
+    "missing",
+)
+
+
+def _print(analysis: Mapping[str, object]) -> None:
+    verdicts = [(name, str(verdict["word"])) for name, verdict in _verdicts(analysis).items()]
     if "reason" in analysis:
-        return lines
-    lines += [
-        f"{name.replace('_', ' '):<24}{_number(analysis[name])}"
-        for name in (
-            "publications",
-            "deliveries",
-            "subscribers",
-            "pairs",
-            "pairs_out_of_order",
-            "inversions",
-            "ordering_degree",
-            "publications_per_conflict",
-            "publisher_violations",
-            "duplicates",
-            "missing",
-        )
-    ]
+        show(Table((), verdicts, words=2))
+        return
+    rows = [*verdicts, *((name.replace("_", " "), _number(analysis[name])) for name in _SHOWN)]
     for name, title in (("latency_ms", "latency"), ("latency_same_broker_ms", "latency, same broker")):
         latency = analysis[name]
         if isinstance(latency, Mapping):
             shown = ", ".join(f"{each} {latency[each]:.2f}" for each in ("p50", "p99", "max"))
-            lines.append(f"{title:<24}{shown} ms")
+            rows.append((title, f"{shown} ms"))
+    show(Table((), rows, words=2))
     witnesses = analysis["witnesses"]
     assert isinstance(witnesses, Sequence)
-    lines += [f"{each['kind']}: {each['text']}" for each in witnesses[:1]]
-    return lines
+    for each in witnesses[:1]:
+        click.echo(f"{each['kind']}: {each['text']}")
 
 
 def _number(value: object) -> str:
     if value is None:
-        return "-"
+        return NONE
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

@@ -11,9 +11,11 @@ import click
 
 from broker.commands.extras import require_extras
 from broker.commands.json_output import to_json
+from harness.analysis.promises import UnknownVerdictError, unknown
 from harness.commands.running import asked, perform, scenario_options
 from harness.commands.schedules import check_ordering
 from harness.runs.performance import Ending
+from harness.tables import NONE, Table, show
 
 __all__ = ["command"]
 
@@ -105,8 +107,7 @@ def command(  # noqa: PLR0913 - one parameter per option
         rows = [{"point": each.point, **_row(each, judged)} for each in judged]
         click.echo(to_json({"runs": rows, "report": str(report)}))
     else:
-        for line in _table(judged):
-            click.echo(line)
+        show(_table(judged))
         click.echo(f"\nreport: {report}    ({time.monotonic() - begun_s:.0f} s)")
     sys.exit(_status(judged))
 
@@ -125,8 +126,6 @@ def _judge(
     """Analyse every run, in one Spark session."""
     # Spark is loaded by whoever analyses, and not by whoever asks for help.
     from harness.analysis.analyzing import analyze  # noqa: PLC0415 - see above
-    from harness.analysis.errors import UnknownVerdictError  # noqa: PLC0415 - see above
-    from harness.analysis.promises import unknown  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
     from harness.analysis.writing import write  # noqa: PLC0415 - see above
 
@@ -195,29 +194,21 @@ _WORDS: Final = 3
 _KEPT: Final = {"true": "kept", "false": "broken"}
 
 
-def _table(judged: Sequence[_Judged]) -> Iterator[str]:
-    rows = [[title for title, _ in _COLUMNS]]
-    points = [""]
-    for each in judged:
-        found = _row(each, judged)
-        rows.append([_shown(found[key]) for _, key in _COLUMNS])
-        points.append(each.point)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    last = ""
-    for point, row in zip(points, rows, strict=True):
-        if point != last:
-            last = point
-            yield f"{point}:"
-        cells = [
-            cell.ljust(width) if place < _WORDS else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  ".join(cells).rstrip()
+def _table(judged: Sequence[_Judged]) -> Table:
+    """A row for each run, with its point if there are several."""
+    is_swept = any(each.point for each in judged)
+    cells = [
+        [*([each.point] if is_swept else []), *(_shown(row[key]) for _, key in _COLUMNS)]
+        for each in judged
+        for row in [_row(each, judged)]
+    ]
+    head = [*(["point"] if is_swept else []), *(title for title, _ in _COLUMNS)]
+    return Table(head, cells, _WORDS + is_swept)
 
 
 def _shown(value: object) -> str:
     if value is None:
-        return "-"
+        return NONE
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() and value > 1 else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

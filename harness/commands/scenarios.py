@@ -4,6 +4,7 @@ import click
 
 from broker.commands.json_output import to_json
 from harness.scenarios import find, shipped_scenarios
+from harness.tables import Table, show
 
 __all__ = ["command"]
 
@@ -23,7 +24,8 @@ def command(*, as_json: bool) -> None:
             )
         )
         return
-    width = max(len(name) for name, _, _ in studies)
+    rows = []
     for name, _, study in studies:
         runs = f" ({len(study.points)} points)" if len(study.points) > 1 else ""
-        click.echo(f"{name:<{width}}  {study.first.about}{runs}")
+        rows.append((name, study.first.about + runs))
+    show(Table((), rows, words=2))

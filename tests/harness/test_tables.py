@@ -25,6 +25,10 @@ def test_words_stand_on_the_left_and_numbers_on_the_right() -> None:
     ]
 
 
+def test_a_table_may_have_no_headings() -> None:
+    assert Table((), [("kept", "yes"), ("missing", "0")], words=2).text() == "kept     yes\nmissing  0"
+
+
 def test_a_column_says_what_stands_in_a_row() -> None:
     made = table((("number", str), ("squared", lambda each: f"{each * each}")), [2, 3])
     assert made.rows == [["2", "4"], ["3", "9"]]

@@ -11,8 +11,7 @@ import attrs
 import click
 
 from harness.analysis.analyzing import analyze
-from harness.analysis.errors import UnknownVerdictError
-from harness.analysis.promises import unknown
+from harness.analysis.promises import UnknownVerdictError, unknown
 from harness.analysis.session import session
 from harness.analysis.writing import write as write_analysis
 from harness.evaluation import campaign
@@ -20,7 +19,7 @@ from harness.evaluation.quiet import watched
 from harness.report.page import write as write_report
 from harness.runs.progress import Progress
 
-__all__ = ["STUDIES", "Study", "analyse", "perform", "report"]
+__all__ = ["STUDIES", "RunError", "Study", "analyse", "perform", "report"]
 
 ALL: Final = ("pairwise", "fifo", "sequencer", "published")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from harness.analysis.analyzing import analyze
-from harness.analysis.errors import AnalysisError, UnknownVerdictError
+from harness.analysis.promises import AnalysisError, UnknownVerdictError
 from harness.analysis.synthetic import Shape, make, rows, write_dataset
 from ordering.verdicts import History, Published, Subscription, check
 from tests.harness.analysis.datasets import together, written

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from harness.analysis.errors import AnalysisError
 from harness.analysis.points import Point, points
+from harness.analysis.promises import AnalysisError
 from harness.analysis.routing import analyze, write
 from harness.evaluation.routing.measuring import measure
 from harness.evaluation.routing.studies import Study

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.analysis import job
-from harness.analysis.errors import AnalysisError
+from harness.analysis.promises import AnalysisError
 from harness.analysis.session import package, session
 from harness.analysis.synthetic import Shape, make
 
