@@ -46,7 +46,7 @@ SMALL_LIMITS: Final = NodeLimits(
 """Limits that hostile peers can reach within one schedule."""
 
 _FAULT: Final = BY_MESSAGE[m.Fault].kind
-_FRAMES: Final = tuple(frame for sample in SAMPLES for frame in sample.frames if len(frame) < 2000)  # noqa: PLR2004
+_FRAMES: Final = tuple(frame for sample in SAMPLES for frame in sample.frames if len(frame) < 2000)  # noqa: PLR2004 - mostly
 _NUMBERS: Final = (0, 1, 2, 3, 7, 1000, 2**31, 2**32, 2**62)
 _FILTERS: Final = (
     "level >= 0",
@@ -236,17 +236,20 @@ class Adversary:
             return b""
 
     def _subscribe(self) -> m.Subscribe:
-        random = self.random
+        random, meant, text = self.random, self._id(), self.random.choice(_FILTERS)
+        node = self.world.sites[self.site].node
+        if node is not None and (known := node.exchange.subscribers.get(meant)) is not None:
+            text = str(known.place.filter)
         return m.Subscribe(
             self._next(),
-            random.choice(_FILTERS),
+            text,
             random.random() < 0.7,  # noqa: PLR2004 - mostly
             random.choice(_NUMBERS),
             random.choice(_NUMBERS),
             random.choice(("drop", "disconnect")),
             random.choice(("", "D1", "D2", "x" * 100)),
             random.choice((0, 1, 60, 2**40)),
-            self._id(),
+            meant,
             random.choice(((), (), (0,), (5,), (2**50,), (1, 2))),
             random.choice(((), (), (0,), (5,), (0, 1000), (1, 2, 3))),
         )
@@ -268,7 +271,7 @@ class Adversary:
                 "n": -1,
             }
             payload = bytes(random.choice((0, 10, 5000)))
-            frames += encode_publication(prefix, max(1, self._sequence), 5, attributes, payload, True)  # noqa: FBT003
+            frames += encode_publication(prefix, max(1, self._sequence), 5, attributes, payload, True)  # noqa: FBT003 - a flag
         return frames
 
     def _own_id(self) -> str:
@@ -291,7 +294,7 @@ class Adversary:
             else:
                 durable = f"D{self._number}" if random.random() < 0.3 else ""  # noqa: PLR2004 - some
                 text = random.choice(_FILTERS[:3])
-                frames += encode(m.Subscribe(self._number, text, True, 1000, 1 << 20, "drop", durable))  # noqa: FBT003
+                frames += encode(m.Subscribe(self._number, text, True, 1000, 1 << 20, "drop", durable))  # noqa: FBT003 - a flag
         return frames
 
     def _anything(self) -> bytes:
@@ -300,7 +303,7 @@ class Adversary:
 
     def _damaged(self) -> bytes:
         """A frame that is damaged."""
-        frame = self._request() if self.random.random() < 0.5 else self.random.choice(_FRAMES)  # noqa: PLR2004
+        frame = self._request() if self.random.random() < 0.5 else self.random.choice(_FRAMES)  # noqa: PLR2004 - mostly
         return self._noted(mutated(self.random, frame or encode(m.Ping(1))))
 
     def _bytes(self) -> bytes:

@@ -86,37 +86,37 @@ def _memory(node: Node) -> Iterator[str]:
             yield f"{what} are {sorted(map(str, has))}, not {sorted(map(str, should))}"
     counts = {
         "questions": len(exchange._questions),  # noqa: SLF001 - only to look
-        "paced": len(exchange._paced),  # noqa: SLF001
-        "ending": len(exchange._ending),  # noqa: SLF001
-        "unhandled": len(node._unhandled),  # noqa: SLF001
-        "replaying": len(exchange.replaying._waiting),  # noqa: SLF001
+        "paced": len(exchange._paced),  # noqa: SLF001 - only to look
+        "ending": len(exchange._ending),  # noqa: SLF001 - only to look
+        "unhandled": len(node._unhandled),  # noqa: SLF001 - only to look
+        "replaying": len(exchange.replaying._waiting),  # noqa: SLF001 - only to look
     }
     yield from (f"{count} {what} are left" for what, count in counts.items() if count)
     serving = sum(1 for each in node.connections.values() if isinstance(each.session, ClientSession))
     links = sum(1 for each in exchange.links.values() if not each.is_uplink)
-    if len(exchange._lower) != serving + links:  # noqa: SLF001
-        yield f"{len(exchange._lower)} get credit, and {serving} clients and {links} links are there"  # noqa: SLF001
+    if len(exchange._lower) != serving + links:  # noqa: SLF001 - only to look
+        yield f"{len(exchange._lower)} get credit, and {serving} clients and {links} links are there"  # noqa: SLF001 - only to look
     windows = [
         each.session.window for each in node.connections.values() if isinstance(each.session, ClientSession)
     ]
-    members = sum(window._joined for window in windows)  # noqa: SLF001
-    if exchange.share._members != members:  # noqa: SLF001
-        yield f"{exchange.share._members} share the credit, and {members} publish"  # noqa: SLF001
+    members = sum(window._joined for window in windows)  # noqa: SLF001 - only to look
+    if exchange.share._members != members:  # noqa: SLF001 - only to look
+        yield f"{exchange.share._members} share the credit, and {members} publish"  # noqa: SLF001 - only to look
     yield from _batches(node)
 
 
 def _batches(node: Node) -> Iterator[str]:
     for subscription in node.exchange.subscribers.values():
-        if subscription._held:  # noqa: SLF001
-            yield f"{subscription.id} holds {len(subscription._held)} batches"  # noqa: SLF001
+        if subscription._held:  # noqa: SLF001 - only to look
+            yield f"{subscription.id} holds {len(subscription._held)} batches"  # noqa: SLF001 - only to look
         kept = subscription.place.emitted - subscription.place.taken
-        if subscription._reader is None and not subscription.place.durable:  # noqa: SLF001
+        if subscription._reader is None and not subscription.place.durable:  # noqa: SLF001 - only to look
             yield f"{subscription.id} has no reader"
         if not kept and subscription.unconfirmed_bytes:
             yield f"{subscription.id} has {subscription.unconfirmed_bytes} bytes unconfirmed and none kept"
     for link in _links(node):
-        if link._held:  # noqa: SLF001
-            yield f"the link to {link.name} holds {len(link._held)} batches"  # noqa: SLF001
+        if link._held:  # noqa: SLF001 - only to look
+            yield f"the link to {link.name} holds {len(link._held)} batches"  # noqa: SLF001 - only to look
 
 
 def _budgets(node: Node) -> Iterator[str]:
@@ -140,7 +140,7 @@ def _budgets(node: Node) -> Iterator[str]:
     for connection in node.connections.values():
         session = connection.session
         if isinstance(session, ClientSession):
-            count = len(session._publishers) + len(session._subscriptions)  # noqa: SLF001
-            if session._account.used[Resource.REQUESTS] != count:  # noqa: SLF001
-                charged = session._account.used[Resource.REQUESTS]  # noqa: SLF001
+            count = len(session._publishers) + len(session._subscriptions)  # noqa: SLF001 - only to look
+            if session._account.used[Resource.REQUESTS] != count:  # noqa: SLF001 - only to look
+                charged = session._account.used[Resource.REQUESTS]  # noqa: SLF001 - only to look
                 yield f"{charged} requests are charged to connection {connection.number}, not {count}"

@@ -102,7 +102,7 @@ def _site(world: World, site: Site) -> Iterator[str]:
         if subscription.id in unread:
             continue
         has_reader = subscription._reader is not None  # noqa: SLF001 - only to look
-        if has_reader and subscription.queue._entries:  # noqa: SLF001
+        if has_reader and subscription.queue._entries:  # noqa: SLF001 - only to look
             yield f"{name} has {subscription.queue.queued_count} deliveries for {subscription.id}"
 
 

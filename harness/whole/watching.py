@@ -79,7 +79,7 @@ def _beyond_limits(node: Node, connection: Connection) -> Iterator[str]:
     """What somebody has made a node keep or do beyond its limits."""
     limits = node.config.limits
     session = connection.session
-    accounts = [node.exchange.budgets.broker, *node.exchange.budgets._users.values()]  # noqa: SLF001
+    accounts = [node.exchange.budgets.broker, *node.exchange.budgets._users.values()]  # noqa: SLF001 - only to look
     if isinstance(session, ClientSession):
         accounts.append(session._account)  # noqa: SLF001 - only to look
     for account in accounts:
