@@ -81,8 +81,8 @@ ROOMS: Final = (
 
 HARNESS_ROOMS: Final = (
     *("datasets", "tables", "leash", "processes", "outcomes", "overlay"),
-    *("traces", "faults", "scenarios", "simulator", "explorer", "runs", "analysis", "report"),
-    *("fuzz", "journals", "benchmarks", "evaluation", "commands", "soak", "walk"),
+    *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
+    *("runs", "analysis", "report", "benchmarks", "evaluation", "commands", "soak", "attacks", "walk"),
 )
 """The rooms of the harness: tools of all; what makes runs and judges them; what measures; what users call."""
 
