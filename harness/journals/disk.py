@@ -5,6 +5,7 @@ Laws:
 1. What was not synced survives sector by sector, each or not, whatever came before or after it.
 2. Changes of names that were not synced survive each or not.
 3. A kill of the process forgets nothing that was done, but may stop a write in its middle.
+4. A sync that fails is not made up for by the next: what it should have written is shown, and never written.
 """
 
 import errno
@@ -40,7 +41,8 @@ class _Content:
         self.writes.append((start, content))
 
     def sync(self) -> None:
-        self.synced = bytearray(self.now)
+        for start, content in self.writes:
+            _put(self.synced, start, content)
         self.writes.clear()
 
     def survived(self, random: Random) -> "_Content":
@@ -90,7 +92,12 @@ class _SimulatedFile:
         self._disk.step("write", lambda part: self._content.write(start, content[: int(part * len(content))]))
 
     def sync(self) -> None:
-        self._disk.step("sync", lambda part: self._content.sync() if part == 1 else None)
+        try:
+            self._disk.step("sync", lambda part: self._content.sync() if part == 1 else None)
+        except OSError:
+            # The system takes the pages for written (law 4).
+            self._content.writes.clear()
+            raise
 
     def close(self) -> None:
         pass

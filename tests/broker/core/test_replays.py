@@ -188,21 +188,37 @@ def test_one_input_looks_at_a_bounded_number_of_events(monkeypatch: pytest.Monke
         return matches
 
     monkeypatch.setattr(Filter, "compiled", watched)
-    pair = Pair(broker("B1", 1000, step_count=10), broker("B2", 5))
-    for number in range(20):
-        pair.near.subscribe(f"S{number}", parse("x < 0"), ordered=True, window=Window(0, 0, SOME))
+    pair = Pair(broker("B1", 100, step_count=10), broker("B2", 5))
+    names = [f"S{number}" for number in range(20)]
+    for name in names:
+        pair.near.subscribe(name, parse("x in (1, 100)"), ordered=True, window=Window(0, 0, SOME))
     pair.settle(0)
-    for number in range(20):
-        pair.near.replay_more(f"S{number}", 1)
-    pair.near.take()
+    for name in names:
+        # It looks until it has found one here; then it waits for the neighbour, which says nothing.
+        replaying, steps = [name], 0
+        while replaying:
+            looked.clear()
+            pair.near.replay_more(name, 10**6)
+            replaying, steps = pair.near.take().replaying, steps + 1
+            assert len(looked) <= 10
+            assert steps < 20
     looked.clear()
     pair.near.close_link(pair.near_link)
     assert len(looked) <= 10
-    looked.clear()
-    waiting = pair.near.take().replaying
-    while waiting:
-        pair.near.replay_more(waiting[0], 1)
-        assert len(looked) <= 10
-        looked.clear()
-        waiting = waiting[1:] + pair.near.take().replaying
     pair.settle()
+    assert [sequences(pair.came[name]) for name in names] == [[1, 100]] * 20
+    assert all(ReplayCut() in pair.came[name] for name in names)
+
+
+def test_what_comes_live_and_is_too_much_ends_the_past_at_once() -> None:
+    core = broker("B1", 5)
+    frame_bytes = len(publications("alice@B1.k3f9/1", 1, 1)[0].frame)
+    hop = replay(core, "S", bound_bytes=2 * frame_bytes)
+    core.take()
+    came: list[object] = []
+    for first in range(6, 10):
+        core.publish("alice@B1.k3f9/1", publications("alice@B1.k3f9/1", first, 1))
+        came += [each for to, messages in core.take().outgoing if to is hop for each in messages]
+        assert bool(came) == (first >= 8)
+    assert isinstance(came[0], ReplayCut)
+    assert sequences(came) == [6, 7, 8, 9]

@@ -160,3 +160,18 @@ def test_after_a_failed_write_or_sync_nothing_is_told_any_more(kind: str) -> Non
     assert keeper.journal.synced == 1
     restarted = after(keeper, disk, Random(1), is_kill=True)
     assert live(restarted, [("append", 10), ("flush", 0), ("reopen", 0)])
+
+
+def test_what_is_read_after_a_failed_sync_is_written_again_before_it_is_told() -> None:
+    disk = SimulatedDisk()
+    keeper = Keeper(disk, Random(1), SEGMENT_BYTES)
+    assert live(keeper, [("append", 50), ("flush", 0), ("append", 50)])
+    disk.errors["sync"] = 5
+    with pytest.raises(JournalError):
+        keeper.flush()
+    restarted = after(keeper, disk, Random(1), is_kill=True)
+    assert live(restarted, [])
+    assert restarted.told == 2
+    assert isinstance(restarted.files, SimulatedDisk)
+    for seed in range(5):
+        assert live(after(restarted, restarted.files, Random(seed), is_kill=False), [])

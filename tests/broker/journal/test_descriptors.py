@@ -146,6 +146,33 @@ def test_who_gets_none_has_opened_nothing_and_gets_one_later(
     journal.close()
 
 
+def test_a_reserve_that_was_lost_is_filled_again_when_there_are_some(
+    tmp_path: Path, others: Others, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHECK_S", 0.0)
+    with monkeypatch.context() as patch:
+        without_reserve(patch)
+        journal = opened(tmp_path)
+        files = journal._files
+    assert isinstance(files, SystemFiles)
+    files._descriptors._size = RESERVE
+    assert len(files._descriptors) == 0
+    journal.append(b"looks")
+    journal.flush()
+    others.take_all()
+    assert journal.make_room()
+    journal.close()
+
+
+def test_what_is_asked_for_beyond_a_file_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"short")
+    files = SystemFiles.of(tmp_path)
+    file = files.open("file")
+    assert [file.read(0, 2**62), file.read(3, 2**62), file.read(9, 2**62)] == [b"short", b"rt", b""]
+    file.close()
+    files.close()
+
+
 def test_a_flush_that_needs_a_segment_waits_for_a_descriptor(
     tmp_path: Path, others: Others, monkeypatch: pytest.MonkeyPatch
 ) -> None:

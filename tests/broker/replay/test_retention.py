@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from attrs import define, field
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.filters import parse
@@ -41,6 +41,7 @@ class Asked:
         while reading.head is not None and taken > 0:
             self.got.append(reading.take())
             taken -= 1
+            assert len(self.got) <= 1000, "it goes round in circles"
 
     def check(self) -> None:
         """The order is right, and nothing is missing that nobody says is."""
@@ -91,6 +92,7 @@ class Course:
         self.cache.restore(self.cache.columns())
 
 
+@settings(max_examples=300)
 @given(st.lists(STEP, max_size=40), st.sampled_from([150, 400, 10**6]))
 def test_a_question_gets_what_was_there_or_is_not_whole(
     steps: list[tuple[str, object]], size_bytes: int
@@ -176,3 +178,28 @@ def test_a_step_looks_at_no_more_than_its_share() -> None:
         steps += 1
         assert course.cache.retention.indexed_count <= steps * 10
     assert steps == 11
+
+
+def test_a_question_goes_on_after_what_is_in_no_snapshot_was_made_again() -> None:
+    course = filled(20, 10 * FRAME_BYTES)
+    course.open((0, False))
+    asked = course.asked[0]
+    asked.read(14, 4)
+    for at_ns in range(20, 25):
+        course.keep(("P", [(at_ns, "a")]))
+    course.restart(None)
+    asked.read(100)
+    assert [item[2] for item in asked.got] == list(range(11, 21))
+    assert asked.excerpt.is_whole
+
+
+def test_large_events_count_for_more_of_a_step() -> None:
+    cache = Cache(10**6, 10**6)
+    cache.keep("P", [published("P", number, number, "a", bytes(5 * 1024)) for number in range(1, 9)])
+    excerpt = Excerpt.of(cache, parse("kind == 'a'"), 0, newest_first=False)
+    excerpt.read(1)
+    reading = excerpt.read(12)
+    taken = []
+    while reading.head is not None:
+        taken.append(reading.take()[2])
+    assert taken == [1, 2]
