@@ -192,11 +192,6 @@ def drops_in_silence(self: SubscriptionQueue, dropped: int) -> None:
     del self, dropped
 
 
-def drops_here_alone(self: Subscription, count: int) -> None:
-    """Drop in the queue and not at the station."""
-    self._exchange.totals.dropped += count
-
-
 def keeps_unconfirmed(self: Subscription, position: int) -> None:
     """Count what was confirmed as unconfirmed."""
     self._exchange.station.taken(self.id, position)

@@ -66,7 +66,6 @@ _CREDIT: Final = {
 _QUEUES: Final = {
     "gap-forgotten": _whole("gaps", "crash", (SubscriptionQueue, "add_gap", n.forgets_gaps)),
     "drop-untold": _whole("gaps", "none", (SubscriptionQueue, "_miss", n.drops_in_silence)),
-    "drop-here-alone": _whole("gaps", "churn", (Subscription, "_drop", n.drops_here_alone)),
     "confirmed-forgotten": _whole("queues", "none", (Subscription, "confirmed", n.keeps_unconfirmed)),
     "bound-ignored": _whole(
         "queues", "none", (SubscriptionQueue, "is_over_bound", property(n.never_looks_at_its_bound))

@@ -2,12 +2,20 @@
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import Final
 
 from attrs import define, field
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "RestlessError"]
+
+AT_ONCE_MAX: Final = 20_000
+"""More than any schedule does at one time."""
 
 Call = Callable[[], None]
+
+
+class RestlessError(RuntimeError):
+    """Somebody asks again and again to be called now."""
 
 
 @define(eq=False)
@@ -15,7 +23,6 @@ class Clock:
     """The time of one schedule, and everything that is still to happen in it."""
 
     now_s: float = 0.0
-    happened: int = field(default=0, init=False)
     _heap: list[tuple[float, int, Call]] = field(factory=list, init=False)
     _count: int = field(default=0, init=False)
 
@@ -30,11 +37,17 @@ class Clock:
         heappush(self._heap, (self.now_s + wait_s, self._count, call))
 
     def run(self, until_s: float) -> None:
-        """Let everything happen up to this time."""
-        heap = self._heap
+        """Let everything happen up to this time.
+
+        Raises:
+            RestlessError: time does not pass.
+        """
+        heap, at_once = self._heap, 0
         while heap and heap[0][0] <= until_s:
             at_s, _, call = heappop(heap)
+            at_once = 0 if at_s > self.now_s else at_once + 1
+            if at_once > AT_ONCE_MAX:
+                raise RestlessError(f"time stands still at {self.now_s:.3f} s: somebody is never done")
             self.now_s = max(self.now_s, at_s)
-            self.happened += 1
             call()
         self.now_s = max(self.now_s, until_s)
