@@ -129,6 +129,7 @@ class Connection:
     outbox_bytes: int = 0
     read_bytes: int = 0
     sent_bytes: int = 0
+    sent_bytes_at_beat: int = 0
     heard: bool = True
     silent_beats: int = 0
     silent_s: float = 0.0

@@ -16,7 +16,8 @@ Laws.
 4. A step has a bounded size: what a client sent beyond it waits (`Connection.unhandled`), nothing more is
    read of that client, and others have their turn first.
 5. A connection that is silent for half the link timeout is dead, and so is one that has not been greeted by
-   then. The link on it is not. Who has been silent for a part of it is asked.
+   then. The link on it is not. Who has been silent for a part of it is asked, and whoever sends something
+   hears something each beat.
 6. Shutting down: nobody new comes in, nobody gets new credit, what is queued is sent for at most `DRAIN_S`,
    and everybody is told.
 """
@@ -28,7 +29,7 @@ from attrs import define, field
 
 from broker.backoff import Drawing
 from broker.healing import Search
-from broker.messages import Ping
+from broker.messages import Ping, Pong
 from broker.node import inputs as i
 from broker.node.config import NodeConfig
 from broker.node.connection import PARTING_S, Connection, Life, fault_of
@@ -378,6 +379,7 @@ class Node:
             connection.heard = False
             connection.silent_beats = 0
             connection.silent_s = 0.0
+            self._be_heard(connection)
             return
         connection.silent_beats += 1
         connection.silent_s = self.config.link_timeout_s * connection.silent_beats / BEATS
@@ -385,7 +387,16 @@ class Node:
             text = f"nothing was heard for {connection.silent_s:g} s"
             connection.end(text, fault_of("silent", text))
         elif is_greeted:
-            connection.send(encode(Ping(connection.silent_beats)))
+            connection.send_free(encode(Ping(connection.silent_beats)))
+
+    def _be_heard(self, connection: Connection) -> None:
+        """Say something to a peer from which much comes and to which nothing went since the last beat.
+
+        It may be sending one large frame over a slow connection, and takes our silence for our end.
+        """
+        if connection.sent_bytes == connection.sent_bytes_at_beat and connection.is_idle:
+            connection.send_free(encode(Pong(0)))
+        connection.sent_bytes_at_beat = connection.sent_bytes + connection.outbox_bytes
 
     # --- starting and stopping ---
 
