@@ -185,9 +185,7 @@ EXPENSIVE = {
     "suffixes and a set": ENDINGS + " and y in (" + listed("{}", 1200) + ")",
     "suffixes and names": ENDINGS + " and " + joined("n{0} == 1", 390, " and "),
     "suffixes and unwanted texts": f"{ENDINGS} and x not in ({texts(600)})",
-    "suffixes and unwanted prefixes": (
-        f"{ENDINGS} and not x.startswith(({PREFIXES_LEFT_OUT[:4500].rpartition(', ')[0]}))"
-    ),
+    "suffixes and unwanted prefixes": f"{ENDINGS} and not x.startswith(({FEWER_LEFT_OUT}))",
     "suffixes": f"x.endswith(({texts(1000)}))",
     "ranges": joined("{0} < x < {0}.5", 400, " or "),
     "substrings": joined("'{0}.' in x", 400, " or "),
