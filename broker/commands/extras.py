@@ -15,7 +15,7 @@ __all__ = ["EXTRAS", "MissingExtraError", "require_extras"]
 DISTRIBUTION: Final = "concord-pubsub"
 
 EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
-    "analysis": ("numpy", "pandas", "pyarrow", "pyspark"),
+    "analysis": ("numpy", "pandas", "pyarrow", "pyspark", "rich"),
     "harness": ("pyarrow", "rich"),
     "web": ("hypercorn", "starlette"),
 }

@@ -84,7 +84,6 @@ def configure(level: str, form: str, broker: str = "") -> None:
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=_LinesFactory(sys.stderr),
-        cache_logger_on_first_use=True,
     )
 
 

@@ -2,6 +2,7 @@
 
 import click
 
+from broker.commands.extras import require_extras
 from broker.commands.json_output import to_json
 from harness.scenarios import find, shipped_scenarios
 from harness.tables import Table, show
@@ -13,6 +14,8 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 def command(*, as_json: bool) -> None:
     """List the scenarios that can be run by name, and what each is for."""
+    if not as_json:
+        require_extras("harness")
     studies = [(name, path, find(name)) for name, path in shipped_scenarios().items()]
     if as_json:
         click.echo(

@@ -43,6 +43,7 @@ NEEDING: Final = [
     ("harness compare quick --out {out}", "concord harness compare", "analysis,harness"),
     ("harness analyze {out}", "concord harness analyze", "analysis"),
     ("harness run quick --out {out}", "concord harness run", "harness"),
+    ("harness scenarios", "concord harness scenarios", "harness"),
     ("demo game --port 0", "concord demo game", "web"),
     ("demo ticker --port 0", "concord demo ticker", "web"),
     ("broker --name B1 --listen 127.0.0.1:0 --trace {out}", "concord broker --trace", "harness"),
@@ -62,7 +63,7 @@ def test_a_command_without_its_extra_says_in_one_line_what_to_install(
     assert not out.exists()
 
 
-@pytest.mark.parametrize(("module", "extras"), [("pyspark", "analysis"), ("rich", "harness")])
+@pytest.mark.parametrize(("module", "extras"), [("pyspark", "analysis"), ("rich", "analysis,harness")])
 def test_only_the_extra_that_is_missing_is_named(module: str, extras: str, tmp_path: Path) -> None:
     ended = without(module, "harness", "compare", "quick", "--out", str(tmp_path / "out"))
     assert ended.returncode == 2
@@ -76,7 +77,7 @@ def test_only_the_extra_that_is_missing_is_named(module: str, extras: str, tmp_p
         "harness explore --schedules 1",
         "harness replay 3",
         "harness faults",
-        "harness scenarios",
+        "harness scenarios --json",
         "harness run quick --simulated --set duration_s=0.2 --out {out}",
         *(f"{command.removeprefix('concord ')} --help" for _, command, _ in NEEDING[:-1]),
     ],
