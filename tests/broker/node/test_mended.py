@@ -6,9 +6,10 @@ is an error, or it would hold whatever the product did.
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
+from typing import cast
 
 import pytest
 import trio
@@ -23,7 +24,7 @@ from broker.journal import Journal, descriptors
 from broker.journal import journal as journals
 from broker.journal.files import SystemFiles
 from broker.matching import equality
-from broker.messages import Hello
+from broker.messages import Flush, Hello
 from broker.node import clients
 from broker.node import node as nodes
 from broker.node.access import EVERYBODY, ROLES, Access, User
@@ -62,7 +63,7 @@ class Mended:
     finding: int
     breaks: Callable[[Patch], None]
     attack: Callable[..., object]
-    given: dict[str, object] = field(factory=dict)
+    given: Mapping[str, object] = field(factory=dict)
     failure: type[BaseException] = AssertionError
 
     @property
@@ -75,7 +76,7 @@ class Mended:
         values = {each: request.getfixturevalue(each) for each in names if each != "broker"}
         attack = partial(self.attack, **self.given, **values)
         if inspect.iscoroutinefunction(self.attack):
-            trio.run(attack)
+            trio.run(cast("Callable[[], Awaitable[None]]", attack))
         elif "broker" in names:
             with attacks.shared() as broker:
                 attack(broker=broker)
@@ -354,7 +355,7 @@ MENDED = [
         7,
         nobody_is_paused,
         attacks.test_who_does_not_read_its_answers_is_not_read_either,
-        {"question": attacks.Flush},
+        {"question": Flush},
     ),
     Mended(7, nobody_is_paused, attacks.test_refusals_that_nobody_reads_stop_the_reading),
     Mended(8, ones_own_publisher_is_resumed, attacks.test_resuming_ones_own_live_publisher_leaves_no_ghost),
