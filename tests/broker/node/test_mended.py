@@ -1,12 +1,13 @@
 """Every weakness that was mended, broken again in its single place: the attack on it must find that.
 
-An attack is a test of its own elsewhere; here it runs on a product with one thing less. What it then says
-is an error, or it would hold whatever the product did.
+An attack is a test of its own elsewhere; here it runs on a product with one thing less, and fails. Findings
+have the numbers of the table in the threat model.
 """
 
 import ast
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import cast
@@ -47,6 +48,7 @@ from tests.broker.matching import test_equality
 from tests.broker.node import test_attacks as attacks
 from tests.broker.server import test_auth
 from tests.examples.pages import test_guarding
+from tests.sources import ROOT
 
 __all__ = ["others"]
 
@@ -455,5 +457,24 @@ def test_as_long_as_nothing_is_broken_nothing_is_found(
     mended.run(request)
 
 
+def rows() -> Iterator[tuple[int, list[str], list[str]]]:
+    """Number, modules and tests of each finding in the threat model."""
+    text = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0].isdecimal():
+            modules, tests = (re.findall(r"`([^`]+)`", cell) for cell in cells[2:])
+            yield int(cells[0]), modules, tests
+
+
+@pytest.mark.parametrize(("number", "modules", "tests"), list(rows()))
+def test_the_threat_model_says_what_mends_it_and_what_shows_it(
+    number: int, modules: list[str], tests: list[str]
+) -> None:
+    assert all((ROOT / module).exists() for module in modules)
+    shown = dict.fromkeys(each.attack.__name__ for each in MENDED if each.finding == number)
+    assert tests == list(shown)
+
+
 def test_every_finding_is_broken_again() -> None:
-    assert {each.finding for each in MENDED} == set(range(1, 16))
+    assert [number for number, _, _ in rows()] == list(range(1, 16)) == sorted({e.finding for e in MENDED})
