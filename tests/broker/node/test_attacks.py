@@ -5,6 +5,7 @@ Everybody else goes on in every test: an honest publisher and an honest subscrib
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from attrs import define, evolve
@@ -33,6 +34,8 @@ from broker.node.limits import NodeLimits
 from broker.node.node import CONTROLS_MAX
 from broker.page_limits import PAGE_BYTES
 from broker.replay import Bounds
+from broker.server.settings import Tls
+from broker.server.users import load_access
 from broker.wire import VERSION, DeliveredBatch, encode, encode_publication, publication_prefix
 from tests.broker.node.driven import Driven, Wire, driven
 
@@ -449,6 +452,15 @@ def test_without_users_a_certificate_is_a_clients_unless_it_is_said_to_be_a_brok
     assert ada is not None
     assert b2 is not None
     assert (ada.name, b2.name) == ("ada", "B2")
+
+
+def test_who_has_an_authority_asks_for_certificates_and_knows_brokers_by_theirs() -> None:
+    certificate = Path("certificate")
+    tls = Tls(certificate=certificate, key=certificate, authority=certificate, brokers=("b2.example",))
+    access = load_access(None, tls)
+    assert access.identify("client", "", ()) is None
+    assert access.identify("broker", "", ("ada",)) is None
+    assert access.identify("broker", "", ("b2.example",)) is not None
 
 
 # --- defects --------------------------------------------------------------------------------------------

@@ -232,6 +232,10 @@ def certificates_say_nothing(patch: Patch) -> None:
     patch.setattr(Access, "_certified", lambda *_: EVERYBODY)
 
 
+def certificates_are_not_asked_for(patch: Patch) -> None:
+    set_for_good(patch, Access, "asks_for_certificates", False)
+
+
 def users_have_all_roles(patch: Patch) -> None:
     set_for_good(patch, User, "roles", ROLES)
 
@@ -404,6 +408,11 @@ MENDED = [
         certificates_say_nothing,
         attacks.test_without_users_a_certificate_is_a_clients_unless_it_is_said_to_be_a_brokers,
     ),
+    Mended(
+        12,
+        certificates_are_not_asked_for,
+        attacks.test_who_has_an_authority_asks_for_certificates_and_knows_brokers_by_theirs,
+    ),
     Mended(12, users_have_all_roles, test_auth.test_a_client_may_not_be_a_broker_unless_its_roles_say_so),
     Mended(
         13,
@@ -429,6 +438,12 @@ MENDED = [
         nobody_looks_before_writing,
         test_displaced.test_nothing_is_told_after_the_directory_is_gone,
         EMPTIED,
+        failure=SILENCE,
+    ),
+    Mended(
+        14,
+        nobody_looks_for_the_directory,
+        test_displaced.test_a_directory_that_is_exchanged_while_it_is_opened_is_refused,
         failure=SILENCE,
     ),
     Mended(15, everybody_may_explain, attacks.test_rights_come_before_work),
