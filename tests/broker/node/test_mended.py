@@ -17,6 +17,7 @@ import trio
 from attrs import define, field
 from starlette.types import Scope
 
+from broker import lines
 from broker.core import pages
 from broker.filters import language, numbers
 from broker.filters.literals import NodeError
@@ -40,6 +41,7 @@ from broker.node.subscriptions import Subscription
 from broker.replay.retention import Cursor, Retention
 from broker.wire import WireError
 from examples.pages import guarding
+from tests.broker import test_lines
 from tests.broker.core import test_pages, test_replays
 from tests.broker.filters import test_hostile
 from tests.broker.journal import test_descriptors, test_displaced
@@ -140,6 +142,10 @@ def numbers_are_keys_themselves(patch: Patch) -> None:
 
 def answers_are_not_cut(patch: Patch) -> None:
     patch.setattr(clients, "cut", lambda lines, _: [tuple(lines)])
+
+
+def lines_may_be_long(patch: Patch) -> None:
+    patch.setattr(lines, "LINE_BYTES", WITHOUT_END)
 
 
 def tables_are_not_cut(patch: Patch) -> None:
@@ -317,6 +323,8 @@ MENDED = [
         failure=RecursionError,
     ),
     Mended(2, answers_are_not_cut, attacks.test_an_answer_that_is_long_comes_in_pages_that_fit_into_frames),
+    Mended(2, lines_may_be_long, test_lines.test_a_long_filter_ends_with_an_ellipsis_and_its_length),
+    Mended(2, lines_may_be_long, test_lines.test_a_long_list_says_how_many_more_there_are),
     Mended(
         3,
         tables_are_not_cut,
