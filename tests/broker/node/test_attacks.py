@@ -4,6 +4,8 @@ Everybody else goes on in every test: an honest publisher and an honest subscrib
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from attrs import define, evolve
@@ -22,12 +24,18 @@ from broker.messages import (
     Hello,
     Ping,
     Placed,
+    Pong,
     Refused,
     Subscribe,
     Welcome,
 )
 from broker.node.access import EVERYBODY, Access, User
 from broker.node.limits import NodeLimits
+from broker.node.node import CONTROLS_MAX
+from broker.page_limits import PAGE_BYTES
+from broker.replay import Bounds
+from broker.server.settings import Tls
+from broker.server.users import load_access
 from broker.wire import VERSION, DeliveredBatch, encode, encode_publication, publication_prefix
 from tests.broker.node.driven import Driven, Wire, driven
 
@@ -43,6 +51,15 @@ def subscribe(
     number: int, text: str = "x > 0", *, credit: int = 1000, bound: int = MIB, policy: str = "disconnect"
 ) -> bytes:
     return encode(Subscribe(number, text, True, credit, bound, policy, "", 0, "", (), ()))
+
+
+def subscribe_durably(number: int, text: str) -> bytes:
+    return encode(Subscribe(number, text, True, 0, MIB, "drop", durable=f"d{number}"))
+
+
+def replay(number: int) -> bytes:
+    """A subscription that asks for the whole past and takes none of it."""
+    return encode(Subscribe(number, "x > 0", True, 0, MIB, "disconnect", replay=(60_000,)))
 
 
 @define(eq=False)
@@ -94,14 +111,20 @@ def honest(broker: Driven, token: str = "") -> Honest:
     return Honest(broker, publisher, reader)
 
 
-@pytest.fixture
-def broker() -> Iterator[Driven]:
-    """A broker, which no attack may stop."""
+@contextmanager
+def shared() -> Iterator[Driven]:
+    """A broker that honest clients share with whoever attacks it, and which no attack may stop."""
     made = driven(limits=SMALL)
     others = honest(made)
     yield made
     others.goes_on()
     assert made.failure is None
+
+
+@pytest.fixture
+def broker() -> Iterator[Driven]:
+    with shared() as made:
+        yield made
 
 
 # --- what is not read cannot fill the memory -------------------------------------------------------------
@@ -244,6 +267,34 @@ def test_rights_come_before_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "may not subscribe at all" in refused[0].text
 
 
+def test_a_filter_that_is_too_deep_to_print_is_refused_like_any_other(broker: Driven) -> None:
+    rude = broker.client("rude")
+    broker.say(rude, subscribe(1, "(1" + "**1" * 2600 + ").z()"), encode(Ping(2)))
+    (refused,) = broker.heard(rude, Refused)
+    assert refused.code == "filter"
+    assert not rude.is_ended
+
+
+def test_no_more_requests_are_decoded_than_a_step_can_handle(broker: Driven) -> None:
+    busy = broker.client("busy")
+    broker.say(busy, *[encode(Ping(number)) for number in range(1, 5001)])
+    assert 0 < len(broker.node.connections[busy.number].unhandled) <= CONTROLS_MAX
+    broker.catch_up()
+    assert len(broker.heard(busy, Pong)) == 5000
+
+
+def test_an_answer_that_is_long_comes_in_pages_that_fit_into_frames(broker: Driven) -> None:
+    curious = broker.client("curious")
+    frames = [subscribe_durably(number, f"name == '{number:08000}'") for number in range(1, 41)]
+    broker.say(curious, *frames, encode(Explain(41, "", 0, "durable")))
+    broker.catch_up()
+    pages = broker.heard(curious, Explained)
+    assert len(pages) > 3
+    assert [page.more for page in pages] == [True] * (len(pages) - 1) + [False]
+    assert sum(len(page.lines) for page in pages) == 40
+    assert max(len(encode(page)) for page in pages) <= PAGE_BYTES
+
+
 # --- how much one may have ------------------------------------------------------------------------------
 
 
@@ -286,6 +337,40 @@ def test_connections_that_say_nothing_are_bounded_and_end() -> None:
         broker.say(others.reader, encode(Ping(now_s)))
         broker.say(others.publisher.wire, encode(Ping(now_s)))
     assert all(wire.is_ended for wire in silent)
+    others.goes_on()
+
+
+def test_connections_are_bounded_and_one_that_ends_makes_room() -> None:
+    broker = driven(limits=NodeLimits(connections=4))
+    others = honest(broker)
+    more = [broker.client(), broker.client()]
+    refused = broker.accept()
+    assert [fault.code for fault in broker.heard(refused, Fault)] == ["busy"]
+    broker.lose(refused)
+    broker.lose(more[0])
+    assert not broker.accept().is_ended
+    others.goes_on()
+
+
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [
+        ({"replays": 3}, "a connection has at most 3 open replays"),
+        ({"broker_replays": 3}, "this broker plays as many pasts as it can"),
+    ],
+)
+def test_replays_that_are_held_open_are_bounded(limit: dict[str, int], text: str) -> None:
+    broker = driven(limits=NodeLimits(**limit), replays=Bounds(MIB, 1000))
+    others = honest(broker)
+    for _ in range(10):
+        others.publisher.publish(4, bytes(10_000))
+    greedy = broker.client("greedy")
+    broker.say(greedy, *[replay(number) for number in range(1, 11)])
+    broker.catch_up()
+    broker.say(greedy, replay(11))
+    refused = broker.heard(greedy, Refused)
+    assert [each.code for each in refused] == ["too-many"] * 8
+    assert text in refused[0].text
     others.goes_on()
 
 
@@ -367,6 +452,15 @@ def test_without_users_a_certificate_is_a_clients_unless_it_is_said_to_be_a_brok
     assert ada is not None
     assert b2 is not None
     assert (ada.name, b2.name) == ("ada", "B2")
+
+
+def test_who_has_an_authority_asks_for_certificates_and_knows_brokers_by_theirs() -> None:
+    certificate = Path("certificate")
+    tls = Tls(certificate=certificate, key=certificate, authority=certificate, brokers=("b2.example",))
+    access = load_access(None, tls)
+    assert access.identify("client", "", ()) is None
+    assert access.identify("broker", "", ("ada",)) is None
+    assert access.identify("broker", "", ("b2.example",)) is not None
 
 
 # --- defects --------------------------------------------------------------------------------------------
