@@ -30,8 +30,9 @@ __all__ = ["Inbox"]
 _WEIGHT: Final = 8
 """The mean size moves by one part in so many towards each batch's mean: quick to follow, slow to panic."""
 
-CONFIRM_BYTES: Final = 1024 * 1024
-"""So much that was had is confirmed at the latest. A broker sends nothing more beyond 32 MiB that are not."""
+CONFIRM_BYTES: Final = 64 * 1024
+"""So much that was had is confirmed at the latest: a broker sends nothing more beyond its limit of what is
+not, which is 256 KiB or more. One small frame for some hundred events."""
 
 _UNTOLD: Final = -1
 """Less than any position: the broker is to be told again, what was said before may have been lost."""

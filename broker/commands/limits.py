@@ -26,6 +26,8 @@ def read_limits(ctx: click.Context, param: click.Parameter, given: Sequence[str]
             changes[field] = read_size(value.strip())
         except ValueError as error:
             raise click.BadParameter(f"{text!r}: {error}", ctx, param) from error
-        if changes[field] < 1:
-            raise click.BadParameter(f"{text!r}: a limit is 1 or more", ctx, param)
+        try:
+            attrs.evolve(NodeLimits(), **{field: changes[field]})
+        except ValueError as error:
+            raise click.BadParameter(f"{text!r}: {error}", ctx, param) from error
     return attrs.evolve(NodeLimits(), **changes)

@@ -12,8 +12,8 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
 
-def _bound(default: int) -> int:
-    bound: int = field(default=default, validator=validators.ge(1))
+def _bound(default: int, least: int = 1) -> int:
+    bound: int = field(default=default, validator=validators.ge(least))
     return bound
 
 
@@ -71,9 +71,10 @@ class NodeLimits:
     broker_kept_bytes: int = _bound(1024 * MIB)
     """The same of one broker. Beyond it the policy of the subscription that would keep more applies."""
 
-    unconfirmed_bytes: int = _bound(32 * MIB)
+    unconfirmed_bytes: int = _bound(32 * MIB, least=256 * KIB)
     """Sent to one subscription and not confirmed. The product's own client keeps 4 MiB, or 8 large events;
-    beyond it deliveries wait in the queue, under its bound."""
+    beyond it deliveries wait in the queue, under its bound. A client confirms every 64 KiB, so less than some
+    of these would stop it for good."""
 
     outbox_bytes: int = _bound(1 * MIB)
     """Answers and deliveries that a client does not read. Beyond it nothing more is read from that client."""

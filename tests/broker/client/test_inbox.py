@@ -154,3 +154,20 @@ def test_what_still_waits_is_not_credited_again_on_a_new_connection() -> None:
     box = inbox()
     box.put([bytes(200)] * 20, 4000)
     assert box.open(1) == 50 - 20
+
+
+def test_what_was_had_is_confirmed_by_its_size_too() -> None:
+    """A broker keeps what is not confirmed, and sends nothing more beyond its limit of that."""
+    inbox = Inbox("True", True, 1, "disconnect", Limits())
+    inbox.open(1)
+    inbox.placed("s", 0, goes_on=False)
+    large = bytes(40_000)
+    owed = []
+    for _ in range(3):
+        inbox.put([large], len(large))
+        inbox.take()
+        inbox.handed_out(1)
+        owed.append(inbox.owes_confirmation)
+        if inbox.owes_confirmation:
+            inbox.untold()
+    assert owed == [False, True, False]
