@@ -68,8 +68,8 @@ examples: $(READY) ## let bots play and trade for a minute, and again while brok
 attack: $(READY) ## attack real brokers, and measure what honest clients get beside each attack (ARGUMENTS=...)
 	@$(BIN)/python -m harness.attacks $(ARGUMENTS)
 
-fuzz: $(READY) ## throw mutated frames at the decoder, and texts at the filter language
-	@$(BIN)/python -m harness.fuzz --corpus tests/harness/fuzz/filters.txt
+fuzz: $(READY) ## throw damaged frames, journals, filters, TOML, JSON lines and requests at what reads them (SECONDS=...)
+	@$(BIN)/python -m harness.fuzz $(if $(SECONDS),--seconds $(SECONDS)) --corpus tests/harness/fuzz/filters.txt
 
 soak: $(READY) ## kill brokers with journals every second, under load (MINUTES=...)
 	@$(BIN)/python -m harness.soak --minutes $(MINUTES) --out runs/soak

@@ -1,6 +1,7 @@
 """Sizes and spans of time as people write them: `64MiB`, `5m`, `1h30m`."""
 
 import re
+from math import isfinite
 from typing import Final
 
 __all__ = ["read_size", "read_span"]
@@ -30,7 +31,10 @@ def read_span(text: str) -> float:
     parts = _SPAN.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text.strip():
         raise ValueError(f"expected a time such as 90s, 5m, 1h30m or 2d, got {text!r}")
-    return float(sum(float(number) * _SECONDS[unit] for number, unit in parts))
+    seconds = float(sum(float(number) * _SECONDS[unit] for number, unit in parts))
+    if not isfinite(seconds):
+        raise ValueError(f"{text[:20]}... is longer than any time")
+    return seconds
 
 
 def read_size(text: str) -> int:
@@ -43,4 +47,7 @@ def read_size(text: str) -> int:
     factor = _BYTES.get(match[2].upper()) if match else None
     if match is None or factor is None:
         raise ValueError(f"expected a size such as 500kB, 64MiB or 0, got {text!r}")
-    return int(float(match[1]) * factor)
+    size = float(match[1]) * factor
+    if not isfinite(size):
+        raise ValueError(f"{text[:20]}... is larger than any size")
+    return int(size)

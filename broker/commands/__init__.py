@@ -31,6 +31,9 @@ COMMANDS: Final = {
 GROUP: Final = "concord.commands"
 """The entry points that other packages offer subcommands by, in the same form."""
 
+LINE_MAX: Final = 900
+"""Characters of the line that says what went wrong: ten lines of a terminal, with what stands around it."""
+
 EXIT_ERROR: Final = 2
 EXIT_INTERRUPTED: Final = 130
 """What a shell reports for a program that SIGINT ended: 128 + 2."""
@@ -59,7 +62,10 @@ def _explanation(error: BaseException) -> str | None:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Make a text fit for a terminal; what is too long keeps its beginning and its end."""
+    words = " ".join(text.split())
+    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in words)
+    return shown if len(shown) <= LINE_MAX else f"{shown[: LINE_MAX // 2]} ... {shown[-LINE_MAX // 3 :]}"
 
 
 def _status_of(error: BaseException) -> int | None:

@@ -47,6 +47,9 @@ _PATH: Final = click.Path(path_type=Path, dir_okay=False)
 COLLECT_AFTER: Final = 100_000
 """New objects before a search for cycles: those of some thousand events, a few tens of megabytes at most."""
 
+NUMBER_BOUND: Final = 2**63
+"""No option takes a number as large as this, nor one that is infinite or none at all."""
+
 _log = structlog.get_logger()
 
 
@@ -59,8 +62,11 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
             content = tomllib.load(file)
     except OSError as error:
         raise click.BadParameter(f"{path}: {error.strerror}", ctx, param) from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
+        # Beside what TOML forbids: bytes that are no UTF-8, and numbers of thousands of digits.
         raise click.BadParameter(f"{path}: {error}", ctx, param) from error
+    except RecursionError as error:
+        raise click.BadParameter(f"{path}: nested too deeply to be read", ctx, param) from error
     options = {_key(each): each for each in ctx.command.params}
     defaults: dict[str, object] = {}
     for key, value in content.items():
@@ -86,7 +92,20 @@ def _checked(
         if is_flag != isinstance(each, bool) or not isinstance(each, str | int | float):
             expected = "true or false" if is_flag else "text or a number"
             raise click.BadParameter(f"{where}: expected {expected}", ctx, param)
+        if objection := _objection(option, each):
+            raise click.BadParameter(f"{where}: {objection}", ctx, param)
     return values if option.multiple else value
+
+
+def _objection(option: click.Parameter, value: str | float) -> str:
+    """Say why a value can stand in a file and cannot be meant; nothing if it can."""
+    if isinstance(value, str):
+        return "a zero byte cannot be in an option" if "\0" in value else ""
+    if isinstance(option.type, click.Path):
+        return "expected a path, as text"
+    return (
+        "" if abs(value) < NUMBER_BOUND else f"expected a number between -{NUMBER_BOUND} and {NUMBER_BOUND}"
+    )
 
 
 def _read_token(path: Path | None, token: str | None) -> str:
@@ -97,6 +116,8 @@ def _read_token(path: Path | None, token: str | None) -> str:
         return path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise click.UsageError(f"--token-file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"--token-file {path}: not UTF-8 at byte {error.start}") from error
 
 
 @click.command(

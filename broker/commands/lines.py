@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from math import isinf
 from sys import float_info
 from typing import Final, NoReturn
@@ -28,34 +28,50 @@ Numbered = tuple[int, Mapping[str, Value]]
 
 async def object_batches(
     descriptor: int, ready: Callable[[], Awaitable[None]]
-) -> AsyncIterator[list[Numbered]]:
+) -> AsyncGenerator[list[Numbered], None]:
     """The objects of each read, with the numbers of their lines. Blank lines count, and are skipped.
 
     Waits for `ready` before each read, and before what was read is handed out.
 
     Raises:
-        click.ClickException: a line is no object; the message names the line.
+        click.ClickException: a line is no object; the message names the line. All before it was handed out.
     """
     rest = b""
     number = 1
     await ready()
     while received := await trio.to_thread.run_sync(os.read, descriptor, READ_BYTES, abandon_on_cancel=True):
         *lines, rest = (rest + received).split(b"\n")
-        if len(rest) > LINE_BYTES_MAX:
-            raise click.ClickException(f"line {number + len(lines)}: longer than {LINE_BYTES_MAX} bytes")
         await ready()
-        yield _objects(number, lines)
+        for batch in _objects(number, lines):
+            yield batch
         number += len(lines)
+        _check_length(number, rest)
         await ready()
     await ready()
-    yield _objects(number, [rest])
+    for batch in _objects(number, [rest]):
+        yield batch
 
 
-def _objects(first: int, lines: list[bytes]) -> list[Numbered]:
-    return [(number, _object(number, line)) for number, line in enumerate(lines, first) if line.strip()]
+def _objects(first: int, lines: list[bytes]) -> Iterator[list[Numbered]]:
+    """Yield what lines hold; before a line that is no object is refused, all that stands above it."""
+    found: list[Numbered] = []
+    for number, line in enumerate(lines, first):
+        try:
+            if line.strip():
+                found.append((number, _object(number, line)))
+        except click.ClickException:
+            yield found
+            raise
+    yield found
+
+
+def _check_length(number: int, line: bytes) -> None:
+    if len(line) > LINE_BYTES_MAX:
+        raise click.ClickException(f"line {number}: longer than {LINE_BYTES_MAX} bytes")
 
 
 def _object(number: int, line: bytes) -> Mapping[str, Value]:
+    _check_length(number, line)
     try:
         found = json.loads(line, parse_constant=_refuse_constant, parse_float=_float)
     except ValueError as error:
@@ -76,5 +92,5 @@ def _float(text: str) -> float:
     """Read a number with a point or an exponent; one that would become infinite is refused."""
     number = float(text)
     if isinf(number):
-        raise ValueError(f"{text} is larger than any floating number ({float_info.max:.2g})")
+        raise ValueError(f"{text:.30} is larger than any floating number ({float_info.max:.2g})")
     return number

@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, aclosing
 
 import click
 import trio
@@ -59,11 +59,12 @@ def _opened(file: str, stack: ExitStack) -> int:
 
 
 async def _publish_all(
-    publisher: Publisher, batches: AsyncIterator[list[Numbered]], payload: bytes, *, ordered: bool
+    publisher: Publisher, batches: AsyncGenerator[list[Numbered], None], payload: bytes, *, ordered: bool
 ) -> None:
-    async for batch in batches:
-        for number, attributes in batch:
-            try:
-                await publisher.publish(attributes, payload, ordered=ordered)
-            except (InvalidPublicationError, NotAdvertisedError) as error:
-                raise click.ClickException(f"line {number}: {error}") from error
+    async with aclosing(batches):
+        async for batch in batches:
+            for number, attributes in batch:
+                try:
+                    await publisher.publish(attributes, payload, ordered=ordered)
+                except (InvalidPublicationError, NotAdvertisedError) as error:
+                    raise click.ClickException(f"line {number}: {error}") from error

@@ -1,6 +1,7 @@
 """Sizes and spans of time as options."""
 
 from collections.abc import Callable
+from math import inf
 from typing import Final
 
 import click
@@ -20,6 +21,8 @@ class _Quantity(click.ParamType[float]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, int | float):
+            if not 0 <= value < inf:
+                self.fail(f"expected a number from 0 on, got {value}", param, ctx)
             return value
         try:
             return self._read(str(value))

@@ -108,7 +108,7 @@ def read_access(content: Mapping[str, object]) -> Access:
     """Make users out of the tables of a file."""
     unknown = sorted(content.keys() - {"users"})
     if unknown:
-        raise AuthError(f"unknown key {unknown[0]!r}; the file has one table per user, [users.NAME]")
+        raise AuthError(f"unknown key {unknown[0]!r:.60}; the file has one table per user, [users.NAME]")
     users = content.get("users", {})
     if not isinstance(users, dict):
         raise AuthError("'users' must be tables, [users.NAME]")
@@ -122,16 +122,16 @@ def read_access(content: Mapping[str, object]) -> Access:
 
 
 def _read_user(name: str, table: object) -> User:
-    if not isinstance(table, dict):
-        raise AuthError(f"users.{name} must be a table, [users.{name}]")
     if not name.isprintable() or "/" in name or len(name.encode()) > USER_BYTES_MAX:
         raise AuthError(
             f"users.{name!r:.60}: a name is at most {USER_BYTES_MAX} bytes of printable text without '/'"
         )
+    if not isinstance(table, dict):
+        raise AuthError(f"users.{name} must be a table, [users.{name}]")
     keys = cast("dict[str, object]", table)
     unknown = sorted(keys.keys() - set(_KEYS))
     if unknown:
-        raise AuthError(f"users.{name} has the unknown key {unknown[0]!r}; there are {', '.join(_KEYS)}")
+        raise AuthError(f"users.{name} has the unknown key {unknown[0]!r:.60}; there are {', '.join(_KEYS)}")
     user = User(
         name,
         _read_hash(name, keys.get("token_sha256")),
@@ -159,7 +159,7 @@ def _read_hash(name: str, value: object) -> bytes | None:
         digest = bytes.fromhex(text)
     except ValueError:
         digest = b""
-    if len(text) != _HASH_HEX_DIGITS or not digest:
+    if len(text) != _HASH_HEX_DIGITS or len(digest) != _HASH_HEX_DIGITS // 2:
         raise AuthError(f"users.{name}.token_sha256 must be the {_HASH_HEX_DIGITS} hex digits of a SHA-256")
     return digest
 

@@ -1,6 +1,7 @@
 """What a broker is started with, checked before anything is opened."""
 
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Final
 
@@ -104,6 +105,13 @@ class Settings:
             )
         if self.link_timeout_s <= 0:
             raise SettingsError(f"--link-timeout {self.link_timeout_s}: must be more than 0 seconds")
+        for option, seconds in (
+            ("link-timeout", self.link_timeout_s),
+            ("lease", self.lease_s),
+            ("lease-refresh", self.lease_refresh_s),
+        ):
+            if not isfinite(seconds):
+                raise SettingsError(f"--{option} {seconds}: must be a number of seconds that ends")
         if self.lease_refresh_s and not self.lease_s:
             raise SettingsError("--lease-refresh is of use only together with --lease")
         _ = self.terms

@@ -19,8 +19,11 @@ def load_access(path: Path | None, tls: Tls) -> Access:
             content = tomllib.load(file)
     except OSError as error:
         raise AuthError(f"--auth {path}: {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
+        # Beside what TOML forbids: bytes that are no UTF-8, and numbers of thousands of digits.
         raise AuthError(f"--auth {path}: {error}") from error
+    except RecursionError as error:
+        raise AuthError(f"--auth {path}: nested too deeply to be read") from error
     try:
         return read_access(content)
     except AuthError as error:

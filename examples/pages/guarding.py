@@ -86,6 +86,8 @@ class Guard:
     def _refusal(self, scope: Scope) -> _Refusal | None:
         """Say why a request is refused; None if it is not."""
         is_socket = scope["type"] == "websocket"
+        if not scope["query_string"].isascii():
+            return _Refusal("an address has only ASCII; write %XX for other bytes", HTTPStatus.BAD_REQUEST)
         served = _served(scope)
         host = _only(scope["headers"], b"host").lower()
         if host not in served:
@@ -120,8 +122,9 @@ def _only(headers: Sequence[Header], name: bytes) -> str:
 
 
 def _token(scope: Scope) -> bytes:
-    values = parse_qs(scope["query_string"]).get(b"token", [])
-    return values[0] if len(values) == 1 else b""
+    # As text: as bytes `%ff` could not be read.
+    values = parse_qs(scope["query_string"].decode()).get("token", [])
+    return values[0].encode() if len(values) == 1 else b""
 
 
 async def _refuse(scope: Scope, refusal: _Refusal, send: Send) -> None:

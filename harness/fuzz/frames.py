@@ -15,6 +15,7 @@ import resource
 import sys
 import time
 from itertools import pairwise
+from math import inf
 from random import Random
 from typing import Final
 
@@ -208,13 +209,19 @@ def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
 
 
-def run(seed: int, frames: int) -> tuple[Tally, int]:
-    """Judge so many cases; returns what became of them, and by how many bytes the peak of memory grew."""
+def run(seed: int, frames: int, seconds: float = inf) -> tuple[Tally, int]:
+    """Judge so many cases, or as many as there is time for.
+
+    Returns what became of them, and by how many bytes the peak of memory grew.
+    """
     tally = Tally()
     warm = max(1, frames // _WARM_UP)
-    before_bytes = 0
+    started_s, before_bytes = time.monotonic(), 0
     for number in range(frames):
-        if number == warm:
+        elapsed_s = time.monotonic() - started_s
+        if elapsed_s >= seconds:
+            break
+        if not before_bytes and (number >= warm or elapsed_s >= seconds / _WARM_UP):
             gc.collect()
             before_bytes = _peak_bytes()
         if number % WATCHED_CASES == 0:
@@ -231,9 +238,10 @@ def run(seed: int, frames: int) -> tuple[Tally, int]:
 
 @click.command()
 @click.option("--frames", default=1_000_000, show_default=True, help="How many damaged frames to try.")
+@click.option("--seconds", type=click.FloatRange(min=0), help="For how long instead, however many they are.")
 @click.option("--seed", default=1, show_default=True, help="The cases follow from it.")
 @click.option("--case", "number", type=int, help="Try only the case of this number, and show it.")
-def main(frames: int, seed: int, number: int | None) -> None:
+def main(frames: int, seconds: float | None, seed: int, number: int | None) -> None:
     """Feed damaged frames to the decoder.
 
     Example: python -m harness.fuzz.frames --frames 1000000 --seed 1
@@ -243,13 +251,14 @@ def main(frames: int, seed: int, number: int | None) -> None:
         if number is not None:
             show(seed, number)
             return
-        tally, growth_bytes = run(seed, frames)
+        tally, growth_bytes = run(seed, frames) if seconds is None else run(seed, sys.maxsize, seconds)
     except Crash as crash:
         click.echo(f"crash: {crash}", err=True)
         sys.exit(1)
     elapsed_s = time.perf_counter() - started_s
+    count = tally.refused + tally.accepted + tally.waiting
     click.echo(
-        f"{frames} damaged frames, {frames / elapsed_s:,.0f} a second: {tally.refused} refused, "
+        f"{count} damaged frames, {count / elapsed_s:,.0f} a second: {tally.refused} refused, "
         f"{tally.accepted} accepted, {tally.waiting} waiting for more; "
         f"peak memory grew by {growth_bytes / _KIB:,.0f} KiB"
     )

@@ -221,7 +221,19 @@ def test_options_may_stand_in_a_file_and_the_command_line_wins(tmp_path: Path) -
         ("listen = ['127.0.0.1:1']", "listen: expected text or a number"),
         ("uplink = 'nowhere'", "'nowhere' is not HOST:PORT"),
         ("name =", "Invalid value"),
+        ("name = " + "9" * 5000, "Invalid value"),
+        ("name = " + "[" * 20_000, "nested too deeply"),
+        ("name = 0x" + "f" * 5000, "name: expected a number between"),
+        ("replay-count = inf", "replay-count: expected a number between"),
+        ("link-timeout = nan", "link-timeout: expected a number between"),
+        ("replay-cache = -5", "expected a number from 0 on, got -5"),
+        (f"replay-cache = '{'9' * 400}'", "larger than any size"),
+        (f"replay-age = '{'9' * 400}d'", "longer than any time"),
+        (f"limit = 'requests={'9' * 400}'", "larger than any size"),
+        ('journal = "a\\u0000b"', "journal: a zero byte"),
+        ("journal = 3", "journal: expected a path, as text"),
     ],
+    ids=lambda each: each[:20],
 )
 def test_a_file_that_is_wrong_is_refused_by_key(text: str, complaint: str, tmp_path: Path) -> None:
     config = tmp_path / "broker.toml"
@@ -240,6 +252,19 @@ def test_a_token_comes_from_a_file_or_from_the_environment(
     file = tmp_path / "token"
     file.write_text("from the file\n", encoding="utf-8")
     assert run_with(*MINIMUM, "--token-file", str(file))[1][0].token == "from the file"
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"secret\xff")
+    for option, complaint in (
+        ("--token-file", "not UTF-8 at byte 6"),
+        ("--config", "can't decode byte 0xff"),
+    ):
+        result, seen = run_with(*MINIMUM, option, str(file))
+        assert result.exit_code == 2
+        assert complaint in " ".join(result.output.split())
+        assert seen == []
 
 
 def test_a_defect_is_logged_whole_and_ends_with_status_1(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,17 @@ def test_what_a_user_can_act_on_is_one_line(
     assert printed.err.count("\n") == 1
 
 
+def test_a_long_line_keeps_its_beginning_and_its_end_and_moves_no_cursor(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = click.UsageError(f"first {'x' * 5000}\x1b[2J last")
+    assert status_of(monkeypatch, raising(error)) == commands.EXIT_ERROR
+    printed = capsys.readouterr().err
+    assert printed.startswith("concord: first xxx")
+    assert printed.endswith("xxx\\x1b[2J last\n")
+    assert len(printed) < 1000
+
+
 def test_a_defect_is_seen_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         commands.concord, "get_command", lambda _context, _name: raising(LookupError("defect"))

@@ -77,6 +77,7 @@ def test_what_a_rule_covers_is_allowed_and_nothing_else() -> None:
         ("[users.alice]\ntoken = 'x'", "users.alice has the unknown key 'token'"),
         ("[users.alice]", "users.alice needs token_sha256 or certificate"),
         ("[users.alice]\ntoken_sha256 = 'abc'", "users.alice.token_sha256 must be the 64 hex digits"),
+        (f"[users.alice]\ntoken_sha256 = '{' 00' * 21} '", "must be the 64 hex digits"),
         ("[users.alice]\ntoken_sha256 = 3", "users.alice.token_sha256 must be text"),
         ("[users.alice]\ncertificate = 'a'\nroles = ['king']", "users.alice.roles must be a list"),
         ("[users.alice]\ncertificate = 'a'\nroles = 'client'", "users.alice.roles must be a list"),
@@ -104,3 +105,31 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
     wrong.write_text("[users.alice]", encoding="utf-8")
     with pytest.raises(AuthError, match=r"--auth .*wrong\.toml: users\.alice needs"):
         load_access(wrong, Tls())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff", b"a = '\xff'", b"a = " + b"9" * 5000, b"a = " + b"[" * 20_000, b"a = " + b"{b=" * 20_000],
+)
+def test_what_cannot_even_be_read_is_refused_too(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "broken.toml"
+    path.write_bytes(content)
+    with pytest.raises(AuthError, match=r"--auth .*broken\.toml: "):
+        load_access(path, Tls())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{'x' * 5000} = 1",
+        f"[users.a]\n{'x' * 5000} = 1",
+        f"users.{'x' * 5000} = 1",
+        'users."a\\nb" = 1',
+        "[users.'a/b']",
+    ],
+)
+def test_an_error_is_one_line_whatever_the_names(text: str) -> None:
+    with pytest.raises(AuthError) as refused:
+        access_of(text)
+    assert len(str(refused.value)) < 300
+    assert str(refused.value).isprintable()

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any, cast
 
 import attrs
 import pytest
@@ -54,6 +55,14 @@ def test_a_name_is_short_printable_text(name: str) -> None:
 def test_a_link_timeout_is_more_than_nothing() -> None:
     with pytest.raises(SettingsError, match="--link-timeout"):
         Settings(name="B", listen=LOCAL, link_timeout_s=0)
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf")])
+@pytest.mark.parametrize("option", ["link_timeout_s", "lease_s", "lease_refresh_s"])
+def test_a_time_is_a_number_that_ends(option: str, seconds: float) -> None:
+    plain = Settings(name="B", listen=LOCAL, lease_s=100)
+    with pytest.raises(SettingsError, match=f"--{option.removesuffix('_s').replace('_', '-')} "):
+        attrs.evolve(plain, **cast("Any", {option: seconds}))
 
 
 def test_a_certificate_comes_with_its_key() -> None:

@@ -9,6 +9,8 @@ from typing import Final
 import pytest
 import trio
 from attrs import define, field
+from starlette.staticfiles import StaticFiles
+from starlette.types import Message, Scope
 
 from examples.pages import guarding
 from examples.pages.serving import REQUEST_BYTES_MAX, Json, served
@@ -170,12 +172,28 @@ async def test_a_socket_needs_the_token_of_the_page() -> None:
             "/live?token=guess",
             f"{here.live}&token=guess",
             f"{here.live}x",
+            "/live?token=%ff",
+            "/live?token=%C3%A9",
         ):
             status, answer, stream = await here.ask(path, headers)
             await stream.aclose()
             assert status == 403
             assert "load the demo's page again" in answer
         assert await here.status(here.live, headers) == 101
+
+
+async def test_an_address_that_is_no_ascii_is_refused() -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        raise AssertionError("nobody asks for more")
+
+    scope: Scope = {"type": "http", "method": "GET", "query_string": b"\xff", "headers": []}
+    await guarding.Guard(StaticFiles(directory="."))({**scope, "server": ("127.0.0.1", 80)}, receive, send)
+    assert [each.get("status") for each in sent] == [400, None]
 
 
 async def test_each_run_has_a_token_of_its_own() -> None:

@@ -1,0 +1,57 @@
+"""Lines of JSON are read the same however they arrive."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+import pytest
+import trio
+
+from broker.commands import lines
+from broker.commands.lines import object_batches
+
+
+async def read(path: Path) -> tuple[list[Mapping[str, object]], str]:
+    """Everything that was handed out, and what was said in the end."""
+    found: list[Mapping[str, object]] = []
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        async for batch in object_batches(descriptor, trio.lowlevel.checkpoint):
+            found += [each for _, each in batch]
+    except click.ClickException as error:
+        return found, error.message
+    finally:
+        os.close(descriptor)
+    return found, ""
+
+
+@pytest.mark.parametrize("read_bytes", [1, 5, 1000])
+@pytest.mark.parametrize(
+    ("end", "complaint"),
+    [
+        (b"{", "line 3: not JSON"),
+        (b"{\n{", "line 3: not JSON"),
+        (b"[" * 20, "line 3: longer than 10 bytes"),
+        (b"[" * 20 + b"\n", "line 3: longer than 10 bytes"),
+    ],
+)
+async def test_what_stands_before_a_bad_line_is_handed_out_however_it_was_read(
+    end: bytes, complaint: str, read_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "READ_BYTES", read_bytes)
+    monkeypatch.setattr(lines, "LINE_BYTES_MAX", 10)
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b'{"x": 1}\n\n' + end)
+    found, said = await read(path)
+    assert found == [{"x": 1}]
+    assert said.startswith(complaint)
+
+
+async def test_a_number_of_a_thousand_digits_is_not_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b'{"x": ' + b"9" * 1000 + b".5}")
+    found, said = await read(path)
+    assert found == []
+    assert "larger than any floating number" in said
+    assert len(said) < 200
