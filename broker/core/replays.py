@@ -339,7 +339,7 @@ class Replays:
     def _play(self, question: Question, playback: Playback, items: Sequence[Item]) -> None:
         playback.play(items)
         self._has_played = True
-        if sum(each.collected_bytes for each in self._playbacks.values()) > COLLECTED_BYTES_MAX:
+        if playback.newest_first and self._collected_bytes() > COLLECTED_BYTES_MAX:
             playback.cut()
         merge = question.merge
         if not merge.is_over and not playback.is_collected:
@@ -352,6 +352,9 @@ class Replays:
             self._play_collected(playback)
         else:
             playback.end(is_whole=is_whole)
+
+    def _collected_bytes(self) -> int:
+        return sum(each.collected_bytes for each in self._playbacks.values())
 
     def _play_collected(self, playback: Playback) -> None:
         if not playback.is_collected or playback.is_over:

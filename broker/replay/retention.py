@@ -6,7 +6,8 @@ Laws.
 2. What the cache forgets while a question is open that has to look at it is retained, up to as much as the
    cache itself may have. Beyond that the oldest is lost, and every question that had not looked at it is not
    whole from then on. Whether the lost event would have matched is not asked.
-3. What is retained is in the index. With the last question all of it goes.
+3. What is retained is in the index. With the last question all of it goes. Without, the index stays for the
+   next question until the cache has forgotten `IDLE_PART` of it: what is asked soon again finds it made.
 4. No step adds more than its share to the index: what one step has not come to, the next one does.
 """
 
@@ -23,6 +24,9 @@ from broker.replay.time_index import Entry, Key, TimeIndex
 
 COST_BYTES: Final = 1024
 """Looking at an event counts once for its own sake and once for each of these: large ones take longer."""
+
+IDLE_PART: Final = 8
+"""Taking out a part of so many costs less than a quarter of what making the index has cost."""
 
 _BEHIND_ALL_NS: Final = 2**64 - 1
 """Later than any event."""
@@ -67,6 +71,7 @@ class Retention:
     forgotten: int = 0
     _indexed: int = 0
     _wanted: int = 0
+    _idle_count: int = 0
     _cursors: dict[Cursor, None] = field(factory=dict, repr=False)
     _runs: deque[Kept] = field(factory=deque, repr=False)
     _index: TimeIndex = field(factory=TimeIndex, repr=False)
@@ -89,16 +94,21 @@ class Retention:
         key = (_BEHIND_ALL_NS if newest_first else since_ns, "", 0)
         cursor = Cursor(upto, self.forgotten, since_ns, newest_first, key)
         self._cursors[cursor] = None
-        self._wanted = max(self._wanted, upto)
+        self._wanted, self._idle_count = upto, 0
         return cursor
 
     def close(self, cursor: Cursor) -> None:
         """This cursor looks at nothing more."""
         self._cursors.pop(cursor, None)
         if not self._cursors:
-            self._indexed = self._wanted = self.size_bytes = self.count = 0
-            self._runs.clear()
-            self._index = TimeIndex()
+            self._wanted = 0
+            if self._runs:
+                self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._indexed = self.size_bytes = self.count = 0
+        self._runs.clear()
+        self._index = TimeIndex()
 
     # --- what is retained ---
 
@@ -110,6 +120,7 @@ class Retention:
     def retain(self, run: Kept) -> None:
         """Keep a run that the cache has just forgotten, if it is needed."""
         if run.number >= self._wanted:
+            self._leave_out(run)
             return
         if run.number >= self._indexed:
             self._index.add(run)
@@ -119,6 +130,14 @@ class Retention:
         self.count += run.count
         self.size_bytes += len(run.frames)
         self._shrink()
+
+    def _leave_out(self, run: Kept) -> None:
+        """Take a run that nobody needs out of the index (law 3)."""
+        if run.number < self._indexed:
+            self._index.remove(run)
+            self._idle_count += run.count
+            if self._idle_count * IDLE_PART > len(self._index):
+                self._forget_all()
 
     def _shrink(self) -> None:
         while self.size_bytes > self.size_bytes_max or self.count > self.count_max:

@@ -19,6 +19,9 @@ from broker.replay.kept import Kept
 BLOCK_COUNT_MAX: Final = 1024
 """A full block is halved: few enough that moving them costs as much as finding the block."""
 
+CHUNK_COUNT: Final = 64
+"""So many entries are taken out of a block at a time: a step may end soon."""
+
 ENTRY_BYTES: Final = 28
 """Time, sequence number and run take eight bytes each, the place in the run takes four."""
 
@@ -47,10 +50,19 @@ class _Block:
     def key(self, place: int) -> Key:
         return self.times[place], self.runs[place].publisher, self.sequences[place]
 
-    def entries(self, first: int, end: int, direction: int = 1) -> Iterator[Entry]:
-        """The entries from the first place to before the end, or the other way round."""
+    def forwards(self, first: int) -> Iterator[Entry]:
+        """Yield the entries from this place on."""
+        for start in range(first, len(self.runs), CHUNK_COUNT):
+            yield from self._chunk(slice(start, start + CHUNK_COUNT))
+
+    def backwards(self, end: int) -> Iterator[Entry]:
+        """Yield the entries before this place, the last one first."""
+        for stop in range(end, 0, -CHUNK_COUNT):
+            yield from reversed(list(self._chunk(slice(max(0, stop - CHUNK_COUNT), stop))))
+
+    def _chunk(self, places: slice) -> Iterator[Entry]:
         columns = self.times, self.sequences, self.runs, self.starts
-        return zip(*[column[first:end][::direction] for column in columns], strict=True)
+        return zip(*[column[places] for column in columns], strict=True)
 
     def place_of(self, key: Key) -> int:
         """Return the place of the first entry that is not before the key."""
@@ -93,9 +105,10 @@ class TimeIndex:
     _blocks: list[_Block] = field(factory=list, repr=False)
     _firsts: list[Key] = field(factory=list, repr=False)
     _last: Key = (0, "", 0)
+    _count: int = 0
 
     def __len__(self) -> int:
-        return sum(len(block.runs) for block in self._blocks)
+        return self._count
 
     def _number_of(self, key: Key) -> int:
         """Return the number of the block that has the key, if any does."""
@@ -105,6 +118,7 @@ class TimeIndex:
         """Add the events of a run."""
         for at_ns, sequence, start in run.events():
             self._add((at_ns, sequence, run, start))
+            self._count += 1
 
     def _add(self, entry: Entry) -> None:
         key = key_of(entry)
@@ -132,6 +146,7 @@ class TimeIndex:
         """Remove the events of a run."""
         for at_ns, sequence, _ in run.events():
             self._remove((at_ns, run.publisher, sequence))
+            self._count -= 1
 
     def _remove(self, key: Key) -> None:
         number = self._number_of(key)
@@ -150,22 +165,22 @@ class TimeIndex:
             return None
         block = self._blocks[self._number_of(key)]
         place = block.place_of(key)
-        return next(block.entries(place, place + 1)) if block.has(key, place) else None
+        return next(block.forwards(place)) if block.has(key, place) else None
 
     def after(self, key: Key) -> Iterator[Entry]:
         """Yield what comes behind the key; nothing may be added or removed meanwhile."""
         number = self._number_of(key)
         for block in self._blocks[number : number + 1]:
             place = block.place_of(key)
-            yield from block.entries(place + block.has(key, place), len(block.runs))
+            yield from block.forwards(place + block.has(key, place))
         for block in self._blocks[number + 1 :]:
-            yield from block.entries(0, len(block.runs))
+            yield from block.forwards(0)
 
     def before(self, key: Key) -> Iterator[Entry]:
         """Yield what comes before the key, backwards; nothing may be added or removed meanwhile."""
         number = self._number_of(key)
         for block in self._blocks[number : number + 1]:
-            yield from block.entries(0, block.place_of(key), -1)
+            yield from block.backwards(block.place_of(key))
         for lower in range(number - 1, -1, -1):
             block = self._blocks[lower]
-            yield from block.entries(0, len(block.runs), -1)
+            yield from block.backwards(len(block.runs))

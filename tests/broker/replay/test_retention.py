@@ -118,8 +118,9 @@ def test_a_question_gets_what_was_there_or_is_not_whole(
         each.check()
         assert each.excerpt.is_whole or size_bytes < 10**6
     assert len(course.cache.retention) == 0
-    assert course.cache.retention.indexed_count == 0
     assert not course.cache.retention.runs
+    course.cache.bound(0, 0)
+    assert course.cache.retention.indexed_count == 0
 
 
 def filled(count: int, size_bytes: int) -> Course:
@@ -185,7 +186,7 @@ def test_a_step_looks_at_no_more_than_its_share() -> None:
         asked.read(10)
         indexed.append(course.cache.retention.indexed_count)
     assert asked.is_over
-    assert indexed == [*range(10, 101, 10), 0]
+    assert indexed == [*range(10, 101, 10), 100]
 
 
 def test_a_question_goes_on_after_what_is_in_no_snapshot_was_made_again() -> None:
@@ -199,6 +200,25 @@ def test_a_question_goes_on_after_what_is_in_no_snapshot_was_made_again() -> Non
     asked.read(100)
     assert [item[2] for item in asked.got] == list(range(11, 21))
     assert asked.excerpt.is_whole
+
+
+def test_the_index_stays_for_the_next_question_until_a_part_of_it_is_forgotten() -> None:
+    course = filled(80, 80 * FRAME_BYTES)
+    course.open((0, False))
+    course.asked[0].finish()
+    indexed = []
+    for at_ns in range(80, 90):
+        course.keep(("P", [(at_ns, "a")]))
+        indexed.append(course.cache.retention.indexed_count)
+    assert indexed == [*range(79, 71, -1), 0, 0]
+    course.open((0, False))
+    course.asked[1].finish()
+    course.asked[1].check()
+    # The next one has nothing to index but what came since.
+    course.open((0, True))
+    course.asked[2].read(80)
+    assert len(course.asked[2].got) == 80
+    course.asked[2].check()
 
 
 def test_large_events_count_for_more_of_a_step() -> None:
