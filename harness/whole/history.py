@@ -68,7 +68,7 @@ class History:
         """Note what a program got; return what it knows by that."""
         key = delivery.publisher, delivery.sequence
         number = self._index.get(key)
-        if number is None and delivery.publisher.startswith("H"):
+        if number is None and delivery.publisher.startswith(("H", "hostile/")):
             return 0  # It comes from somebody hostile, who may publish.
         if number is None:
             self.faults.append(("duplicate", f"{line.name} got {key}, which nobody published"))

@@ -95,6 +95,8 @@ def _site(world: World, site: Site) -> Iterator[str]:
     away = [each.id for each in node.exchange.subscribers.values() if _is_away(each)]
     if len(node.exchange.absences) != len(away):
         yield f"{name} waits for {len(node.exchange.absences)} without connection, and not only for {away}"
+    if node.exchange._paced:  # noqa: SLF001 - only to look
+        yield f"{name} lets publishers wait for slow subscribers"
     yield from _connections(name, node)
     yield from _links(world, name, node)
     unread = _unread(world)
