@@ -143,6 +143,10 @@ class Connection:
     parting: Timer | None = None
     unhandled: Sequence[object] = ()
     """Messages for which the step had no time; nothing more is read until they are handled."""
+    turn_at_s: float = 0.0
+    """When it has its next turn with what is unhandled."""
+    inputs_at_turn: int = 0
+    """How much the node had received from everybody at its last turn."""
     failure: Fault | None = None
     """What is wrong with the bytes behind the unhandled messages."""
     end_when_handled: str = ""

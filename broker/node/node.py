@@ -58,6 +58,10 @@ they are likely to have as little."""
 CONTROLS_MAX: Final = 256
 """Requests, or messages between brokers, of one connection that a step decodes: a few milliseconds."""
 
+REST_S: Final = 0.03
+"""A step that could not handle everything is not followed by another one of that connection for so long, if
+others have sent something: whoever sends much costly work has a third of the time, and they have the rest."""
+
 DRAIN_S: Final = 5.0
 """How long a broker that shuts down goes on sending. A subscriber that reads at all empties its queue in this
 time; one that does not must not keep the broker from ending."""
@@ -85,6 +89,7 @@ class Node:
     _wall_ns: int = field(default=0, init=False)
     _wall_at_s: float = field(default=0.0, init=False)
     _unhandled: dict[Connection, None] = field(factory=dict, init=False)
+    _inputs: int = field(default=0, init=False)
     _dialled: dict[Connection, None] = field(factory=dict, init=False)
     _draining_until_s: float | None = field(default=None, init=False)
     _is_stopped: bool = field(default=False, init=False)
@@ -144,7 +149,10 @@ class Node:
     @property
     def next_deadline_s(self) -> float:
         """When the next `Tick` is due; infinity if never."""
-        return self.exchange.now_s if self._unhandled else self.exchange.timers.next_s()
+        timers_s = self.exchange.timers.next_s()
+        if not self._unhandled:
+            return timers_s
+        return min(timers_s, *[connection.turn_at_s for connection in self._unhandled])
 
     def wall_ns(self) -> int:
         """Return what a clock on the wall says, as far as this is known."""
@@ -193,6 +201,7 @@ class Node:
             return True
         connection.heard = True
         connection.read_bytes += len(content.content)
+        self._inputs += 1
         return self._feed(connection, content.content)
 
     def _feed(self, connection: Connection, content: bytes | bytearray | memoryview) -> bool:
@@ -228,7 +237,11 @@ class Node:
             return
         if handled_count < len(messages) or connection.decoder.has_more:
             connection.unhandled = messages[handled_count:]
+            # Where others have sent something since its last turn, it rests for longer than a turn takes.
+            is_busy = connection in self._unhandled and self._inputs != connection.inputs_at_turn
             self._unhandled[connection] = None
+            connection.turn_at_s = self.exchange.now_s + (REST_S if is_busy else 0)
+            connection.inputs_at_turn = self._inputs
             self._pause_or_resume(connection)
         elif connection.is_paused or connection.failure is not None or connection.end_when_handled:
             self._all_handled(connection)
@@ -361,7 +374,7 @@ class Node:
     def _tick(self, content: i.Tick) -> None:
         self._wall_ns, self._wall_at_s = content.wall_ns, self.exchange.now_s
         for connection in list(self._unhandled):
-            if connection in self._unhandled:
+            if connection in self._unhandled and connection.turn_at_s <= self.exchange.now_s:
                 self._feed(connection, b"")
         self.exchange.timers.fire()
 
