@@ -23,8 +23,6 @@ from harness.scenarios import find
 from harness.tables import Table, show
 from harness.traces import DELIVERIES, FAULTS
 
-__all__ = ["command", "waits_s"]
-
 SCENARIO: Final = "crash-core"
 DRAIN_S: Final = 60.0
 """After the last kill everything has to arrive; a loaded machine is given its time."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rich.console import JustifyMethod
     from rich.table import Table as Grid
 
-__all__ = ["NONE", "Column", "Table", "show", "table"]
-
 NONE: Final = "-"
 """What stands where nothing is known."""
 

@@ -31,8 +31,6 @@ from broker.client.replay import Replay
 from broker.client.session import Session
 from broker.filters import Filter, parse
 
-__all__ = ["Client", "connect", "open_client"]
-
 _LIMITS: Final = Limits()
 _INCARNATION_BYTES: Final = 8
 """Two clients of one name are told apart by this; 64 bits do not meet by chance."""

@@ -19,8 +19,6 @@ from broker.client.delivery import Delivery, Gap
 from broker.client.reading import Reading
 from broker.errors import GapError
 
-__all__ = ["Deliveries"]
-
 
 @define(eq=False)
 class Deliveries:

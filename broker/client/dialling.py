@@ -11,8 +11,6 @@ import trio
 from broker.addresses import parse_address
 from broker.errors import ConnectionFailedError
 
-__all__ = ["LOST", "Dial", "dialler", "explain"]
-
 Dial = Callable[[], Awaitable[trio.abc.Stream]]
 
 LOST: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)

@@ -18,8 +18,6 @@ from typing import Final
 
 from attrs import frozen
 
-__all__ = ["TRANSITIONS", "Life", "StateChange", "Wants"]
-
 
 class Life(Enum):
     """How far a client has come with its connection."""

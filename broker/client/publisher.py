@@ -15,8 +15,6 @@ from broker.client.connection import Connection
 from broker.client.outbox import Outbox
 from broker.filters.constraints import Value
 
-__all__ = ["Publisher"]
-
 
 @define(eq=False)
 class Publisher:

@@ -8,9 +8,7 @@ import trio
 
 from broker.client import Client
 from broker.commands.connecting import Connecting, connecting_options
-from broker.commands.json_output import to_json
-
-__all__ = ["command"]
+from broker.commands.lines import to_json
 
 Told = dict[str, object]
 

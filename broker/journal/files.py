@@ -24,8 +24,6 @@ from attrs import define, field
 
 from broker.journal.descriptors import DESCRIPTOR_ERRORS, Descriptors
 
-__all__ = ["Files", "OpenFile", "SystemFiles"]
-
 ZEROS_BYTES: Final = 1024 * 1024
 """Zeros are written in pieces of this size: large enough for the disk, small enough for memory."""
 

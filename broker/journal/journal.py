@@ -36,8 +36,6 @@ from broker.journal.recovery import MARK, Recovered
 from broker.journal.segments import SPARE, Segment, begin, capacity_for
 from broker.journal.snapshots import prune, write_snapshot
 
-__all__ = ["BATCH_BYTES_MAX", "SALT_BYTES", "Journal"]
-
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """What collects beyond this while a sync takes long goes into a batch of its own: each is read at once."""
 

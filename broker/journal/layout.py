@@ -24,29 +24,6 @@ from zlib import crc32
 
 from attrs import frozen
 
-__all__ = [
-    "FORMAT",
-    "MARK_BYTES",
-    "NUMBER_MAX",
-    "PAGE_BYTES",
-    "SNAPSHOT_HEAD_BYTES",
-    "Batch",
-    "SegmentHead",
-    "SnapshotHead",
-    "batch_head",
-    "batch_parts",
-    "batch_size_bytes",
-    "mark",
-    "padded",
-    "read_batch_head",
-    "read_mark",
-    "read_segment_head",
-    "read_snapshot_head",
-    "records_in",
-    "segment_head",
-    "snapshot_head",
-]
-
 FORMAT: Final = 1
 """A journal of another version is not read."""
 

@@ -24,8 +24,6 @@ from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
 from broker.journal.snapshots import read_snapshot
 from broker.journal.walk import Walk, read_head, read_records, walk
 
-__all__ = ["MARK", "Found", "Recovered", "recover"]
-
 MARK: Final = "synced"
 
 _ADVICE: Final = (

@@ -23,8 +23,6 @@ from broker.journal.layout import (
 )
 from broker.journal.names import SEGMENT, name_of
 
-__all__ = ["SPARE", "Segment", "begin", "capacity_for"]
-
 SPARE = "spare.new"
 """The room for the next segment, until that is begun."""
 

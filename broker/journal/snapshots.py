@@ -21,8 +21,6 @@ from broker.journal.layout import (
 )
 from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
 
-__all__ = ["KEPT", "prune", "read_snapshot", "write_snapshot"]
-
 KEPT: Final = 2
 """The newest, and one to fall back on."""
 

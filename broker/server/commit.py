@@ -19,8 +19,6 @@ from attrs import Factory, define, field
 
 from broker.node import Input, JournalState, Synced
 
-__all__ = ["Commit", "Store"]
-
 
 class Store(Protocol):
     """What the commit needs of a journal (`broker.journal.Journal`)."""

@@ -17,8 +17,6 @@ from broker.server.commit import Commit
 from broker.server.server import Server
 from broker.server.settings import SettingsError
 
-__all__ = ["BrokerCollector", "serve_metrics"]
-
 REQUEST_BYTES_MAX: Final = 8 * 1024
 """A scrape's request is a few hundred bytes."""
 

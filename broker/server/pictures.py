@@ -23,8 +23,6 @@ from attrs import define, field
 from broker.server.apart import ApartError
 from broker.server.collector import undisturbed
 
-__all__ = ["Album", "Blocking", "Elsewhere", "Pictures"]
-
 REPLAY_S: Final = 0.4
 """A fifth of the two seconds in which a broker is to be back. Python and its modules take as long, and all of
 it takes several times as long on busy processors. Pictures hold up nobody, so more of them are cheap."""

@@ -16,8 +16,6 @@ from broker.commands.signals import asking_to_end
 from concord import ConcordError
 from harness.processes import ProcessError
 
-__all__ = ["demo", "game", "ticker"]
-
 DEFAULT_PORT: Final = 8017
 SWITCHED_OFF: Final = "fifo"
 """What a demo shows beside the ordering that was asked for: what it is like without one."""

@@ -11,8 +11,6 @@ from typing import Final
 
 import trio
 
-__all__ = ["distant"]
-
 _CHUNK_BYTES: Final = 64 * 1024
 _CHUNKS_MAX: Final = 1024
 """On the way at once; at 100 ms that is more than two brokers on one machine say to each other."""

@@ -11,8 +11,6 @@ from examples.game.world import COLUMNS, HEIGHT, ROWS, SIDE, WIDTH
 from examples.pages.match import Match, Seat
 from examples.pages.serving import Json, now_ms
 
-__all__ = ["GameStage", "GameTab"]
-
 VIEWS: Final = 4
 """Views side by side: each broker has a player there, and one of them has two."""
 

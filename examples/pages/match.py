@@ -20,8 +20,6 @@ from examples.game.world import GEMS, HEIGHT, WIDTH, Event
 from examples.pages.onlooker import Call, Onlooker
 from examples.pages.overlay import Overlay
 
-__all__ = ["NAMES", "Match", "Seat"]
-
 NAMES: Final = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana")
 TAG_POINTS: Final = 3
 GEM_POINTS: Final = 1

@@ -23,8 +23,6 @@ from examples.pages.overlay import CITIES, Overlay
 from examples.pages.running import overlays
 from examples.pages.serving import served
 
-__all__ = ["command"]
-
 ORDERINGS: Final = ("pairwise", "fifo")
 SEED: Final = 11
 PLAYERS: Final = 8

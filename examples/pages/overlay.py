@@ -17,8 +17,6 @@ from examples.pages.distance import distant
 from harness.overlay import attached
 from harness.processes import Server, start_server
 
-__all__ = ["CITIES", "TOP", "City", "Overlay", "existing", "started"]
-
 
 @frozen
 class City:

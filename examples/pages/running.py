@@ -17,8 +17,6 @@ from examples.pages.serving import Stage, check_free, served
 from examples.pages.ticker import TickerStage
 from examples.ticker.day import read
 
-__all__ = ["overlays", "perform"]
-
 EXISTING: Final = "as started"
 """What the ordering of an overlay is called that others have started."""
 

@@ -26,8 +26,6 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from concord import ConcordError
 from examples.pages.guarding import Guard
 
-__all__ = ["Json", "Stage", "Tab", "check_free", "now_ms", "served"]
-
 STATIC: Final = Path(__file__).parent / "static"
 
 HOST: Final = "127.0.0.1"

@@ -8,8 +8,6 @@ from attrs import define
 from examples.pages.floor import Floor
 from examples.pages.serving import Json, now_ms
 
-__all__ = ["TickerStage", "TickerTab"]
-
 
 @define(eq=False)
 class TickerStage:

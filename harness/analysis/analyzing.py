@@ -23,8 +23,6 @@ from harness.analysis.numbering import Numbering, number
 from harness.analysis.promises import UnknownVerdictError
 from harness.analysis.session import fit
 
-__all__ = ["analyze"]
-
 Progress = Callable[[str], None]
 
 _TIME_BINS: Final = 120

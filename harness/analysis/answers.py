@@ -9,8 +9,6 @@ from harness.analysis import measures
 from harness.analysis.comparing import Pairs
 from harness.analysis.promises import verdict
 
-__all__ = ["Answers", "Totals", "answer"]
-
 _NOT_MATCHED: Final = "the run does not say what should be delivered (dataset matches/)"
 
 

@@ -19,20 +19,6 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.kernels.pairs import Block, Compared, compare_blocks, compare_part
 
-__all__ = [
-    "CLASH",
-    "DISPLACED",
-    "PAIR",
-    "Clash",
-    "Pairs",
-    "Sharing",
-    "coded",
-    "compare",
-    "pairs",
-    "share",
-    "sum_up",
-]
-
 LONG: Final = 1 << 21
 """Counting this many publications of one pair in the worst order takes a second; longer pairs are divided."""
 

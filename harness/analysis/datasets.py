@@ -21,8 +21,6 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from harness.analysis.promises import AnalysisError, UnknownVerdictError
 from harness.datasets import FLOAT, RUN, TEXT, TRUTH, WHOLE, Columns
 
-__all__ = ["REQUIRED", "Run", "about", "check", "open_run", "parquet_files", "selected"]
-
 _SPARK: Final = {TEXT: "string", WHOLE: "bigint", TRUTH: "boolean", FLOAT: "double"}
 """Types of columns, as Spark calls them."""
 

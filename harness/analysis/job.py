@@ -17,8 +17,6 @@ from typing import Final
 
 from harness.analysis.promises import PROMISES, UNKNOWN, status, unknown
 
-__all__ = ["main"]
-
 JOB_FILE: Final = "concord-analysis-job.py"
 
 

@@ -13,8 +13,6 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from harness.analysis.datasets import Run
 from harness.analysis.promises import UnknownVerdictError
 
-__all__ = ["Numbering", "number"]
-
 
 @attrs.frozen(eq=False)
 class Numbering:

@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     from harness.analysis.datasets import Run
     from harness.analysis.numbering import Numbering
 
-__all__ = [
-    "BROKERS_MAX",
-    "ELSEWHERE",
-    "LATENCY",
-    "MATCHED",
-    "STREAM",
-    "TIME",
-    "Clock",
-    "distances",
-    "pieces",
-    "unpublished_matches",
-    "unpublished_repeats",
-]
-
 STREAM: Final = 0
 """A piece of a stream: marks, positions, times."""
 MATCHED: Final = 1

@@ -26,8 +26,6 @@ from harness.analysis.promises import AnalysisError
 from harness.analysis.writing import Table, save
 from harness.datasets import STUDY
 
-__all__ = ["analyze", "write"]
-
 _POINT: Final = ("study", "consumers")
 
 

@@ -23,8 +23,6 @@ from pyspark.sql import SparkSession
 
 from harness.analysis.promises import AnalysisError
 
-__all__ = ["fit", "package", "session"]
-
 DRIVER_MEMORY: Final = "3g"
 """Ten million deliveries need one; Python's workers, which hold the arrays, are not in it."""
 

@@ -13,8 +13,6 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from harness.analysis.kernels import streams
 from harness.analysis.reading import MATCHED, STREAM
 
-__all__ = ["put_together"]
-
 _COLUMNS: Final[tuple[tuple[str, str, pa.DataType], ...]] = (
     ("subscriber", "string", pa.large_string()),
     ("broker", "string", pa.large_string()),

@@ -15,8 +15,6 @@ from harness.analysis.comparing import Clash
 from harness.analysis.datasets import Run
 from harness.analysis.numbering import Numbering
 
-__all__ = ["Late", "late", "pairwise", "publisher"]
-
 LATE_MAX: Final = 5
 
 Witness = dict[str, object]

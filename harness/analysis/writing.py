@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-__all__ = ["TABLES", "Table", "save", "write"]
-
 TABLES: Final = "tables"
 """The folder of the CSV files, beside `analysis.json`."""
 

@@ -10,17 +10,6 @@ from typing import Final
 
 from broker.wire import encode_publication, publication_prefix
 
-__all__ = [
-    "ADVERTISED",
-    "EVENTS",
-    "PAYLOAD_BYTES",
-    "SUBSCRIBED",
-    "age_ns",
-    "cut",
-    "frame",
-    "stamped",
-]
-
 PAYLOAD_BYTES: Final = 100
 ADVERTISED: Final = "kind == 'trade' and price > 0"
 SUBSCRIBED: Final = "price > 0"

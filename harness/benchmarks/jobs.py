@@ -17,8 +17,6 @@ from typing import Final, Self
 import attrs
 import trio
 
-__all__ = ["BATCH", "Ages", "Board", "Client", "Job", "opened"]
-
 _NUMBER_BYTES: Final = 8
 
 BATCH: Final = 64

@@ -42,20 +42,6 @@ from harness.tables import Column, show, table
 from ordering.interface import OrderingFactory
 from ordering.plugins import load
 
-__all__ = [
-    "QUICK_COUNTS",
-    "QUICK_SUBSCRIPTIONS",
-    "THOROUGH_COUNTS",
-    "THOROUGH_SUBSCRIPTIONS",
-    "Comparison",
-    "Pictured",
-    "Start",
-    "command",
-    "pictured",
-    "starts",
-    "sync_ms",
-]
-
 _MEASURED: Final = ("1 broker, 1 x 1", "1 broker, 4 x 4", "1 broker, 10 x 50", "5 brokers, 4 x 4")
 
 _SYNCS: Final = 100

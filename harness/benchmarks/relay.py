@@ -20,8 +20,6 @@ import trio
 from harness.benchmarks.frames import PAYLOAD_BYTES, age_ns, cut, frame
 from harness.benchmarks.jobs import BATCH, Client
 
-__all__ = ["PUBLISHER", "SUBSCRIBER", "command", "connected", "publish", "subscribe"]
-
 PUBLISHER: Final = b"P"
 SUBSCRIBER: Final = b"S"
 CHUNK_BYTES: Final = 64 * 1024

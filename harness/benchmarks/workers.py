@@ -23,8 +23,6 @@ from harness.benchmarks import relay
 from harness.benchmarks.frames import ADVERTISED, EVENTS, SUBSCRIBED, age_ns, stamped
 from harness.benchmarks.jobs import BATCH, Ages, Client, Job, opened
 
-__all__ = ["main", "publish", "subscribe"]
-
 _LINE_BYTES: Final = 64
 _STANDARD_INPUT: Final = 0
 

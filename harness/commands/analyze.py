@@ -9,11 +9,9 @@ from typing import Final
 import click
 
 from broker.commands.extras import require_extras
-from broker.commands.json_output import to_json
+from broker.commands.lines import to_json
 from harness.analysis.promises import PROMISES, UnknownVerdictError, status, unknown
 from harness.tables import NONE, Table, show
-
-__all__ = ["command"]
 
 
 class _Progress:

@@ -10,14 +10,12 @@ import attrs
 import click
 
 from broker.commands.extras import require_extras
-from broker.commands.json_output import to_json
+from broker.commands.lines import to_json
 from harness.analysis.promises import UnknownVerdictError, unknown
 from harness.commands.running import asked, perform, scenario_options
 from harness.commands.schedules import check_ordering
 from harness.runs.performance import Ending
 from harness.tables import NONE, Table, show
-
-__all__ = ["command"]
 
 PROMISING: Final = "pairwise"
 """The ordering that promises what is looked at, and the promise."""

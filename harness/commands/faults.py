@@ -2,10 +2,8 @@
 
 import click
 
-from broker.commands.json_output import to_json
+from broker.commands.lines import to_json
 from harness.faults import KINDS
-
-__all__ = ["command"]
 
 
 @click.command(

@@ -6,8 +6,6 @@ import click
 
 from harness.report.page import write
 
-__all__ = ["command"]
-
 
 @click.command("report", epilog="Example: concord harness report runs/quick")
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")

@@ -9,13 +9,11 @@ import attrs
 import click
 
 from broker.commands.extras import require_extras
-from broker.commands.json_output import to_json
+from broker.commands.lines import to_json
 from harness.commands.running import asked, perform, scenario_options
 from harness.commands.schedules import check_ordering
 from harness.runs.directory import prepare
 from harness.scenarios import Study, find
-
-__all__ = ["command"]
 
 
 @click.command(

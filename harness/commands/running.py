@@ -13,8 +13,6 @@ from harness.runs.performance import Ending, perform_all, planned
 from harness.runs.progress import progress_for
 from harness.scenarios import Study, find
 
-__all__ = ["asked", "perform", "scenario_options"]
-
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 

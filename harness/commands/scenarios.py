@@ -3,11 +3,9 @@
 import click
 
 from broker.commands.extras import require_extras
-from broker.commands.json_output import to_json
+from broker.commands.lines import to_json
 from harness.scenarios import find, shipped_scenarios
 from harness.tables import Table, show
-
-__all__ = ["command"]
 
 
 @click.command("scenarios", epilog="Example: concord harness scenarios")

@@ -18,8 +18,6 @@ import click
 
 from harness.runs.progress import Progress
 
-__all__ = ["Done", "Named", "chosen", "perform", "whole"]
-
 
 class Named(Protocol):
     """A study, as far as campaigns know it."""

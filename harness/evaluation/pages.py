@@ -5,16 +5,6 @@ from typing import Final
 
 from harness.tables import NONE
 
-__all__ = [
-    "beside",
-    "deviation",
-    "exactly",
-    "number",
-    "percent",
-    "plain",
-    "whole",
-]
-
 _EXACT: Final = 1e-9
 _THOUSAND: Final = 1_000
 

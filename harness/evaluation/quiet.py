@@ -14,8 +14,6 @@ from typing import Final
 
 import attrs
 
-__all__ = ["Moment", "others", "read", "watched"]
-
 FILE: Final = "others.txt"
 
 _COUNTS: Final = Path("/proc/stat")

@@ -15,8 +15,6 @@ import attrs
 
 from broker.errors import ConcordError
 
-__all__ = ["RANDOM", "Clause", "Fault", "FaultError", "Form", "parse"]
-
 RANDOM: Final = "random"
 """As a target: whichever chance, from the scenario's seed, points to."""
 

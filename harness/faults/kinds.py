@@ -11,8 +11,6 @@ import attrs
 from harness.faults.grammar import Clause, Fault, Form
 from harness.faults.grammar import parse as _parse
 
-__all__ = ["BROKER", "CLIENT", "KINDS", "LINK", "SUBSCRIPTION", "Field", "Kind", "Link", "kind_of", "parse"]
-
 BROKER: Final = "broker"
 LINK: Final = "link"
 CLIENT: Final = "client"

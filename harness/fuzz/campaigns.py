@@ -20,8 +20,6 @@ from attrs import frozen
 from broker.commands import _status_of
 from broker.exception_groups import leaves
 
-__all__ = ["MESSAGE_LIMIT", "Campaign", "Crash", "Tally", "check_message", "command_for", "line_of", "run"]
-
 MESSAGE_LIMIT: Final = 1000
 """Characters of an error."""
 

@@ -28,8 +28,6 @@ from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
 from broker.journal.recovery import MARK
 from harness.journals.damage import spoil
 
-__all__ = ["FORGERIES", "Directory", "Forgery", "forge"]
-
 Directory = dict[str, bytearray]
 """The files of a journal, by their names."""
 

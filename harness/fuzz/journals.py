@@ -33,8 +33,6 @@ from harness.fuzz.forgeries import Directory, forge
 from harness.journals.disk import SimulatedDisk
 from harness.journals.truth import BROKER, ID, Keeper
 
-__all__ = ["Crash", "Tally", "main", "run", "run_case"]
-
 HANG_LIMIT_S: Final = 30.0
 """No case takes a tenth of a second."""
 

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final
 
-__all__ = ["LARGEST_BYTES", "spoilt"]
-
 LARGEST_BYTES: Final = 64 * 1024
 """Damage may multiply a text."""
 

@@ -27,8 +27,6 @@ from broker.journal.opening import opened_in
 from harness.journals.damage import spoil
 from harness.journals.truth import BROKER, Keeper, state_of
 
-__all__ = ["Outcome", "command", "corrupt", "run"]
-
 _SEGMENT_BYTES: Final = 64 * 1024
 _STEPS_MAX: Final = 40
 _RECORD_BYTES_MAX: Final = 6000

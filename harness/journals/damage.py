@@ -4,8 +4,6 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-__all__ = ["KINDS", "Spoil", "spoil"]
-
 PAGE_BYTES: Final = 4096
 _RANGE_BYTES_MAX: Final = 20_000
 _WRITTEN: Final = 0.9

@@ -18,8 +18,6 @@ from attrs import define, field
 
 from broker.journal.files import OpenFile
 
-__all__ = ["CrashError", "SimulatedDisk"]
-
 SECTOR_BYTES: Final = 512
 """What a disk writes whole or not at all."""
 

@@ -11,8 +11,6 @@ from broker.journal.journal import Journal
 from broker.journal.opening import opened_in
 from broker.journal.recovery import Recovered
 
-__all__ = ["BROKER", "ID", "Keeper", "content_of", "state_of"]
-
 BROKER: Final = "B1"
 ID: Final = bytes(range(16))
 

@@ -19,8 +19,6 @@ from broker.filters.constraints import Value
 from harness.runs.crew import Crew, Ledger, Slowness, audience_size, is_ordered
 from harness.runs.plan import Seat, due_times, stream_name
 
-__all__ = ["publish", "subscribe"]
-
 FORGOTTEN: Final = "forgotten"
 """The reason of a gap behind which another subscription goes on."""
 

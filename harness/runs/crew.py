@@ -27,8 +27,6 @@ from harness.runs.plan import Seat, stream_name, subscriber_seats
 from harness.scenarios import Interests, Scenario, interests
 from harness.traces import MATCHES
 
-__all__ = ["Crew", "Ledger", "Slowness", "audience_size", "is_ordered", "write_matches"]
-
 RECENT_MAX: Final = 200_000
 """Publications remembered for the case that they are published again: more than a client's window holds."""
 

@@ -21,8 +21,6 @@ from harness.runs.crews import Crews
 from harness.runs.plan import Plan
 from harness.runs.wiring import Wiring
 
-__all__ = ["Injector", "Targeted", "read_faults", "spoilt_links"]
-
 _SHOWN: int = 8
 
 FOR_EVER_S: Final = 1e9

@@ -29,8 +29,6 @@ from harness.runs.wiring import Wiring, open_wiring
 from harness.scenarios import Point, Scenario, Study
 from harness.traces import BROKERS, DELIVERIES, FAULTS, MATCHES, PUBLICATIONS, SEEN, SUBSCRIPTIONS, merge
 
-__all__ = ["Ending", "Performance", "perform_all", "planned"]
-
 QUIET_S: Final = 2.0
 """When nothing has been delivered for so long, nothing is on its way: far more than any round trip."""
 

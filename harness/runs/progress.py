@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-__all__ = ["Plain", "Progress", "Rich", "Silent", "progress_for"]
-
 PLAIN_EVERY_S: Final = 5.0
 """Between two plain lines of the same stage."""
 

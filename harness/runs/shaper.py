@@ -28,8 +28,6 @@ from attrs import define, field
 
 from harness.runs.plan import HOST
 
-__all__ = ["main"]
-
 READ_BYTES: Final = 64 * 1024
 
 UNDERWAY_BYTES_MIN: Final = 256 * 1024

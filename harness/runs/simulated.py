@@ -28,8 +28,6 @@ from harness.simulator.outcome import Outcome, of_actions
 from harness.simulator.world import World
 from ordering import plugins
 
-__all__ = ["Simulated", "simulate"]
-
 STEPS_PER_MS: Final = 2
 """Messages that arrive in a millisecond, all links together: a few hops each, as in a small real overlay."""
 

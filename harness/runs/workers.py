@@ -26,8 +26,6 @@ from harness.runs.plan import Seat
 from harness.scenarios import from_content
 from harness.traces import DELIVERIES, PUBLICATIONS
 
-__all__ = ["main"]
-
 CONNECTING_AT_ONCE: Final = 16
 """Clients that connect and ask at the same time: more only wait longer for the brokers."""
 

@@ -11,8 +11,6 @@ from harness.evaluation.pages import plain, whole
 from harness.report.results import Result
 from harness.tables import NONE, Table
 
-__all__ = ["FAULTY", "LARGEST", "LOSING", "Studies", "aims", "claims", "growth"]
-
 Studies = Mapping[str, Sequence[Result]]
 
 LARGEST: Final = "datacentre-16x5"

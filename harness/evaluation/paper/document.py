@@ -15,8 +15,6 @@ from harness.evaluation.quiet import read
 from harness.report.results import ReportError, Result, find
 from harness.tables import Column, table
 
-__all__ = ["document"]
-
 WIDTH: Final = 110
 """Of a line of the page."""
 

@@ -19,8 +19,6 @@ from harness.evaluation.quiet import watched
 from harness.report.page import write as write_report
 from harness.runs.progress import Progress
 
-__all__ = ["STUDIES", "RunError", "Study", "analyse", "perform", "report"]
-
 ALL: Final = ("pairwise", "fifo", "sequencer", "published")
 
 

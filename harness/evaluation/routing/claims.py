@@ -10,8 +10,6 @@ from harness.evaluation.routing.expected import expected_messages
 from harness.evaluation.routing.references import CURVES, Curve, at, of_study
 from harness.tables import Table
 
-__all__ = ["claims"]
-
 CLOSE: Final = 0.05
 """What we aim at: within five percent of the reference."""
 

@@ -12,8 +12,6 @@ from harness.evaluation.routing.expected import expected_entries, expected_messa
 from harness.evaluation.routing.references import CURVES, FACTORS, Curve, at, limit, mean_way, of_study
 from harness.tables import NONE, Table
 
-__all__ = ["BEGIN", "END", "PageError", "document", "in_place"]
-
 BEGIN: Final = "<!-- measured by make evaluation-routing: begin -->"
 END: Final = "<!-- measured by make evaluation-routing: end -->"
 

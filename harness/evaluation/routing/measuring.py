@@ -34,8 +34,6 @@ from harness.evaluation.routing.thesis import STOCKS, Crowd, Place, Tree, Want, 
 from harness.runs.progress import Progress
 from harness.traces import Dataset
 
-__all__ = ["Measuring", "measure", "perform"]
-
 ROUNDS_LEAST: Final = 4
 
 ERROR_MOST: Final = 0.01
