@@ -37,22 +37,9 @@ Forgery = Callable[[Directory, bytes, Random], None]
 _ODD_NUMBERS: Final = (0, 1, 2, 3, 2**16, 2**31, 2**32 - 1, 2**32, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
 
 _ODD_NAMES: Final = (
-    "thesis.tex",
-    "a" * 255,
-    "two\nlines",
-    "\udcff\udcfe",
-    "\x1b[31mred",
-    ".hidden",
-    "lost+found",
-    "synced.new",
-    "spare.new",
-    f"{'9' * 20}{SEGMENT}",
-    f"{'9' * 20}{SNAPSHOT}",
-    f"{0:020}{SEGMENT}",
-    f"{0:020}{SNAPSHOT}",
-    f"{2**64 - 1:020}{SEGMENT}",
-    f"{2**63 - 1:020}{SNAPSHOT}",
-    f"1{SEGMENT}",
+    *("thesis.tex", "a" * 255, "two\nlines", "\udcff\udcfe", "\x1b[31mred", ".hidden", "lost+found"),
+    *("synced.new", "spare.new", f"{'9' * 20}{SEGMENT}", f"{'9' * 20}{SNAPSHOT}", f"{0:020}{SEGMENT}"),
+    *(f"{0:020}{SNAPSHOT}", f"{2**64 - 1:020}{SEGMENT}", f"{2**63 - 1:020}{SNAPSHOT}", f"1{SEGMENT}"),
     f"{'٣' * 20}{SEGMENT}",
 )
 

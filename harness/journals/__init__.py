@@ -1,1 +1,1 @@
-"""Journals under crashes and damage: a simulated disk, and a campaign of corruptions of real files."""
+"""Journals under crashes and damage: a simulated disk, ways to spoil files, and what remembers the truth."""
