@@ -55,8 +55,8 @@ def _streams(run: Path) -> "Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]
 
 def _judged(ending: Ending) -> Mapping[str, object]:
     from harness.analysis.analyzing import analyze  # noqa: PLC0415 - Spark is loaded when there is a run
+    from harness.analysis.answers import write  # noqa: PLC0415 - likewise
     from harness.analysis.session import session  # noqa: PLC0415 - likewise
-    from harness.analysis.writing import write  # noqa: PLC0415 - likewise
 
     with session() as spark:
         analysis = analyze(spark, ending.folder)

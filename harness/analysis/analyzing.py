@@ -18,8 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis import comparing, measures, reading, subscribers, witnesses
 from harness.analysis.answers import Answers, Totals, answer
-from harness.analysis.datasets import Run, open_run
-from harness.analysis.numbering import Numbering, number
+from harness.analysis.datasets import Numbering, Run, number, open_run
 from harness.analysis.promises import UnknownVerdictError
 from harness.analysis.session import fit
 

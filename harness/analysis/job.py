@@ -47,9 +47,9 @@ def _write(target: Path) -> int:
 
 def _analyse(directory: Path, require: Sequence[str]) -> int:
     from harness.analysis.analyzing import analyze  # noqa: PLC0415 - needs Spark, and only here
+    from harness.analysis.answers import write  # noqa: PLC0415 - as above
     from harness.analysis.promises import AnalysisError, UnknownVerdictError  # noqa: PLC0415 - as above
     from harness.analysis.session import session  # noqa: PLC0415 - as above
-    from harness.analysis.writing import write  # noqa: PLC0415 - as above
 
     analysis: Mapping[str, object]
     try:

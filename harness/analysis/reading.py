@@ -22,8 +22,7 @@ from harness.analysis.kernels.streams import marks_of
 
 if TYPE_CHECKING:
     # Workers load this module, and have no use for what only the driver does.
-    from harness.analysis.datasets import Run
-    from harness.analysis.numbering import Numbering
+    from harness.analysis.datasets import Numbering, Run
 
 STREAM: Final = 0
 """A piece of a stream: marks, positions, times."""

@@ -20,10 +20,10 @@ import attrs
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from harness.analysis.answers import Table, save
 from harness.analysis.datasets import about, check, parquet_files, selected
 from harness.analysis.points import Point, points
 from harness.analysis.promises import AnalysisError
-from harness.analysis.writing import Table, save
 from harness.datasets import STUDY
 
 _POINT: Final = ("study", "consumers")

@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.comparing import Clash
-from harness.analysis.datasets import Run
-from harness.analysis.numbering import Numbering
+from harness.analysis.datasets import Numbering, Run
 
 LATE_MAX: Final = 5
 

@@ -61,8 +61,8 @@ def command(*, directory: Path, master: str, require: tuple[str, ...], as_json: 
     require_extras("analysis")
     # Spark is loaded by whoever analyses, and not by whoever asks for help.
     from harness.analysis.analyzing import analyze  # noqa: PLC0415 - see above
+    from harness.analysis.answers import write  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
-    from harness.analysis.writing import write  # noqa: PLC0415 - see above
 
     progress = _Progress()
     say = (lambda _: None) if quiet else progress

@@ -124,8 +124,8 @@ def _judge(
     """Analyse every run, in one Spark session."""
     # Spark is loaded by whoever analyses, and not by whoever asks for help.
     from harness.analysis.analyzing import analyze  # noqa: PLC0415 - see above
+    from harness.analysis.answers import write  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
-    from harness.analysis.writing import write  # noqa: PLC0415 - see above
 
     say("analysing: starting Spark")
     with session(master) as spark:

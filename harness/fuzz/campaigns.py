@@ -195,15 +195,13 @@ def command_for(campaign: Campaign, doc: str) -> click.Command:
         *, seconds: float, cases: int | None, seed: int, number: int | None, corpus: Path | None = None
     ) -> None:
         chosen = campaign.damaging(corpus) if campaign.damaging and corpus else campaign
+        numbers: Iterable[int] = count() if cases is None else range(cases)
         if number is not None:
             click.echo(chosen.show(chosen.case_of(seed, number)))
-            seconds, numbers = inf, range(number, number + 1)
-        else:
-            numbers = count() if cases is None else range(cases)
-            seconds = seconds if cases is None else inf
+            numbers = range(number, number + 1)
         started_s = time.monotonic()
         try:
-            tally = run(chosen, seed, numbers, seconds)
+            tally = run(chosen, seed, numbers, inf if isinstance(numbers, range) else seconds)
         except Crash as crash:
             click.echo(f"crash: {crash}", err=True)
             sys.exit(1)

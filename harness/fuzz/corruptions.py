@@ -21,8 +21,8 @@ from broker.journal.files import SystemFiles
 from broker.journal.identity import LOCK, identify
 from broker.journal.opening import opened_in
 from harness.fuzz.campaigns import Campaign, Crash, Tally, command_for
-from harness.journals.damage import spoil
-from harness.journals.truth import BROKER, Keeper, state_of
+from harness.fuzz.damage import spoil
+from harness.journals import BROKER, Keeper, state_of
 
 _SEGMENT_BYTES: Final = 64 * 1024
 _STEPS_MAX: Final = 40

@@ -51,7 +51,7 @@ def _make(random: Random) -> Case:
     return Case(sample, stream, tuple(cuts))
 
 
-def _judge(case: Case, _: Tally) -> str:
+def _judge(case: Case, _tally: Tally) -> str:
     pieces = [case.stream[first:last] for first, last in pairwise((0, *case.cuts, len(case.stream)))]
     decoder, seen, error = _fed(case.sample, pieces)
     _, whole, whole_error = _fed(case.sample, [case.stream])

@@ -25,9 +25,8 @@ from broker.journal.files import Files
 from broker.journal.identity import LOCK, identify
 from broker.journal.opening import opened_in
 from harness.fuzz.campaigns import Campaign, Crash, Tally, check_message, command_for
-from harness.fuzz.forgeries import Directory, forge
-from harness.journals.disk import SimulatedDisk
-from harness.journals.truth import BROKER, ID, Keeper
+from harness.fuzz.damage import Directory, forge
+from harness.journals import BROKER, ID, Keeper, SimulatedDisk
 
 MEMORY_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """A case's files have less than a megabyte; what is claimed in them is not to be believed."""

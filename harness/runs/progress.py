@@ -19,47 +19,26 @@ PLAIN_EVERY_S: Final = 5.0
 
 
 class Progress(Protocol):
-    """What shows how far it is."""
+    """What shows how far it is; by itself it shows nothing."""
 
     def run(self, title: str) -> None:
         """A run begins."""
-        ...
 
     def stage(self, text: str, total: float) -> None:
         """Something begins that is done when `advance` says so much."""
-        ...
 
     def advance(self, done: float, published: int | None = None, delivered: int | None = None) -> None:
         """So much is done."""
-        ...
 
     def event(self, text: str) -> None:
         """Something happened, such as a fault."""
-        ...
 
     def close(self) -> None:
         """Nothing more will come."""
-        ...
 
 
-@define(eq=False)
-class Silent:
+class Silent(Progress):
     """Shows nothing."""
-
-    def run(self, title: str) -> None:
-        """Show nothing."""
-
-    def stage(self, text: str, total: float) -> None:
-        """Show nothing."""
-
-    def advance(self, done: float, published: int | None = None, delivered: int | None = None) -> None:
-        """Show nothing."""
-
-    def event(self, text: str) -> None:
-        """Show nothing."""
-
-    def close(self) -> None:
-        """Show nothing."""
 
 
 def _counts(published: int | None, delivered: int | None) -> str:

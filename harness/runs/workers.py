@@ -20,8 +20,7 @@ import trio
 from attrs import define
 
 from broker.trace import FLUSH_EVERY_S, prepare
-from harness.runs.clients import publish, subscribe
-from harness.runs.crew import Crew, Ledger, Slowness, write_matches
+from harness.runs.crew import Crew, Ledger, Slowness, publish, subscribe, write_matches
 from harness.runs.plan import Seat
 from harness.scenarios import from_content
 from harness.traces import DELIVERIES, PUBLICATIONS

@@ -5,10 +5,9 @@ from itertools import pairwise
 from typing import Final
 
 from harness.analysis.points import Point
-from harness.evaluation.pages import deviation, number
 from harness.evaluation.routing.expected import expected_messages
 from harness.evaluation.routing.references import CURVES, Curve, at, of_study
-from harness.tables import Table
+from harness.tables import Table, deviation, number
 
 CLOSE: Final = 0.05
 """What we aim at: within five percent of the reference."""

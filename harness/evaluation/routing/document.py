@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.analysis.points import Point
-from harness.evaluation.pages import beside, exactly, number, percent
 from harness.evaluation.routing.claims import claims
 from harness.evaluation.routing.expected import expected_entries, expected_messages
 from harness.evaluation.routing.references import CURVES, FACTORS, Curve, at, limit, mean_way, of_study
-from harness.tables import NONE, Table
+from harness.tables import NONE, Table, beside, exactly, number, percent
 
 BEGIN: Final = "<!-- measured by make evaluation-routing: begin -->"
 END: Final = "<!-- measured by make evaluation-routing: end -->"

@@ -11,9 +11,8 @@ from broker.journal import JournalError
 from broker.journal.layout import NUMBER_MAX
 from harness.fuzz import campaigns, corruptions, journals
 from harness.fuzz.campaigns import Crash, Tally, run
-from harness.fuzz.forgeries import FORGERIES
+from harness.fuzz.damage import FORGERIES, KINDS
 from harness.fuzz.journals import CAMPAIGN, REAL, WATCHED, main
-from harness.journals.damage import KINDS
 
 SEED = 7
 CASES = 2500
