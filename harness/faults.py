@@ -194,39 +194,30 @@ class Field(Protocol):
 
     async def sleep(self, seconds: float | None) -> None:
         """Wait so long; for None, for ever."""
-        ...
 
     async def kill(self, broker: str, kind: str, detail: str) -> bool:
         """End a broker as a crash does; False if it is not running."""
-        ...
 
     async def start(self, broker: str, kind: str) -> None:
         """Start a broker again."""
-        ...
 
     async def pause(self, broker: str) -> None:
         """Stop a broker where it is."""
-        ...
 
     async def resume(self, broker: str) -> None:
         """Let a stopped broker go on."""
-        ...
 
     async def cut(self, link: Link, kind: str, target: str) -> None:
         """Reset the connections of a link, now and until it is mended."""
-        ...
 
     async def mend(self, link: Link, kind: str, target: str) -> None:
         """Let a cut link work again."""
-        ...
 
     async def shape(self, link: Link, delay_s: float | None, mbit: float | None) -> None:
         """Change a link's delay and bandwidth; None for both makes it again what the scenario says."""
-        ...
 
     async def slow(self, subscription: str, per_second: float, for_s: float | None) -> None:
         """Let a subscriber read so slowly."""
-        ...
 
 
 Inject = Callable[[Field, Fault, "str | Link"], Awaitable[None]]
@@ -252,12 +243,7 @@ class Kind:
     @property
     def usage(self) -> str:
         """How it is written, for people."""
-        targets = {
-            BROKER: "BROKER",
-            LINK: "BROKER [BROKER]",
-            CLIENT: "CLIENT",
-            SUBSCRIPTION: "SUBSCRIPTION",
-        }
+        targets = {BROKER: "BROKER", LINK: "BROKER [BROKER]", CLIENT: "CLIENT", SUBSCRIPTION: "SUBSCRIPTION"}
         values = {"seconds": "TIME", "mbit": "N'mbit'", "rate": "N/s"}
         words = [*self.words, targets[self.target], "at TIME"]
         return " ".join([*words, *(f"[{name} {values[each.unit]}]" for name, each in self.clauses.items())])

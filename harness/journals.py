@@ -129,8 +129,6 @@ class SimulatedDisk:
         contents = {name: _Content(bytearray(each), bytearray(each)) for name, each in files.items()}
         return cls(now=dict(contents), synced=dict(contents))
 
-    # --- stopping ---
-
     def step(self, kind: str, act: Callable[[float], None]) -> None:
         """Do an operation, or a part of it and stop."""
         self._fail(kind)
@@ -171,8 +169,6 @@ class SimulatedDisk:
             synced=dict(self._synced),
             changes=list(self._changes),
         )
-
-    # --- files ---
 
     def content(self, name: str) -> bytearray:
         """The bytes of a file, to be looked at or spoilt."""

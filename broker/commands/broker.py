@@ -125,8 +125,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
 
 
 @click.command(
-    name="broker",
-    epilog="Example: concord broker --name B2 --listen 127.0.0.1:7412 --uplink 127.0.0.1:7411",
+    name="broker", epilog="Example: concord broker --name B2 --listen 127.0.0.1:7412 --uplink 127.0.0.1:7411"
 )
 @click.option("--name", required=True, help="Name of this broker, unique in the overlay.")
 @click.option("--listen", required=True, type=ADDRESS, help="Where to listen; port 0 takes a free one.")

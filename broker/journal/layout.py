@@ -74,9 +74,6 @@ def padded(size_bytes: int) -> int:
     return -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
 
 
-# --- segments ---
-
-
 @frozen
 class SegmentHead:
     """What a segment says of itself. `first` is the number of its first record."""
@@ -101,9 +98,6 @@ def read_segment_head(journal_id: bytes, page: bytes) -> SegmentHead | None:
         ):
             return SegmentHead(version, first, size_bytes, salt)
     return None
-
-
-# --- batches ---
 
 
 @frozen
@@ -184,9 +178,6 @@ def records_in(content: memoryview) -> Iterator[bytes]:
         place += size_bytes
 
 
-# --- snapshots ---
-
-
 @frozen
 class SnapshotHead:
     """What a snapshot says of itself: it covers the records up to `upto`."""
@@ -224,9 +215,6 @@ def read_snapshot_head(journal_id: bytes, content: bytes) -> SnapshotHead | None
         ):
             return SnapshotHead(version, upto, size_bytes, digest)
     return None
-
-
-# --- the mark ---
 
 
 def mark(journal_id: bytes, number: int) -> bytes:

@@ -13,14 +13,7 @@ from collections.abc import Sequence
 from attrs import define
 
 from broker.journal.files import Files, OpenFile
-from broker.journal.layout import (
-    FORMAT,
-    PAGE_BYTES,
-    SegmentHead,
-    batch_parts,
-    batch_size_bytes,
-    segment_head,
-)
+from broker.journal.layout import FORMAT, PAGE_BYTES, SegmentHead, batch_parts, batch_size_bytes, segment_head
 from broker.journal.names import SEGMENT, name_of
 
 SPARE = "spare.new"

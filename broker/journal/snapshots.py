@@ -12,13 +12,7 @@ from typing import Final
 
 from broker.journal.files import Files
 from broker.journal.identity import write_aside
-from broker.journal.layout import (
-    FORMAT,
-    SNAPSHOT_HEAD_BYTES,
-    SnapshotHead,
-    read_snapshot_head,
-    snapshot_head,
-)
+from broker.journal.layout import FORMAT, SNAPSHOT_HEAD_BYTES, SnapshotHead, read_snapshot_head, snapshot_head
 from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
 
 KEPT: Final = 2

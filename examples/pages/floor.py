@@ -131,8 +131,6 @@ class Floor:
         follower.latencies_s.append(time.time() - delivery.published_at)
         self.audit.told(follower.name, delivery, tick, decision, follower.book)
 
-    # --- for pages ---
-
     def counts(self) -> Json:
         """The figures of the market."""
         minutes = max(time.monotonic() - self.began_s, 1.0) / 60

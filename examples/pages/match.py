@@ -144,8 +144,6 @@ class Match:
         if counts and event.player == seat.name:
             seat.score += {"grab": GEM_POINTS, "tag": TAG_POINTS}.get(event.kind, 0)
 
-    # --- for pages ---
-
     def counts(self) -> Json:
         """The figures of the match."""
         found, minutes = self.onlooker, max(time.monotonic() - self.began_s, 1.0) / 60

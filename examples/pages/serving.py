@@ -53,15 +53,12 @@ class Tab(Protocol):
 
     def frame(self) -> Json:
         """What to show now."""
-        ...
 
     async def do(self, request: Json) -> None:
         """The person did something."""
-        ...
 
     def close(self) -> None:
         """The person has gone."""
-        ...
 
 
 Stage = Callable[[], Tab]

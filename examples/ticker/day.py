@@ -67,11 +67,7 @@ def made(seed: int, count: int = TICKS) -> list[Moment]:
 def _tick(random: Random, symbol: str, price: float) -> Tick:
     size = 10 * max(1, round(random.lognormvariate(2.6, 1.0)))
     tick = Tick(
-        kind="trade",
-        exchange=random.choice(EXCHANGES),
-        symbol=symbol,
-        price=round(price, CENTS),
-        size=size,
+        kind="trade", exchange=random.choice(EXCHANGES), symbol=symbol, price=round(price, CENTS), size=size
     )
     if random.random() > QUOTE_SHARE:
         return tick

@@ -58,9 +58,6 @@ def _cell(value: object) -> object:
     return json.dumps(value) if isinstance(value, list) else value
 
 
-# --- Spark's part ---
-
-
 def _described(path: Path) -> list[Path]:
     return [each for each in sorted(path.glob("*/run.json")) if not each.parent.name.startswith(".")]
 
@@ -135,9 +132,6 @@ def _events(events: DataFrame) -> DataFrame:
         (F.sum("messages") / F.sum("needed") - 1).alias("extra"),
         F.sum(wrong).alias("wrong"),
     )
-
-
-# --- what is small ---
 
 
 def _point(study: Mapping[str, object], row: Mapping[str, object]) -> Point:

@@ -58,10 +58,7 @@ _CONFIGURATION: Final = {
     "spark.sql.files.maxPartitionBytes": "32m",
 }
 
-_LOCAL: Final = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-}
+_LOCAL: Final = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 _NO_JAVA: Final = (
     "Spark needs Java 17 or newer, and there is no java: install a headless one, "

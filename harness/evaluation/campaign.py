@@ -25,7 +25,6 @@ class Named(Protocol):
     @property
     def name(self) -> str:
         """What it is chosen by, and what its folder is called."""
-        ...
 
 
 _Study = TypeVar("_Study", bound=Named)

@@ -108,11 +108,11 @@ class _Stage:
         overlay._servers["Frankfurt"] = None  # noqa: SLF001 - as if it had been started here
         if self.name == "game":
             show = resolve_name("examples.pages.match:Match").of(overlay, 3, seed=1)
-            stage = resolve_name("examples.pages.game:GameStage")({"pairwise": show}, self)
+            tab = resolve_name("examples.pages.game:GameTab")({"pairwise": show}, self)
         else:
             show = resolve_name("examples.pages.floor:Floor")(overlay, (), 1.0, 1)
-            stage = resolve_name("examples.pages.ticker:TickerStage")({"pairwise": show}, self)
-        return _Tab(stage.open(), self.done)
+            tab = resolve_name("examples.pages.ticker:TickerTab")({"pairwise": show}, self)
+        return _Tab(tab, self.done)
 
 
 @define(eq=False)

@@ -153,8 +153,6 @@ class Injector:
             await self.fleet.brokers[name].ended.wait()
             await self.start(name, kind)
 
-    # --- what faults may do ---
-
     async def sleep(self, seconds: float | None) -> None:
         """Wait so long; for None, for ever."""
         await trio.sleep(FOR_EVER_S if seconds is None else seconds)

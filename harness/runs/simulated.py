@@ -172,8 +172,6 @@ class _Performance:
         for name in list(self.world.sites):
             self.world.do(("heal", name))
 
-    # --- what happens ---
-
     def publish(self, names: tuple[str, ...]) -> None:
         """Publish, if the publisher may."""
         self.world.do(("publish", *names))

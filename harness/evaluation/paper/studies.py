@@ -18,9 +18,7 @@ from typing import Final
 import attrs
 import click
 
-from harness.analysis.analyzing import analyze
-from harness.analysis.answers import write as write_analysis
-from harness.analysis.promises import UnknownVerdictError, unknown
+from harness.analysis.analyzing import judged
 from harness.analysis.session import session
 from harness.evaluation import campaign
 from harness.report.page import write as write_report
@@ -110,11 +108,7 @@ def analyse(folder: Path, master: str) -> None:
     with session(master) as spark:
         for index, path in enumerate(missing):
             click.echo(f"analysing {index + 1}/{len(missing)}  {path.relative_to(folder)}")
-            try:
-                analysis = analyze(spark, path)
-            except UnknownVerdictError as error:
-                analysis = unknown(str(error))
-            write_analysis(path, analysis)
+            judged(spark, path)
 
 
 def _unanalysed(folder: Path) -> Iterator[Path]:

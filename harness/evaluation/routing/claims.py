@@ -29,9 +29,6 @@ def claims(points: Sequence[Point]) -> Iterator[str]:
     yield Table(("claim", "here", "figures"), rows).markdown()
 
 
-# --- judging ---
-
-
 def _clearly_better(points: Sequence[Point]) -> Finding:
     told = []
     for study, group in (("quotes-identity", "tables"), ("quotes-identity", "changes")):

@@ -51,16 +51,7 @@ def in_place(page: str, measured: str) -> str:
 def document(points: Sequence[Point]) -> str:
     """The measured part; what was not measured is left out or shown as a dash."""
     opening = _OPENING.format(python=platform.python_version(), cores=os.cpu_count())
-    sections = (
-        _checked,
-        claims,
-        _exact,
-        _curves,
-        _changes,
-        _localities,
-        _break_even,
-        _factors,
-    )
+    sections = (_checked, claims, _exact, _curves, _changes, _localities, _break_even, _factors)
     return "\n".join([opening, *(part for section in sections for part in section(points))])
 
 
@@ -74,9 +65,6 @@ def _checked(points: Sequence[Point]) -> Iterator[str]:
         f"{sum(each.quotes or 0 for each in published):,} quotes "
         f"{sum(each.wrong or 0 for each in published)} deliveries were missing or not wanted.\n"
     )
-
-
-# --- exact results ---
 
 
 def _exact(points: Sequence[Point]) -> Iterator[str]:
@@ -132,9 +120,6 @@ def _exact_localities(points: Sequence[Point]) -> Iterator[Sequence[str]]:
 
 def _each(points: Sequence[Point]) -> list[float]:
     return [each.entries / each.subscriptions for each in points if not each.is_continued]
-
-
-# --- curves ---
 
 
 def _curves(points: Sequence[Point]) -> Iterator[str]:
@@ -239,9 +224,6 @@ def _column(
         beside(value(each) if each is not None else None, curve.values[many])
         for each, many in zip(found, consumers, strict=True)
     ]
-
-
-# --- locality, break-even, factors ---
 
 
 def _localities(points: Sequence[Point]) -> Iterator[str]:

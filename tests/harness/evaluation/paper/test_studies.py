@@ -6,7 +6,7 @@ import pytest
 
 from harness.evaluation.paper import studies
 from harness.evaluation.paper.studies import STUDIES, Moment, Study, others, read, watched
-from harness.runs.progress import Silent
+from harness.runs.progress import Progress
 
 STUDY = Study("knee", "quick", ("pairwise", "fifo"), ("publishers.count=3",))
 
@@ -33,17 +33,17 @@ def use(monkeypatch: pytest.MonkeyPatch, runner: Runner) -> Runner:
 
 def test_what_is_whole_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runner = use(monkeypatch, Runner())
-    assert studies.perform([STUDY], tmp_path, Silent()) == []
+    assert studies.perform([STUDY], tmp_path, Progress()) == []
     assert [command[command.index("--ordering") + 1] for command in runner.commands] == ["pairwise", "fifo"]
-    assert studies.perform([STUDY], tmp_path, Silent()) == []
+    assert studies.perform([STUDY], tmp_path, Progress()) == []
     assert len(runner.commands) == 2
 
 
 def test_what_failed_is_told_and_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, Runner(status=2))
-    assert studies.perform([STUDY], tmp_path, Silent())[0] == "knee, pairwise: concord: no free port"
+    assert studies.perform([STUDY], tmp_path, Progress())[0] == "knee, pairwise: concord: no free port"
     runner = use(monkeypatch, Runner())
-    assert studies.perform([STUDY], tmp_path, Silent()) == []
+    assert studies.perform([STUDY], tmp_path, Progress()) == []
     assert len(runner.commands) == 2
 
 
