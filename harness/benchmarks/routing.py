@@ -28,7 +28,7 @@ from broker.filters.constraints import NumberRange, TextSet
 from broker.messages import LinkMessage, SubscriptionAdded, SubscriptionsReplaced, SubscriptionWithdrawn
 from broker.routing import Change, Wish, parse
 from harness.benchmarks.matching import MIXES, Mix
-from harness.tables import NONE, Column, show, table
+from harness.tables import show, shown, table_of
 from ordering.pairwise import Pairwise
 
 STRATEGIES: Final = ("simple", "identity", "covering", "merging", "merging:1.5")
@@ -109,17 +109,17 @@ def _announced(message: LinkMessage) -> int:
 class Row:
     """What was measured for one strategy, mix and number of candidates; times in microseconds."""
 
-    strategy: str
-    mix: str
-    candidates: int
-    told: int
-    told_per_change: float
-    """Items told or taken back, for each candidate that comes or goes."""
-    add_p50_us: float
-    add_p99_us: float
-    remove_p50_us: float
-    remove_p99_us: float
-    at_once_ms: float | None
+    strategy: str = shown("strategy")
+    mix: str = shown("mix")
+    candidates: int = shown("candidates", ",")
+    told: int = shown("announced", ",")
+    told_per_change: float = shown("announced per change", ".2f")
+    """Items announced or withdrawn, for each candidate that comes or goes."""
+    add_p50_us: float = shown("add p50", ".1f")
+    add_p99_us: float = shown("add p99", ".1f")
+    remove_p50_us: float = shown("remove p50", ".1f")
+    remove_p99_us: float = shown("remove p99", ".1f")
+    at_once_ms: float | None = shown("at once, ms", ",.0f")
     """To choose among all candidates, as for a neighbour that is new; not measured in whole brokers."""
 
 
@@ -235,20 +235,6 @@ def _quantile(times_us: list[float], share: float) -> float:
     return sorted(times_us)[int(share * len(times_us))]
 
 
-COLUMNS: Final[Sequence[Column[Row]]] = (
-    ("strategy", lambda row: row.strategy),
-    ("mix", lambda row: row.mix),
-    ("candidates", lambda row: f"{row.candidates:,}"),
-    ("announced", lambda row: f"{row.told:,}"),
-    ("announced per change", lambda row: f"{row.told_per_change:.2f}"),
-    ("add p50", lambda row: f"{row.add_p50_us:.1f}"),
-    ("add p99", lambda row: f"{row.add_p99_us:.1f}"),
-    ("remove p50", lambda row: f"{row.remove_p50_us:.1f}"),
-    ("remove p99", lambda row: f"{row.remove_p99_us:.1f}"),
-    ("at once, ms", lambda row: NONE if row.at_once_ms is None else f"{row.at_once_ms:,.0f}"),
-)
-
-
 @click.command()
 @click.option("--json", "json_", is_flag=True, help="Print a list instead of a table.")
 def command(*, json_: bool) -> None:
@@ -261,7 +247,7 @@ def command(*, json_: bool) -> None:
         click.echo(json.dumps([asdict(row) for row in rows]))
         return
     click.echo("A subscription that comes or goes, by routing strategy; times in microseconds.\n")
-    show(table(COLUMNS, rows, words=2))
+    show(table_of(rows, words=2))
 
 
 if __name__ == "__main__":
