@@ -13,18 +13,21 @@ from broker.journal.identity import ABOUT, LOCK
 from broker.journal.layout import (
     FORMAT,
     PAGE_BYTES,
+    SEGMENT,
+    SNAPSHOT,
     Batch,
     SegmentHead,
     SnapshotHead,
     batch_head,
     mark,
+    name_of,
+    numbers,
     padded,
     read_batch_head,
     read_segment_head,
     segment_head,
     snapshot_head,
 )
-from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
 from broker.journal.recovery import MARK
 
 _RANGE_BYTES_MAX: Final = 20_000
