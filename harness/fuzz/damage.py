@@ -324,6 +324,18 @@ FORGERIES: Final[tuple[Forgery, ...]] = (
 )
 
 
+def damage(files: Directory, random: Random) -> str:
+    """Spoil one file as a disk may, half of the time the one that was written last; return how."""
+    last = max(name for name in files if name.endswith(SEGMENT))
+    name = last if random.getrandbits(1) else random.choice(sorted(files))
+    kind, spoilt = spoil(bytes(files[name]), random)
+    if spoilt is None:
+        del files[name]
+    else:
+        files[name] = bytearray(spoilt)
+    return kind
+
+
 def forge(files: Directory, journal_id: bytes, random: Random) -> str:
     """Spoil a journal once, or a few times; return how."""
     done = []
