@@ -20,7 +20,7 @@ from broker.messages import LinkMessage, Publication
 from broker.station.errors import StationError
 from broker.wire import VERSION, Decoder, Limits, Peer, WireError, encode, marked
 from broker.wire.cbor import load_item
-from broker.wire.fields import Field, fields_of
+from broker.wire.fields import Field, fields_of, read_fields, write_fields
 
 FORMAT: Final = f"2.{VERSION}"
 """Of records: ours, and that of the frames in them."""
@@ -286,8 +286,7 @@ _FIELDS: Final[dict[int, tuple[Field, ...]]] = {kind: fields_of(owner) for kind,
 def record_of(content: AttrsInstance, taken: int) -> bytes:
     """Write an input that is its fields; `taken` is `TAKEN` or 0."""
     kind = _KIND_OF[type(content)]
-    values = [each.write(getattr(content, each.name)) for each in _FIELDS[kind]]
-    return bytes((kind | taken,)) + cbor2.dumps(values)
+    return bytes((kind | taken,)) + cbor2.dumps(write_fields(_FIELDS[kind], content))
 
 
 def record_of_received(hop: int, messages: Iterable[LinkMessage], taken: int) -> bytes:
@@ -340,8 +339,8 @@ def _read(kind: int, content: bytes) -> Input:
             f"records of format {items[0] if items else '?'} cannot be read by this version, which writes "
             f"{FORMAT}: start the version that wrote them, or begin with an empty journal"
         )
-    fields = [each.read(item, each.name, LIMITS) for each, item in zip(_FIELDS[kind], items, strict=True)]
-    return cast("Input", KINDS[kind](*fields))
+    owner = KINDS[kind]
+    return cast("Input", owner(*read_fields(_FIELDS[kind], items, owner.__name__, LIMITS)))
 
 
 def read_frames(frames: bytes) -> list[object]:
