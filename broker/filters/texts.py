@@ -36,16 +36,20 @@ from broker.filters.intervals import (
 )
 from broker.filters.text_parts import (
     CHARACTERS_A_STEP,
+    contains_part,
+    ends_with,
     lengths,
     longest,
+    printed_bounds,
+    printed_patterns,
+    printed_set,
     shortest,
     shortest_prefixes,
+    starts_with,
     starts_with_one,
     telling_suffixes,
     weight,
 )
-from broker.filters.text_printing import printed_bounds, printed_patterns, printed_set
-from broker.filters.text_readers import contains_part, ends_with, starts_with
 from broker.filters.values import Attributes, Matcher
 
 PREFIX_STEPS: Final = 10

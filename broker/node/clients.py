@@ -47,7 +47,7 @@ CONTROL_UNITS: Final = 10
 """What any request costs of a step, in publications: about as much time as ten of them."""
 
 UNIT_STEPS: Final = 10
-"""So many steps of reading a filter (`broker.filters.steps`) cost as much as a publication; half of it is
+"""So many steps of reading a filter (`broker.filters.limits`) cost as much as a publication; half of it is
 for the tables that it goes into."""
 
 EXPLAIN_UNITS: Final = 1000

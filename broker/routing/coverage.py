@@ -12,8 +12,7 @@ Laws:
 from collections.abc import Iterable
 
 from broker.filters import Filter
-from broker.filters.conjunctions import conjunction_covers, position
-from broker.filters.constraints import NumberRange, TextPattern
+from broker.filters.constraints import NumberRange, TextPattern, conjunction_covers, position
 from broker.routing.strategy import Item
 from broker.routing.witnesses import witness
 

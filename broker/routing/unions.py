@@ -18,9 +18,8 @@ from typing import Final, NamedTuple
 from attrs import frozen
 
 from broker.filters import SIZE_LIMIT_BYTES, Conjunction, Filter
-from broker.filters.conjunctions import conjunction
-from broker.filters.constraints import Constraint, Number, NumberRange, unite
-from broker.filters.simplifying import canonical
+from broker.filters.constraints import Constraint, Number, NumberRange, conjunction, unite
+from broker.filters.disjunctions import canonical
 from broker.routing.coverage import stands_for
 from broker.routing.strategy import Item
 from broker.routing.witnesses import witness
