@@ -240,7 +240,7 @@ def conjunction_covers(one: Conjunction, other: Mapping[str, Constraint]) -> boo
     """Tell whether every event that satisfies the other satisfies the first."""
     for name, constraint in one:
         narrower = other.get(name)
-        if narrower is None or not covers(constraint, narrower):
+        if narrower is None or not constraint.covers(narrower):
             return False
     return True
 
@@ -252,7 +252,7 @@ def covers_within(one: Conjunction, other: Mapping[str, Constraint], steps: Step
         if narrower is None:
             return False
         steps.take(covering_steps(constraint, narrower))
-        if not covers(constraint, narrower):
+        if not constraint.covers(narrower):
             return False
     return True
 
@@ -263,7 +263,7 @@ def overlap_within(one: Mapping[str, Constraint], other: Conjunction, steps: Ste
         known = one.get(name)
         if known is not None:
             steps.take(shaping_steps(known, constraint))
-            if not overlaps(known, constraint):
+            if not (isinstance(constraint, AnyValue) or known.overlaps(constraint)):
                 return False
     return True
 

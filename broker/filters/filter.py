@@ -18,7 +18,15 @@ from itertools import islice
 
 from attrs import field, frozen
 
-from broker.filters.constraints import EVERYTHING, Conjunction, Constraint, NumberSet, TextPattern, TextSet
+from broker.filters.constraints import (
+    EVERYTHING,
+    Conjunction,
+    Constraint,
+    NumberSet,
+    TextPattern,
+    TextSet,
+    conjunction_covers,
+)
 from broker.filters.disjunctions import canonical, disjunction_covers, disjunctions_overlap
 from broker.filters.errors import CONJUNCTIONS, SIZE, FilterError, legible
 from broker.filters.limits import CONJUNCTIONS_LIMIT, SIZE_LIMIT_BYTES
@@ -67,8 +75,10 @@ class Filter:
 
     def covers(self, other: "Filter") -> bool:
         """Tell whether this filter matches every event that the other matches; false in doubt."""
-        mine = self.conjunctions
-        return mine == (EVERYTHING,) or disjunction_covers(mine, other.conjunctions)
+        mine, theirs = self.conjunctions, other.conjunctions
+        if len(mine) == 1 and len(theirs) == 1:
+            return conjunction_covers(mine[0], dict(theirs[0]))
+        return mine == (EVERYTHING,) or disjunction_covers(mine, theirs)
 
     def overlaps(self, other: "Filter") -> bool:
         """Tell whether some event matches both filters; true in doubt."""
@@ -117,17 +127,16 @@ def _compiled(conjunctions: tuple[Conjunction, ...]) -> Matcher:
 
 # --- as text ------------------------------------------------------------------------------------------
 
-OR = " or "
+AND, OR = " and ", " or "
 
 
 def printed(conjunctions: Iterable[Conjunction]) -> str:
     """Write a disjunction."""
-    return OR.join(map(printed_conjunction, conjunctions)) or "False"
+    return OR.join(map(_printed_conjunction, conjunctions)) or "False"
 
 
-def printed_conjunction(conjunction: Conjunction) -> str:
-    """Write a conjunction."""
-    return " and ".join(constraint.printed(name) for name, constraint in conjunction) or "True"
+def _printed_conjunction(conjunction: Conjunction) -> str:
+    return AND.join([constraint.printed(name) for name, constraint in conjunction]) or "True"
 
 
 def is_printed_within(size_bytes: int, conjunctions: Iterable[Conjunction]) -> bool:
@@ -139,7 +148,7 @@ def is_printed_within(size_bytes: int, conjunctions: Iterable[Conjunction]) -> b
             left -= len(constraint.printed(name).encode())
             if left < 0:
                 return False
-        left -= len(" and ") * max(0, len(conjunction) - 1)
+        left -= len(AND) * max(0, len(conjunction) - 1)
     return left >= 0
 
 

@@ -80,7 +80,8 @@ def covering_steps(one: Weighed, other: Weighed) -> int:
 
 def shaping_steps(one: Weighed, other: Weighed) -> int:
     """Return the steps that intersecting or uniting two constraints takes, or telling if they overlap."""
-    return covering_steps(one, other) + one.shaping + other.shaping
+    covering = one.weight * (1 + other.trying) + other.weight * (1 + one.trying)
+    return PAIR_STEPS + covering + one.shaping + other.shaping
 
 
 class OverBudgetError(Exception):

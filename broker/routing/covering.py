@@ -16,8 +16,7 @@ from typing import Final
 
 from attrs import Factory, define
 
-from broker.routing.cover_index import CoverIndex
-from broker.routing.coverage import is_above, maximal, narrowness, stands_for, wins
+from broker.routing.coverage import CoverIndex, is_above, maximal, narrowness, stands_for, wins
 from broker.routing.grouped import GroupedStrategy, Moves
 from broker.routing.strategy import Item
 
@@ -39,7 +38,8 @@ class Maximal:
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
         """Tell each instead of what it stands for, or let something told hold it; the widest come first."""
-        self._place(sorted(items, key=narrowness, reverse=True), moves)
+        ordered = sorted(items, key=narrowness, reverse=True) if len(items) > 1 else list(items)
+        self._place(ordered, moves)
 
     def ended(self, item: Item, moves: Moves) -> None:
         """Forget it, and find another place for what it held."""
@@ -83,7 +83,10 @@ class Maximal:
         for each in risen[:RISEN_TRIED]:
             if each in self._held and is_above(each, item):
                 return each
-        return next((each for each in self._told.standing_for(item) if wins(each, item)), None)
+        for each in self._told.near(item):
+            if is_above(each, item):
+                return each
+        return None
 
     def _replace(self, lower: Item, upper: Item, moves: Moves) -> list[Item]:
         """Let one hold another and what that held; return what it does not stand for."""
