@@ -23,7 +23,15 @@ from typing import ClassVar
 from attrs import frozen
 
 from broker.filters import numbers, text_unions
-from broker.filters.limits import CONSTRAINT_STEPS, PAIR_STEPS, Steps, covering_steps, shaping_steps
+from broker.filters.limits import (
+    COMPARING_STEPS,
+    CONSTRAINT_STEPS,
+    PAIR_STEPS,
+    OverBudgetError,
+    Steps,
+    covering_steps,
+    shaping_steps,
+)
 from broker.filters.numbers import NumberRange, NumberSet
 from broker.filters.texts import TextPattern, TextSet
 from broker.filters.values import Attributes, Matcher, Number, Value, listed
@@ -47,6 +55,7 @@ __all__ = [
     "covers_within",
     "intersect",
     "intersection",
+    "overlap",
     "overlap_within",
     "overlaps",
     "position",
@@ -266,6 +275,14 @@ def overlap_within(one: Mapping[str, Constraint], other: Conjunction, steps: Ste
             if not (isinstance(constraint, AnyValue) or known.overlaps(constraint)):
                 return False
     return True
+
+
+def overlap(one: Conjunction, other: Conjunction) -> bool:
+    """Tell whether some event satisfies both; true where that is too dear to see."""
+    try:
+        return overlap_within(dict(one), other, Steps(COMPARING_STEPS))
+    except OverBudgetError:
+        return True
 
 
 def position(one: Conjunction) -> Position:

@@ -50,9 +50,7 @@ FEW = 8
 
 def canonical(conjunctions: Iterable[Conjunction]) -> tuple[Conjunction, ...]:
     """Merge what merges without loss, drop what another covers, and sort."""
-    distinct = list(conjunctions)
-    if len(distinct) > 1:
-        distinct = united_alone(distinct)
+    distinct = united_alone(conjunctions)
     if EVERYTHING in distinct:
         return (EVERYTHING,)
     if len(distinct) > 1:
@@ -190,23 +188,18 @@ def disjunctions_overlap(one: Sequence[Conjunction], other: Sequence[Conjunction
     steps = Steps(COMPARING_STEPS)
     try:
         if len(one) * len(other) <= FEW_PAIRS:
-            return _overlaps_one(map(dict, other), one, steps)
+            return any(_overlaps_one(dict(each), one, steps) for each in other)
         found = sieve(one, steps)
-        for box in map(dict, other):
-            near = [one[place] for place in places(found.touching(box, steps))]
-            if _overlaps_one((box,), near, steps):
-                return True
+        return any(
+            _overlaps_one(box, [one[place] for place in places(found.touching(box, steps))], steps)
+            for box in map(dict, other)
+        )
     except OverBudgetError:
         return True
-    return False
 
 
-def _overlaps_one(boxes: Iterable[Box], union: Iterable[Conjunction], steps: Steps) -> bool:
-    for box in boxes:
-        for each in union:
-            if overlap_within(box, each, steps):
-                return True
-    return False
+def _overlaps_one(box: Box, union: Iterable[Conjunction], steps: Steps) -> bool:
+    return any(overlap_within(box, each, steps) for each in union)
 
 
 def _union_covers(

@@ -26,6 +26,7 @@ from broker.filters.constraints import (
     TextPattern,
     TextSet,
     conjunction_covers,
+    overlap,
 )
 from broker.filters.disjunctions import canonical, disjunction_covers, disjunctions_overlap
 from broker.filters.errors import CONJUNCTIONS, SIZE, FilterError, legible
@@ -82,7 +83,10 @@ class Filter:
 
     def overlaps(self, other: "Filter") -> bool:
         """Tell whether some event matches both filters; true in doubt."""
-        return disjunctions_overlap(self.conjunctions, other.conjunctions)
+        mine, theirs = self.conjunctions, other.conjunctions
+        if len(mine) == 1 and len(theirs) == 1:
+            return overlap(mine[0], theirs[0])
+        return disjunctions_overlap(mine, theirs)
 
     def merge(self, other: "Filter") -> "Filter":
         """Return the filter that matches what either matches; raise `FilterError` if it exceeds a limit."""

@@ -128,7 +128,8 @@ def _parsed(text: str, expansion: "_Expansion") -> Filter:
     except NodeError as error:
         column = indent + _column(line, error.node.col_offset)
         raise FilterError(error.code, column, _reason(error, line)) from None
-    return with_printable_text(canonical(map(conjunction, boxes)), text, expansion.cost)
+    found = (conjunction(boxes[0]),) if len(boxes) == 1 else canonical(map(conjunction, boxes))
+    return with_printable_text(found, text, expansion.cost)
 
 
 def _scanned(text: str) -> str:

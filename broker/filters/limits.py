@@ -12,6 +12,7 @@ Laws:
   alternatives takes a large part of the budget for parsing.
 """
 
+from collections.abc import Iterable
 from typing import Final, Protocol
 
 from attrs import define
@@ -55,6 +56,15 @@ PREDICATE_STEPS: Final = 30
 CONSTRAINT_STEPS: Final = 10
 """A constraint of the result: it is sorted, hashed and compiled, and files an entry in every index on the
 way. What it lists costs the same again for each."""
+
+
+CHARACTERS_A_STEP: Final = 16
+"""Of a text that is compared or searched; a search takes one text's length times the other's at worst."""
+
+
+def text_steps(texts: Iterable[str]) -> int:
+    """Return the steps that going through the texts takes."""
+    return sum([1 + len(text) // CHARACTERS_A_STEP for text in texts])
 
 
 class Weighed(Protocol):

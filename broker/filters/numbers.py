@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
-from broker.filters.values import Attributes, Matcher, Number, is_number, label, listed, may_collide
+from broker.filters.values import Attributes, Matcher, Number, is_number, label, may_collide, printed_set
 
 COLLISIONS_A_STEP: Final = 16
 """Comparisons of numbers that may have one hash; a set of them takes time by the square."""
@@ -109,7 +109,7 @@ class NumberSet:
 
     def printed(self, name: str) -> str:
         """Write the constraint in the filter language."""
-        return _printed_set(name, self.values, "==", "in")
+        return printed_set(name, self.values, "==", "in")
 
     def rank(self) -> tuple[int, float]:
         """Return where the constraint stands among those on the same attribute."""
@@ -234,7 +234,7 @@ class NumberRange:
         elif self.high is not None:
             parts.append(f"{name} {'<=' if self.high_closed else '<'} {self.high!r}")
         if self.excluded:
-            parts.append(_printed_set(name, self.excluded, "!=", "not in"))
+            parts.append(printed_set(name, self.excluded, "!=", "not in"))
         return " and ".join(parts) or f"({name} < 0 or {name} >= 0)"
 
     def rank(self) -> tuple[int, float]:
@@ -376,9 +376,3 @@ def _begins_before_end(one: NumberRange, other: NumberRange) -> bool:
     if one.low is None or other.high is None:
         return True
     return one.low < other.high or (one.low == other.high and one.low_closed and other.high_closed)
-
-
-def _printed_set(name: str, numbers: frozenset[Number], one: str, many: str) -> str:
-    if len(numbers) == 1:
-        return f"{name} {one} {next(iter(numbers))!r}"
-    return f"{name} {many} {listed([repr(number) for number in sorted(numbers)])}"

@@ -6,21 +6,13 @@ is bounded (`PARTS_LIMIT`).
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker.filters.intervals import bounds_of, interval_of
 from broker.filters.values import Attributes, Matcher, listed
 
 if TYPE_CHECKING:
     from broker.filters.texts import TextPattern
-
-CHARACTERS_A_STEP: Final = 16
-"""Of a text that is compared or searched; a search takes one text's length times the other's at worst."""
-
-
-def weight(texts: Iterable[str]) -> int:
-    """Return the steps that going through the texts takes."""
-    return sum(1 + len(text) // CHARACTERS_A_STEP for text in texts)
 
 
 def lengths(texts: Iterable[str]) -> tuple[int, ...]:
@@ -117,13 +109,6 @@ def printed_patterns(pattern: "TextPattern", name: str) -> list[str]:
 
 def _one_or_many(texts: frozenset[str]) -> str:
     return repr(next(iter(texts))) if len(texts) == 1 else listed([repr(text) for text in sorted(texts)])
-
-
-def printed_set(name: str, texts: frozenset[str], one: str, many: str) -> str:
-    """Write a comparison with one text or with several."""
-    if len(texts) == 1:
-        return f"{name} {one} {next(iter(texts))!r}"
-    return f"{name} {many} {listed([repr(text) for text in sorted(texts)])}"
 
 
 # --- tests of one attribute, the hot path of matching -------------------------------------------------

@@ -25,7 +25,7 @@ from typing import Generic
 
 from attrs import define, field
 
-from broker.filters.constraints import Constraint, NumberRange, Value
+from broker.filters.constraints import Constraint, Value
 from broker.matching.bucket import Bucket, Entry, Event, Key, Payload
 from broker.matching.compile import Test
 from broker.matching.ranges import closed_bounds
@@ -231,15 +231,6 @@ class Boxes(Generic[Key]):
             values.append(value)
         for slab in self._slabs:
             slab.probe(values, event, found)
-
-
-def box_names(entry: Entry[Key], used: frozenset[str]) -> tuple[str, ...]:
-    """The attributes not looked up yet that the entry bounds by a range without holes."""
-    names: tuple[str, ...] = ()
-    for name, constraint in entry.conjunction:
-        if isinstance(constraint, NumberRange) and not constraint.excluded and name not in used:
-            names += () if constraint.closed is None else (name,)
-    return names
 
 
 def _box(entry: Entry[Key], names: tuple[str, ...]) -> Box:

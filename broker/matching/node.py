@@ -26,7 +26,7 @@ from broker.filters.constraints import (
 )
 from broker.filters.numbers import EXACT_LIMIT
 from broker.matching.affixes import is_bare_prefix, prefix_of, prefixes, suffix_of, suffixes
-from broker.matching.boxes import Boxes, box_names
+from broker.matching.boxes import Boxes
 from broker.matching.bucket import Entry, Filing, Item, Key, Path, Probe, Structure
 from broker.matching.equality import Equality, Presence
 from broker.matching.ranges import Grids, Rays
@@ -130,7 +130,11 @@ class TreeNode(Generic[Key]):
 
     def _box_names(self, entry: Entry[Key], choice: Choice[Key]) -> tuple[str, ...]:
         """The attributes on which the entry may be a box; none if it is better looked up otherwise."""
-        names = box_names(entry, self._path.used) if choice.kind in (Grids, Rays) else ()
+        names: tuple[str, ...] = ()
+        if choice.kind in (Grids, Rays):
+            for name, constraint in entry.conjunction:
+                if name not in self._path.used and isinstance(constraint, NumberRange):
+                    names += (name,) if constraint.closed is not None and not constraint.excluded else ()
         return names if len(names) > 1 else ()
 
     def _suits_boxes(self, entry: Entry[Key], names: tuple[str, ...]) -> bool:

@@ -382,8 +382,7 @@ class ClientSession:
         wanted = self._wanted(request.number, "subscribe", request.filter)
         if wanted is None:
             return
-        objection = objection_to(request)
-        if objection:
+        if request.replay and (objection := objection_to(request)):
             self._refuse(request.number, "replay", objection)
             return
         known = self._known(request)

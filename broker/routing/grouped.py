@@ -12,7 +12,7 @@ Laws:
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from attrs import Factory, define, frozen
@@ -35,7 +35,7 @@ class Candidates:
         """Take a new candidate in; return its item if this is the first with it."""
         assert wish.id not in self._wishes
         self._wishes[wish.id] = wish
-        item = wish.item
+        item = Item(wish.filter, wish.ordered)
         ids = self._ids.get(item)
         if ids is None:
             self._ids[item] = [wish.id]
@@ -102,12 +102,12 @@ class Announced:
         """What has to be kept of it."""
         return Picture(tuple(self.wishes.values()), self.mergers)
 
-    def change(self, dropped: Iterable[Item], new: Iterable[Item]) -> Change:
+    def change(self, dropped: Collection[Item], new: Collection[Item]) -> Change:
         """Announce the new items instead of the dropped ones; no item is both."""
+        if not dropped and not new:
+            return NOTHING
         removed = [self._take_back(item) for item in dropped]
         pending = sorted(new, key=self._first_id)
-        if not removed and not pending:
-            return NOTHING
         added: list[Wish] = []
         for item in pending:  # Items that have to give up their id are appended.
             chosen = self._id_for(item)

@@ -18,8 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import Factory, define, frozen
 
-from broker.routing.coverage import CoverIndex, covers_transitively, equal, stands_for, witness
-from broker.routing.covering import RETURNS_LIMIT
+from broker.routing.covering import RETURNS_LIMIT, CoverIndex, covers_transitively, equal, stands_for, witness
 from broker.routing.grouped import Grouped, Moves
 from broker.routing.points import Points
 from broker.routing.seams import Seams

@@ -33,7 +33,7 @@ from broker.filters.constraints import (
     unite,
 )
 from broker.filters.disjunctions import canonical
-from broker.routing.coverage import covers_transitively, rank, stands_for, witness
+from broker.routing.covering import covers_transitively, rank, stands_for, witness
 from broker.routing.strategy import Item
 
 PERFECT: Final = 1.0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
-from broker.routing.coverage import CoverIndex, stands_for, witness
+from broker.routing.covering import CoverIndex, stands_for, witness
 from broker.routing.points import Points
 from broker.routing.strategy import Item
 from tests.broker.filters import reference
