@@ -18,6 +18,7 @@ from attrs import AttrsInstance, frozen
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
 from broker.station.errors import StationError
+from broker.station.places import SubscriptionTerms
 from broker.wire import VERSION, Decoder, Limits, Peer, WireError, encode, marked
 from broker.wire.cbor import load_item
 from broker.wire.fields import Field, fields_of, read_fields, write_fields
@@ -126,14 +127,7 @@ class Subscribed:
     """A local client subscribes. `replay` are since when and how many of the past it asks for, if it does."""
 
     subscription: str
-    filter: Filter
-    ordered: bool
-    client: str
-    user: str
-    durable: str
-    bound_bytes: int
-    policy: str
-    age_s: int
+    terms: SubscriptionTerms
     minted: int
     replay: tuple[int, ...] = ()
 
@@ -340,7 +334,11 @@ def _read(kind: int, content: bytes) -> Input:
             f"{FORMAT}: start the version that wrote them, or begin with an empty journal"
         )
     owner = KINDS[kind]
-    return cast("Input", owner(*read_fields(_FIELDS[kind], items, owner.__name__, LIMITS)))
+    fields = read_fields(_FIELDS[kind], items, owner.__name__, LIMITS)
+    if owner is Subscribed:
+        subscription, *terms, minted, replay = fields
+        fields = [subscription, SubscriptionTerms(*terms), minted, replay]
+    return cast("Input", owner(*fields))
 
 
 def read_frames(frames: bytes) -> list[object]:
