@@ -72,14 +72,14 @@ class Subscription:
 
     def __attrs_post_init__(self) -> None:
         place = self.place
-        self._account = self._exchange.budgets.user(place.user)
+        self._account = self._exchange.budgets.user(place.terms.user)
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, self.filter_bytes)
-        if place.durable:
+        if place.terms.durable:
             self._account.charge(Resource.DURABLE)
         self._exchange.subscribers[self.id] = self
         self._exchange.sinks[self.hop] = self
-        self._begin(SubscriptionQueue(0, place.bound_bytes, place.policy, 0), place.taken)
+        self._begin(SubscriptionQueue(0, place.terms.bound_bytes, place.terms.policy, 0), place.taken)
         if self._exchange.core.replays.is_replaying(self.hop):
             self._exchange.replaying.add(self)
 
@@ -116,7 +116,7 @@ class Subscription:
     @property
     def filter_bytes(self) -> int:
         """How large its filter is as text."""
-        return len(str(self.place.filter))
+        return len(str(self.place.terms.filter))
 
     @property
     def is_slow(self) -> bool:
@@ -130,7 +130,7 @@ class Subscription:
 
     def is_of(self, client: str, user: str) -> bool:
         """Whether it belongs to a client of that name and user."""
-        return (self.place.client, self.place.user) == (client, user)
+        return (self.place.terms.client, self.place.terms.user) == (client, user)
 
     @property
     def replay_room_bytes(self) -> int:
@@ -160,8 +160,8 @@ class Subscription:
             self._reader.backlog.pop(self, None)
             self._reader = None
         self.queue.credit = 0
-        patience_s = patience_of(self.place, self._link_timeout_s)
-        chance_s = self._link_timeout_s if self.place.durable else None
+        patience_s = patience_of(self.place.terms, self._link_timeout_s)
+        chance_s = self._link_timeout_s if self.place.terms.durable else None
         self._exchange.absences.left(self, patience_s, chance_s=chance_s)
 
     def taken_over(self) -> None:
@@ -365,7 +365,7 @@ class Subscription:
         self._account.release(Resource.REQUESTS)
         self._account.release(Resource.FILTER_BYTES, self.filter_bytes)
         self._account.release(Resource.KEPT_BYTES, self._accounted_bytes)
-        if self.place.durable:
+        if self.place.terms.durable:
             self._account.release(Resource.DURABLE)
 
     def _let_go(self) -> None:
@@ -378,8 +378,8 @@ class Subscription:
         place = self.place
         return json_line(
             {
-                "durable": place.durable,
-                "filter": str(place.filter),
+                "durable": place.terms.durable,
+                "filter": str(place.terms.filter),
                 "taken": place.taken,
                 "emitted": place.emitted,
                 "connected": self._reader is not None,

@@ -2,7 +2,7 @@
 
 from broker.station.errors import StationError
 from broker.station.picture import picture_of
-from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace
+from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace, SubscriptionTerms
 from broker.station.recovery import recover
 from broker.station.replaying import replay
 from broker.station.station import Station
@@ -15,6 +15,7 @@ __all__ = [
     "Station",
     "StationError",
     "SubscriptionPlace",
+    "SubscriptionTerms",
     "Waited",
     "picture_of",
     "recover",

@@ -4,7 +4,7 @@ Law: a place holds nothing of a connection, but for whether there is none (`away
 So it is the same after a restart, and whoever connects finds what was going on.
 """
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from broker.core import Hop
 from broker.filters import Filter
@@ -75,23 +75,39 @@ class PublisherPlace:
     away: Away | None = None
 
 
+@frozen
+class SubscriptionTerms:
+    """What a local subscription asks for, and whose it is: the same from its request to its place.
+
+    `durable` is its name if it has one; then it outlives its client for `age_s` (0: as long as the broker
+    allows). `policy` says what a queue means that has more than `bound_bytes`.
+    """
+
+    filter: Filter
+    ordered: bool
+    client: str = ""
+    user: str = ""
+    durable: str = ""
+    bound_bytes: int = 0
+    policy: str = ""
+    age_s: int = 0
+
+    @property
+    def durable_name(self) -> tuple[str, str, str]:
+        """The name of a durable one among all of this broker."""
+        return self.user, self.client, self.durable
+
+
 @define(eq=False)
 class SubscriptionPlace:
-    """A local subscription and its stream of deliveries. `durable` is its name if it has one.
+    """A local subscription and its stream of deliveries.
 
     Positions count deliveries from 1; what was dropped keeps its numbers.
     """
 
     id: str
-    filter: Filter
-    ordered: bool
+    terms: SubscriptionTerms
     hop: Hop
-    client: str
-    user: str
-    durable: str
-    bound_bytes: int
-    policy: str
-    age_s: int
     is_open: bool = False
     away: Away | None = None
     _stream: Retained[LinkMessage] = field(factory=Retained)

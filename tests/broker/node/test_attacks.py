@@ -174,7 +174,9 @@ def test_credit_without_end_makes_nobody_keep_more_than_the_bound() -> None:
     assert "bound" in ended.text
     sent_bytes = sum(sum(map(len, batch.frames)) for batch in broker.heard(rude, DeliveredBatch))
     assert sent_bytes < SMALL.unconfirmed_bytes + 2 * 256 * KIB
-    assert not [each for each in broker.node.exchange.subscribers.values() if each.place.client == "rude"]
+    assert not [
+        each for each in broker.node.exchange.subscribers.values() if each.place.terms.client == "rude"
+    ]
 
 
 def test_who_confirms_gets_everything_however_much_that_is() -> None:
@@ -233,7 +235,9 @@ def test_what_was_read_before_a_connection_broke_is_handled() -> None:
     broker.lose(busy)
     broker.catch_up()
     assert busy.is_ended
-    assert [each for each in broker.node.exchange.subscribers.values() if each.place.client == "busy"] == []
+    assert [
+        each for each in broker.node.exchange.subscribers.values() if each.place.terms.client == "busy"
+    ] == []
     others.goes_on()
 
 
