@@ -27,6 +27,8 @@ from broker.messages import (
     Pong,
     Refused,
     Subscribe,
+    Unsubscribe,
+    Wanted,
     Welcome,
 )
 from broker.node.access import EVERYBODY, Access, User
@@ -40,6 +42,9 @@ from broker.wire import VERSION, DeliveredBatch, encode, encode_publication, pub
 from tests.broker.node.driven import Driven, Wire, driven
 
 KIB, MIB = 1024, 1024 * 1024
+NOBODYS = "x < 0 and y > 0"
+"""What nobody honest here publishes or reads."""
+
 SMALL = NodeLimits(outbox_bytes=64 * KIB, step_units=500, unconfirmed_bytes=256 * KIB)
 
 
@@ -157,6 +162,50 @@ def test_refusals_that_nobody_reads_stop_the_reading(broker: Driven) -> None:
         broker.catch_up()
         number += 10
     assert broker.node.connections[rude.number].outbox_bytes < 3 * SMALL.outbox_bytes
+
+
+def test_who_does_not_read_is_not_told_of_every_change_that_others_make(broker: Driven) -> None:
+    rude, other = broker.client("rude"), broker.client("other")
+    broker.say(rude, *[advertise(number, NOBODYS) for number in range(1, 501)])
+    broker.catch_up()
+    broker.heard(rude, Advertised)
+    rude.reads = False
+    for number in range(1, 101):
+        broker.say(other, subscribe(number, NOBODYS))
+        broker.say(other, encode(Unsubscribe(number)))
+    assert broker.node.connections[rude.number].outbox_bytes < 2 * SMALL.outbox_bytes
+    broker.say(other, subscribe(101, NOBODYS))
+    rude.reads = True
+    broker.flush()
+    said = {wanted.number: wanted.is_wanted for wanted in broker.heard(rude, Wanted)}
+    assert said == dict.fromkeys(range(1, 501), True)
+
+
+def test_a_long_answer_waits_for_who_does_not_read_and_so_does_what_comes_behind_it(broker: Driven) -> None:
+    rude = broker.client("rude")
+    broker.say(rude, *[subscribe_durably(number, f"name == '{number:08000}'") for number in range(1, 41)])
+    broker.catch_up()
+    rude.reads = False
+    broker.say(rude, *[encode(Explain(number, "", 0, "durable")) for number in range(41, 61)])
+    broker.catch_up()
+    assert broker.node.connections[rude.number].outbox_bytes < 3 * SMALL.outbox_bytes
+    rude.reads = True
+    broker.flush()
+    broker.catch_up()
+    lines = sum(len(page.lines) for page in broker.heard(rude, Explained))
+    assert lines == 20 * 40
+
+
+def test_who_leaves_within_a_long_answer_leaves_nothing(broker: Driven) -> None:
+    rude = broker.client("rude")
+    broker.say(rude, *[subscribe_durably(number, f"name == '{number:08000}'") for number in range(1, 41)])
+    broker.catch_up()
+    rude.reads = False
+    broker.say(rude, *[encode(Explain(number, "", 0, "durable")) for number in range(41, 51)])
+    broker.catch_up()
+    broker.lose(rude)
+    broker.catch_up()
+    assert rude.number not in broker.node.connections
 
 
 # --- what is not confirmed ------------------------------------------------------------------------------
