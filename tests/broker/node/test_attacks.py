@@ -95,10 +95,14 @@ class Honest:
     reader: Wire
     got: int = 0
 
+    def confirm(self) -> None:
+        self.got += sum(len(batch.frames) for batch in self.broker.heard(self.reader, DeliveredBatch))
+        self.broker.say(self.reader, encode(Credit(1, 0, self.got)))
+
     def goes_on(self) -> None:
         """Whatever the attack did, an event of this publisher comes to this subscriber."""
         self.publisher.publish()
-        self.got += sum(len(batch.frames) for batch in self.broker.heard(self.reader, DeliveredBatch))
+        self.confirm()
         assert self.got == self.publisher.sequence
 
 
@@ -254,6 +258,50 @@ def test_many_queues_of_one_user_are_bounded_together() -> None:
     assert queued < 2 * MIB
     assert any("bytes kept for subscriptions" in ended.text for ended in broker.heard(rude, Ended))
     assert all(count >= 0 for count in account.used.values())
+
+
+def kept_by(broker: Driven, client: str) -> int:
+    subscribers = broker.node.exchange.subscribers.values()
+    return sum(each.kept_bytes for each in subscribers if each.place.client == client)
+
+
+@pytest.mark.parametrize("policy", ["drop", "disconnect"])
+@pytest.mark.parametrize("limit", [{"kept_bytes": MIB}, {"broker_kept_bytes": MIB}])
+def test_who_keeps_most_pays_when_all_have_too_much(limit: dict[str, int], policy: str) -> None:
+    broker = driven(limits=evolve(SMALL, **limit))
+    others = honest(broker)
+    rude = broker.client("rude")
+    for number in range(1, 21):
+        broker.say(rude, subscribe(number, credit=0, bound=64 * MIB, policy=policy))
+    for _ in range(60):
+        others.publisher.publish(10, bytes(1000))
+        others.confirm()
+        broker.now_s += 0.05
+    assert not broker.heard(others.reader, Ended)
+    assert kept_by(broker, "rude") < 2 * MIB
+    others.goes_on()
+
+
+def test_deliveries_that_are_never_confirmed_count_although_nothing_of_them_can_be_dropped() -> None:
+    broker = driven(limits=evolve(SMALL, kept_bytes=MIB))
+    publisher = publishing(broker)
+    rude = broker.client("rude")
+    for number in range(1, 41):
+        broker.say(rude, subscribe(number, credit=2**30, bound=MIB, policy="drop"))
+    for _ in range(12):
+        publisher.publish(10, bytes(1000))
+    assert kept_by(broker, "rude") < 2 * MIB
+
+
+def test_small_events_count_what_they_take() -> None:
+    broker = driven(limits=evolve(SMALL, kept_bytes=MIB, step_units=100_000))
+    publisher = publishing(broker)
+    rude = broker.client("rude")
+    broker.say(rude, subscribe(1, credit=0, bound=64 * MIB, policy="drop"))
+    for _ in range(40):
+        publisher.publish(100)
+    kept = sum(each.queue.queued_count for each in broker.node.exchange.subscribers.values())
+    assert kept < 2500, "an event without payload takes some hundred bytes"
 
 
 # --- what a step may cost -------------------------------------------------------------------------------
