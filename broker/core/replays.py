@@ -47,7 +47,7 @@ from broker.replay import (
     Window,
 )
 from broker.replay_messages import ReplayAsked, ReplayMark, ReplayMore, ReplayOver, ReplayPart, ReplayReady
-from broker.wire import WireError, read_deliveries
+from broker.wire import DEFAULT_LIMITS, WireError, read_publications
 
 Outgoing = list[tuple[Hop, list[LinkMessage]]]
 
@@ -377,8 +377,10 @@ def _items(message: ReplayPart, link: Hop) -> list[Item]:
         text = f"{len(message.frames)} publications with {len(message.times)} times"
         raise ProtocolError(f"{link.name} sent a part of a replay that has {text}")
     try:
-        events = read_deliveries(message.frames)
+        found = read_publications(message.frames, DEFAULT_LIMITS)
     except WireError as error:
         raise ProtocolError(f"{link.name} sent a part of a replay that cannot be read: {error}") from error
-    found = zip(message.times, events, message.frames, strict=True)
-    return [(at_ns, event[0], event[1], frame) for at_ns, event, frame in found]
+    return [
+        (at_ns, each.publisher, each.sequence, frame)
+        for at_ns, each, frame in zip(message.times, found, message.frames, strict=True)
+    ]
