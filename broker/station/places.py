@@ -9,50 +9,46 @@ from attrs import define, field, frozen
 from broker.core import Hop
 from broker.filters import Filter
 from broker.messages import LinkMessage
-from broker.sessions import Batch, Missing, Retained, Session
+from broker.sessions import Batch, Missing, Retained
 from broker.station.waiting import Away
 
 
 @define(eq=False)
 class LinkPlace:
-    """An open link. `verdict` says why the other tree rejected us, if it did: the link is to be closed."""
+    """An open link. Its session survives its connections; both ends know it by the id `session`.
+
+    `received` counts the session frames that have come. `verdict` says why the other tree rejected us, if it
+    did: the link is to be closed.
+    """
 
     name: str
     hop: Hop
     is_uplink: bool
-    _session: Session[LinkMessage]
+    session: str
+    received: int = 0
     verdict: str = ""
     away: Away | None = None
-
-    @property
-    def session(self) -> str:
-        """The id of its session."""
-        return self._session.id
-
-    @property
-    def received(self) -> int:
-        """How many session frames have come."""
-        return self._session.received
+    _outgoing: Retained[LinkMessage] = field(factory=Retained)
 
     @property
     def sent(self) -> int:
         """How many session frames were sent, over whatever connections."""
-        return self._session.outgoing.sent
+        return self._outgoing.sent
 
     @property
     def acknowledged(self) -> int:
         """How many of them the neighbour is known to have."""
-        return self._session.outgoing.acknowledged
+        return self._outgoing.acknowledged
 
     @property
     def is_overfull(self) -> bool:
         """Whether the neighbour leaves too much unacknowledged: the link is to be closed."""
-        return self._session.outgoing.is_overfull
+        return self._outgoing.is_overfull
 
     def after(self, count: int) -> list[LinkMessage]:
         """Return the session frames after the first `count`, in their order."""
         frames: list[LinkMessage] = []
-        for batch in self._session.outgoing.after(count):
+        for batch in self._outgoing.after(count):
             assert not isinstance(batch, Missing), "nothing is dropped on a link"
             frames += batch
         return frames

@@ -24,7 +24,6 @@ from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
 from broker.replay import Bounds, Window
 from broker.routing import DEFAULT, Routing
-from broker.sessions import Session
 from broker.station import inputs as i
 from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace, SubscriptionTerms
 from broker.station.waiting import Away, Waited
@@ -217,13 +216,13 @@ class Station:
         assert name not in self._links
         self._record(i.LinkOpened(name, session, uplink))
         hop = self.core.open_link(name, uplink=uplink)
-        place = LinkPlace(name, hop, uplink, Session(session))
+        place = LinkPlace(name, hop, uplink, session)
         self._add_link(place)
         return hop
 
     def _add_link(self, place: LinkPlace) -> None:
         self._links[place.name] = self._link_of[place.hop] = place
-        self._sinks[place.hop] = place._session.outgoing  # noqa: SLF001 - a place shows what the station keeps
+        self._sinks[place.hop] = place._outgoing  # noqa: SLF001 - a place shows what the station keeps
 
     def close_link(self, link: Hop) -> None:
         """The link is declared lost: its session is forgotten (R8)."""
@@ -244,7 +243,7 @@ class Station:
         if self.recorder is not None:
             self.recorder(i.record_of_received(link.number, messages, self._taken))
             self._taken = 0
-        self._link_of[link]._session.received += len(messages)  # noqa: SLF001 - as above
+        self._link_of[link].received += len(messages)
         self.core.receive(link, messages)
 
     def acknowledged(self, link: Hop, count: int) -> None:
@@ -253,7 +252,7 @@ class Station:
         Raises:
             SessionError: so many were never sent.
         """
-        outgoing = self._link_of[link]._session.outgoing  # noqa: SLF001 - as above
+        outgoing = self._link_of[link]._outgoing  # noqa: SLF001 - as above
         outgoing.check_sent(count)
         if count > outgoing.acknowledged:
             self._record(i.Acknowledged(link.number, count))
