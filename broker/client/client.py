@@ -19,7 +19,7 @@ from broker.backoff import Backoff
 from broker.client.connection import Connection
 from broker.client.deliveries import Deliveries
 from broker.client.dialling import dialler
-from broker.client.life import StateChange
+from broker.client.life import Phase, StateChange
 from broker.client.limits import BOUND_BYTES, Limits
 from broker.client.machine import ClientMachine
 from broker.client.options import subscription
@@ -71,7 +71,7 @@ class Client:
         source = machine.session.advertise(str(filter))
         publisher = Publisher(Outbox(source, parsed, machine), self._connection)
         try:
-            await self._connection.until(lambda: source.is_ready or source.ended is not None)
+            await self._connection.until(lambda: source.phase is not Phase.OPENING)
             if source.ended is not None:
                 raise source.ended
             yield publisher
@@ -132,7 +132,7 @@ class Client:
         deliveries = Deliveries(Reading(inbox, machine), self._connection)
         is_done = False
         try:
-            await self._connection.until(lambda: inbox.is_ready or inbox.ended is not None)
+            await self._connection.until(lambda: inbox.phase is not Phase.OPENING)
             if inbox.ended is not None:
                 raise inbox.ended
             yield deliveries

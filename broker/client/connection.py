@@ -18,7 +18,7 @@ from attrs import define, field
 from broker.client.dialling import LOST, Dial, explain
 from broker.client.direct import DirectSocket
 from broker.client.inbox import Inbox
-from broker.client.life import RECONNECTING, Life, StateChange, Wants
+from broker.client.life import RECONNECTING, ClientLife, StateChange, Wants
 from broker.client.machine import ClientMachine
 from broker.errors import ConnectionFailedError
 from broker.exception_groups import leaves
@@ -96,7 +96,7 @@ class Connection:
         """Leave in order, as far as the machine has time for it."""
         self.machine.leave(trio.current_time())
         self.settle()
-        while self.machine.life is not Life.CLOSED:
+        while self.machine.life is not ClientLife.CLOSED:
             await self.changed.park()
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class Connection:
             machine.start(trio.current_time(), retry=retry)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._keep_time)
-                while machine.life is not Life.CLOSED:
+                while machine.life is not ClientLife.CLOSED:
                     if machine.wants is Wants.DIAL:
                         await self._attempt()
                     else:
@@ -140,7 +140,7 @@ class Connection:
             else:
                 await self._serve(stream)
         machine.lost(self._end, trio.current_time())
-        if machine.life is Life.WAITING:
+        if machine.life is ClientLife.WAITING:
             pause_s = round(machine.next_deadline() - trio.current_time(), 3)
             _log.debug("waiting before the next attempt", reason=machine.reason, pause_s=pause_s)
         self.settle()
@@ -233,7 +233,7 @@ class Connection:
             if self.is_idle and self._direct is not None:
                 self._direct.send(machine.take_output())
             self._scope.cancel()
-        if machine.life is Life.CLOSED:
+        if machine.life is ClientLife.CLOSED:
             for lot in self.arrivals.values():
                 lot.unpark_all()
         if (deadline_s := machine.next_deadline()) < self._alarm.deadline:

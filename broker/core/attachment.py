@@ -51,7 +51,7 @@ class Standing(Enum):
     CHILD = "child of its uplink"
 
 
-STANDINGS: Final[Transitions[Standing]] = {
+TRANSITIONS: Final[Transitions[Standing]] = {
     Standing.ROOT: frozenset({Standing.WAITING}),
     Standing.WAITING: frozenset({Standing.ASKING, Standing.ROOT}),
     Standing.ASKING: frozenset({Standing.GRANTED, Standing.WAITING, Standing.ROOT}),
@@ -90,7 +90,7 @@ class Attachments:
     _queued: list[tuple[AttachRequest, Hop]] = Factory(list)
 
     def _enter(self, standing: Standing) -> None:
-        self.standing = follow(STANDINGS, self.standing, standing)
+        self.standing = follow(TRANSITIONS, self.standing, standing)
         if standing is Standing.ROOT:
             self.link = None
 

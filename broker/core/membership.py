@@ -1,9 +1,9 @@
 """R9 on one broker: which links are part of the tree, and the steps by which one becomes so.
 
-A link that is open is *joining* until it is attached, and goes through the states of `Joining`. The child asks
+A link that is open is *joining* until it is attached; `Joining` has the states. The child asks
 (`broker.core.attachment` says who may), both ends announce the ids of their routes, and when neither knows a
 route that the other announces, the child attaches first and the other end follows when the child's
-advertisements arrive. `Membership` decides; `go_on` yields what follows for the rest of the core.
+advertisements arrive. `Membership` decides; `go_on` yields what the rest of the core has to do.
 
 Laws.
 
@@ -52,7 +52,6 @@ from broker.messages import (
 )
 from broker.page_limits import HELD_BYTES_MAX, HELD_COUNT_MAX
 from broker.transitions import Transitions, follow
-
 
 # --- where brokers are --------------------------------------------------------------------------------
 
@@ -115,7 +114,7 @@ class Joining(Enum):
     REFUSED = "the other tree refused: the link is to be closed"
 
 
-JOININGS: Final[Transitions[Joining]] = {
+TRANSITIONS: Final[Transitions[Joining]] = {
     Joining.OPEN: frozenset({Joining.ANNOUNCED, Joining.COMPARING, Joining.REFUSED}),
     Joining.ANNOUNCED: frozenset({Joining.COMPARING, Joining.OPEN}),
     Joining.COMPARING: frozenset({Joining.READY, Joining.OPEN}),
@@ -144,7 +143,7 @@ class _Newcomer:
 
     def enter(self, state: Joining) -> None:
         """Go on to another state."""
-        self.state = follow(JOININGS, self.state, state)
+        self.state = follow(TRANSITIONS, self.state, state)
 
     def begin_anew(self) -> None:
         """The grant was given up: what was announced for it is void."""

@@ -28,8 +28,8 @@ from collections.abc import Callable, Sequence
 
 from attrs import define, field
 
-from broker.core.hops import Hop
 from broker.core.effects import ProtocolError
+from broker.core.hops import Hop
 from broker.core.questions import Question, Questions
 from broker.core.routing import Routing
 from broker.filters import Filter
