@@ -22,9 +22,8 @@ from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
-from broker.core.tables import Entry, RoutingTables
-from broker.core.view import TableView
-from broker.core.ways import Answer, Questions, Ways, describe_waiting, describe_way
+from broker.core.tables import Entry, RoutingTables, TableView
+from broker.core.ways import Answer, WayQuestions, Ways, describe_waiting, describe_way
 from broker.filters import Filter
 from broker.healing import Roster
 from broker.messages import (
@@ -107,7 +106,7 @@ class BrokerCore:
         self._collector = Collector()
         self._subscriptions: dict[str, Hop] = {}
         self.ways = Ways()
-        self._questions = Questions()
+        self._questions = WayQuestions()
         self._explained: list[WayTold] = []
         self._replays = Replays(self._routing, self._send, self._send_now)
         self._cache = self._replays.cache
