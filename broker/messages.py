@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from broker.filters import Filter
 from broker.filters.constraints import Value
-from broker.healing.place import Place
+from broker.healing.roster import Place
 from broker.replay_messages import (
     ReplayAsked,
     ReplayCut,

@@ -30,10 +30,14 @@ from typing import Final
 from attrs import define, field, frozen
 
 from broker.healing.roster import Roster
+from broker.lines import json_line
 
 FAR_EVERY: Final = 8
 """Rounds until everybody is tried. With the shell's waits between rounds that is longer than it takes all
 children of a lost root to notice the loss, so that the smallest of them does not ask too early."""
+
+CANDIDATES_TOLD: Final = 32
+"""The first of those that would be dialled: no person reads more, and they have to fit into one line."""
 
 
 @frozen
@@ -127,3 +131,25 @@ class Search:
 
     def _smaller(self, names: list[str]) -> list[str]:
         return [name for name in names if name < self.name]
+
+
+def describe_search(search: Search, roster: Roster, uplink: str | None, below: frozenset[str]) -> str:
+    """The present uplink, how often it moved, and whom it would dial in this order if it had none."""
+    own = roster.own
+    candidates = search.candidates(roster, below)
+    return json_line(
+        {
+            "broker": search.name,
+            "address": own.address if own is not None else "",
+            "uplink": uplink,
+            "uplink_address": roster.address_of(uplink) if uplink is not None else None,
+            "moves": search.moves,
+            "round": search.round,
+            "known": len(roster),
+            "candidates": [
+                {"address": each.address, "name": each.name, "why": each.why}
+                for each in candidates[:CANDIDATES_TOLD]
+            ],
+            "more_candidates": max(len(candidates) - CANDIDATES_TOLD, 0),
+        }
+    )

@@ -26,8 +26,7 @@ from broker.replay import Bounds, Window
 from broker.routing import DEFAULT, Routing
 from broker.sessions import Session
 from broker.station import inputs as i
-from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace
-from broker.station.waiting import Away, Waited
+from broker.station.places import Away, LinkPlace, PublisherPlace, SubscriptionPlace, Waited
 from ordering.interface import OrderingFactory
 
 RETIRED_COUNT_MAX: Final = 10_000

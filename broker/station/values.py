@@ -29,9 +29,9 @@ from typing import Any, Final
 import attrs
 
 from broker.core import Hop
+from broker.errors import StationError
 from broker.filters import Filter
 from broker.messages import Publication
-from broker.station.errors import StationError
 from broker.station.filter_values import filter_from, values_of
 from broker.station.inputs import frame_of, read_frames
 
