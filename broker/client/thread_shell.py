@@ -23,7 +23,7 @@ from attrs import define, field
 
 from broker.addresses import Address
 from broker.client.driver import ALONE_BYTES, Driver, explain_error
-from broker.client.life import Life, Wants
+from broker.client.life import ClientLife, Wants
 
 __all__ = ["ThreadShell"]
 
@@ -186,7 +186,7 @@ class ThreadShell:
         try:
             with self.lock:
                 machine.start(self.now_s(), retry=retry)
-            while machine.life is not Life.CLOSED:
+            while machine.life is not ClientLife.CLOSED:
                 if machine.wants is Wants.DIAL:
                     self._attempt()
                 else:
