@@ -25,8 +25,6 @@ from broker.client.life import ClientLife, StateChange, Wants
 from broker.client.limits import Limits
 from broker.errors import ConnectionFailedError
 
-__all__ = ["AsyncioShell", "connect"]
-
 
 @define(eq=False)
 class _FutureLot:

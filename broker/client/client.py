@@ -23,8 +23,6 @@ from broker.client.replay import Replay
 from broker.client.session import Session
 from broker.filters import Filter, parse
 
-__all__ = ["LIMITS", "Client", "ignore_change", "machine_of"]
-
 LIMITS: Final = Limits()
 """The bounds of a client that asks for no others."""
 

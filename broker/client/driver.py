@@ -25,8 +25,6 @@ from broker.client.life import RECONNECTING, ClientLife, StateChange, Wants
 from broker.client.machine import ClientMachine
 from broker.errors import ConnectionFailedError
 
-__all__ = ["ALONE_BYTES", "Driver", "Lot", "Shell", "explain_error"]
-
 ALONE_BYTES: Final = 4096
 """A write of less was no flood: what comes next may come alone too."""
 

@@ -20,8 +20,6 @@ from attrs import frozen
 
 from broker.transitions import Transitions
 
-__all__ = ["PHASE_TRANSITIONS", "TRANSITIONS", "ClientLife", "Phase", "StateChange", "Wants"]
-
 
 class ClientLife(Enum):
     """How far a client has come with its connection."""

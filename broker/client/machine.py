@@ -56,8 +56,6 @@ from broker.errors import (
 )
 from broker.transitions import follow
 
-__all__ = ["FAREWELL_S", "KEPT_HEARTBEATS", "ClientMachine"]
-
 KEPT_HEARTBEATS: Final = 4
 """A broker keeps the session of a client that is away for its link timeout, which is so many heartbeats."""
 

@@ -23,8 +23,6 @@ from broker.client.window import Flush, Source, Window
 from broker.errors import BrokerFaultError
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, DeliveredBatch, Peer, WireError, encode
 
-__all__ = ["Session"]
-
 Request = Source | Inbox | Flush | Asked
 
 

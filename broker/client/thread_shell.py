@@ -25,8 +25,6 @@ from broker.addresses import Address
 from broker.client.driver import ALONE_BYTES, Driver, explain_error
 from broker.client.life import ClientLife, Wants
 
-__all__ = ["ThreadShell"]
-
 JOIN_S: Final = 1.0
 """How long leaving waits for the thread: it only has to notice, unless it is looking up a name."""
 

@@ -26,8 +26,6 @@ from broker.client.life import ClientLife, StateChange, Wants
 from broker.client.limits import Limits
 from broker.exception_groups import leaves
 
-__all__ = ["TrioShell", "connect", "open_client"]
-
 
 @define(eq=False)
 class TrioShell:
