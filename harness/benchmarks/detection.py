@@ -18,8 +18,7 @@ import click
 from attrs import asdict, define, frozen
 
 from broker.core.hops import Hop, HopTable
-from broker.core.tables import Entry, RoutingTables
-from broker.core.view import TableView
+from broker.core.tables import Entry, RoutingTables, TableView
 from broker.filters import Filter, parse
 from broker.messages import Publication
 from harness.tables import show, shown, table_of
