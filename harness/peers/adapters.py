@@ -12,11 +12,12 @@ from harness.peers.jetstream import JetStream
 from harness.peers.nats import Nats
 from harness.peers.redis import Redis
 from harness.peers.relay import Relay
+from harness.peers.spread import Spread
 from harness.peers.zenoh import Zenoh
 
 __all__ = ["PEERS"]
 
-_ADAPTERS: Final[tuple[Adapter, ...]] = (Concord(), Nats(), Zenoh(), Redis(), JetStream(), Relay())
+_ADAPTERS: Final[tuple[Adapter, ...]] = (Concord(), Nats(), Zenoh(), Redis(), JetStream(), Spread(), Relay())
 
 PEERS: Final[Mapping[str, Adapter]] = {each.name: each for each in _ADAPTERS}
 """Every system, Concord and the floor included."""

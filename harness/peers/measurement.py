@@ -103,13 +103,14 @@ class _Running:
         cores = sorted(os.sched_getaffinity(0))
         half = len(cores) // 2 if apart else 0
         for program in self.servers:
-            _pin(program.process.pid, cores[:half] or cores)
+            _pin(program, cores[:half] or cores)
         for program in (self.publishers, self.subscribers):
-            _pin(program.process.pid, cores[half:])
+            _pin(program, cores[half:])
 
 
-def _pin(pid: int, cores: Collection[int]) -> None:
-    for thread in Path(f"/proc/{pid}/task").iterdir():
+def _pin(program: Program, cores: Collection[int]) -> None:
+    program.check_alive()
+    for thread in Path(f"/proc/{program.process.pid}/task").iterdir():
         try:
             os.sched_setaffinity(int(thread.name), cores)
         except ProcessLookupError:

@@ -80,7 +80,7 @@ async def start_cluster(
             *(cluster if count > 1 else ()),
             *(options[number] if options else ()),
         ]
-        servers.append(await start_native(nursery, name, port, "nats-server", arguments))
+        servers.append(await start_native(nursery, name, (HOST, port), "nats-server", arguments))
     return servers
 
 

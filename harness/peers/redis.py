@@ -59,7 +59,7 @@ class Redis:
             *("--bind", HOST, "--port", str(port), "--dir", str(folder)),
             *("--save", "", "--appendonly", "no", "--loglevel", "warning"),
         ]
-        return [await start_native(nursery, "redis", port, "redis-server", arguments)]
+        return [await start_native(nursery, "redis", (HOST, port), "redis-server", arguments)]
 
     def publish(self, clients: Clients, turns: Sequence[PublisherTurn]) -> None:
         """Publish with a connection for each publisher."""

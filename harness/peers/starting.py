@@ -19,7 +19,7 @@ import trio
 
 from harness.processes import START_TIMEOUT_S, ProcessError, Server, start
 
-__all__ = ["HOST", "absent", "free_ports", "main", "start_native", "to_install", "versions"]
+__all__ = ["HOST", "find_program", "free_ports", "main", "start_native", "to_install", "versions"]
 
 HOST: Final = "127.0.0.1"
 
@@ -29,22 +29,23 @@ _SYSTEM_FOLDERS: Final = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _POLL_S: Final = 0.02
 
 
-def _found(program: str) -> str | None:
+def find_program(program: str) -> str | None:
+    """Return where a program is, also one for administrators."""
     folders = os.pathsep.join((os.environ.get("PATH", os.defpath), *_SYSTEM_FOLDERS))
     return shutil.which(program, path=folders)
 
 
-def absent(*, programs: Sequence[str] = (), modules: Sequence[str] = ()) -> list[str]:
+def _absent(*, programs: Sequence[str] = (), modules: Sequence[str] = ()) -> list[str]:
     """Return which of these programs and Python modules this machine does not have."""
     return [
-        *(program for program in programs if _found(program) is None),
+        *(program for program in programs if find_program(program) is None),
         *(module for module in modules if find_spec(module) is None),
     ]
 
 
 def to_install(package: str = "", *, programs: Sequence[str] = (), modules: Sequence[str] = ()) -> str:
     """Return what this machine does not have of these, and how to get it; nothing if it has everything."""
-    wanted = absent(programs=programs, modules=modules)
+    wanted = _absent(programs=programs, modules=modules)
     if not wanted:
         return ""
     sources = [*([package] if package else ()), *(["the extra 'peers'"] if modules else ())]
@@ -55,7 +56,7 @@ def versions(*, program: str = "", package: str = "") -> str:
     """Return what a program and a package say of their versions."""
     said = ""
     if program:
-        asked = [str(_found(program)), "--version"]
+        asked = [str(find_program(program)), "--version"]
         said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout  # noqa: S603 - what starts anyway
     return ", ".join(
         filter(None, (said.partition("\n")[0].strip(), package and f"{package} {version(package)}"))
@@ -72,24 +73,24 @@ def free_ports(count: int) -> list[int]:
 
 
 async def start_native(
-    nursery: trio.Nursery, name: str, port: int, program: str, arguments: Sequence[str]
+    nursery: trio.Nursery, name: str, address: tuple[str, int], program: str, arguments: Sequence[str]
 ) -> Server:
-    """Start a program that listens on a port of this machine, and wait until it takes connections."""
-    path = _found(program)
+    """Start a program that listens on an address of this machine, and wait until it takes connections."""
+    path = find_program(program)
     if path is None:
         raise ProcessError(f"{name} cannot be started: there is no {program}")
     started = await start(nursery, name, "harness.leash", ["harness.peers.starting", path, *arguments])
     with trio.move_on_after(START_TIMEOUT_S):
-        while not await _is_open(port):
+        while not await _is_open(*address):
             started.check_alive()
             await trio.sleep(_POLL_S)
-        return Server(started, HOST, port)
+        return Server(started, *address)
     raise ProcessError(f"{name} does not listen after {START_TIMEOUT_S:.0f} s: {started.complaints()}")
 
 
-async def _is_open(port: int) -> bool:
+async def _is_open(host: str, port: int) -> bool:
     try:
-        stream = await trio.open_tcp_stream(HOST, port)
+        stream = await trio.open_tcp_stream(host, port)
     except OSError:
         return False
     await stream.aclose()

@@ -18,7 +18,7 @@ import attrs
 from harness.peers.board import Board, Phase
 from harness.peers.workload import BATCH, PAYLOAD_BYTES, PRICES, WINDOW, number_of, numbered
 
-__all__ = ["Event", "Grant", "PublisherTurn", "SubscriberTurn", "publish", "until_over"]
+__all__ = ["Event", "Grant", "PublisherTurn", "SubscriberTurn", "publish", "publish_by_calls", "until_over"]
 
 Event = tuple[int, bytes]
 """The place of its price in `PRICES`, and its payload."""
@@ -117,3 +117,18 @@ async def until_over(turns: Sequence[SubscriberTurn], sleep: Callable[[float], A
     """Return when the subscribers of a process have read everything."""
     while turns[0].board.phase != Phase.OVER:
         await sleep(END_LOOK_S)
+
+
+def publish_by_calls(turns: Sequence[PublisherTurn], puts: Sequence[Callable[[int, bytes], None]]) -> None:
+    """Publish in one thread until it is over: for clients whose calls wait for nothing but room."""
+    pairs = list(zip(turns, puts, strict=True))
+    while True:
+        waits_s = []
+        for turn, put in pairs:
+            grant = turn.ask(time.monotonic())
+            if grant.is_over:
+                return
+            for _ in range(grant.count):
+                put(*turn.take())
+            waits_s.append(grant.wait_s)
+        time.sleep(min(waits_s))

@@ -21,7 +21,7 @@ import trio
 from harness.peers.adapter import Clients
 from harness.peers.board import Phase
 from harness.peers.starting import HOST, free_ports, to_install, versions
-from harness.peers.turns import END_LOOK_S, PublisherTurn, SubscriberTurn
+from harness.peers.turns import END_LOOK_S, PublisherTurn, SubscriberTurn, publish_by_calls
 from harness.peers.workload import PRICES
 from harness.processes import Server, start_server
 
@@ -75,7 +75,7 @@ class Zenoh:
             for session in sessions
         ]
         clients.ready()
-        _publish(turns, publishers)
+        publish_by_calls(turns, list(map(_put, publishers)))
         for session in sessions:
             session.close()
 
@@ -93,20 +93,13 @@ class Zenoh:
             session.close()
 
 
-def _publish(turns: Sequence[PublisherTurn], publishers: Sequence["Publisher"]) -> None:
-    """Publish in turn until it is over."""
-    pairs = list(zip(turns, publishers, strict=True))
-    while True:
-        waits_s = []
-        for turn, publisher in pairs:
-            grant = turn.ask(time.monotonic())
-            if grant.is_over:
-                return
-            for _ in range(grant.count):
-                price, payload = turn.take()
-                publisher.put(payload, attachment=_PRICES[price])
-            waits_s.append(grant.wait_s)
-        time.sleep(min(waits_s))
+def _put(publisher: "Publisher") -> Callable[[int, bytes], None]:
+    """Return what sends an event."""
+
+    def put(price: int, payload: bytes) -> None:
+        publisher.put(payload, attachment=_PRICES[price])
+
+    return put
 
 
 def _note(turn: SubscriberTurn) -> "Callable[[Sample], None]":
