@@ -30,31 +30,17 @@ from broker.server.apart import Apart
 from broker.server.collector import undisturbed
 from broker.server.memory import remember
 from broker.server.settings import Settings
-from broker.station import Station, picture_of, recover
+from broker.station import Station, SubscriptionTerms, picture_of, recover
 from broker.station.inputs import read_frames
 from broker.wire import encode_publication, publication_prefix
 from harness import outcomes
 from harness.benchmarks import stores
-from harness.benchmarks.frames import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
+from harness.benchmarks.jobs import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
 from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
 from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing, chosen, machine, measured, round_options
 from harness.tables import Column, show, table
 from ordering.interface import OrderingFactory
 from ordering.plugins import load
-
-__all__ = [
-    "QUICK_COUNTS",
-    "QUICK_SUBSCRIPTIONS",
-    "THOROUGH_COUNTS",
-    "THOROUGH_SUBSCRIPTIONS",
-    "Comparison",
-    "Pictured",
-    "Start",
-    "command",
-    "pictured",
-    "starts",
-    "sync_ms",
-]
 
 _MEASURED: Final = ("1 broker, 1 x 1", "1 broker, 4 x 4", "1 broker, 10 x 50", "5 brokers, 4 x 4")
 
@@ -97,7 +83,7 @@ def _run(first: int) -> list[Publication]:
 def _live(station: Station, journal: Journal, count: int) -> None:
     station.begin(journal.append)
     station.advertise(_PUBLISHER, parse(ADVERTISED), client="p", user="")
-    station.subscribe(_SUBSCRIPTION, parse(SUBSCRIBED), ordered=True)
+    station.subscribe(_SUBSCRIPTION, SubscriptionTerms(parse(SUBSCRIBED), ordered=True))
     station.take()
     for first in range(1, count + 1, _RUN):
         station.publish(_PUBLISHER, _run(first))
@@ -154,7 +140,7 @@ def _station_of(subscriptions: int, ordering: OrderingFactory) -> Station:
     station = Station("B1", ordering, "1", ordering_name="pairwise")
     for number in range(subscriptions):
         wanted = parse(f"symbol == 'S{number}' and price > {number % 100}")
-        station.subscribe(f"s{number}", wanted, ordered=True, client="c")
+        station.subscribe(f"s{number}", SubscriptionTerms(wanted, ordered=True, client="c"))
     station.take()
     return station
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import attrs
 
-from harness.analysis.promises import UnknownVerdictError, unknown
 from harness.peers.adapter import Adapter
 from harness.peers.measurement import Figures, measure
 from harness.peers.results import Result, Verdict
@@ -83,26 +82,20 @@ def _about(shape: Shape, adapter: Adapter, figures: Figures, load: float) -> Map
 def judge(measured: Sequence[Measured], master: str, say: Say) -> list[Result]:
     """Judge every run in one Spark session; return the results by shape and system."""
     # Spark is loaded by whoever judges, and not by whoever measures.
-    from harness.analysis.analyzing import analyze  # noqa: PLC0415 - see above
+    from harness.analysis.analyzing import judged  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
-    from harness.analysis.writing import write  # noqa: PLC0415 - see above
 
     say("judging: starting Spark")
     found: dict[tuple[str, str], Result] = {}
     with session(master) as spark:
         for each in measured:
             say(f"judging {each.folder}")
-            try:
-                analysis = analyze(spark, each.folder)
-            except UnknownVerdictError as error:
-                analysis = unknown(str(error))
-            write(each.folder, analysis)
             key = each.shape.name, each.adapter.name
             before = found.get(key, Result(*key, each.adapter.about, ()))
             found[key] = attrs.evolve(
                 before,
                 runs=(*before.runs, each.figures),
-                verdicts=(*before.verdicts, _verdict(analysis)),
+                verdicts=(*before.verdicts, _verdict(judged(spark, each.folder))),
             )
     return list(found.values())
 
