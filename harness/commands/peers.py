@@ -5,14 +5,12 @@ from pathlib import Path
 import click
 
 from broker.commands.extras import require_extras
-from broker.commands.json_output import to_json
+from broker.commands.lines import to_json
 from harness import outcomes
 from harness.peers.adapters import PEERS
 from harness.peers.workload import PINS, SHAPES, Shape, Timing
 from harness.runs.directory import prepare
 from harness.tables import show
-
-__all__ = ["command"]
 
 _OTHERS = ",".join(name for name in PEERS if name != "concord")
 

@@ -14,8 +14,6 @@ import trio
 from harness.peers.turns import PublisherTurn, SubscriberTurn
 from harness.processes import Server
 
-__all__ = ["Adapter", "Clients"]
-
 
 @attrs.frozen(eq=False)
 class Clients:
@@ -35,10 +33,6 @@ class Adapter(Protocol):
     @property
     def name(self) -> str:
         """Return what users call it on the command line."""
-
-    @property
-    def about(self) -> str:
-        """Return which of its features are used, in half a line."""
 
     @property
     def most_servers(self) -> int:

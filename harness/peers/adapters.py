@@ -15,8 +15,6 @@ from harness.peers.relay import Relay
 from harness.peers.spread import Spread
 from harness.peers.zenoh import Zenoh
 
-__all__ = ["PEERS"]
-
 _ADAPTERS: Final[tuple[Adapter, ...]] = (Concord(), Nats(), Zenoh(), Redis(), JetStream(), Spread(), Relay())
 
 PEERS: Final[Mapping[str, Adapter]] = {each.name: each for each in _ADAPTERS}

@@ -14,8 +14,6 @@ from typing import Final
 
 import attrs
 
-__all__ = ["Board", "Phase", "opened"]
-
 _NUMBER_BYTES: Final = 8
 
 

@@ -20,8 +20,6 @@ from harness.peers.results import Result, Verdict
 from harness.peers.workload import Shape, Timing
 from harness.runs import directory
 
-__all__ = ["Measured", "Say", "judge", "measure_all"]
-
 Say = Callable[[str], None]
 
 
@@ -91,7 +89,7 @@ def judge(measured: Sequence[Measured], master: str, say: Say) -> list[Result]:
         for each in measured:
             say(f"judging {each.folder}")
             key = each.shape.name, each.adapter.name
-            before = found.get(key, Result(*key, each.adapter.about, ()))
+            before = found.get(key, Result(*key, ()))
             found[key] = attrs.evolve(
                 before,
                 runs=(*before.runs, each.figures),

@@ -18,8 +18,6 @@ from harness.peers.turns import Event, PublisherTurn, SubscriberTurn, publish, u
 from harness.peers.workload import PRICES
 from harness.processes import Server
 
-__all__ = ["Concord"]
-
 WANTED: Final = "kind == 'trade' and price > 0"
 """What is advertised and subscribed to: every event matches."""
 
@@ -33,7 +31,6 @@ class Concord:
     """This product."""
 
     name: str = "concord"
-    about: str = "content filters, pairwise total order"
     most_servers: int = 100
 
     def missing(self) -> str:

@@ -22,7 +22,6 @@ from harness.processes import Server
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
 
-__all__ = ["JetStream"]
 
 _STREAM: Final = "trades"
 
@@ -40,7 +39,6 @@ class JetStream:
     """The kind of NATS that has one order."""
 
     name: str = "jetstream"
-    about: str = "one stream in memory, one order, confirmed"
     most_servers: int = 3
 
     def missing(self) -> str:

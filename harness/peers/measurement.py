@@ -27,8 +27,6 @@ from harness.peers.worker import Part
 from harness.peers.workload import Shape, Timing
 from harness.processes import ProcessError, Program, start
 
-__all__ = ["Figures", "Work", "measure"]
-
 READY_TIMEOUT_S: Final = 60.0
 """Sixty clients connect in a second; a cluster elects a leader first, and a loaded machine is given more."""
 

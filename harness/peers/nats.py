@@ -21,7 +21,6 @@ from harness.processes import Server
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
-__all__ = ["SUBJECT", "SUBJECTS", "Nats", "missing", "note", "start_cluster"]
 
 SUBJECT: Final = "trade.*"
 SUBJECTS: Final = tuple(f"trade.{price * 8:.0f}" for price in PRICES)
@@ -35,7 +34,6 @@ class Nats:
     """Core NATS: at most once, in the order of each publisher."""
 
     name: str = "nats"
-    about: str = "subjects, order of each publisher, at most once"
     most_servers: int = 3
 
     def missing(self) -> str:

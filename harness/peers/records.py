@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["ages_ms", "complete", "server_name", "write_deliveries", "write_publications"]
-
 
 def server_name(place: int, servers: int) -> str:
     """Return what the server of a client is called."""

@@ -20,7 +20,6 @@ from harness.processes import Server
 if TYPE_CHECKING:
     from redis.asyncio import Redis as Connection
 
-__all__ = ["Redis"]
 
 _STREAM: Final = b"trades"
 
@@ -40,7 +39,6 @@ class Redis:
     """A stream has one order for everybody: the one in which the server took the entries."""
 
     name: str = "redis"
-    about: str = "one stream in memory, one order"
     most_servers: int = 1
 
     def missing(self) -> str:

@@ -19,8 +19,6 @@ from harness.peers.turns import Event, PublisherTurn, SubscriberTurn, publish, u
 from harness.peers.workload import PAYLOAD_BYTES, PRICES
 from harness.processes import Server, start_server
 
-__all__ = ["Relay"]
-
 _HEAD: Final = struct.Struct(">Id")
 _FRAME_BYTES: Final = _HEAD.size + PAYLOAD_BYTES
 _LENGTH: Final = _FRAME_BYTES - 4
@@ -34,7 +32,6 @@ class Relay:
     """The limit of what Python and Trio can do here, and no competitor."""
 
     name: str = "relay"
-    about: str = "copies bytes: the floor"
     most_servers: int = 1
 
     def missing(self) -> str:

@@ -14,15 +14,13 @@ from typing import Final
 import attrs
 import click
 
-from broker.commands.json_output import to_json
+from broker.commands.lines import to_json
 from harness.peers.adapter import Adapter
 from harness.peers.results import COLUMNS, Result
 from harness.peers.workload import Timing
 from harness.report.charts import Bars, drawn_bars
 from harness.report.figures import Drawn, Figure, keep, section
 from harness.tables import Table, table
-
-__all__ = ["About", "about", "content", "renew", "shown", "write"]
 
 BEGIN: Final = "<!-- results -->"
 END: Final = "<!-- end of results -->"

@@ -1,4 +1,4 @@
-"""What a comparison found: the figures of every run, and its verdicts; as a table, as JSON, and read back."""
+"""What a comparison found: the figures of every run, and its verdicts; as a table."""
 
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -8,8 +8,6 @@ import attrs
 
 from harness.peers.measurement import Figures
 from harness.tables import NONE, Column
-
-__all__ = ["COLUMNS", "Result", "Verdict"]
 
 
 @attrs.frozen
@@ -30,7 +28,6 @@ class Result:
 
     shape: str
     peer: str
-    about: str
     runs: Sequence[Figures]
     verdicts: Sequence[Verdict] = ()
 

@@ -24,8 +24,6 @@ from harness.peers.turns import END_LOOK_S, PublisherTurn, SubscriberTurn, publi
 from harness.peers.workload import PAYLOAD_BYTES, PRICES
 from harness.processes import ProcessError, Server
 
-__all__ = ["Spread"]
-
 _LIBRARY: Final = "libspread-core.so"
 
 _AGREED: Final = 0x10
@@ -63,7 +61,6 @@ class Spread:
     """The group communication toolkit that the paper measures itself by."""
 
     name: str = "spread"
-    about: str = "one group, one order"
     most_servers: int = 3
 
     def missing(self) -> str:

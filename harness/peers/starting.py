@@ -19,8 +19,6 @@ import trio
 
 from harness.processes import START_TIMEOUT_S, ProcessError, Server, start
 
-__all__ = ["HOST", "find_program", "free_ports", "main", "start_native", "to_install", "versions"]
-
 HOST: Final = "127.0.0.1"
 
 _SYSTEM_FOLDERS: Final = ("/usr/local/sbin", "/usr/sbin", "/sbin")

@@ -18,8 +18,6 @@ import attrs
 from harness.peers.board import Board, Phase
 from harness.peers.workload import BATCH, PAYLOAD_BYTES, PRICES, WINDOW, number_of, numbered
 
-__all__ = ["Event", "Grant", "PublisherTurn", "SubscriberTurn", "publish", "publish_by_calls", "until_over"]
-
 Event = tuple[int, bytes]
 """The place of its price in `PRICES`, and its payload."""
 

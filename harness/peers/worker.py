@@ -19,8 +19,6 @@ from harness.peers.board import Board, opened
 from harness.peers.records import write_deliveries, write_publications
 from harness.peers.turns import PublisherTurn, SubscriberTurn
 
-__all__ = ["Part", "main"]
-
 COLLECT_AFTER: Final = 100_000
 """New objects before a search for cycles of garbage; what clients deal with makes none."""
 

@@ -9,21 +9,6 @@ from typing import Final, Self
 
 import attrs
 
-__all__ = [
-    "BATCH",
-    "PAYLOAD_BYTES",
-    "PINS",
-    "PRICES",
-    "SEQUENCE_BITS",
-    "SEQUENCE_MASK",
-    "SHAPES",
-    "WINDOW",
-    "Shape",
-    "Timing",
-    "number_of",
-    "numbered",
-]
-
 PAYLOAD_BYTES: Final = 100
 
 WINDOW: Final = 2_000

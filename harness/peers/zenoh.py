@@ -28,7 +28,6 @@ from harness.processes import Server, start_server
 if TYPE_CHECKING:
     from zenoh import Publisher, Sample, Session
 
-__all__ = ["Zenoh", "main"]
 
 _KEY: Final = "trade"
 _PRICE: Final = struct.Struct(">d")
@@ -40,7 +39,6 @@ class Zenoh:
     """Key expressions, in the order of each publisher."""
 
     name: str = "zenoh"
-    about: str = "key expressions, order of each publisher"
     most_servers: int = 3
 
     def missing(self) -> str:
