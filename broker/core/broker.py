@@ -11,6 +11,9 @@ A link is *open* once the peers have greeted each other, and *attached* once it 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Final
 
 from broker.core.attachment import Attachments, identity_of, name_of
 from broker.core.effects import Effects, ProtocolError
@@ -66,9 +69,10 @@ from ordering.interface import (
     ForeignNoteError,
     Hops,
     Measures,
-    Note,
     OrderingFactory,
 )
+
+_CLASS_OF: Final = attrgetter("__class__")
 
 
 class BrokerCore:
@@ -273,8 +277,7 @@ class BrokerCore:
         assert publisher in self._routing.tables.local.filters, f"{publisher} has not advertised"
         if self._cache.size_bytes_max:
             self._cache.keep(publisher, publications)
-        for publication in publications:
-            self._route(publication, 0)
+        self._route(publications, 0)
 
     # --- leases ---
 
@@ -313,26 +316,32 @@ class BrokerCore:
     def receive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         """Feed what came over a link, in its order."""
         joining = self._membership.joining
-        for message in messages:
-            if message.__class__ is Publication and link not in joining:
-                self._route(message, link.bit)
-            elif (whole := self._collector.take(message, link)) is not None:
-                self._control(link, whole)
+        for kind, run in groupby(messages, _CLASS_OF):
+            if kind is Publication and link not in joining:
+                self._route(run, link.bit)  # type: ignore[arg-type]  # their class says it
+                continue
+            for message in run:
+                if (whole := self._collector.take(message, link)) is not None:
+                    self._control(link, whole)
 
     def _receive_whole(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         """Take what was held: it has been collected, and what is being collected now comes after it."""
         for message in messages:
             if message.__class__ is Publication:
-                self._route(message, link.bit)
+                self._route((message,), link.bit)
             else:
                 self._control(link, message)
 
-    def _route(self, publication: Publication, origin: Hops) -> None:
-        route = self._routing.tables.route(publication.attributes, origin)
-        mark = publication.mark
-        self.ways.remember((publication.publisher, publication.sequence, origin, route.targets))
-        plain = publication.with_mark(0) if mark else publication
-        self._carry_out(self.ordering.publication(plain, origin, mark, route))
+    def _route(self, publications: Iterable[Publication], origin: Hops) -> None:
+        """Ask the tables where each of these goes, and the plugin when."""
+        ordering, remember = self.ordering, self.ways.remember
+        route_of, carry_out = self._routing.tables.route, self._hops.carry_out
+        for publication in publications:
+            route = route_of(publication.attributes, origin)
+            mark = publication.mark
+            remember((publication.publisher, publication.sequence, origin, route.targets))
+            plain = publication.with_mark(0) if mark else publication
+            carry_out(ordering.publication(plain, origin, mark, route), ordering.combine)
 
     def _control(self, link: Hop, message: LinkMessage) -> None:
         membership = self._membership
@@ -360,27 +369,7 @@ class BrokerCore:
     # --- sending ---
 
     def _carry_out(self, emissions: Iterable[Emission]) -> None:
-        for item, targets, mark in emissions:
-            if item.__class__ is Note:
-                self._append_note(item, targets)
-                continue
-            message: LinkMessage = item  # type: ignore[assignment]  # a plugin gives back what it was given
-            if mark:
-                assert isinstance(message, Publication)
-                message = message.with_mark(mark)
-            for hop in self._hops.fan_out(targets):
-                hop.outbox.append(message)
-
-    def _append_note(self, note: Note, targets: Hops) -> None:
-        for hop in self._hops.fan_out(targets):
-            last = hop.outbox[-1] if hop.outbox else None
-            combined = None
-            if isinstance(last, OrderingMessage):
-                combined = self.ordering.combine(last.content, note.content)
-            if combined is None:
-                hop.outbox.append(OrderingMessage(note.content))
-            else:
-                hop.outbox[-1] = OrderingMessage(combined)
+        self._hops.carry_out(emissions, self.ordering.combine)
 
     def _send(self, link: Hop, message: Control | Told) -> None:
         """In its place behind what is pending for that link (R5)."""
@@ -388,8 +377,7 @@ class BrokerCore:
             self._carry_out(self.ordering.control(page, link.bit))
 
     def _send_now(self, link: Hop, message: Control | Told) -> None:
-        pages = pages_of(message, self._routing.strategies.page_bytes)
-        self._hops.fan_out(link.bit)[0].outbox.extend(pages)
+        self._hops.extend(link, pages_of(message, self._routing.strategies.page_bytes))
 
     # --- explaining ---
 
@@ -468,7 +456,7 @@ class BrokerCore:
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
-        if replays.is_holding:
+        if replays.playbacks or replays.late:
             # Who holds back too much tells whom it asked, so there may be more to send.
             outgoing = replays.hold(outgoing, subscribed) + self._hops.drain()
         demand = routing.tables.demand

@@ -71,6 +71,11 @@ class Gates:
             del self._requests[earlier]
             self._released(request)
 
+    @property
+    def are_answered(self) -> bool:
+        """Whether the neighbour has answered all that it has been told."""
+        return not self._unanswered
+
     def request_of(self, told: str) -> int | None:
         """The request that added this, if the neighbour has not answered it."""
         return self._unanswered.get(told)

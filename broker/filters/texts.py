@@ -34,19 +34,21 @@ from broker.filters.intervals import (
     point,
     trimmed,
 )
+from broker.filters.limits import CHARACTERS_A_STEP, text_steps
 from broker.filters.text_parts import (
-    CHARACTERS_A_STEP,
+    contains_part,
+    ends_with,
     lengths,
     longest,
+    printed_bounds,
+    printed_patterns,
     shortest,
     shortest_prefixes,
+    starts_with,
     starts_with_one,
     telling_suffixes,
-    weight,
 )
-from broker.filters.text_printing import printed_bounds, printed_patterns, printed_set
-from broker.filters.text_readers import contains_part, ends_with, starts_with
-from broker.filters.values import Attributes, Matcher
+from broker.filters.values import Attributes, Matcher, printed_set
 
 PREFIX_STEPS: Final = 10
 """A prefix alone, which is compared without bringing it into canonical form."""
@@ -73,7 +75,7 @@ class TextSet:
     @cached_property
     def weight(self) -> int:
         """Return the steps that going through its texts takes."""
-        return weight(self.values)
+        return text_steps(self.values)
 
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint."""
@@ -185,7 +187,7 @@ class TextPattern:
 
     @cached_property
     def _demands(self) -> int:
-        return weight(self.contains) + weight(self.not_contains) + weight(self.not_suffixes)
+        return text_steps(self.contains) + text_steps(self.not_contains) + text_steps(self.not_suffixes)
 
     @property
     def weight(self) -> int:
@@ -196,7 +198,7 @@ class TextPattern:
 
     @cached_property
     def _listed_weight(self) -> int:
-        return self._demands + weight(self.excluded) + weight(self.not_prefixes)
+        return self._demands + text_steps(self.excluded) + text_steps(self.not_prefixes)
 
     @property
     def shaping(self) -> int:

@@ -4,12 +4,11 @@ Laws:
 
 * A missing attribute, and one with another type, fails every test. True is not 1.
 * NaN satisfies only `AnyValue`.
-* A range's open bounds become closed ones where that is exact, so that one comparison chain serves all.
+* A range's bounds are closed where that is exact (`NumberRange.closed`): one comparison chain serves all.
 * Values have exactly the types str, bool, int and float, as the wire format yields them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf, nextafter
 
 from broker.filters.constraints import (
     AnyValue,
@@ -24,10 +23,6 @@ from broker.filters.constraints import (
 )
 
 Test = Callable[[Mapping[str, Value]], bool]
-
-# Up to here every whole number is a float and the next float above it is at most one away, so an open bound
-# is the same as a closed bound at the neighbouring float, for whole and floating numbers alike.
-EXACT_LIMIT = 2**52
 
 
 def compile_tests(conjunction: Sequence[tuple[str, Constraint]]) -> Test | None:
@@ -57,19 +52,6 @@ def compile_test(name: str, constraint: Constraint) -> Test:
             return _truths(name, values)
         case AnyValue():
             return lambda attributes: name in attributes
-
-
-def closed_bounds(constraint: NumberRange) -> tuple[float, float] | None:
-    """The range as a closed interval of floats, exclusions apart; None where that would not be exact."""
-    low = -inf if constraint.low is None else _closed(constraint.low, inf, closed=constraint.low_closed)
-    high = inf if constraint.high is None else _closed(constraint.high, -inf, closed=constraint.high_closed)
-    return None if low is None or high is None else (low, high)
-
-
-def _closed(bound: Number, inward: float, *, closed: bool) -> float | None:
-    if not -EXACT_LIMIT <= bound <= EXACT_LIMIT:
-        return None
-    return float(bound) if closed else nextafter(float(bound), inward)
 
 
 def _both(first: Test, second: Test) -> Test:
@@ -109,10 +91,9 @@ def _truths(name: str, values: frozenset[bool]) -> Test:
 
 
 def _number_range(name: str, constraint: NumberRange) -> Test:
-    bounds = closed_bounds(constraint)
-    if bounds is None:
+    if constraint.closed is None:
         return _inexact_range(name, constraint)
-    low, high = bounds
+    low, high = constraint.closed
     excluded = constraint.excluded
     if excluded:
         return _closed_range_with_holes(name, low, high, excluded)

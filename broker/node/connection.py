@@ -145,6 +145,8 @@ class Connection:
     """Messages for which the step had no time; nothing more is read until they are handled."""
     turn_at_s: float = 0.0
     """When it has its next turn with what is unhandled."""
+    not_before_s: float = 0.0
+    """Its session handles nothing more until then: infinity while an answer waits for room."""
     inputs_at_turn: int = 0
     """How much the node had received from everybody at its last turn."""
     failure: Fault | None = None
@@ -168,6 +170,11 @@ class Connection:
         """Go on to another state."""
         self.life = follow(TRANSITIONS, self.life, life)
         self.is_ended = life is Life.PARTING or life is Life.OVER
+
+    @property
+    def due_s(self) -> float:
+        """When what is unhandled is to be looked at again."""
+        return max(self.turn_at_s, self.not_before_s)
 
     # --- sending ---
 

@@ -2,6 +2,5 @@
 
 from broker.sessions.errors import SessionError
 from broker.sessions.retained import RETAINED_COUNT_MAX, Batch, Missing, Retained
-from broker.sessions.session import Session
 
-__all__ = ["RETAINED_COUNT_MAX", "Batch", "Missing", "Retained", "Session", "SessionError"]
+__all__ = ["RETAINED_COUNT_MAX", "Batch", "Missing", "Retained", "SessionError"]

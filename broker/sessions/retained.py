@@ -1,5 +1,9 @@
 """One direction of a session, at its sender: what was sent is kept until the other end has acknowledged it.
 
+Both ends of a session count what they received. Only the newest connection counts: before an end says how
+much it received, it takes nothing more from an older connection, for what that still delivered would come
+twice.
+
 Laws.
 
 1. Frames are numbered from 1 by counting. No number travels with a frame: both ends count.

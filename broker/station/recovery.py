@@ -105,7 +105,7 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 -
             station.unadvertise(content.publisher, retire=content.retires)
         case i.Subscribed():
             station.minted(content.minted)
-            _subscribe(station, content)
+            station.subscribe(content.subscription, content.terms, content.replay)
         case i.Unsubscribed():
             station.unsubscribe(content.subscription)
         case i.Taken():
@@ -127,18 +127,3 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 -
             )
         case i.CacheAged():
             station.forget_before(content.before_ns)
-
-
-def _subscribe(station: Station, content: i.Subscribed) -> None:
-    station.subscribe(
-        content.subscription,
-        content.filter,
-        ordered=content.ordered,
-        client=content.client,
-        user=content.user,
-        durable=content.durable,
-        bound_bytes=content.bound_bytes,
-        policy=content.policy,
-        age_s=content.age_s,
-        replay=content.replay,
-    )

@@ -9,13 +9,12 @@ from broker.wire.errors import WireError
 from broker.wire.kinds import VERSION
 from broker.wire.limits import DEFAULT_LIMITS, Limits
 from broker.wire.publications import (
-    Event,
     decode_delivery,
     encode_publication,
     marked,
     plain,
     publication_prefix,
-    read_deliveries,
+    read_publications,
     replayed,
 )
 
@@ -24,7 +23,6 @@ __all__ = [
     "VERSION",
     "Decoder",
     "DeliveredBatch",
-    "Event",
     "Limits",
     "Peer",
     "WireError",
@@ -34,6 +32,6 @@ __all__ = [
     "marked",
     "plain",
     "publication_prefix",
-    "read_deliveries",
+    "read_publications",
     "replayed",
 ]

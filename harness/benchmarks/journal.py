@@ -30,7 +30,7 @@ from broker.server.apart import Apart
 from broker.server.collector import undisturbed
 from broker.server.memory import remember
 from broker.server.settings import Settings
-from broker.station import Station, picture_of, recover
+from broker.station import Station, SubscriptionTerms, picture_of, recover
 from broker.station.inputs import read_frames
 from broker.wire import encode_publication, publication_prefix
 from harness import outcomes
@@ -97,7 +97,7 @@ def _run(first: int) -> list[Publication]:
 def _live(station: Station, journal: Journal, count: int) -> None:
     station.begin(journal.append)
     station.advertise(_PUBLISHER, parse(ADVERTISED), client="p", user="")
-    station.subscribe(_SUBSCRIPTION, parse(SUBSCRIBED), ordered=True)
+    station.subscribe(_SUBSCRIPTION, SubscriptionTerms(parse(SUBSCRIBED), ordered=True))
     station.take()
     for first in range(1, count + 1, _RUN):
         station.publish(_PUBLISHER, _run(first))
@@ -154,7 +154,7 @@ def _station_of(subscriptions: int, ordering: OrderingFactory) -> Station:
     station = Station("B1", ordering, "1", ordering_name="pairwise")
     for number in range(subscriptions):
         wanted = parse(f"symbol == 'S{number}' and price > {number % 100}")
-        station.subscribe(f"s{number}", wanted, ordered=True, client="c")
+        station.subscribe(f"s{number}", SubscriptionTerms(wanted, ordered=True, client="c"))
     station.take()
     return station
 

@@ -117,7 +117,7 @@ def _unread(world: World) -> set[str]:
 
 def _is_away(subscription: Subscription) -> bool:
     """Whether it is durable and nobody reads it."""
-    return bool(subscription.place.durable) and subscription._reader is None  # noqa: SLF001 - only to look
+    return bool(subscription.place.terms.durable) and subscription._reader is None  # noqa: SLF001 - only to look
 
 
 def _connections(name: str, node: Node) -> Iterator[str]:

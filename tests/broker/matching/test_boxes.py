@@ -8,8 +8,8 @@ from broker.filters import Filter
 from broker.filters.constraints import AnyValue, Constraint, NumberRange, TextPattern, Value
 from broker.matching import MatchingIndex
 from broker.matching.boxes import CHUNK, LAST_CUT, SLAB, Slab
+from broker.matching.bucket import Entry, Payload
 from broker.matching.compile import compile_tests
-from broker.matching.entry import Entry, Payload
 
 Box = tuple[tuple[float, float], ...]
 

@@ -15,7 +15,7 @@ from broker.filters import parse
 from broker.messages import LinkMessage, Publication, PublicationsLost
 from broker.replay import Bounds
 from broker.replay_messages import ReplayCut
-from broker.station import Station, picture_of, recover
+from broker.station import Station, SubscriptionTerms, picture_of, recover
 from broker.station.inputs import frame_of
 from broker.wire import encode_publication, publication_prefix
 from ordering import plugins
@@ -170,19 +170,15 @@ class Stations:
     def _subscribe(self, name: str) -> None:
         identity = self.brokers[name].station.mint("s")
         wanted = parse(f"kind == '{self.random.choice(KINDS)}'")
-        durable = self.random.choice(("", identity))
-        self.do(name, lambda station: station.subscribe(identity, wanted, ordered=True, durable=durable))
+        terms = SubscriptionTerms(wanted, ordered=True, durable=self.random.choice(("", identity)))
+        self.do(name, lambda station: station.subscribe(identity, terms))
 
     def _replay(self, name: str) -> None:
         identity = self.brokers[name].station.mint("s")
         past = (0, self.random.choice((0, 0, 3)))
         bound_bytes = self.random.choice((100, 10**6))
-        self.do(
-            name,
-            lambda station: station.subscribe(
-                identity, parse("kind == 'a'"), ordered=True, bound_bytes=bound_bytes, replay=past
-            ),
-        )
+        terms = SubscriptionTerms(parse("kind == 'a'"), ordered=True, bound_bytes=bound_bytes)
+        self.do(name, lambda station: station.subscribe(identity, terms, past))
 
     def _replay_more(self, name: str) -> None:
         for identity in list(self.brokers[name].station.subscriptions):

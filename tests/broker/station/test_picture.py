@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from broker.errors import StationError
 from broker.filters import parse
-from broker.station import Station, inputs, picture_of, recover
+from broker.station import Station, SubscriptionTerms, inputs, picture_of, recover
 from ordering import plugins
 from ordering.fifo import Fifo
 from tests.broker.station.stations import Stations, publication
@@ -62,7 +62,8 @@ def test_a_station_that_touches_its_core_before_it_records_is_noticed(
 
 def station(name: str = "B1", ordering: str = "pairwise") -> Station:
     made = Station(name, plugins.load(ordering), "i", ordering_name=ordering)
-    made.subscribe("s", parse("kind == 'a' or 1 < price <= 2.5 or text.startswith('x')"), ordered=True)
+    wanted = parse("kind == 'a' or 1 < price <= 2.5 or text.startswith('x')")
+    made.subscribe("s", SubscriptionTerms(wanted, ordered=True))
     made.advertise("p", parse("True"))
     made.publish("p", [publication("p", 1, "a"), publication("p", 2, "a")])
     made.take()

@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
-from broker.routing.cover_index import CoverIndex
-from broker.routing.coverage import stands_for
+from broker.routing.covering import CoverIndex, stands_for, witness
 from broker.routing.points import Points
 from broker.routing.strategy import Item
-from broker.routing.witnesses import witness
 from tests.broker.filters import reference
 from tests.broker.routing import worlds
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.filters import parse
-from broker.routing.bulk import merged
-from broker.routing.coverage import stands_for
+from broker.routing.covering import stands_for
 from broker.routing.strategy import Item
+from broker.routing.unions import merged
 from tests.broker.routing.worlds import meaning
 
 _ends = st.tuples(st.integers(0, 3), st.integers(0, 3)).map(sorted)
