@@ -31,6 +31,7 @@ from broker.filters.constraints import (
 from broker.filters.disjunctions import canonical, disjunction_covers, disjunctions_overlap
 from broker.filters.errors import CONJUNCTIONS, SIZE, FilterError, legible
 from broker.filters.limits import CONJUNCTIONS_LIMIT, SIZE_LIMIT_BYTES
+from broker.filters.readers import reader
 from broker.filters.values import Attributes, Matcher
 
 COMPILED_LIMIT = 1024
@@ -196,7 +197,7 @@ def matcher(conjunctions: Sequence[Conjunction]) -> Matcher:
 
 def _conjunction_matcher(conjunction: Conjunction) -> Matcher:
     ordered = sorted(conjunction, key=_selectivity)
-    tests = [constraint.reader(name) for name, constraint in ordered]
+    tests = [reader(*each) for each in ordered]
     if not tests:
         return lambda _attributes: True
     if len(tests) == 1:

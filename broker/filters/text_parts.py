@@ -1,4 +1,4 @@
-"""What patterns of texts are made of: prefixes, suffixes and substrings, how they are written and tested.
+"""What patterns of texts are made of: prefixes, suffixes and substrings, how they are written.
 
 Theory of operation: prefixes are found by sorting, or by cutting a text to every length in use, so that sets
 of a thousand take a time in proportion. Substrings and suffixes are compared in pairs; what a user may name
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from broker.filters.intervals import bounds_of, interval_of
-from broker.filters.values import Attributes, Matcher, listed
+from broker.filters.values import listed
 
 if TYPE_CHECKING:
     from broker.filters.texts import TextPattern
@@ -109,36 +109,3 @@ def printed_patterns(pattern: "TextPattern", name: str) -> list[str]:
 
 def _one_or_many(texts: frozenset[str]) -> str:
     return repr(next(iter(texts))) if len(texts) == 1 else listed([repr(text) for text in sorted(texts)])
-
-
-# --- tests of one attribute, the hot path of matching -------------------------------------------------
-
-
-def starts_with(name: str, prefix: str) -> Matcher:
-    """Test for a prefix."""
-
-    def test(attributes: Attributes) -> bool:
-        value = attributes.get(name)
-        return isinstance(value, str) and value.startswith(prefix)
-
-    return test
-
-
-def ends_with(name: str, suffix: str) -> Matcher:
-    """Test for a suffix."""
-
-    def test(attributes: Attributes) -> bool:
-        value = attributes.get(name)
-        return isinstance(value, str) and value.endswith(suffix)
-
-    return test
-
-
-def contains_part(name: str, part: str) -> Matcher:
-    """Test for a substring."""
-
-    def test(attributes: Attributes) -> bool:
-        value = attributes.get(name)
-        return isinstance(value, str) and part in value
-
-    return test

@@ -36,19 +36,16 @@ from broker.filters.intervals import (
 )
 from broker.filters.limits import CHARACTERS_A_STEP, text_steps
 from broker.filters.text_parts import (
-    contains_part,
-    ends_with,
     lengths,
     longest,
     printed_bounds,
     printed_patterns,
     shortest,
     shortest_prefixes,
-    starts_with,
     starts_with_one,
     telling_suffixes,
 )
-from broker.filters.values import Attributes, Matcher, printed_set
+from broker.filters.values import printed_set
 
 PREFIX_STEPS: Final = 10
 """A prefix alone, which is compared without bringing it into canonical form."""
@@ -80,19 +77,6 @@ class TextSet:
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint."""
         return isinstance(value, str) and value in self.values
-
-    def reader(self, name: str) -> Matcher:
-        """Make the test of that attribute as fast as can be."""
-        values = self.values
-        if len(values) == 1:
-            (text,) = values
-            return lambda attributes: attributes.get(name) == text
-
-        def one_of(attributes: Attributes) -> bool:
-            value = attributes.get(name)
-            return isinstance(value, str) and value in values
-
-        return one_of
 
     def intersect(self, other: object) -> "TextSet | None":
         """Return what satisfies both, or None."""
@@ -217,17 +201,6 @@ class TextPattern:
     def _lists_anything(self) -> bool:
         holes = self.excluded or self.not_prefixes
         return bool(holes or self.contains or self.not_suffixes or self.not_contains)
-
-    def reader(self, name: str) -> Matcher:
-        """Make the test of that attribute as fast as can be."""
-        if self.is_bare_prefix():
-            return starts_with(name, self.prefix)
-        if self == TextPattern(suffix=self.suffix):
-            return ends_with(name, self.suffix)
-        if len(self.contains) == 1 and self == TextPattern(contains=self.contains):
-            return contains_part(name, next(iter(self.contains)))
-        accepts = self.accepts
-        return lambda attributes: accepts(attributes.get(name))
 
     def intersect(self, other: object) -> "TextConstraint | None":
         """Return what satisfies both, or None."""

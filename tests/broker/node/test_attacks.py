@@ -264,7 +264,7 @@ def test_many_queues_of_one_user_are_bounded_together() -> None:
 
 def kept_by(broker: Driven, client: str) -> int:
     subscribers = broker.node.exchange.subscribers.values()
-    return sum(each.kept_bytes for each in subscribers if each.place.client == client)
+    return sum(each.kept_bytes for each in subscribers if each.place.terms.client == client)
 
 
 @pytest.mark.parametrize("policy", ["drop", "disconnect"])
