@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from broker.filters.intervals import bounds_of, interval_of
-from broker.filters.values import listed
+from broker.filters.values import listed, printed_set
 
 if TYPE_CHECKING:
     from broker.filters.texts import TextPattern
@@ -72,7 +72,15 @@ def telling_suffixes(suffixes: frozenset[str], required: str, not_contains: froz
 # --- in the filter language ---------------------------------------------------------------------------
 
 
-def printed_bounds(pattern: "TextPattern", name: str) -> list[str]:
+def printed_pattern(pattern: "TextPattern", name: str) -> str:
+    """Write a pattern."""
+    parts = [*_printed_bounds(pattern, name), *_printed_affixes(pattern, name)]
+    if pattern.excluded:
+        parts.append(printed_set(name, pattern.excluded, "!=", "not in"))
+    return " and ".join(parts) or f"{name} >= ''"
+
+
+def _printed_bounds(pattern: "TextPattern", name: str) -> list[str]:
     """Write the bounds, and the prefix where they do not imply it."""
     low, high = pattern.low, pattern.high
     left, right = "<=" if pattern.low_closed else "<", "<=" if pattern.high_closed else "<"
@@ -94,7 +102,7 @@ def _is_implied(pattern: "TextPattern") -> bool:
     return bounds_of(interval)[0] == pattern.prefix
 
 
-def printed_patterns(pattern: "TextPattern", name: str) -> list[str]:
+def _printed_affixes(pattern: "TextPattern", name: str) -> list[str]:
     """Write what is demanded of the ends and the inside."""
     parts = [f"{part!r} in {name}" for part in sorted(pattern.contains)]
     if pattern.suffix:
