@@ -57,6 +57,7 @@ PURE: Final = (
     "broker.routing",
     "broker.sessions",
     "broker.station",
+    "broker.transitions",
     "broker.wire",
     "ordering",
 )
@@ -74,7 +75,17 @@ IMPURE: Final = {
 }
 
 ROOMS: Final = (
-    *("errors", "addresses", "quantities", "exception_groups", "backoff", "leases", "page_limits", "lines"),
+    *(
+        "errors",
+        "addresses",
+        "quantities",
+        "exception_groups",
+        "backoff",
+        "leases",
+        "page_limits",
+        "lines",
+        "transitions",
+    ),
     *("filters", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
     *("sessions", "replay", "core", "station", "node", "journal", "client", "trace", "server", "commands"),
 )

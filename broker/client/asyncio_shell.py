@@ -21,11 +21,9 @@ from attrs import define, field
 from broker.addresses import Address, parse_address
 from broker.client.client import LIMITS, Client, ignore_change, machine_of
 from broker.client.driver import ALONE_BYTES, Driver, explain_error
-from broker.client.life import Life, StateChange, Wants
+from broker.client.life import ClientLife, StateChange, Wants
 from broker.client.limits import Limits
 from broker.errors import ConnectionFailedError
-
-__all__ = ["AsyncioShell", "connect"]
 
 
 @define(eq=False)
@@ -197,7 +195,7 @@ class AsyncioShell:
         driver, machine = self.driver, self.driver.machine
         try:
             machine.start(self.loop.time(), retry=retry)
-            while machine.life is not Life.CLOSED:
+            while machine.life is not ClientLife.CLOSED:
                 if machine.wants is Wants.DIAL:
                     await self._serve_once()
                 else:

@@ -30,8 +30,6 @@ from broker.errors import ConnectionFailedError, GapError
 from broker.filters import Filter
 from broker.filters.constraints import Value
 
-__all__ = ["Client", "Deliveries", "Publisher", "connect"]
-
 _Entered = TypeVar("_Entered")
 
 

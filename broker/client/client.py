@@ -11,7 +11,7 @@ from attrs import define
 from broker.backoff import Backoff
 from broker.client.deliveries import Deliveries
 from broker.client.driver import Driver
-from broker.client.life import StateChange
+from broker.client.life import Phase, StateChange
 from broker.client.limits import BOUND_BYTES, Limits
 from broker.client.machine import ClientMachine
 from broker.client.options import subscription
@@ -22,8 +22,6 @@ from broker.client.reading import Reading
 from broker.client.replay import Replay
 from broker.client.session import Session
 from broker.filters import Filter, parse
-
-__all__ = ["LIMITS", "Client", "ignore_change", "machine_of"]
 
 LIMITS: Final = Limits()
 """The bounds of a client that asks for no others."""
@@ -65,7 +63,7 @@ class Client:
         source = machine.session.advertise(str(filter))
         publisher = Publisher(Outbox(source, parsed, machine), self._driver)
         try:
-            await self._driver.until(lambda: source.is_ready or source.ended is not None)
+            await self._driver.until(lambda: source.phase is not Phase.OPENING)
             if source.ended is not None:
                 raise source.ended
             yield publisher
@@ -126,7 +124,7 @@ class Client:
         deliveries = Deliveries(Reading(inbox, machine), self._driver)
         is_done = False
         try:
-            await self._driver.until(lambda: inbox.is_ready or inbox.ended is not None)
+            await self._driver.until(lambda: inbox.phase is not Phase.OPENING)
             if inbox.ended is not None:
                 raise inbox.ended
             yield deliveries

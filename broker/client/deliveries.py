@@ -19,8 +19,6 @@ from broker.client.driver import Driver
 from broker.client.reading import Reading
 from broker.errors import GapError
 
-__all__ = ["BATCH_COUNT", "Deliveries"]
-
 BATCH_COUNT: Final = 1000
 """Deliveries of a list, unless the program says otherwise: enough that the list costs nothing."""
 

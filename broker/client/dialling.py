@@ -10,8 +10,6 @@ from broker.addresses import parse_address
 from broker.client.driver import explain_error
 from broker.errors import ConnectionFailedError
 
-__all__ = ["LOST", "Dial", "dialler", "explain"]
-
 Dial = Callable[[], Awaitable[trio.abc.Stream]]
 
 LOST: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)

@@ -21,11 +21,9 @@ import structlog
 from attrs import define, field
 
 from broker.client.inbox import Inbox
-from broker.client.life import RECONNECTING, Life, StateChange, Wants
+from broker.client.life import RECONNECTING, ClientLife, StateChange, Wants
 from broker.client.machine import ClientMachine
 from broker.errors import ConnectionFailedError
-
-__all__ = ["ALONE_BYTES", "Driver", "Lot", "Shell", "explain_error"]
 
 ALONE_BYTES: Final = 4096
 """A write of less was no flood: what comes next may come alone too."""
@@ -147,7 +145,7 @@ class Driver:
         """Leave in order, as far as the machine has time for it."""
         self.machine.leave(self.shell.now_s())
         self.settle()
-        while self.machine.life is not Life.CLOSED:
+        while self.machine.life is not ClientLife.CLOSED:
             await self._changed.park()
 
     def close(self) -> None:
@@ -163,7 +161,7 @@ class Driver:
         machine.lost(reason, self.shell.now_s())
         if isinstance(machine.failure, ConnectionFailedError) and machine.failure.__cause__ is None:
             machine.failure.__cause__ = cause
-        if machine.life is Life.WAITING:
+        if machine.life is ClientLife.WAITING:
             pause_s = round(machine.next_deadline() - self.shell.now_s(), 3)
             _log.debug("waiting before the next attempt", reason=machine.reason, pause_s=pause_s)
         self.settle()
@@ -187,7 +185,7 @@ class Driver:
             self._report(machine.changes.pop(0))
         if machine.wants is Wants.CLOSE:
             self.shell.hang_up()
-        if machine.life is Life.CLOSED:
+        if machine.life is ClientLife.CLOSED:
             for lot in self._arrivals.values():
                 lot.unpark_all()
         self.shell.set_alarm(machine.next_deadline())

@@ -22,8 +22,10 @@ from typing import Final
 from attrs import define, field
 
 from broker.client.delivery import FORGOTTEN, Gap
+from broker.client.life import PHASE_TRANSITIONS, Phase
 from broker.client.limits import Limits
 from broker.errors import BrokerFaultError, ConcordError
+from broker.transitions import follow
 
 __all__ = ["Inbox"]
 
@@ -83,7 +85,7 @@ class Inbox:
     id: str = ""
     is_placed: bool = False
     is_resumed: bool = False
-    is_ready: bool = False
+    phase: Phase = Phase.OPENING
     ended: ConcordError | None = None
     outstanding_count: int = 0
     position: int = 0
@@ -108,6 +110,10 @@ class Inbox:
             return min(limits.credit_first, limits.credit_max)
         fitting_count = int(limits.inbox_bytes / self._mean_bytes)
         return max(limits.credit_min, min(fitting_count, limits.credit_max))
+
+    def enter(self, phase: Phase) -> None:
+        """Go on to another phase."""
+        self.phase = follow(PHASE_TRANSITIONS, self.phase, phase)
 
     # --- the broker's side ---
 

@@ -14,8 +14,6 @@ from broker.client.driver import Driver
 from broker.client.outbox import Outbox
 from broker.filters.constraints import Value
 
-__all__ = ["Publisher"]
-
 
 @define(eq=False)
 class Publisher:

@@ -15,8 +15,6 @@ from broker.client.inbox import Inbox
 from broker.client.machine import ClientMachine
 from broker.errors import ClosedError
 
-__all__ = ["Reading"]
-
 _NOTHING: Final[Iterator[Delivery]] = iter(())
 
 

@@ -9,8 +9,6 @@ from attrs import frozen
 from broker.quantities import read_span
 from broker.replay.bounds import COUNT_MAX
 
-__all__ = ["Replay"]
-
 NOW: Final = "now"
 _MS_PER_S: Final = 1000
 _YEAR_S: Final = 366 * 86400

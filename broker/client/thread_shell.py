@@ -23,9 +23,7 @@ from attrs import define, field
 
 from broker.addresses import Address
 from broker.client.driver import ALONE_BYTES, Driver, explain_error
-from broker.client.life import Life, Wants
-
-__all__ = ["ThreadShell"]
+from broker.client.life import ClientLife, Wants
 
 JOIN_S: Final = 1.0
 """How long leaving waits for the thread: it only has to notice, unless it is looking up a name."""
@@ -186,7 +184,7 @@ class ThreadShell:
         try:
             with self.lock:
                 machine.start(self.now_s(), retry=retry)
-            while machine.life is not Life.CLOSED:
+            while machine.life is not ClientLife.CLOSED:
                 if machine.wants is Wants.DIAL:
                     self._attempt()
                 else:

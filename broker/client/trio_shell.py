@@ -22,11 +22,9 @@ from broker.client.client import LIMITS, Client, ignore_change, machine_of
 from broker.client.dialling import LOST, Dial, dialler, explain
 from broker.client.direct import DirectSocket
 from broker.client.driver import ALONE_BYTES, Driver
-from broker.client.life import Life, StateChange, Wants
+from broker.client.life import ClientLife, StateChange, Wants
 from broker.client.limits import Limits
 from broker.exception_groups import leaves
-
-__all__ = ["TrioShell", "connect", "open_client"]
 
 
 @define(eq=False)
@@ -100,7 +98,7 @@ class TrioShell:
             machine.start(trio.current_time(), retry=retry)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._keep_time)
-                while machine.life is not Life.CLOSED:
+                while machine.life is not ClientLife.CLOSED:
                     if machine.wants is Wants.DIAL:
                         await self._attempt()
                     else:

@@ -15,12 +15,18 @@ import click
 import structlog
 import trio
 
-from broker.commands.addresses import ADDRESS, Address
+from broker.addresses import Address
 from broker.commands.extras import require_extras
-from broker.commands.limits import read_limits
-from broker.commands.pairs import read_pairs
-from broker.commands.quantities import SIZE, SPAN
-from broker.commands.routing import ROUTING_DEFAULTS, read_routing, routing_for
+from broker.commands.options import (
+    ADDRESS,
+    ROUTING_DEFAULTS,
+    SIZE,
+    SPAN,
+    read_limits,
+    read_pairs,
+    read_routing,
+    routing_for,
+)
 from broker.commands.signals import asking_to_end
 from broker.errors import ConcordError
 from broker.exception_groups import leaves
@@ -37,8 +43,6 @@ from broker.server.settings import (
     Settings,
     Tls,
 )
-
-__all__ = ["command"]
 
 _NOT_IN_FILES: Final = frozenset({"config", "help"})
 
@@ -121,8 +125,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
 
 
 @click.command(
-    name="broker",
-    epilog="Example: concord broker --name B2 --listen 127.0.0.1:7412 --uplink 127.0.0.1:7411",
+    name="broker", epilog="Example: concord broker --name B2 --listen 127.0.0.1:7412 --uplink 127.0.0.1:7411"
 )
 @click.option("--name", required=True, help="Name of this broker, unique in the overlay.")
 @click.option("--listen", required=True, type=ADDRESS, help="Where to listen; port 0 takes a free one.")
@@ -283,7 +286,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         name=name,
         listen=listen,
         advertise_address=advertise_address,
-        uplinks=tuple(each for each in uplink),
+        uplinks=uplink,
         ordering=ordering,
         ordering_options=ordering_option,
         routing=parse(routing or routing_for(ordering)),
@@ -291,7 +294,7 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
         link_timeout_s=link_timeout,
         lease_s=lease or 0.0,
         lease_refresh_s=lease_refresh or 0.0,
-        metrics=None if metrics is None else metrics,
+        metrics=metrics,
         trace=trace,
         limits=limit,
         tls=Tls(tls_cert, tls_key, tls_ca, tls_broker),

@@ -4,8 +4,7 @@ Rules R1 to R9, which the modules here refer to, are stated in `docs/protocol.md
 """
 
 from broker.core.broker import BrokerCore
-from broker.core.effects import Effects
+from broker.core.effects import Effects, ProtocolError
 from broker.core.hops import Hop
-from broker.core.protocol import ProtocolError
 
 __all__ = ["BrokerCore", "Effects", "Hop", "ProtocolError"]

@@ -1,9 +1,13 @@
-"""What a step of the core asks its surroundings to do."""
+"""What a step of the core answers: what is to be done, or that a neighbour sent what it may not send."""
 
 from attrs import frozen
 
 from broker.core.hops import Hop
 from broker.messages import LinkMessage, WayTold
+
+
+class ProtocolError(Exception):
+    """A neighbour sent what it may not send now; its link must be closed."""
 
 
 @frozen

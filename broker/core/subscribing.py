@@ -17,12 +17,10 @@ from typing import ClassVar, Final
 
 from attrs import Factory, define, field
 
-from broker.core.arrivals import Arrivals
 from broker.core.barrier import Barrier, Passed
-from broker.core.gates import Gates
+from broker.core.gates import Answer, Arrivals, Gates, Settling
 from broker.core.hops import Hop
 from broker.core.pages import cut_both
-from broker.core.settling import Answer, Settling
 from broker.core.tables import Entry, Place, RoutingTables, place_of, wish_of
 from broker.core.told import Difference, Told
 from broker.filters import Filter

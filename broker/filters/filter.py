@@ -130,8 +130,6 @@ def _compiled(conjunctions: tuple[Conjunction, ...]) -> Matcher:
     return matcher(conjunctions)
 
 
-# --- as text ------------------------------------------------------------------------------------------
-
 AND, OR = " and ", " or "
 
 
@@ -156,8 +154,6 @@ def is_printed_within(size_bytes: int, conjunctions: Iterable[Conjunction]) -> b
         left -= len(AND) * max(0, len(conjunction) - 1)
     return left >= 0
 
-
-# --- matching -----------------------------------------------------------------------------------------
 
 ALTERNATIVES_SHOWN = 4
 """An explanation is for people to read; of more alternatives it says how many."""

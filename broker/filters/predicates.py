@@ -268,9 +268,6 @@ def _patterns(raw: Iterable[TextPattern]) -> tuple[Constraint, ...]:
     return tuple(pattern for pattern in map(text_pattern, raw) if pattern is not None)
 
 
-# --- names and constants ------------------------------------------------------------------------------
-
-
 def attribute_name(node: ast.expr) -> str | None:
     """Return the name that a plain or dotted name spells, None for anything else."""
     parts: list[str] = []

@@ -69,9 +69,6 @@ def telling_suffixes(suffixes: frozenset[str], required: str, not_contains: froz
     )
 
 
-# --- in the filter language ---------------------------------------------------------------------------
-
-
 def printed_pattern(pattern: "TextPattern", name: str) -> str:
     """Write a pattern."""
     parts = [*_printed_bounds(pattern, name), *_printed_affixes(pattern, name)]

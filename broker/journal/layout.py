@@ -24,29 +24,6 @@ from zlib import crc32
 
 from attrs import frozen
 
-__all__ = [
-    "FORMAT",
-    "MARK_BYTES",
-    "NUMBER_MAX",
-    "PAGE_BYTES",
-    "SNAPSHOT_HEAD_BYTES",
-    "Batch",
-    "SegmentHead",
-    "SnapshotHead",
-    "batch_head",
-    "batch_parts",
-    "batch_size_bytes",
-    "mark",
-    "padded",
-    "read_batch_head",
-    "read_mark",
-    "read_segment_head",
-    "read_snapshot_head",
-    "records_in",
-    "segment_head",
-    "snapshot_head",
-]
-
 FORMAT: Final = 1
 """A journal of another version is not read."""
 
@@ -97,9 +74,6 @@ def padded(size_bytes: int) -> int:
     return -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
 
 
-# --- segments ---
-
-
 @frozen
 class SegmentHead:
     """What a segment says of itself. `first` is the number of its first record."""
@@ -124,9 +98,6 @@ def read_segment_head(journal_id: bytes, page: bytes) -> SegmentHead | None:
         ):
             return SegmentHead(version, first, size_bytes, salt)
     return None
-
-
-# --- batches ---
 
 
 @frozen
@@ -207,9 +178,6 @@ def records_in(content: memoryview) -> Iterator[bytes]:
         place += size_bytes
 
 
-# --- snapshots ---
-
-
 @frozen
 class SnapshotHead:
     """What a snapshot says of itself: it covers the records up to `upto`."""
@@ -247,9 +215,6 @@ def read_snapshot_head(journal_id: bytes, content: bytes) -> SnapshotHead | None
         ):
             return SnapshotHead(version, upto, size_bytes, digest)
     return None
-
-
-# --- the mark ---
 
 
 def mark(journal_id: bytes, number: int) -> bytes:

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["SEGMENT", "SNAPSHOT", "name_of", "numbers"]
-
 SEGMENT: Final = ".segment"
 """The number is that of the first record."""
 

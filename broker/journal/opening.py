@@ -21,8 +21,6 @@ from broker.journal.recovery import MARK, Found, recover
 from broker.journal.segments import SPARE, Segment, begin
 from broker.journal.walk import Walk
 
-__all__ = ["SEGMENT_BYTES_MAX", "SEGMENT_BYTES_MIN", "open_journal", "opened_in"]
-
 SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """Made in some ten milliseconds on a fast disk, and filled in a second by a busy broker."""
 

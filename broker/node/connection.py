@@ -24,6 +24,7 @@ from attrs import define, field
 from broker.messages import Fault
 from broker.node.credit import Batch
 from broker.node.timers import Timer
+from broker.transitions import Transitions, follow
 from broker.wire import Decoder, encode
 
 __all__ = ["OUTBOX_BYTES", "PARTING_S", "Connection", "Host", "Life", "Session", "fault_of"]
@@ -47,13 +48,12 @@ class Life(Enum):
     OVER = "nothing more of it is read or written"
 
 
-_NEXT: Final = {
+TRANSITIONS: Final[Transitions[Life]] = {
     Life.GREETING: frozenset({Life.SERVING, Life.PARTING, Life.OVER}),
     Life.SERVING: frozenset({Life.PARTING, Life.OVER}),
     Life.PARTING: frozenset({Life.OVER}),
-    Life.OVER: frozenset[Life](),
+    Life.OVER: frozenset(),
 }
-"""The transitions that there are."""
 
 
 class Session(Protocol):
@@ -168,8 +168,7 @@ class Connection:
 
     def enter(self, life: Life) -> None:
         """Go on to another state."""
-        assert life in _NEXT[self.life], f"a connection goes from {self.life} to none of {life}"
-        self.life = life
+        self.life = follow(TRANSITIONS, self.life, life)
         self.is_ended = life is Life.PARTING or life is Life.OVER
 
     @property

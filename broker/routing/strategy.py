@@ -27,18 +27,6 @@ from attrs import frozen
 
 from broker.filters import Filter
 
-__all__ = [
-    "MERGER_MARK",
-    "NOTHING",
-    "NOTHING_TOLD",
-    "Change",
-    "Item",
-    "Picture",
-    "Selection",
-    "Strategy",
-    "Wish",
-]
-
 MERGER_MARK: Final = "~"
 
 

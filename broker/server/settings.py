@@ -18,18 +18,6 @@ from broker.replay import Bounds
 from broker.routing import DEFAULT, Routing
 from ordering.plugins import notes_version
 
-__all__ = [
-    "DEFAULT_LINK_TIMEOUT_S",
-    "DEFAULT_ORDERING",
-    "DEFAULT_REPLAY_AGE_S",
-    "DEFAULT_REPLAY_CACHE_BYTES",
-    "DEFAULT_REPLAY_COUNT",
-    "NAME_BYTES_MAX",
-    "Settings",
-    "SettingsError",
-    "Tls",
-]
-
 DEFAULT_LINK_TIMEOUT_S: Final = 10.0
 """Longer than a busy or swapping machine is silent, short enough that routes through a dead one go soon."""
 

@@ -15,9 +15,9 @@ from typing import Final, cast
 import cbor2
 from attrs import AttrsInstance, frozen
 
+from broker.errors import StationError
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
-from broker.station.errors import StationError
 from broker.station.places import SubscriptionTerms
 from broker.wire import VERSION, Decoder, Limits, Peer, WireError, encode, marked
 from broker.wire.cbor import load_item

@@ -25,8 +25,14 @@ from broker.messages import LinkMessage, Publication
 from broker.replay import Bounds, Window
 from broker.routing import DEFAULT, Routing
 from broker.station import inputs as i
-from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace, SubscriptionTerms
-from broker.station.waiting import Away, Waited
+from broker.station.places import (
+    Away,
+    LinkPlace,
+    PublisherPlace,
+    SubscriptionPlace,
+    SubscriptionTerms,
+    Waited,
+)
 from ordering.interface import OrderingFactory
 
 RETIRED_COUNT_MAX: Final = 10_000

@@ -17,7 +17,7 @@ import attrs
 from attrs import frozen
 
 from broker.filters import Filter, FilterError, parse
-from broker.healing.place import Place
+from broker.healing.roster import Place
 from broker.routing.strategy import Wish
 from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
 from broker.wire.header import HEADER, LENGTH_BYTES, PUBLICATION

@@ -5,36 +5,23 @@ from secrets import token_hex
 from typing import Final
 
 import trio
-from attrs import define, field
+from attrs import Factory, define, field
 
 from examples.game.world import COLUMNS, HEIGHT, ROWS, SIDE, WIDTH
 from examples.pages.match import Match, Seat
 from examples.pages.serving import Json, now_ms
-
-__all__ = ["GameStage", "GameTab"]
 
 VIEWS: Final = 4
 """Views side by side: each broker has a player there, and one of them has two."""
 
 
 @define(eq=False)
-class GameStage:
-    """What all tabs share."""
+class GameTab:
+    """One tab: which of all matches it shows, through whose eyes, and who it plays."""
 
     matches: Mapping[str, Match]
     nursery: trio.Nursery
-
-    def open(self) -> "GameTab":
-        """A new tab."""
-        return GameTab(self, next(iter(self.matches)))
-
-
-@define(eq=False)
-class GameTab:
-    """One tab: which match it shows, through whose eyes, and who it plays."""
-
-    stage: GameStage
-    ordering: str
+    ordering: str = field(default=Factory(lambda self: next(iter(self.matches)), takes_self=True))
     person: str = field(factory=lambda: token_hex(4))
     names: list[str] = field(factory=list)
     you: str = ""
@@ -42,7 +29,7 @@ class GameTab:
     @property
     def match(self) -> Match:
         """The match that is shown."""
-        return self.stage.matches[self.ordering]
+        return self.matches[self.ordering]
 
     @property
     def seat(self) -> Seat | None:
@@ -57,7 +44,7 @@ class GameTab:
             "at": now_ms(),
             "map": {"columns": COLUMNS, "rows": ROWS, "side": SIDE, "width": WIDTH, "height": HEIGHT},
             "ordering": self.ordering,
-            "counts": {ordering: match.counts() for ordering, match in self.stage.matches.items()},
+            "counts": {ordering: match.counts() for ordering, match in self.matches.items()},
             "you": self.you if self.seat else "",
             **self.match.frame(names),
         }
@@ -65,7 +52,7 @@ class GameTab:
     async def do(self, request: Json) -> None:
         """The person did something; what makes no sense is left undone."""
         match request:
-            case {"do": "show", "ordering": str(ordering)} if ordering in self.stage.matches:
+            case {"do": "show", "ordering": str(ordering)} if ordering in self.matches:
                 self.close()
                 self.ordering = ordering
             case {"do": "views", "names": [*names]}:
@@ -81,7 +68,7 @@ class GameTab:
             case {"do": "tag"}:
                 await self._tag()
             case {"do": "kill", "broker": str(broker)} if self.match.overlay.can_be_killed(broker):
-                self.stage.nursery.start_soon(self.match.overlay.restart, broker)
+                self.nursery.start_soon(self.match.overlay.restart, broker)
             case _:
                 pass
 

@@ -3,50 +3,37 @@
 from collections.abc import Mapping
 
 import trio
-from attrs import define
+from attrs import Factory, define, field
 
 from examples.pages.floor import Floor
 from examples.pages.serving import Json, now_ms
 
-__all__ = ["TickerStage", "TickerTab"]
-
-
-@define(eq=False)
-class TickerStage:
-    """What all tabs share."""
-
-    floors: Mapping[str, Floor]
-    nursery: trio.Nursery
-
-    def open(self) -> "TickerTab":
-        """A new tab."""
-        return TickerTab(self, next(iter(self.floors)))
-
 
 @define(eq=False)
 class TickerTab:
-    """One tab, and which market it shows."""
+    """One tab, and which of all markets it shows."""
 
-    stage: TickerStage
-    ordering: str
+    floors: Mapping[str, Floor]
+    nursery: trio.Nursery
+    ordering: str = field(default=Factory(lambda self: next(iter(self.floors)), takes_self=True))
 
     def frame(self) -> Json:
         """What to show now."""
         return {
             "at": now_ms(),
             "ordering": self.ordering,
-            "counts": {ordering: floor.counts() for ordering, floor in self.stage.floors.items()},
-            **self.stage.floors[self.ordering].frame(),
+            "counts": {ordering: floor.counts() for ordering, floor in self.floors.items()},
+            **self.floors[self.ordering].frame(),
         }
 
     async def do(self, request: Json) -> None:
         """The person did something; what makes no sense is left undone."""
-        overlay = self.stage.floors[self.ordering].overlay
+        overlay = self.floors[self.ordering].overlay
         match request:
-            case {"do": "show", "ordering": str(ordering)} if ordering in self.stage.floors:
+            case {"do": "show", "ordering": str(ordering)} if ordering in self.floors:
                 self.ordering = ordering
             case {"do": "kill", "broker": str(broker)} if overlay.can_be_killed(broker):
-                self.stage.nursery.start_soon(overlay.restart, broker)
+                self.nursery.start_soon(overlay.restart, broker)
             case _:
                 pass
 

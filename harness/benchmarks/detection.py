@@ -18,8 +18,7 @@ import click
 from attrs import asdict, define, frozen
 
 from broker.core.hops import Hop, HopTable
-from broker.core.tables import Entry, RoutingTables
-from broker.core.view import TableView
+from broker.core.tables import Entry, RoutingTables, TableView
 from broker.filters import Filter, parse
 from broker.messages import Publication
 from harness.tables import Column, show, table
@@ -117,9 +116,6 @@ class Broker:
         self.tables.add_entry(Entry(f"s{number}", content, ordered=True, hop=hop))
 
 
-# --- pairwise among many ---
-
-
 def run_large(
     subscriptions: Sequence[int] = SUBSCRIPTIONS, advertisements: Sequence[int] = ADVERTISEMENTS
 ) -> list[LargeRow]:
@@ -187,9 +183,6 @@ def _time_pairwise(broker: Broker, events: Sequence[Publication], routes: Sequen
         if plugin.waiting_count:
             plugin.note(broker.uplink.bit, (len(batch),))
     return total_ns / len(events)
-
-
-# --- figures 5a and 6a ---
 
 
 @frozen
@@ -289,9 +282,6 @@ def _warm_up(plugin: Ordering, event: Publication, uplink: Hops, route: Route) -
     else:
         plugin.publication(event, 0, 0, route)
         plugin.note(uplink, Note((1,)).content)
-
-
-# --- tables ---
 
 
 LARGE: Final[Sequence[Column[LargeRow]]] = (

@@ -35,26 +35,12 @@ from broker.station.inputs import read_frames
 from broker.wire import encode_publication, publication_prefix
 from harness import outcomes
 from harness.benchmarks import stores
-from harness.benchmarks.frames import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
+from harness.benchmarks.jobs import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
 from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
 from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing, chosen, machine, measured, round_options
 from harness.tables import Column, show, table
 from ordering.interface import OrderingFactory
 from ordering.plugins import load
-
-__all__ = [
-    "QUICK_COUNTS",
-    "QUICK_SUBSCRIPTIONS",
-    "THOROUGH_COUNTS",
-    "THOROUGH_SUBSCRIPTIONS",
-    "Comparison",
-    "Pictured",
-    "Start",
-    "command",
-    "pictured",
-    "starts",
-    "sync_ms",
-]
 
 _MEASURED: Final = ("1 broker, 1 x 1", "1 broker, 4 x 4", "1 broker, 10 x 50", "5 brokers, 4 x 4")
 

@@ -27,7 +27,7 @@ from broker.filters import parse as filter_of
 from broker.filters.constraints import NumberRange, TextSet
 from broker.messages import LinkMessage, SubscriptionAdded, SubscriptionsReplaced, SubscriptionWithdrawn
 from broker.routing import Change, Wish, parse
-from harness.benchmarks.filter_mixes import MIXES, Mix
+from harness.benchmarks.matching import MIXES, Mix
 from harness.tables import NONE, Column, show, table
 from ordering.pairwise import Pairwise
 

@@ -14,8 +14,6 @@ from typing import Final
 from broker.errors import ConcordError
 from harness.runs.plan import Plan
 
-__all__ = ["SCHEDULE_FILE", "DirectoryError", "describe", "prepare", "write"]
-
 RUN_FILE: Final = "run.json"
 
 SCHEDULE_FILE: Final = "schedule.txt"

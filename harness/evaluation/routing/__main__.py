@@ -14,8 +14,6 @@ from harness.evaluation.routing.studies import STUDIES, quick
 from harness.report.page import write_routing as write_report
 from harness.runs.progress import progress_for
 
-__all__ = ["command"]
-
 
 @click.command("evaluation-routing")
 @click.option(

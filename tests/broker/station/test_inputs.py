@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.errors import StationError
 from broker.filters import Filter, parse
 from broker.messages import LinkMessage, OrderingMessage, SubscriptionWithdrawn
-from broker.station import StationError, SubscriptionTerms
+from broker.station import SubscriptionTerms
 from broker.station import inputs as i
 from tests.broker.station.stations import publication
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker.errors import StationError
 from broker.filters import parse
-from broker.station import Station, StationError, SubscriptionTerms, picture_of, recover
+from broker.station import Station, SubscriptionTerms, picture_of, recover
 from ordering import plugins
 from ordering.fifo import Fifo
 from tests.broker.station.stations import Stations, publication

@@ -2,8 +2,9 @@
 
 import pytest
 
+from broker.errors import StationError
 from broker.filters import parse
-from broker.station import Station, StationError, SubscriptionTerms, picture_of, recover
+from broker.station import Station, SubscriptionTerms, picture_of, recover
 from ordering import plugins
 from tests.broker.station.stations import publication
 

@@ -1,6 +1,6 @@
 import pytest
 
-from broker.core.view import TableView
+from broker.core.tables import TableView
 from broker.messages import Publication
 from harness.benchmarks.detection import LARGE, PAPER, edge_broker, run_large, run_paper
 from harness.tables import table

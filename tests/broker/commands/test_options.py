@@ -1,10 +1,10 @@
-"""What `--routing` takes, and what stands for it if nothing is said."""
+"""What options take, and what stands for them if nothing is said."""
 
 import pytest
 from click.testing import CliRunner
 
 from broker.commands.broker import command
-from broker.commands.routing import ROUTING_DEFAULTS, routing_for
+from broker.commands.options import ROUTING_DEFAULTS, routing_for
 
 
 def test_the_papers_plugin_has_simple_routing_and_every_other_one_covering() -> None:

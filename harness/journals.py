@@ -1,6 +1,6 @@
-"""A disk in memory that can stop at any operation, and forgets what was not synced: in part, in any order.
+"""Journals under crashes: a disk in memory, and somebody beside the journal who remembers everything.
 
-Laws:
+The disk can stop at any operation, and forgets what was not synced: in part, in any order. Laws:
 
 1. What was not synced survives sector by sector, each or not, whatever came before or after it.
 2. Changes of names that were not synced survive each or not.
@@ -16,9 +16,11 @@ from typing import Final, Self
 
 from attrs import define, field
 
-from broker.journal.files import OpenFile
-
-__all__ = ["CrashError", "SimulatedDisk"]
+from broker.journal.files import Files, OpenFile
+from broker.journal.identity import identify
+from broker.journal.journal import Journal
+from broker.journal.opening import opened_in
+from broker.journal.recovery import Recovered
 
 SECTOR_BYTES: Final = 512
 """What a disk writes whole or not at all."""
@@ -127,8 +129,6 @@ class SimulatedDisk:
         contents = {name: _Content(bytearray(each), bytearray(each)) for name, each in files.items()}
         return cls(now=dict(contents), synced=dict(contents))
 
-    # --- stopping ---
-
     def step(self, kind: str, act: Callable[[float], None]) -> None:
         """Do an operation, or a part of it and stop."""
         self._fail(kind)
@@ -169,8 +169,6 @@ class SimulatedDisk:
             synced=dict(self._synced),
             changes=list(self._changes),
         )
-
-    # --- files ---
 
     def content(self, name: str) -> bytearray:
         """The bytes of a file, to be looked at or spoilt."""
@@ -255,3 +253,75 @@ class SimulatedDisk:
     def used_bytes(self) -> int:
         """What all files together take."""
         return sum(len(each.now) for each in self._now.values())
+
+
+BROKER: Final = "B1"
+ID: Final = bytes(range(16))
+
+
+def content_of(records: list[bytes]) -> bytes:
+    """A snapshot's content: here the state is the list of all records."""
+    return b"".join(len(record).to_bytes(4, "big") + record for record in records)
+
+
+def state_of(recovered: Recovered) -> list[bytes]:
+    """All records that the recovered journal stands for."""
+    content = recovered.snapshot or b""
+    records = []
+    place = 0
+    while place < len(content):
+        stop = place + 4 + int.from_bytes(content[place : place + 4], "big")
+        records.append(content[place + 4 : stop])
+        place = stop
+    assert len(records) == recovered.upto
+    records.extend(recovered.records())
+    return records
+
+
+@define(eq=False)
+class Keeper:
+    """Uses the journal and remembers `records`; the first `told` of them were acknowledged to somebody."""
+
+    files: Files
+    random: Random
+    segment_bytes: int
+    journal: Journal = field(init=False)
+    records: list[bytes] = field(factory=list)
+    told: int = 0
+
+    def open(self) -> None:
+        """Open the journal, and check that it has what was told, and nothing that never was.
+
+        Raises `AssertionError` if it has not, and whatever the journal raises.
+        """
+        self.journal = opened_in(
+            self.files, identify(self.files, BROKER, ID), self.segment_bytes, fresh=self.random.randbytes
+        )
+        found = state_of(self.journal.recovered)
+        assert self.told <= len(found) <= len(self.records), (self.told, len(found), len(self.records))
+        assert found == self.records[: len(found)]
+        assert self.journal.synced == self.journal.appended == len(found)
+        self.records = found
+        self.told = len(found)
+
+    def append(self, size_bytes: int) -> None:
+        """Append a record that is like no other."""
+        record = self.random.randbytes(8) + bytes(self.random.choice([0, 1])) * size_bytes
+        self.records.append(record + self.random.randbytes(size_bytes // 2))
+        assert self.journal.append(self.records[-1]) == len(self.records)
+
+    def flush(self) -> None:
+        """Get everything to disk, and tell."""
+        self.journal.flush()
+        assert self.journal.synced == len(self.records)
+        self.told = self.journal.synced
+
+    def snapshot(self) -> bool:
+        """Keep a picture of everything."""
+        return self.journal.snapshot(content_of(self.records), len(self.records))
+
+    def reopen(self) -> None:
+        """Close and open again."""
+        self.journal.close()
+        self.told = len(self.records)
+        self.open()

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.faults import KINDS, FaultError, kind_of, parse
-from harness.faults.kinds import LINK, Kind
+from harness.faults import KINDS, LINK, FaultError, Kind, kind_of, parse
 
 NAMES = st.from_regex(r"[a-z]{1,6}-[0-9]{1,3}", fullmatch=True)
 TIMES = {"ms": 0.001, "s": 1.0, "m": 60.0}
