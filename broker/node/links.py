@@ -31,7 +31,7 @@ from broker.station import LinkPlace
 from broker.transitions import Transitions, follow
 from broker.wire import encode
 
-__all__ = ["PASSING", "LinkSession", "LinkWatcher"]
+__all__ = ["PASSING", "TRANSITIONS", "Carriage", "LinkSession", "LinkWatcher"]
 
 _OURS: Final = frozenset({Acknowledge, Grant, Ping, Pong, Fault})
 """Messages of the connection; everything else is the station's."""
