@@ -7,7 +7,7 @@ Laws:
 * A conjunction holds one constraint per attribute: several predicates on it are intersected into one.
 * Every constraint is satisfiable and in canonical form; what cannot be satisfied never becomes one.
 
-Every type has the operations `accepts`, `reader`, `intersect`, `covers`, `overlaps`, `complement` (within the
+Every type has the operations `accepts`, `intersect`, `covers`, `overlaps`, `complement` (within the
 type), `printed`, `rank`, and says how dear it is (`weight`, `trying`, `shaping`); and each type of value has
 one `unite`. Numbers and texts stand in files of their own. The functions here say what holds across types.
 
@@ -34,7 +34,7 @@ from broker.filters.limits import (
 )
 from broker.filters.numbers import NumberRange, NumberSet
 from broker.filters.texts import TextPattern, TextSet
-from broker.filters.values import Attributes, Matcher, Number, Value, listed
+from broker.filters.values import Number, Value, listed
 
 __all__ = [
     "EVERYTHING",
@@ -79,14 +79,6 @@ class AnyValue:
         """Tell whether the value satisfies the constraint; None stands for a missing attribute."""
         return value is not None
 
-    def reader(self, name: str) -> Matcher:
-        """Make the test of that attribute as fast as can be."""
-
-        def present(attributes: Attributes) -> bool:
-            return name in attributes
-
-        return present
-
     def intersect(self, other: object) -> "AnyValue | None":
         """Return what satisfies both, or None: other types are narrower and answer for themselves."""
         return self if isinstance(other, AnyValue) else None
@@ -128,17 +120,6 @@ class Truths:
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint."""
         return isinstance(value, bool) and value in self.values
-
-    def reader(self, name: str) -> Matcher:
-        """Make the test of that attribute as fast as can be."""
-        if len(self.values) > 1:
-            return lambda attributes: isinstance(attributes.get(name), bool)
-        (truth,) = self.values
-
-        def same(attributes: Attributes) -> bool:
-            return attributes.get(name) is truth
-
-        return same
 
     def intersect(self, other: object) -> "Truths | None":
         """Return what satisfies both, or None."""

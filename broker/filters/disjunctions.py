@@ -153,8 +153,6 @@ def _uncovered(conjunctions: list[Conjunction], steps: Steps) -> list[Conjunctio
     return [conjunctions[place] for place in kept]
 
 
-# --- covering and overlapping -------------------------------------------------------------------------
-
 FEW_PAIRS = 64
 """So many pairs of conjunctions are compared one by one, which is quicker than to make a sieve."""
 

@@ -31,6 +31,7 @@ from broker.filters.constraints import (
 from broker.filters.disjunctions import canonical, disjunction_covers, disjunctions_overlap
 from broker.filters.errors import CONJUNCTIONS, SIZE, FilterError, legible
 from broker.filters.limits import CONJUNCTIONS_LIMIT, SIZE_LIMIT_BYTES
+from broker.filters.readers import reader
 from broker.filters.values import Attributes, Matcher
 
 COMPILED_LIMIT = 1024
@@ -129,8 +130,6 @@ def _compiled(conjunctions: tuple[Conjunction, ...]) -> Matcher:
     return matcher(conjunctions)
 
 
-# --- as text ------------------------------------------------------------------------------------------
-
 AND, OR = " and ", " or "
 
 
@@ -155,8 +154,6 @@ def is_printed_within(size_bytes: int, conjunctions: Iterable[Conjunction]) -> b
         left -= len(AND) * max(0, len(conjunction) - 1)
     return left >= 0
 
-
-# --- matching -----------------------------------------------------------------------------------------
 
 ALTERNATIVES_SHOWN = 4
 """An explanation is for people to read; of more alternatives it says how many."""
@@ -196,7 +193,7 @@ def matcher(conjunctions: Sequence[Conjunction]) -> Matcher:
 
 def _conjunction_matcher(conjunction: Conjunction) -> Matcher:
     ordered = sorted(conjunction, key=_selectivity)
-    tests = [constraint.reader(name) for name, constraint in ordered]
+    tests = [reader(*each) for each in ordered]
     if not tests:
         return lambda _attributes: True
     if len(tests) == 1:

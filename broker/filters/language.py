@@ -15,7 +15,7 @@ import keyword
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
 from typing import Final
@@ -54,7 +54,7 @@ from broker.filters.limits import (
     Steps,
     shaping_steps,
 )
-from broker.filters.predicates import SHOWN, NodeError, attribute_name, call, comparison, too_many_parts
+from broker.filters.predicates import SHOWN, NodeError, call, comparison, no_condition, too_many_parts
 
 MERGING_POINT = 4 * CONJUNCTIONS_LIMIT
 """While boxes are multiplied, so many may gather before they are merged to see whether they exceed the
@@ -264,7 +264,7 @@ class _Expansion:
         """Return the disjunction that the tree stands for."""
         boxes = self._expanded(tree, 0, negated=False)
         if len(boxes) > 1:
-            boxes = self._sum(tree, boxes)
+            boxes = self._within_limit(tree, boxes)
             with _charged(tree):
                 for box in boxes:
                     weight = sum(1 + constraint.weight for constraint in box.values())
@@ -301,27 +301,23 @@ class _Expansion:
             case ast.Constant(value=True | False as truth):
                 return [{}] if truth != negated else []
             case _:
-                raise NodeError(PREDICATE, node, _no_condition(node))
+                raise NodeError(PREDICATE, node, no_condition(node))
 
     def _combined(self, node: ast.expr, parts: Sequence[list[Box]], *, conjoined: bool) -> list[Box]:
         """Append the parts, or multiply them; single boxes first, so that contradictions end early."""
         if not conjoined:
-            return self._sum(node, [box for part in parts for box in part])
+            return self._within_limit(node, [box for part in parts for box in part])
         product = self._joint(node, parts)
         for part in parts:
             if len(part) > 1:
                 product = self._multiplied(node, product, part)
         return product
 
-    def _sum(self, node: ast.expr, boxes: list[Box]) -> list[Box]:
-        return boxes if len(boxes) <= CONJUNCTIONS_LIMIT else self._within_limit(node, boxes)
-
     def _joint(self, node: ast.expr, parts: Sequence[list[Box]]) -> list[Box]:
         """Multiply the parts that have no alternatives, attribute by attribute."""
         sides: dict[str, list[Constraint]] = {}
-        is_empty = False
+        is_empty = not all(parts)
         for part in parts:
-            is_empty = is_empty or not part
             if len(part) == 1:
                 for name, constraint in part[0].items():
                     sides.setdefault(name, []).append(constraint)
@@ -362,21 +358,21 @@ class _Expansion:
                         product.append(both)
                 if len(product) > MERGING_POINT:
                     product = self._within_limit(node, product)
-        return product if len(product) <= CONJUNCTIONS_LIMIT else self._within_limit(node, product)
+        return self._within_limit(node, product)
 
     def _within_limit(self, node: ast.expr, boxes: list[Box]) -> list[Box]:
-        try:
-            fewer = _merged(boxes, self.multiplying)
-        except OverBudgetError:
-            fewer = boxes
-        if len(fewer) > CONJUNCTIONS_LIMIT:
+        if len(boxes) <= CONJUNCTIONS_LIMIT:
+            return boxes
+        with suppress(OverBudgetError):
+            boxes = _merged(boxes, self.multiplying)
+        if len(boxes) > CONJUNCTIONS_LIMIT:
             raise NodeError(
                 CONJUNCTIONS,
                 node,
                 f"written out this has more than {CONJUNCTIONS_LIMIT} alternatives;"
                 " use fewer 'or' inside 'and', or subscribe in several parts",
             )
-        return fewer
+        return boxes
 
 
 def _merged(boxes: list[Box], steps: Steps) -> list[Box]:
@@ -402,14 +398,3 @@ def _check_parts(node: ast.expr, name: str, constraints: Sequence[Constraint]) -
     count = sum(each.parts for each in constraints if isinstance(each, TextPattern))
     if count > PARTS_LIMIT:
         raise NodeError(PARTS, node, too_many_parts(name, count))
-
-
-def _no_condition(node: ast.expr) -> str:
-    name = attribute_name(node)
-    if name is not None:
-        return f"an attribute alone is no condition; write {name} == True or exists({name})"
-    if isinstance(node, ast.Constant):
-        return "a constant alone is no condition; compare an attribute with it"
-    return (
-        "this is no condition; write comparisons, in, startswith, endswith, exists, joined with and, or, not"
-    )

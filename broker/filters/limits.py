@@ -58,6 +58,15 @@ CONSTRAINT_STEPS: Final = 10
 way. What it lists costs the same again for each."""
 
 
+PREFIX_STEPS: Final = 10
+"""A prefix of texts alone, which is compared without bringing it into canonical form."""
+
+SHAPING_STEPS: Final = 80
+"""A pattern of texts brought into canonical form."""
+
+HOLE_STEPS: Final = 4
+"""A text or prefix left out, which is sorted and trimmed in turn."""
+
 CHARACTERS_A_STEP: Final = 16
 """Of a text that is compared or searched; a search takes one text's length times the other's at worst."""
 

@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
-from broker.filters.values import Attributes, Matcher, Number, is_number, label, may_collide, printed_set
+from broker.filters.values import Number, is_number, label, may_collide, printed_set
 
 COLLISIONS_A_STEP: Final = 16
 """Comparisons of numbers that may have one hash; a set of them takes time by the square."""
@@ -72,20 +72,6 @@ class NumberSet:
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint."""
         return is_number(value) and value in self.values
-
-    def reader(self, name: str) -> Matcher:
-        """Make the test of that attribute as fast as can be."""
-        if len(self.values) > 1:
-            accepts = self.accepts
-            return lambda attributes: accepts(attributes.get(name))
-        (number,) = self.values
-
-        def equal(attributes: Attributes) -> bool:
-            value = attributes.get(name)
-            # Python takes True and False for 1 and 0.
-            return value == number and value is not True and value is not False
-
-        return equal
 
     def intersect(self, other: object) -> "NumberSet | None":
         """Return what satisfies both, or None."""
@@ -168,22 +154,6 @@ class NumberRange:
         low = -inf if self.low is None else _closed(self.low, inf, is_closed=self.low_closed)
         high = inf if self.high is None else _closed(self.high, -inf, is_closed=self.high_closed)
         return None if low is None or high is None else (low, high)
-
-    def reader(self, name: str) -> Matcher:
-        """Make the test of that attribute as fast as can be."""
-        if self.excluded or self.closed is None:
-            accepts = self.accepts
-            return lambda attributes: accepts(attributes.get(name))
-        low, high = self.closed
-
-        def within(attributes: Attributes) -> bool:
-            value = attributes.get(name)
-            # Exact types come first because that is what events hold.
-            if type(value) is float or type(value) is int:
-                return low <= value <= high
-            return is_number(value) and low <= value <= high
-
-        return within
 
     def intersect(self, other: object) -> "NumberConstraint | None":
         """Return what satisfies both, or None."""

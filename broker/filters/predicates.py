@@ -230,6 +230,18 @@ def too_many_parts(name: str, count: int) -> str:
     )
 
 
+def no_condition(node: ast.expr) -> str:
+    """Word the error for what is no condition at all."""
+    name = attribute_name(node)
+    if name is not None:
+        return f"an attribute alone is no condition; write {name} == True or exists({name})"
+    if isinstance(node, ast.Constant):
+        return "a constant alone is no condition; compare an attribute with it"
+    return (
+        "this is no condition; write comparisons, in, startswith, endswith, exists, joined with and, or, not"
+    )
+
+
 def _affixes(node: ast.Call, written: str) -> Sequence[str]:
     advice = f"it takes one text or a tuple of texts; write {written}('...')"
     if len(node.args) != 1 or node.keywords:
@@ -254,9 +266,6 @@ def _affixed(affixes: Sequence[str], method: str, *, negated: bool) -> tuple[Con
 
 def _patterns(raw: Iterable[TextPattern]) -> tuple[Constraint, ...]:
     return tuple(pattern for pattern in map(text_pattern, raw) if pattern is not None)
-
-
-# --- names and constants ------------------------------------------------------------------------------
 
 
 def attribute_name(node: ast.expr) -> str | None:

@@ -1,4 +1,4 @@
-"""What patterns of texts are made of: prefixes, suffixes and substrings, how they are written and tested.
+"""What patterns of texts are made of: prefixes, suffixes and substrings, how they are written.
 
 Theory of operation: prefixes are found by sorting, or by cutting a text to every length in use, so that sets
 of a thousand take a time in proportion. Substrings and suffixes are compared in pairs; what a user may name
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from broker.filters.intervals import bounds_of, interval_of
-from broker.filters.values import Attributes, Matcher, listed
+from broker.filters.values import listed, printed_set
 
 if TYPE_CHECKING:
     from broker.filters.texts import TextPattern
@@ -69,10 +69,15 @@ def telling_suffixes(suffixes: frozenset[str], required: str, not_contains: froz
     )
 
 
-# --- in the filter language ---------------------------------------------------------------------------
+def printed_pattern(pattern: "TextPattern", name: str) -> str:
+    """Write a pattern."""
+    parts = [*_printed_bounds(pattern, name), *_printed_affixes(pattern, name)]
+    if pattern.excluded:
+        parts.append(printed_set(name, pattern.excluded, "!=", "not in"))
+    return " and ".join(parts) or f"{name} >= ''"
 
 
-def printed_bounds(pattern: "TextPattern", name: str) -> list[str]:
+def _printed_bounds(pattern: "TextPattern", name: str) -> list[str]:
     """Write the bounds, and the prefix where they do not imply it."""
     low, high = pattern.low, pattern.high
     left, right = "<=" if pattern.low_closed else "<", "<=" if pattern.high_closed else "<"
@@ -94,7 +99,7 @@ def _is_implied(pattern: "TextPattern") -> bool:
     return bounds_of(interval)[0] == pattern.prefix
 
 
-def printed_patterns(pattern: "TextPattern", name: str) -> list[str]:
+def _printed_affixes(pattern: "TextPattern", name: str) -> list[str]:
     """Write what is demanded of the ends and the inside."""
     parts = [f"{part!r} in {name}" for part in sorted(pattern.contains)]
     if pattern.suffix:
@@ -109,36 +114,3 @@ def printed_patterns(pattern: "TextPattern", name: str) -> list[str]:
 
 def _one_or_many(texts: frozenset[str]) -> str:
     return repr(next(iter(texts))) if len(texts) == 1 else listed([repr(text) for text in sorted(texts)])
-
-
-# --- tests of one attribute, the hot path of matching -------------------------------------------------
-
-
-def starts_with(name: str, prefix: str) -> Matcher:
-    """Test for a prefix."""
-
-    def test(attributes: Attributes) -> bool:
-        value = attributes.get(name)
-        return isinstance(value, str) and value.startswith(prefix)
-
-    return test
-
-
-def ends_with(name: str, suffix: str) -> Matcher:
-    """Test for a suffix."""
-
-    def test(attributes: Attributes) -> bool:
-        value = attributes.get(name)
-        return isinstance(value, str) and value.endswith(suffix)
-
-    return test
-
-
-def contains_part(name: str, part: str) -> Matcher:
-    """Test for a substring."""
-
-    def test(attributes: Attributes) -> bool:
-        value = attributes.get(name)
-        return isinstance(value, str) and part in value
-
-    return test

@@ -118,9 +118,6 @@ def _texts(pattern: TextPattern) -> Iterator[str]:
         yield stem + "".join(parts) + joiner + pattern.suffix
 
 
-# --- which item stands for which ----------------------------------------------------------------------
-
-
 def stands_for(told: Item, wanted: Item) -> bool:
     """Whether telling the first spares telling the second."""
     if wanted.ordered and not told.ordered:
@@ -184,9 +181,6 @@ def maximal(items: Iterable[Item]) -> list[Item]:
     return kept
 
 
-# --- looked up ----------------------------------------------------------------------------------------
-
-
 @define(eq=False)
 class CoverIndex:
     """Items of which none stands for another."""
@@ -233,8 +227,6 @@ class CoverIndex:
         """Whether anything is in it."""
         return bool(len(self._filters) or self._witnesses)
 
-
-# --- the strategy -------------------------------------------------------------------------------------
 
 RETURNS_LIMIT = 2
 """Filters that stand for each other in a ring, without any of them being known to be equal, could move for

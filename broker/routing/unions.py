@@ -139,9 +139,6 @@ def hull(one: NumberRange, other: NumberRange, factor: float) -> NumberRange | N
     )
 
 
-# --- many at once -------------------------------------------------------------------------------------
-
-
 def merged(items: Iterable[Item], factor: float) -> list[Item]:
     """Unite items as far as possible, those of one type of constraint at a time."""
     left = sorted(items, key=rank)

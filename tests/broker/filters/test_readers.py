@@ -17,13 +17,13 @@ from broker.filters.constraints import (
     Truths,
     Value,
 )
-from broker.matching.compile import compile_test, compile_tests
+from broker.filters.readers import reader
 
 EDGES: list[Number] = [0, 0.5, -1, 2**52, 2**53, 2**53 + 1, 10**400, math.inf, -math.inf, 5e-324]
 
 
 def accepts(constraint: Constraint, value: Value) -> bool:
-    return compile_test("x", constraint)({"x": value})
+    return reader("x", constraint)({"x": value})
 
 
 @given(
@@ -59,25 +59,11 @@ def test_numbers_are_no_truth_values(truths: set[bool]) -> None:
 
 @pytest.mark.parametrize("constraint", [AnyValue(), TextPattern(), TextSet(frozenset({"a"})), NumberRange()])
 def test_a_missing_attribute_satisfies_nothing(constraint: Constraint) -> None:
-    assert not compile_test("x", constraint)({"y": "a"})
+    assert not reader("x", constraint)({"y": "a"})
 
 
 def test_nan_exists() -> None:
     assert accepts(AnyValue(), math.nan)
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_every_constraint_counts(count: int) -> None:
-    names = "abcd"[:count]
-    test = compile_tests([(name, NumberRange(low=0)) for name in names])
-    assert test is not None
-    event: dict[str, Value] = dict.fromkeys(names, 1)
-    assert test(event)
-    assert not any(test(event | {name: -1}) for name in names)
-
-
-def test_no_constraints_need_no_test() -> None:
-    assert compile_tests([]) is None
 
 
 def test_bounds_that_floats_cannot_close_are_left_open() -> None:
