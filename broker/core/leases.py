@@ -78,8 +78,8 @@ class Leases:
 
     def _announced(self, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
         routing = self._routing
-        advertised = [(wish.id, wish.filter) for wish in routing.advertising.told[link].wishes.values()]
-        return advertised, list(routing.subscribing.neighbours[link].told.wishes.values())
+        advertised = [(wish.id, wish.filter) for wish in routing.advertising.announced[link].wishes.values()]
+        return advertised, list(routing.subscribing.neighbours[link].announced.wishes.values())
 
     def asked(self, _: LeaseAsked, link: Hop) -> None:
         """The neighbour knows something else: send it the list of everything, once that is right."""
