@@ -94,7 +94,18 @@ ROOMS: Final = (
 HARNESS_ROOMS: Final = (
     *("datasets", "tables", "leash", "processes", "outcomes", "overlay"),
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
-    *("runs", "analysis", "report", "benchmarks", "evaluation", "commands", "soak", "attacks", "walk"),
+    *(
+        "runs",
+        "analysis",
+        "report",
+        "benchmarks",
+        "peers",
+        "evaluation",
+        "commands",
+        "soak",
+        "attacks",
+        "walk",
+    ),
 )
 """The rooms of the harness: tools of all; what makes runs and judges them; what measures; what users call."""
 

@@ -479,10 +479,10 @@ class BrokerCore:
             routing.advertised,
             subscribed,
             wanted,
+            replays.waiting,
+            self._explained,
             self._attached,
             self._rejected,
-            self._explained,
-            replays.waiting,
         )
         replays.waiting = []
         routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []

@@ -30,8 +30,7 @@ from attrs import define, field
 from broker.journal.descriptors import DESCRIPTOR_ERRORS
 from broker.journal.errors import ROOM_ERRORS, JournalError, explained
 from broker.journal.files import Files, OpenFile
-from broker.journal.layout import mark
-from broker.journal.names import SNAPSHOT, name_of
+from broker.journal.layout import SNAPSHOT, mark, name_of
 from broker.journal.recovery import MARK, Recovered
 from broker.journal.segments import SPARE, Segment, begin, capacity_for
 from broker.journal.snapshots import prune, write_snapshot

@@ -1,4 +1,4 @@
-"""The bytes of a journal's files.
+"""The bytes of a journal's files, and the names of numbered ones: they sort as their numbers do.
 
     N.segment     page 0: magic, version, first record number, size, salt, digest
                   then batches, each from the beginning of a page:
@@ -18,7 +18,7 @@ Laws:
 
 import hashlib
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from zlib import crc32
 
@@ -228,3 +228,24 @@ def read_mark(journal_id: bytes, content: bytes) -> int | None:
         case (bytes(magic), int(number)) if magic == _MARK_MAGIC and number <= NUMBER_MAX:
             return number
     return None
+
+
+SEGMENT: Final = ".segment"
+"""The number is that of the first record."""
+
+SNAPSHOT: Final = ".snapshot"
+"""The number is that of the last record covered."""
+
+_DIGITS: Final = 20
+"""As many as the largest number has that fits the files' fields."""
+
+
+def name_of(number: int, kind: str) -> str:
+    """Return the name of the file of that kind and number."""
+    return f"{number:0{_DIGITS}}{kind}"
+
+
+def numbers(names: Iterable[str], kind: str) -> list[int]:
+    """Return the numbers of the files of that kind, in order."""
+    stems = [name.removesuffix(kind) for name in names if name.endswith(kind)]
+    return sorted(int(stem) for stem in stems if len(stem) == _DIGITS and stem.isdecimal() and stem.isascii())

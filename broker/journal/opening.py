@@ -15,8 +15,7 @@ from broker.journal.errors import JournalError, explained
 from broker.journal.files import Files, OpenFile, SystemFiles
 from broker.journal.identity import SPARE_SUFFIX, Identity, identify, lock, made, write_aside
 from broker.journal.journal import SALT_BYTES, Journal
-from broker.journal.layout import PAGE_BYTES, mark
-from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
+from broker.journal.layout import PAGE_BYTES, SEGMENT, SNAPSHOT, mark, name_of, numbers
 from broker.journal.recovery import MARK, Found, recover
 from broker.journal.segments import SPARE, Segment, begin
 from broker.journal.walk import Walk

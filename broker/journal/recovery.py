@@ -19,8 +19,16 @@ from attrs import define, field, frozen
 
 from broker.journal.errors import JournalError
 from broker.journal.files import Files
-from broker.journal.layout import FORMAT, MARK_BYTES, SegmentHead, read_mark
-from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
+from broker.journal.layout import (
+    FORMAT,
+    MARK_BYTES,
+    SEGMENT,
+    SNAPSHOT,
+    SegmentHead,
+    name_of,
+    numbers,
+    read_mark,
+)
 from broker.journal.snapshots import read_snapshot
 from broker.journal.walk import Walk, read_head, read_records, walk
 

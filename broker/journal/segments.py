@@ -13,8 +13,16 @@ from collections.abc import Sequence
 from attrs import define
 
 from broker.journal.files import Files, OpenFile
-from broker.journal.layout import FORMAT, PAGE_BYTES, SegmentHead, batch_parts, batch_size_bytes, segment_head
-from broker.journal.names import SEGMENT, name_of
+from broker.journal.layout import (
+    FORMAT,
+    PAGE_BYTES,
+    SEGMENT,
+    SegmentHead,
+    batch_parts,
+    batch_size_bytes,
+    name_of,
+    segment_head,
+)
 
 SPARE = "spare.new"
 """The room for the next segment, until that is begun."""

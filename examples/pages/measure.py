@@ -17,11 +17,11 @@ import trio
 
 from examples.game.bot import PACE_S
 from examples.pages.floor import Floor
-from examples.pages.game import GameTab
 from examples.pages.match import Match
 from examples.pages.overlay import CITIES, Overlay
 from examples.pages.running import overlays
 from examples.pages.serving import served
+from examples.pages.tabs import GameTab
 
 ORDERINGS: Final = ("pairwise", "fifo")
 SEED: Final = 11

@@ -10,11 +10,10 @@ import trio
 
 from examples.game.bot import PACE_S
 from examples.pages.floor import Floor
-from examples.pages.game import GameTab
 from examples.pages.match import Match
 from examples.pages.overlay import Overlay, existing, started
 from examples.pages.serving import Stage, check_free, served
-from examples.pages.ticker import TickerTab
+from examples.pages.tabs import GameTab, TickerTab
 from examples.ticker.day import read
 
 EXISTING: Final = "as started"

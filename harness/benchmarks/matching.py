@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log10, sqrt
 from random import Random
 from time import process_time_ns
-from typing import Final
 
 import click
 from attrs import asdict, frozen
@@ -26,7 +25,7 @@ from broker.filters import Conjunction, Filter
 from broker.filters.constraints import NumberRange, TextPattern, TextSet, Value
 from broker.filters.readers import reader
 from broker.matching import MatchingIndex
-from harness.tables import Column, show, table
+from harness.tables import show, shown, table_of
 
 MATCHES = 10
 
@@ -155,16 +154,16 @@ Event = Mapping[str, Value]
 class Row:
     """What was measured for one mix and one number of filters."""
 
-    mix: str
-    filters: int
-    matches: float
-    match_us: float
-    naive_us: float
-    times_naive: float
-    churn_us: float
-    add_us: float
-    remove_us: float
-    bytes_per_filter: float
+    mix: str = shown("mix")
+    filters: int = shown("filters", ",")
+    matches: float = shown("matches", ".1f")
+    match_us: float = shown("match", ".2f")
+    naive_us: float = shown("naive", ",.1f")
+    times_naive: float = shown("times naive", ",.0f")
+    churn_us: float = shown("with churn", ".2f")
+    add_us: float = shown("add", ".1f")
+    remove_us: float = shown("remove", ".1f")
+    bytes_per_filter: float = shown("bytes each", ",.0f")
 
 
 def run(sizes: Sequence[int] = SIZES) -> list[Row]:
@@ -271,20 +270,6 @@ def _each_us(change: Callable[[int], None], count: int) -> float:
     return (process_time_ns() - start) / count / 1000
 
 
-_COLUMNS: Final[Sequence[Column[Row]]] = (
-    ("mix", lambda row: row.mix),
-    ("filters", lambda row: f"{row.filters:,}"),
-    ("matches", lambda row: f"{row.matches:.1f}"),
-    ("match", lambda row: f"{row.match_us:.2f}"),
-    ("naive", lambda row: f"{row.naive_us:,.1f}"),
-    ("times naive", lambda row: f"{row.times_naive:,.0f}"),
-    ("with churn", lambda row: f"{row.churn_us:.2f}"),
-    ("add", lambda row: f"{row.add_us:.1f}"),
-    ("remove", lambda row: f"{row.remove_us:.1f}"),
-    ("bytes each", lambda row: f"{row.bytes_per_filter:,.0f}"),
-)
-
-
 @click.command()
 @click.option("--json", "json_", is_flag=True, help="Print a list instead of a table.")
 def command(*, json_: bool) -> None:
@@ -297,7 +282,7 @@ def command(*, json_: bool) -> None:
         click.echo(json.dumps([asdict(row) for row in rows]))
         return
     click.echo("Matching an event against many filters; times in microseconds.\n")
-    show(table(_COLUMNS, rows))
+    show(table_of(rows))
 
 
 if __name__ == "__main__":

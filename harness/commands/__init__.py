@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "compare": "harness.commands.compare:command",
     "explore": "harness.commands.explore:command",
     "faults": "harness.commands.listing:faults",
+    "peers": "harness.commands.peers:command",
     "run": "harness.commands.run:command",
     "scenarios": "harness.commands.listing:scenarios",
     "replay": "harness.commands.replay:command",

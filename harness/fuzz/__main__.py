@@ -8,12 +8,11 @@ from typing import Final
 
 import click
 
-from harness.fuzz import configurations, corruptions, filters, frames, journals, json_lines, pages, scrapes
+from harness.fuzz import configurations, filters, frames, journals, json_lines, pages, scrapes
 
 CAMPAIGNS: Final[tuple[click.Command, ...]] = (
     frames.main,
     journals.main,
-    corruptions.main,
     filters.main,
     configurations.main,
     json_lines.main,

@@ -44,6 +44,9 @@ WATCHED_CASES: Final = 64
 WARM_UP: Final = 20
 """The first of so many parts of a run."""
 
+SHORT_WORDS: Final = 6
+"""So many fit on a line."""
+
 SHOWN_LETTERS: Final = 2000
 """Of a case that crashes."""
 
@@ -70,7 +73,8 @@ class Tally:
 
     def told(self, name: str, seconds: float) -> str:
         """Say it in a line, or in a line for each word if they are many."""
-        found = ", ".join(f"{self.words[word]} {word}" for word in sorted(self.words))
+        between = ", " if len(self.words) <= SHORT_WORDS else ",\n  "
+        found = between.join(f"{self.words[word]} {word}" for word in sorted(self.words))
         cost = f"; the dearest took {self.dearest:,} steps" if self.dearest else ""
         growth = f"; peak memory grew by {self.growth_bytes / _KIB:,.0f} KiB" if self.growth_bytes else ""
         return f"{self.total} {name}, {self.total / max(seconds, 1e-9):,.0f} a second: {found}{cost}{growth}"

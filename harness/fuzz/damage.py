@@ -13,18 +13,21 @@ from broker.journal.identity import ABOUT, LOCK
 from broker.journal.layout import (
     FORMAT,
     PAGE_BYTES,
+    SEGMENT,
+    SNAPSHOT,
     Batch,
     SegmentHead,
     SnapshotHead,
     batch_head,
     mark,
+    name_of,
+    numbers,
     padded,
     read_batch_head,
     read_segment_head,
     segment_head,
     snapshot_head,
 )
-from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
 from broker.journal.recovery import MARK
 
 _RANGE_BYTES_MAX: Final = 20_000
@@ -319,6 +322,18 @@ FORGERIES: Final[tuple[Forgery, ...]] = (
     _add_stranger,
     _rename,
 )
+
+
+def damage(files: Directory, random: Random) -> str:
+    """Spoil one file as a disk may, half of the time the one that was written last; return how."""
+    last = max(name for name in files if name.endswith(SEGMENT))
+    name = last if random.getrandbits(1) else random.choice(sorted(files))
+    kind, spoilt = spoil(bytes(files[name]), random)
+    if spoilt is None:
+        del files[name]
+    else:
+        files[name] = bytearray(spoilt)
+    return kind
 
 
 def forge(files: Directory, journal_id: bytes, random: Random) -> str:

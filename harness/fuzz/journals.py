@@ -1,10 +1,17 @@
 """Feeds spoilt journals to whoever opens them: `python -m harness.fuzz.journals --seconds 60 --seed 1`.
 
-Every case is a small journal that was used for a while, and then spoilt: below its checksums, which are
-right again afterwards, or by what stands beside its files. It has to be opened, to give every record it says
-it has, to go on, and to be opened again; or it has to be refused with a `ConcordError` of one line that can
-be printed and is not long. Anything else is a crash. Some cases are on the real file system, with
-directories, pipes and links where files should be; of some the memory at its peak is watched.
+Every case is a small journal that was used for a while, and closed or killed, and then spoilt. Laws:
+
+1. If a disk damaged one of its files, it has the same state as before when it is opened, or it is refused
+   with an error that says where and what to do. Half of the damages hit the end of what was written last:
+   there a torn write and damage look alike.
+2. If it was forged (below its checksums, which are right again afterwards, or by what stands beside its
+   files) it has every record that it says it has, or is refused.
+3. What was opened goes on, and is opened again. What is refused is refused with a `ConcordError` of one line
+   that can be printed and is not long.
+
+Some cases are on the real file system, forged ones with directories, pipes and links where files should be;
+of some the memory at its peak is watched.
 """
 
 import os
@@ -25,8 +32,8 @@ from broker.journal.files import Files
 from broker.journal.identity import LOCK, identify
 from broker.journal.opening import opened_in
 from harness.fuzz.campaigns import Campaign, Crash, Tally, check_message, command_for
-from harness.fuzz.damage import Directory, forge
-from harness.journals import BROKER, ID, Keeper, SimulatedDisk
+from harness.fuzz.damage import Directory, damage, forge
+from harness.journals import BROKER, ID, Keeper, SimulatedDisk, state_of
 
 MEMORY_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """A case's files have less than a megabyte; what is claimed in them is not to be believed."""
@@ -41,42 +48,51 @@ IN_MEMORY: Final = "in memory"
 WATCHED: Final = "in memory, watched"
 REAL: Final = "on the file system"
 
+_ADVISING: Final = ("; ", ": give ")
+"""What stands in an error before the words that say what to do."""
+
 _SEGMENT_BYTES: Final = 8 * 4096
 _NEWS: Final = b"goes on"
 _PICTURED: Final = 0.2
 _SPARED: Final = 0.3
+_REOPENED: Final = 0.2
 
 Opening = Callable[[], Journal]
 
 
 @frozen
 class Case:
-    """How a journal was spoilt, where it is opened, what is in its files, and chance for the rest."""
+    """How a journal was spoilt, where it is opened, what is in its files, and chance for the rest.
+
+    A journal that was damaged has these `records` if it can be opened; of a forged one nothing is known.
+    """
 
     how: str
     where: str
     files: Directory = field(repr=False)
+    records: list[bytes] | None = field(repr=False)
     seed: int
 
 
 def _make(random: Random) -> Case:
-    disk = _used(random)
+    disk = SimulatedDisk()
+    keeper = _used(disk, random)
     files = {name: bytearray(disk.content(name)) for name in disk.names()}
-    how = forge(files, ID, random)
+    is_damaged = random.getrandbits(1) == 1
+    how = damage(files, random) if is_damaged else forge(files, ID, random)
     where = IN_MEMORY
     if random.randrange(REAL_CASES) == 0:
         where = REAL
     elif random.randrange(WATCHED_CASES) == 0:
         where = WATCHED
-    return Case(how, where, files, random.getrandbits(64))
+    return Case(how, where, files, keeper.records if is_damaged else None, random.getrandbits(64))
 
 
-def _used(random: Random) -> SimulatedDisk:
-    """A journal that was used for a while, and closed or not."""
-    disk = SimulatedDisk()
+def _used(disk: SimulatedDisk, random: Random) -> Keeper:
+    """Use a journal for a while; close it or not."""
     keeper = Keeper(disk, random, _SEGMENT_BYTES)
     keeper.open()
-    for _ in range(random.randrange(1, 12)):
+    for _ in range(random.randrange(1, random.choice((12, 12, 40)))):
         for _ in range(random.randrange(1, 4)):
             keeper.append(random.choice((1, 10, 300, 5000)))
         keeper.flush()
@@ -84,26 +100,32 @@ def _used(random: Random) -> SimulatedDisk:
             keeper.snapshot()
         if random.random() < _SPARED:
             keeper.journal.make_room()
+    if random.random() < _REOPENED:
+        keeper.reopen()
     if random.getrandbits(1):
         keeper.journal.close()
-    return disk
+    return keeper
 
 
 def _judge(case: Case, _: Tally) -> str:
     if case.where == REAL:
-        is_opened = _on_disk(case.files, Random(case.seed))  # noqa: S311 - it has to be repeatable
+        is_opened = _on_disk(case)
     else:
         opening = partial(_open, SimulatedDisk.of(case.files))
-        is_opened = _watched(opening) if case.where == WATCHED else _judged(opening)
-    return "opened" if is_opened else "refused"
+        is_opened = (_watched if case.where == WATCHED else _judged)(case, opening)
+    if case.records is None:
+        return "forged and opened" if is_opened else "forged and refused"
+    return f"{'recovered' if is_opened else 'refused'} with {case.how}"
 
 
-def _judged(opened: Opening) -> bool:
+def _judged(case: Case, opened: Opening) -> bool:
     """Whether it is opened; it is refused otherwise. Raises `Crash`."""
     try:
-        appended = _went_on(opened())
+        appended = _went_on(case, opened())
     except ConcordError as error:
         check_message(str(error))
+        if case.records is not None and not any(each in str(error) for each in _ADVISING):
+            raise Crash(f"refused without saying what to do: {error}") from error
         return False
     with _closing(opened()) as again:
         if (again.appended, list(again.recovered.records())[-1:]) != (appended, [_NEWS]):
@@ -123,9 +145,11 @@ def _closing(journal: Journal) -> Iterator[Journal]:
         journal.close()
 
 
-def _went_on(journal: Journal) -> int:
+def _went_on(case: Case, journal: Journal) -> int:
     """Read all that was recovered, and go on; return how many records there are then."""
     with _closing(journal):
+        if case.records is not None and (found := state_of(journal.recovered)) != case.records:
+            raise Crash(f"recovered {len(found)} records of {len(case.records)}, and not the same")
         read = sum(1 for _ in journal.recovered.records())
         if read != journal.recovered.count:
             raise Crash(f"it has {read} records and says {journal.recovered.count}")
@@ -135,10 +159,10 @@ def _went_on(journal: Journal) -> int:
         return journal.appended
 
 
-def _watched(opening: Opening) -> bool:
+def _watched(case: Case, opening: Opening) -> bool:
     tracemalloc.start()
     try:
-        is_opened = _judged(opening)
+        is_opened = _judged(case, opening)
         peak_bytes = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -147,13 +171,15 @@ def _watched(opening: Opening) -> bool:
     return is_opened
 
 
-def _on_disk(files: Directory, random: Random) -> bool:
+def _on_disk(case: Case) -> bool:
+    random = Random(case.seed)  # noqa: S311 - it has to be repeatable, not secret
     with tempfile.TemporaryDirectory(prefix="concord-fuzz-") as directory:
         path = Path(directory)
-        for name, content in files.items():
+        for name, content in case.files.items():
             (path / name).write_bytes(content)
-        _exchange(path / random.choice([*sorted(files), LOCK]), random)
-        return _watched(partial(open_journal, path, BROKER))
+        if case.records is None:
+            _exchange(path / random.choice([*sorted(case.files), LOCK]), random)
+        return _watched(case, partial(open_journal, path, BROKER))
 
 
 def _exchange(path: Path, random: Random) -> None:

@@ -108,10 +108,10 @@ class _Stage:
         overlay._servers["Frankfurt"] = None  # noqa: SLF001 - as if it had been started here
         if self.name == "game":
             show = resolve_name("examples.pages.match:Match").of(overlay, 3, seed=1)
-            tab = resolve_name("examples.pages.game:GameTab")({"pairwise": show}, self)
+            tab = resolve_name("examples.pages.tabs:GameTab")({"pairwise": show}, self)
         else:
             show = resolve_name("examples.pages.floor:Floor")(overlay, (), 1.0, 1)
-            tab = resolve_name("examples.pages.ticker:TickerTab")({"pairwise": show}, self)
+            tab = resolve_name("examples.pages.tabs:TickerTab")({"pairwise": show}, self)
         return _Tab(tab, self.done)
 
 

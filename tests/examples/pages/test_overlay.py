@@ -3,9 +3,9 @@
 import pytest
 import trio
 
-from examples.pages.game import GameTab
 from examples.pages.match import Match
 from examples.pages.overlay import Overlay
+from examples.pages.tabs import GameTab
 
 
 async def test_a_broker_that_is_killed_twice_at_once_is_started_once(

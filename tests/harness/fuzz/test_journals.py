@@ -1,15 +1,12 @@
 """Spoilt journals are opened or refused; the fuzzer repeats itself, and sees what it looks for."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import attrs
 import pytest
 from click.testing import CliRunner
 
 from broker.journal import JournalError
 from broker.journal.layout import NUMBER_MAX
-from harness.fuzz import campaigns, corruptions, journals
+from harness.fuzz import campaigns, journals
 from harness.fuzz.campaigns import Crash, Tally, run
 from harness.fuzz.damage import FORGERIES, KINDS
 from harness.fuzz.journals import CAMPAIGN, REAL, WATCHED, main
@@ -21,21 +18,25 @@ CASES = 2500
 def test_some_thousand_spoilt_journals_are_opened_or_refused() -> None:
     tally = run(CAMPAIGN, SEED, range(CASES))
     assert tally.total == CASES
-    assert min(tally.words["opened"], tally.words["refused"]) > CASES // 10
+    assert min(tally.words["forged and opened"], tally.words["forged and refused"]) > CASES // 20
+    damaged = [word.partition(" with ") for word in tally.words if " with " in word]
+    assert {how for _, _, how in damaged} == set(KINDS)
+    assert sum(tally.words[f"recovered with {how}"] for how in KINDS) > CASES // 10
+    assert sum(tally.words[f"refused with {how}"] for how in KINDS) > CASES // 10
 
 
 def test_every_forgery_occurs_and_some_cases_are_watched_or_on_the_file_system() -> None:
     cases = [CAMPAIGN.case_of(SEED, number) for number in range(1000)]
-    done = {each for case in cases for each in case.how.split(", ")}
+    done = {each for case in cases if case.records is None for each in case.how.split(", ")}
     assert len(done - {""}) == len(set(FORGERIES))
     assert sum(case.where == WATCHED for case in cases) > 20
 
 
 def test_what_is_no_file_is_refused_or_does_no_harm() -> None:
     tally = Tally()
-    for number in range(20):
+    for number in range(40):
         CAMPAIGN.run_case(attrs.evolve(CAMPAIGN.case_of(SEED, number), where=REAL), tally)
-    assert tally.total == 20
+    assert tally.total == 40
 
 
 def test_an_error_of_another_kind_is_a_crash_that_names_its_case(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,34 +85,7 @@ def test_numbers_that_no_journal_reaches_leave_room_for_what_follows() -> None:
     assert 2**62 < NUMBER_MAX < 2**63 - 1
 
 
-@pytest.mark.timeout(180)  # a hundred journals on the file system
-def test_every_corrupted_journal_is_recovered_exactly_or_refused_with_a_message() -> None:
-    tally = run(corruptions.CAMPAIGN, 0, range(120))
-    words = {word: count for word, count in tally.words.items() if word.startswith("recovered")}
-    assert tally.total == 120
-    assert 20 < sum(words.values()) < 100
-    assert {word.partition(" with ")[2] for word in tally.words} == set(KINDS)
-
-
-def test_a_case_stands_for_one_journal_and_one_damage(tmp_path: Path) -> None:
-    results = []
-    for place in ("a", "b"):
-        directory = tmp_path / place
-        directory.mkdir()
-        results.append(corruptions.corrupted(3, directory))
-    assert results[0] == results[1]
-
-
-@pytest.mark.parametrize(
-    ("broken", "complaint"),
-    [
-        (lambda _: [], "recovered 0 records of"),
-        (lambda _: 1 / 0, "ZeroDivisionError"),
-    ],
-)
-def test_a_journal_that_comes_back_as_another_is_found(
-    monkeypatch: pytest.MonkeyPatch, broken: Callable[[object], list[bytes]], complaint: str
-) -> None:
-    monkeypatch.setattr(corruptions, "state_of", broken)
-    with pytest.raises(Crash, match=complaint):
-        run(corruptions.CAMPAIGN, SEED, range(50))
+def test_a_journal_that_comes_back_as_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journals, "state_of", lambda _: [])
+    with pytest.raises(Crash, match="recovered 0 records of"):
+        run(CAMPAIGN, SEED, range(CASES))

@@ -1,4 +1,7 @@
-"""The page of the game: a match per ordering, all running; a tab shows one, and may play in it."""
+"""Open pages: a tab of the game shows a match and may play in it, a tab of the ticker shows a market.
+
+There is a match or a market for each ordering, and all of them run; a tab shows one.
+"""
 
 from collections.abc import Mapping
 from secrets import token_hex
@@ -8,6 +11,7 @@ import trio
 from attrs import Factory, define, field
 
 from examples.game.world import COLUMNS, HEIGHT, ROWS, SIDE, WIDTH
+from examples.pages.floor import Floor
 from examples.pages.match import Match, Seat
 from examples.pages.serving import Json, now_ms
 
@@ -89,3 +93,35 @@ class GameTab:
         if seat := self.seat:
             seat.held_by = ""
         self.you = ""
+
+
+@define(eq=False)
+class TickerTab:
+    """One tab, and which of all markets it shows."""
+
+    floors: Mapping[str, Floor]
+    nursery: trio.Nursery
+    ordering: str = field(default=Factory(lambda self: next(iter(self.floors)), takes_self=True))
+
+    def frame(self) -> Json:
+        """What to show now."""
+        return {
+            "at": now_ms(),
+            "ordering": self.ordering,
+            "counts": {ordering: floor.counts() for ordering, floor in self.floors.items()},
+            **self.floors[self.ordering].frame(),
+        }
+
+    async def do(self, request: Json) -> None:
+        """The person did something; what makes no sense is left undone."""
+        overlay = self.floors[self.ordering].overlay
+        match request:
+            case {"do": "show", "ordering": str(ordering)} if ordering in self.floors:
+                self.ordering = ordering
+            case {"do": "kill", "broker": str(broker)} if overlay.can_be_killed(broker):
+                self.nursery.start_soon(overlay.restart, broker)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """A tab holds nothing."""

@@ -1,5 +1,6 @@
-"""One direction of a session, at its sender: what was sent is kept until the other end has acknowledged it.
+"""Sessions: links and streams that survive their connections. Who dials and who writes is elsewhere.
 
+What was sent is kept, at its sender, until the other end has acknowledged it (`Retained`, one direction).
 Both ends of a session count what they received. Only the newest connection counts: before an end says how
 much it received, it takes nothing more from an older connection, for what that still delivered would come
 twice.
@@ -24,13 +25,15 @@ from typing import Final, Generic, TypeVar
 
 from attrs import define, field, frozen
 
-from broker.sessions.errors import SessionError
-
 Frame = TypeVar("Frame")
 
 RETAINED_COUNT_MAX: Final = 1_000_000
 """Frames kept for a neighbour that does not acknowledge. Publications are bounded by credit long before; this
 many messages about routes are some hundred megabytes, and the neighbour is better declared lost."""
+
+
+class SessionError(Exception):
+    """The other end counts what there never was; nothing has been changed by it."""
 
 
 @frozen

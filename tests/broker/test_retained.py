@@ -88,7 +88,7 @@ def test_nobody_goes_on_from_what_is_not_kept_any_more() -> None:
 
 
 def test_a_neighbour_that_never_acknowledges_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("broker.sessions.retained.RETAINED_COUNT_MAX", 3)
+    monkeypatch.setattr("broker.sessions.RETAINED_COUNT_MAX", 3)
     retained: Retained[int] = Retained()
     retained.add([1, 2, 3])
     assert not retained.is_overfull
