@@ -74,13 +74,13 @@ fuzz: $(READY) ## throw damaged frames, journals, filters, TOML, JSON lines and 
 soak: $(READY) ## kill brokers with journals every second, under load (MINUTES=...)
 	@$(BIN)/python -m harness.soak --minutes $(MINUTES) --out runs/soak
 
-evaluation: $(READY) ## repeat the paper's evaluation and write docs/evaluation.md; goes on where it was interrupted
+evaluation: $(READY) ## repeat the paper's evaluation and write docs/results/evaluation.md; goes on where it was interrupted
 	@$(BIN)/python -m harness.evaluation
 
 spark: $(READY) ## ship the analysis with spark-submit to a small Spark cluster, and check what it finds
 	@$(BIN)/python -m harness.analysis.shipping
 
-evaluation-routing: $(READY) ## measure every routing strategy on 107 brokers and write docs/routing.md (ARGUMENTS=--quick)
+evaluation-routing: $(READY) ## measure every routing strategy on 107 brokers and write docs/results/routing.md (ARGUMENTS=--quick)
 	@$(BIN)/python -m harness.evaluation.routing $(ARGUMENTS)
 
 clean: ## remove caches, builds and results; .venv stays

@@ -12,8 +12,8 @@ import pytest
 from harness.explorer.mutants import MUTANTS
 from tests.sources import ROOT, Source, every_file, example, product_files
 
-PROTOCOL: Final = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
-THREATS: Final = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+PROTOCOL: Final = (ROOT / "docs" / "explanation" / "protocol.md").read_text(encoding="utf-8")
+THREATS: Final = (ROOT / "docs" / "reference" / "threat-model.md").read_text(encoding="utf-8")
 SCENARIOS: Final = {path.stem for path in (ROOT / "tests" / "scenarios").glob("*.txt")}
 
 _LINK: Final = re.compile(r"\]\(([^)\s#:]*)#([^)\s]+)\)")

@@ -21,7 +21,7 @@ SCALING: Final = "scaling.json"
 @click.command("evaluation")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/evaluation"), show_default=True)
 @click.option(
-    "--page", type=click.Path(path_type=Path), default=Path("docs/evaluation.md"), show_default=True
+    "--page", type=click.Path(path_type=Path), default=Path("docs/results/evaluation.md"), show_default=True
 )
 @click.option("--only", help="Studies whose names begin so, with commas between.")
 @click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")

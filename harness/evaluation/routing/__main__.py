@@ -21,7 +21,7 @@ __all__ = ["command"]
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Default: runs/evaluation-routing, -quick with --quick."
 )
-@click.option("--page", type=click.Path(path_type=Path), help="Default: docs/routing.md; none with --quick.")
+@click.option("--page", type=click.Path(path_type=Path), help="Default: docs/results/routing.md; none with --quick.")
 @click.option("--only", help="Studies whose names begin so, with commas between.")
 @click.option("--quick", "is_quick", is_flag=True, help="Few consumers: a minute or so.")
 @click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True)
@@ -52,7 +52,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     routing.write(folder, analysis)
     found = points(analysis)
     click.echo(f"report: {write_report(folder, found)}")
-    target = page or (None if is_quick else Path("docs/routing.md"))
+    target = page or (None if is_quick else Path("docs/results/routing.md"))
     if target is None:
         click.echo(document(found))
     else:
