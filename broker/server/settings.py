@@ -16,6 +16,7 @@ from broker.node.greeting import NAME_BYTES_MAX
 from broker.node.limits import NodeLimits
 from broker.replay import Bounds
 from broker.routing import DEFAULT, Routing
+from ordering.plugins import notes_version
 
 __all__ = [
     "DEFAULT_LINK_TIMEOUT_S",
@@ -137,13 +138,17 @@ class Settings:
 
     @property
     def manner(self) -> str:
-        """Every setting that two neighbours must share, in words: they agree if these are equal."""
+        """Every setting that two neighbours must share, in words: they agree if these are equal.
+
+        Raises `UnknownOrderingError` if the ordering plugin is not installed.
+        """
         options = [f"{key}={value}" for key, value in sorted(self.ordering_options.items())]
         terms = self.terms
         lease = "none" if terms is None else f"{terms.lease_s:g} s, renewed every {terms.refresh_s:g} s"
         return ", ".join(
             (
                 f"ordering {' '.join([self.ordering, *options])}",
+                f"notes version {notes_version(self.ordering)}",
                 f"routing {self.routing}",
                 f"link timeout {self.link_timeout_s:g} s",
                 f"lease {lease}",
