@@ -4,6 +4,8 @@ Nothing is fetched, neither when the site is built nor when it is read: fonts ar
 index is a file of the site.
 """
 
+from pathlib import Path
+
 from harness.site import setup, version_here
 
 __all__ = ["setup"]
@@ -14,7 +16,6 @@ copyright = "The Concord maintainers"  # noqa: A001 - Sphinx reads this name
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["pictures"]
-suppress_warnings: list[str] = []
 
 myst_enable_extensions = ["attrs_block", "deflist"]
 myst_heading_anchors = 4
@@ -24,6 +25,7 @@ default_role = "code"
 add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
 autodoc_class_signature = "separated"
 napoleon_google_docstring = True
 
@@ -32,3 +34,4 @@ html_title = "Concord"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))

@@ -35,6 +35,7 @@ _TITLE: Final = re.compile(r"^# .*\n", re.MULTILINE)
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Tell Sphinx to show each page as it is here."""
     app.connect("source-read", _shown)
+    app.connect("autodoc-skip-member", _skipped)
     return {"parallel_read_safe": True}
 
 
@@ -43,6 +44,12 @@ def _shown(_: "Sphinx", page: str, source: list[str]) -> None:
     if COMMANDS in text:
         text = text.replace(COMMANDS, "\n".join(helps(concord, "concord")))
     source[0] = outward(page, text)
+
+
+def _skipped(_: "Sphinx", kind: str, name: str, member: object, skipped: bool, options: object) -> bool | None:  # noqa: FBT001, PLR0913 - Sphinx calls it so
+    """Leave out what Python makes of a class: users neither call nor override it."""
+    del kind, member, skipped, options
+    return True if name.startswith("__") else None
 
 
 def slug(heading: str) -> str:

@@ -10,6 +10,7 @@ import click
 from harness.evaluation.campaign import chosen
 from harness.evaluation.paper.document import document
 from harness.evaluation.paper.studies import STUDIES, analyse, perform, report
+from harness.results import stamped
 from harness.runs.progress import progress_for
 
 __all__ = ["command"]
@@ -38,7 +39,8 @@ def command(*, out: Path, page: Path, only: str | None, master: str, quiet: bool
     report(studies, out)
     scaling = out / SCALING
     rows = json.loads(scaling.read_text(encoding="utf-8")) if scaling.is_file() else []
-    page.write_text(document(out, rows), encoding="utf-8")
+    before = page.read_text(encoding="utf-8") if page.is_file() else ""
+    page.write_text(stamped(before, document(out, rows)), encoding="utf-8")
     click.echo(f"page: {page}")
     if failed:
         raise click.ClickException("; ".join(failed))

@@ -2,4 +2,7 @@
 
 from harness.journals.campaign import command
 
-command()
+__all__ = ["command"]
+
+if __name__ == "__main__":
+    command()

@@ -12,6 +12,7 @@ from harness.evaluation.routing.document import document, in_place
 from harness.evaluation.routing.measuring import perform
 from harness.evaluation.routing.studies import STUDIES, quick
 from harness.report.page import write_routing as write_report
+from harness.results import stamped
 from harness.runs.progress import progress_for
 
 __all__ = ["command"]
@@ -56,7 +57,8 @@ def command(  # noqa: PLR0913 - one parameter for each option
     if target is None:
         click.echo(document(found))
     else:
-        target.write_text(in_place(target.read_text(encoding="utf-8"), document(found)), encoding="utf-8")
+        before = target.read_text(encoding="utf-8")
+        target.write_text(stamped(before, in_place(before, document(found))), encoding="utf-8")
         click.echo(f"page: {target}")
     if failed:
         raise click.ClickException("; ".join(failed))
