@@ -1,8 +1,9 @@
 """How Sphinx builds the site: `make docs`. What it adds to the pages is in `harness/site.py`.
 
-Nothing is fetched, neither when the site is built nor when it is read: fonts are the reader's own, and the search
-index is a file of the site.
+Nothing is fetched, neither when the site is built nor when it is read: fonts are the reader's own, and the
+search index is a file of the site.
 """
+# ruff: noqa: INP001 - Sphinx reads this file by its path, `docs/` is no package
 
 from pathlib import Path
 

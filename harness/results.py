@@ -2,9 +2,9 @@
 
     python -m harness.results          # a line for each page of docs/results
 
-Every page there begins with what made it: the commit, the command, the machine, and the load. `measures` names
-the files and folders whose code its figures are about. A page is *old* when one of them has changed since that
-commit; git says so. Nothing is measured again here.
+Every page there begins with what made it: the commit, the command, the machine, and the load. `measures`
+names the files and folders whose code its figures are about. A page is *old* when one of them has changed
+since that commit; git says so. Nothing is measured again here.
 """
 
 import os
@@ -38,7 +38,7 @@ class PageError(ValueError):
 
 @frozen
 class Age:
-    """How a page stands to the code: `changed` has the commits since, `missing` says that git lacks its commit."""
+    """How a page stands to the code: the commits `changed` since, or `missing` if git lacks its own."""
 
     page: str
     commit: str
@@ -73,7 +73,9 @@ def stamped(before: str, after: str, root: Path = ROOT) -> str:
         return after
     here = {"commit": _git(root, "rev-parse", "--short=7", "HEAD").strip(), "machine": _machine()}
     lines = [
-        f"{key}: {here.get(key, said)}" for line in head[1].splitlines() for key, said in [line.split(": ", 1)]
+        f"{key}: {here.get(key, said)}"
+        for line in head[1].splitlines()
+        for key, said in [line.split(": ", 1)]
     ]
     body = after.removeprefix(head[0]).lstrip()
     return "\n".join(["---", *lines, "---", "", body])
@@ -85,12 +87,15 @@ def age(name: str, text: str, root: Path = ROOT) -> Age:
     commit = made["commit"]
     if not _git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
         return Age(name, commit, (), missing=True)
-    log = _git(root, "log", "--no-merges", "--format=%h %s", f"{commit}..HEAD", "--", *made["measures"].split())
+    log = _git(
+        root, "log", "--no-merges", "--format=%h %s", f"{commit}..HEAD", "--", *made["measures"].split()
+    )
     return Age(name, commit, tuple(log.splitlines()))
 
 
 def _machine() -> str:
-    return f"{os.cpu_count()} processors, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{os.cpu_count()} processors, {system}, Python {platform.python_version()}"
 
 
 def _git(root: Path, *arguments: str) -> str:

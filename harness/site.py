@@ -1,7 +1,7 @@
 """What the documentation site adds to the pages: links to the sources, what made results, commands.
 
-Sphinx reads the Markdown of `docs/`, and `docs/conf.py` names the functions here. Links that leave `docs/` lead to
-the repository, for only `docs/` is on the site. The head of a page of results becomes a box. A line
+Sphinx reads the Markdown of `docs/`, and `docs/conf.py` names the functions here. Links that leave `docs/`
+lead to the repository, for only `docs/` is on the site. The head of a page of results becomes a box. A line
 `{{ commands }}` becomes what `concord --help` prints, and that of every command below it.
 """
 
@@ -46,9 +46,9 @@ def _shown(_: "Sphinx", page: str, source: list[str]) -> None:
     source[0] = outward(page, text)
 
 
-def _skipped(_: "Sphinx", kind: str, name: str, member: object, skipped: bool, options: object) -> bool | None:  # noqa: FBT001, PLR0913 - Sphinx calls it so
+def _skipped(_: "Sphinx", kind: str, name: str, *_rest: object) -> bool | None:
     """Leave out what Python makes of a class: users neither call nor override it."""
-    del kind, member, skipped, options
+    del kind
     return True if name.startswith("__") else None
 
 

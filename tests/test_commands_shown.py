@@ -38,7 +38,9 @@ def blocks(text: str) -> Iterator[str]:
 
 def commands(block: str) -> Iterator[list[str]]:
     """The commands of a block that are ours, as words."""
-    joined = re.sub(r"\\\n|(?<=\|)\n", " ", re.sub(r"<<'?END'?.*?^ *END$", "", block, flags=re.DOTALL | re.MULTILINE))
+    joined = re.sub(
+        r"\\\n|(?<=\|)\n", " ", re.sub(r"<<'?END'?.*?^ *END$", "", block, flags=re.DOTALL | re.MULTILINE)
+    )
     for line in joined.splitlines():
         words: list[str] = []
         for word in [*_words(line), ";"]:
@@ -80,8 +82,10 @@ def _module(words: list[str], *, is_whole: bool) -> str:
         return f"there is no module {name}"
     module = import_module(name if spec.submodule_search_locations is None else f"{name}.__main__")
     found = [getattr(module, each, None) for each in ("main", "command")]
-    [command, *_] = [each for each in found if isinstance(each, click.Command)] or [None]
-    return _read(command, name, arguments, is_whole=is_whole) if command else ""
+    read = [
+        _read(each, name, arguments, is_whole=is_whole) for each in found if isinstance(each, click.Command)
+    ]
+    return read[0] if read else ""
 
 
 def _read(command: click.Command, name: str, arguments: list[str], *, is_whole: bool) -> str:
@@ -98,7 +102,11 @@ def _read(command: click.Command, name: str, arguments: list[str], *, is_whole: 
         return error.format_message() if is_whole else ""
     except click.UsageError as error:
         is_absent = "does not exist" in error.format_message()  # A file that the reader has.
-        return "" if is_absent or not (is_whole or "No such" in error.format_message()) else error.format_message()
+        return (
+            ""
+            if is_absent or not (is_whole or "No such" in error.format_message())
+            else error.format_message()
+        )
     return ""
 
 
@@ -146,7 +154,12 @@ def test_a_command_that_is_none_is_noticed(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Use `concord broker`.\n", "    $ echo '{}' |\n          concord explain --broker 127.0.0.1:1\n", "    it's a figure\n"]
+    "text",
+    [
+        "Use `concord broker`.\n",
+        "    $ echo '{}' |\n          concord explain --broker 127.0.0.1:1\n",
+        "    it's a figure\n",
+    ],
 )
 def test_a_command_that_is_sound_passes(text: str) -> None:
     assert list(shown(example("docs/x.md", text))) == []

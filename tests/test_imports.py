@@ -82,7 +82,18 @@ ROOMS: Final = (
 HARNESS_ROOMS: Final = (
     *("datasets", "tables", "results", "leash", "processes", "outcomes", "overlay"),
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
-    *("runs", "analysis", "report", "benchmarks", "evaluation", "commands", "soak", "attacks", "walk", "site"),
+    *(
+        "runs",
+        "analysis",
+        "report",
+        "benchmarks",
+        "evaluation",
+        "commands",
+        "soak",
+        "attacks",
+        "walk",
+        "site",
+    ),
 )
 """The rooms of the harness: tools of all; what makes runs and judges them; what measures; what users call."""
 

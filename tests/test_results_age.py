@@ -33,7 +33,9 @@ def test_a_page_of_results_says_what_made_it_and_measures_what_is_there(page: Pa
     assert [each for each in made["measures"].split() if not (ROOT / each).exists()] == []
 
 
-@pytest.mark.parametrize("text", ["# Page\n", HEADED.replace("load: none\n", ""), HEADED.replace(": broker", ":")])
+@pytest.mark.parametrize(
+    "text", ["# Page\n", HEADED.replace("load: none\n", ""), HEADED.replace(": broker", ":")]
+)
 def test_a_page_that_does_not_say_it_is_refused(text: str) -> None:
     with pytest.raises(PageError):
         provenance(text)

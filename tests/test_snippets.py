@@ -1,8 +1,9 @@
-"""Every Python snippet of a page runs: programs as processes, parts of programs with a client that is connected.
+"""Every part of a program that a page shows runs, with a client that is connected.
 
-A part is run as the body of a function that has what its page speaks of: `client`, `deliveries`, and so on, with
-events that come while it runs. It has run when it ends, or when it has printed or done something three times.
-Programs that guides name as files are run by `test_tried.py`, `pycon` blocks by doctest.
+A part is run as the body of a function that has what its page speaks of: `client`, `deliveries`, and so on,
+with events that come while it runs. It has run when it ends, or when it has printed or done something three
+times. Programs that guides name as files are run by `test_tried.py`, those of the README and the tutorial by
+tests of their own, `pycon` blocks by doctest.
 """
 
 import re
@@ -29,11 +30,17 @@ PAGES: Final = [source for source in every_file() if source.path.suffix == ".md"
 def parts(page: Source) -> list[str]:
     """The snippets that are neither whole programs nor tests."""
     found = [textwrap.dedent(text) for _, text in _PYTHON.findall(page.text)]
-    return [text for text in found if "trio.run(" not in text and not re.search(r"^# \w+/|def test_", text, re.MULTILINE)]
+    return [
+        text
+        for text in found
+        if "trio.run(" not in text and not re.search(r"^# \w+/|def test_", text, re.MULTILINE)
+    ]
 
 
 PARTS: Final = [
-    pytest.param(text, id=f"{page.path.stem}-{number}") for page in PAGES for number, text in enumerate(parts(page))
+    pytest.param(text, id=f"{page.path.stem}-{number}")
+    for page in PAGES
+    for number, text in enumerate(parts(page))
 ]
 
 

@@ -28,7 +28,9 @@ AT_ONCE: Final = 4
 """Pages that run side by side: most of the time they wait for brokers to start."""
 
 GUIDES: Final = [
-    path for path in sorted((ROOT / "docs").glob("*/*.md")) if "```sh\n" in path.read_text(encoding="utf-8")
+    path
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*/*.md"))]
+    if "```sh\n" in path.read_text(encoding="utf-8")
 ]
 
 Ended = tuple[int, str]
@@ -100,7 +102,10 @@ def test_every_block_of_a_guide_is_run() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["```sh\nfalse\n```\n", "- a list\n\n  ```python\n  # a.py\n  raise OSError\n  ```\n  ```sh\n  python a.py\n  ```\n"],
+    [
+        "```sh\nfalse\n```\n",
+        "- a list\n\n  ```python\n  # a.py\n  raise OSError\n  ```\n  ```sh\n  python a.py\n  ```\n",
+    ],
 )
 def test_a_guide_that_fails_is_noticed(page: str, tmp_path: Path) -> None:
     assert run(page, tmp_path)[0] == 1

@@ -22,7 +22,9 @@ __all__ = ["command"]
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Default: runs/evaluation-routing, -quick with --quick."
 )
-@click.option("--page", type=click.Path(path_type=Path), help="Default: docs/results/routing.md; none with --quick.")
+@click.option(
+    "--page", type=click.Path(path_type=Path), help="Default: docs/results/routing.md; none with --quick."
+)
 @click.option("--only", help="Studies whose names begin so, with commas between.")
 @click.option("--quick", "is_quick", is_flag=True, help="Few consumers: a minute or so.")
 @click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True)
