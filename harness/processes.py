@@ -20,8 +20,6 @@ from typing import IO, Final
 import attrs
 import trio
 
-__all__ = ["START_TIMEOUT_S", "ProcessError", "Program", "Server", "start", "start_server"]
-
 START_TIMEOUT_S: Final = 20.0
 """A broker starts in half a second; a loaded machine is given forty times that."""
 

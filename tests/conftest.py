@@ -45,6 +45,7 @@ ONE_BY_ONE: Final = tuple(
         "harness/analysis",
         "harness/benchmarks",
         "harness/commands/test_running.py",
+        "harness/peers",
         "harness/report",
         "harness/runs",
         "harness/test_attacks.py",

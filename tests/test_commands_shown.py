@@ -24,8 +24,8 @@ _ENDS: Final = {"|", "&", "&&", "||", ";", ">", ">>", "<", "2>", "(", ")"}
 _WORDS: Final = {"if", "then", "do", "$", "$(", "sudo"}
 _PROGRAMS: Final = {"concord", "make", "python"}
 _TARGETS: Final = frozenset(_TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8")))
-_NOT_OURS: Final = {"build", "pip", "pytest"}
-"""Modules of others that pages run."""
+_NOT_OURS: Final = {"build", "install", "pip", "pytest"}
+"""Modules and targets of others that pages run."""
 
 
 def blocks(text: str) -> Iterator[str]:
@@ -67,7 +67,7 @@ def complaint(words: list[str], *, is_whole: bool = True) -> str:
         return ""
     if program == "make":
         named = [each for each in arguments if "=" not in each and not each.startswith("-")]
-        return "" if set(named) <= _TARGETS else f"the Makefile has no {named}"
+        return "" if set(named) <= _TARGETS | _NOT_OURS else f"the Makefile has no {named}"
     if program == "python":
         return _module(arguments[1:], is_whole=is_whole) if arguments[:1] == ["-m"] else ""
     return _read(concord, "concord", arguments, is_whole=is_whole)

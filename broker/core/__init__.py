@@ -5,8 +5,7 @@ with their reasons.
 """
 
 from broker.core.broker import BrokerCore
-from broker.core.effects import Effects
+from broker.core.effects import Effects, ProtocolError
 from broker.core.hops import Hop
-from broker.core.protocol import ProtocolError
 
 __all__ = ["BrokerCore", "Effects", "Hop", "ProtocolError"]

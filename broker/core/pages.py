@@ -22,8 +22,8 @@ from typing import Final, TypeVar
 
 from attrs import Factory, define, evolve
 
+from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.protocol import ProtocolError
 from broker.filters import Filter
 from broker.healing import Place
 from broker.messages import (

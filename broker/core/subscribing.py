@@ -17,12 +17,10 @@ from typing import ClassVar, Final
 
 from attrs import Factory, define, field
 
-from broker.core.arrivals import Arrivals
 from broker.core.barrier import Barrier, Passed
-from broker.core.gates import Gates
+from broker.core.gates import Answer, Arrivals, Gates, Settling
 from broker.core.hops import Hop
 from broker.core.pages import cut_both
-from broker.core.settling import Answer, Settling
 from broker.core.tables import Entry, Place, RoutingTables, place_of, wish_of
 from broker.core.told import Difference, Told
 from broker.filters import Filter
@@ -136,13 +134,12 @@ class Subscribing:
             self._hold(link, entries)
             return
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
-        offered = {
-            place_of(each): each
-            for each in entries
-            if each.hop is not link
-            and place_of(each) not in neighbour.offered
-            and advertised.overlap(each.filter)
-        }
+        offered: dict[Place, Entry] = {}
+        for each in entries:
+            place = place_of(each)
+            is_new = each.hop is not link and place not in neighbour.offered
+            if is_new and advertised.overlap(each.filter):
+                offered[place] = each
         if offered:
             neighbour.offered.update(offered)
             difference = neighbour.told.edit(add=map(wish_of, offered.values()))
@@ -229,9 +226,27 @@ class Subscribing:
         *,
         has_moved: bool = False,
     ) -> None:
-        """Send a difference; the gates of what is offered, and of what waited for what is gone, follow.
+        """Send a difference; the gates of what is offered, and of what waited for what is gone, follow."""
+        gates = neighbour.gates
+        numbers, left = list[int](), list[Entry]()
+        if difference:
+            numbers, left = self._send_pages(link, neighbour, difference, has_moved=has_moved)
+        for entry in offered:
+            self._wait(neighbour, entry)
+            if has_moved:
+                self._settle(link, neighbour, entry, numbers)
+            if gates.is_closed(entry):
+                self._tables.close_gate(entry, link)
+        for entry in left:
+            if not gates.is_closed(entry):
+                self._open(entry, link)
 
-        What is told instead of something that has moved, and is not answered, has moved as well.
+    def _send_pages(
+        self, link: Hop, neighbour: Neighbour, difference: Difference, *, has_moved: bool
+    ) -> tuple[list[int], list[Entry]]:
+        """Send a difference in pages; return the numbers of the requests, and the entries that wait for them.
+
+        What is announced instead of something that has moved, and is not answered, has moved as well.
         """
         gates = neighbour.gates
         carries_moved = has_moved or any(map(gates.has_moved, difference.removed))
@@ -249,22 +264,12 @@ class Subscribing:
         instead = [each for entry in left for each in self._wait(neighbour, entry)]
         for told in waited_for:
             self.passed += self._barrier.route_replaced(told, link, instead)
-        for entry in offered:
-            self._wait(neighbour, entry)
-            if has_moved:
-                self._settle(link, neighbour, entry, numbers)
-            if gates.is_closed(entry):
-                self._tables.close_gate(entry, link)
-        for entry in left:
-            if not gates.is_closed(entry):
-                self._open(entry, link)
+        return numbers, left
 
     def _send_difference(
         self, link: Hop, neighbour: Neighbour, difference: Difference, number: int, *, has_moved: bool
     ) -> None:
         added, removed = difference.added, difference.removed
-        if not difference:
-            return
         if not removed and len(added) == 1:
             wish = added[0]
             self._send(link, SubscriptionAdded(wish.id, wish.filter, wish.ordered, number, has_moved))
@@ -276,6 +281,8 @@ class Subscribing:
 
     def _wait(self, neighbour: Neighbour, entry: Entry) -> list[str]:
         """Let the gate wait for what stands for the entry, unless some is answered; say for what."""
+        if neighbour.gates.are_answered:
+            return []
         standing = neighbour.told.standing_for(wish_of(entry))
         requests = [neighbour.gates.request_of(each) for each in standing]
         first = requests[0] if requests else None

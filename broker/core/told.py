@@ -11,11 +11,11 @@ Laws.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from attrs import Factory, define, frozen
 
-from broker.routing.strategy import Picture, Selection, Strategy, Wish
+from broker.routing.strategy import NOTHING, Picture, Selection, Strategy, Wish
 
 
 @frozen
@@ -28,6 +28,9 @@ class Difference:
     def __bool__(self) -> bool:
         """Whether there is anything to tell."""
         return bool(self.added or self.removed)
+
+
+NO_DIFFERENCE: Final = Difference()
 
 
 @define(eq=False)
@@ -57,7 +60,7 @@ class Told:
     def edit(self, add: Iterable[Wish] = (), remove: Iterable[str] = ()) -> Difference:
         """Candidates came and went; say what that changes for the neighbour."""
         change = self._selection.edit(add, remove)
-        return self._on_link(change.added, change.removed)
+        return NO_DIFFERENCE if change is NOTHING else self._on_link(change.added, change.removed)
 
     def _on_link(self, added: Iterable[Wish], removed: Iterable[str]) -> Difference:
         gone = tuple(self._ids.pop(each) for each in removed)

@@ -12,8 +12,7 @@ from typing import Final
 from attrs import Factory, define, frozen
 
 from broker.filters import parse
-from broker.routing.edits import edited
-from broker.routing.strategy import NOTHING, NOTHING_TOLD, Change, Item, Picture, Selection, Wish
+from broker.routing.strategy import NOTHING, NOTHING_TOLD, Change, Item, Picture, Selection, Wish, edited
 
 EVERYTHING: Final = Wish("*", parse("True"))
 """The one candidate that comes from nobody and is told."""

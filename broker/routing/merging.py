@@ -18,16 +18,12 @@ from collections.abc import Iterable, Sequence
 
 from attrs import Factory, define, frozen
 
-from broker.routing.bulk import merged
-from broker.routing.cover_index import CoverIndex
-from broker.routing.coverage import covers_transitively, equal, stands_for
-from broker.routing.covering import RETURNS_LIMIT
+from broker.routing.covering import RETURNS_LIMIT, CoverIndex, covers_transitively, equal, stands_for, witness
 from broker.routing.grouped import Grouped, Moves
 from broker.routing.points import Points
 from broker.routing.seams import Seams
 from broker.routing.strategy import NOTHING_TOLD, Item, Picture, Selection, Wish
-from broker.routing.unions import PERFECT, cuts, joined, may_be_part, united
-from broker.routing.witnesses import witness
+from broker.routing.unions import PERFECT, cuts, joined, may_be_part, merged, united
 
 
 @define(eq=False)

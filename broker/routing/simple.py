@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from attrs import Factory, define, field, frozen
 
-from broker.routing.edits import edited
-from broker.routing.strategy import NOTHING, NOTHING_TOLD, Change, Item, Picture, Selection, Wish
+from broker.routing.strategy import NOTHING, NOTHING_TOLD, Change, Item, Picture, Selection, Wish, edited
 
 
 @define(eq=False)

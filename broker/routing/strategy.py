@@ -20,23 +20,12 @@ ids of their own, which begin with `MERGER_MARK` and never come again within one
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Final, NamedTuple, Protocol
 
 from attrs import frozen
 
 from broker.filters import Filter
-
-__all__ = [
-    "MERGER_MARK",
-    "NOTHING",
-    "NOTHING_TOLD",
-    "Change",
-    "Item",
-    "Picture",
-    "Selection",
-    "Strategy",
-    "Wish",
-]
 
 MERGER_MARK: Final = "~"
 
@@ -153,3 +142,12 @@ class Strategy(Protocol):
 
     def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
         """What to tell of these candidates, computed from scratch and slowly; sorted by id."""
+
+
+def edited(selection: Selection, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+    """Make one change after the other, for a selection that gains nothing from seeing them together."""
+    added, removed = dict[str, Wish](), set[str]()
+    for change in chain(map(selection.add, add), map(selection.remove, remove)):
+        removed.update(each for each in change.removed if added.pop(each, None) is None)
+        added.update((wish.id, wish) for wish in change.added)
+    return Change(tuple(added[each] for each in sorted(added)), tuple(sorted(removed)))

@@ -18,18 +18,6 @@ from broker.replay import Bounds
 from broker.routing import DEFAULT, Routing
 from ordering.plugins import notes_version
 
-__all__ = [
-    "DEFAULT_LINK_TIMEOUT_S",
-    "DEFAULT_ORDERING",
-    "DEFAULT_REPLAY_AGE_S",
-    "DEFAULT_REPLAY_CACHE_BYTES",
-    "DEFAULT_REPLAY_COUNT",
-    "NAME_BYTES_MAX",
-    "Settings",
-    "SettingsError",
-    "Tls",
-]
-
 DEFAULT_LINK_TIMEOUT_S: Final = 10.0
 """Longer than a busy or swapping machine is silent, short enough that routes through a dead one go soon."""
 
@@ -73,6 +61,10 @@ class Tls:
         return self.certificate is not None or self.authority is not None
 
 
+def _or_none_at_all(seconds: float | None) -> float:
+    return seconds or 0.0
+
+
 @frozen(kw_only=True)
 class Settings:
     """Everything `concord broker` can be told. Raises `SettingsError` if it makes no sense together."""
@@ -86,8 +78,8 @@ class Settings:
     routing: Routing = DEFAULT
     journal: Path | None = None
     link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
-    lease_s: float = 0.0
-    lease_refresh_s: float = 0.0
+    lease_s: float = field(default=0.0, converter=_or_none_at_all)
+    lease_refresh_s: float = field(default=0.0, converter=_or_none_at_all)
     metrics: Address | None = None
     trace: Path | None = None
     tls: Tls = field(factory=Tls)

@@ -11,13 +11,12 @@ from broker.wire.errors import WireError
 from broker.wire.kinds import VERSION
 from broker.wire.limits import DEFAULT_LIMITS, Limits
 from broker.wire.publications import (
-    Event,
     decode_delivery,
     encode_publication,
     marked,
     plain,
     publication_prefix,
-    read_deliveries,
+    read_publications,
     replayed,
 )
 
@@ -26,7 +25,6 @@ __all__ = [
     "VERSION",
     "Decoder",
     "DeliveredBatch",
-    "Event",
     "Limits",
     "Peer",
     "WireError",
@@ -36,6 +34,6 @@ __all__ = [
     "marked",
     "plain",
     "publication_prefix",
-    "read_deliveries",
+    "read_publications",
     "replayed",
 ]

@@ -30,31 +30,17 @@ from broker.server.apart import Apart
 from broker.server.collector import undisturbed
 from broker.server.memory import remember
 from broker.server.settings import Settings
-from broker.station import Station, picture_of, recover
+from broker.station import Station, SubscriptionTerms, picture_of, recover
 from broker.station.inputs import read_frames
 from broker.wire import encode_publication, publication_prefix
 from harness import outcomes
 from harness.benchmarks import stores
-from harness.benchmarks.frames import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
+from harness.benchmarks.jobs import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
 from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
 from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing, chosen, machine, measured, round_options
-from harness.tables import Column, show, table
+from harness.tables import Column, show, shown, table, table_of
 from ordering.interface import OrderingFactory
 from ordering.plugins import load
-
-__all__ = [
-    "QUICK_COUNTS",
-    "QUICK_SUBSCRIPTIONS",
-    "THOROUGH_COUNTS",
-    "THOROUGH_SUBSCRIPTIONS",
-    "Comparison",
-    "Pictured",
-    "Start",
-    "command",
-    "pictured",
-    "starts",
-    "sync_ms",
-]
 
 _MEASURED: Final = ("1 broker, 1 x 1", "1 broker, 4 x 4", "1 broker, 10 x 50", "5 brokers, 4 x 4")
 
@@ -76,14 +62,19 @@ _PREFIX: Final = publication_prefix(_PUBLISHER)
 _PAYLOAD: Final = bytes(PAYLOAD_BYTES)
 
 
+def _megabytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.1f}"
+
+
 @attrs.frozen
 class Start:
     """One journal, and how long it took to start from it."""
 
-    publications: int
-    journal_bytes: int
-    replayed_s: float
-    pictured_s: float
+    publications: int = shown("publications", ",")
+    journal_bytes: int = shown("journal MB", _megabytes)
+    replayed_s: float = shown("replayed in s", ".2f")
+    per_publication_us: float = shown("per publication us", ".1f")
+    pictured_s: float = shown("from a snapshot s", ".2f")
 
 
 def _run(first: int) -> list[Publication]:
@@ -97,7 +88,7 @@ def _run(first: int) -> list[Publication]:
 def _live(station: Station, journal: Journal, count: int) -> None:
     station.begin(journal.append)
     station.advertise(_PUBLISHER, parse(ADVERTISED), client="p", user="")
-    station.subscribe(_SUBSCRIPTION, parse(SUBSCRIBED), ordered=True)
+    station.subscribe(_SUBSCRIPTION, SubscriptionTerms(parse(SUBSCRIBED), ordered=True))
     station.take()
     for first in range(1, count + 1, _RUN):
         station.publish(_PUBLISHER, _run(first))
@@ -127,7 +118,7 @@ def _measure(count: int, directory: Path) -> Start:
     journal.close()
     pictured_s, _, journal = _start(settings)
     journal.close()
-    return Start(count, written_bytes, replayed_s, pictured_s)
+    return Start(count, written_bytes, replayed_s, replayed_s / count * 1e6, pictured_s)
 
 
 def starts(counts: Sequence[int], directory: Path) -> list[Start]:
@@ -143,18 +134,18 @@ def starts(counts: Sequence[int], directory: Path) -> list[Start]:
 class Pictured:
     """A station with many subscriptions: what its picture costs here, apart, and at a start."""
 
-    subscriptions: int
-    picture_bytes: int
-    here_s: float
-    stall_s: float
-    start_s: float
+    subscriptions: int = shown("subscriptions", ",")
+    picture_bytes: int = shown("snapshot MB", _megabytes)
+    here_s: float = shown("taken here s", ".2f")
+    stall_s: float = shown("broker stopped by a process apart ms", lambda stall_s: f"{stall_s * 1000:.1f}")
+    start_s: float = shown("start s", ".2f")
 
 
 def _station_of(subscriptions: int, ordering: OrderingFactory) -> Station:
     station = Station("B1", ordering, "1", ordering_name="pairwise")
     for number in range(subscriptions):
         wanted = parse(f"symbol == 'S{number}' and price > {number % 100}")
-        station.subscribe(f"s{number}", wanted, ordered=True, client="c")
+        station.subscribe(f"s{number}", SubscriptionTerms(wanted, ordered=True, client="c"))
     station.take()
     return station
 
@@ -237,22 +228,6 @@ _COMPARISONS: Final[Sequence[Column[Comparison]]] = (
     ("with journal", lambda each: f"{each.on_latency.p99_ms:.2f}"),
 )
 
-_STARTS: Final[Sequence[Column[Start]]] = (
-    ("publications", lambda each: f"{each.publications:,}"),
-    ("journal MB", lambda each: f"{each.journal_bytes / 1e6:.1f}"),
-    ("replayed in s", lambda each: f"{each.replayed_s:.2f}"),
-    ("per publication us", lambda each: f"{each.replayed_s / each.publications * 1e6:.1f}"),
-    ("from a snapshot s", lambda each: f"{each.pictured_s:.2f}"),
-)
-
-_SNAPSHOTS: Final[Sequence[Column[Pictured]]] = (
-    ("subscriptions", lambda each: f"{each.subscriptions:,}"),
-    ("snapshot MB", lambda each: f"{each.picture_bytes / 1e6:.1f}"),
-    ("taken here s", lambda each: f"{each.here_s:.2f}"),
-    ("broker stopped by a process apart ms", lambda each: f"{each.stall_s * 1000:.1f}"),
-    ("start s", lambda each: f"{each.start_s:.2f}"),
-)
-
 
 @click.command()
 @round_options
@@ -292,9 +267,9 @@ def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json
     )
     show(table(_COMPARISONS, results))
     click.echo("\nStarting from a journal, without any snapshot and with one of the last state.\n")
-    show(table(_STARTS, started, words=0))
+    show(table_of(started, words=0))
     click.echo("\nSnapshots of brokers with many subscriptions, and starting from one.\n")
-    show(table(_SNAPSHOTS, pictures, words=0))
+    show(table_of(pictures, words=0))
     click.echo("\nSegments of our own beside SQLite: ", nl=False)
     stores.compare(directory)
 

@@ -13,8 +13,6 @@ from harness.evaluation.paper.studies import STUDIES, analyse, perform, report
 from harness.results import stamped
 from harness.runs.progress import progress_for
 
-__all__ = ["command"]
-
 SCALING: Final = "scaling.json"
 """What `python -m harness.analysis.scaling --out` wrote, if somebody measured that."""
 

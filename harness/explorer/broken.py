@@ -216,9 +216,9 @@ def knows_nothing(self: Membership) -> frozenset[str]:
     return frozenset()
 
 
-def says_once(self: Membership, link: Hop, joining: object) -> None:
+def says_once(self: Membership, link: Hop, newcomer: object) -> None:
     """Announce routes once, although some of them have gone since."""
-    del self, link, joining
+    del self, link, newcomer
 
 
 def crosses_early(self: Synchronisation, message: Synchronise, link: Hop) -> None:

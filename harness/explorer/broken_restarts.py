@@ -37,7 +37,7 @@ def learns_nothing(self: Station, link: Hop, count: int) -> None:
 def counts_anew(self: Station, *state: Any) -> None:
     """Forget in a snapshot how much of each session has come."""
     for place in state[1].values():
-        place._session.received = 0
+        place.received = 0
     _restore(self, *state)
 
 
@@ -58,7 +58,7 @@ def applies_half(self: Station, link: Hop, messages: Sequence[LinkMessage]) -> N
     if self.recorder is None and len(messages) > 1:
         whole = len(messages)
         messages = messages[: whole // 2]
-        self.links[link.name]._session.received += whole - len(messages)
+        self.links[link.name].received += whole - len(messages)
     _receive(self, link, messages)
 
 

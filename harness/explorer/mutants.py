@@ -15,11 +15,10 @@ from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
-from broker.core.directory import Directory
 from broker.core.gates import Gates
 from broker.core.leases import Leases
 from broker.core.losses import Losses
-from broker.core.membership import Membership
+from broker.core.membership import Directory, Membership
 from broker.core.mending import Mending
 from broker.core.pages import Collector
 from broker.core.replays import Replays
@@ -117,7 +116,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
         ),
     ),
     "no-second-look": _one("R9", "crash", Membership, "_known_advertisements", broken.knows_nothing),
-    "says-once": _one("R9", "crash", Membership, "_say_again", broken.says_once),
+    "says-once": _one("R9", "crash", Membership, "_announce_again", broken.says_once),
     "crosses-early": _one("R9", "crash", Synchronisation, "synchronise", broken.crosses_early),
     "flood-hole": _one("R9", "crash", Synchronisation, "_flood", broken.floods_settled_links),
     "old-flood-opens": Mutant(

@@ -20,13 +20,10 @@ import trio
 from attrs import define
 
 from broker.trace import FLUSH_EVERY_S, prepare
-from harness.runs.clients import publish, subscribe
-from harness.runs.crew import Crew, Ledger, Slowness, write_matches
+from harness.runs.crew import Crew, Ledger, Slowness, publish, subscribe, write_matches
 from harness.runs.plan import Seat
 from harness.scenarios import from_content
 from harness.traces import DELIVERIES, PUBLICATIONS
-
-__all__ = ["main"]
 
 CONNECTING_AT_ONCE: Final = 16
 """Clients that connect and ask at the same time: more only wait longer for the brokers."""

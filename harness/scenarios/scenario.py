@@ -20,18 +20,6 @@ from harness.scenarios.keys import (
     whole,
 )
 
-__all__ = [
-    "BROKERS_MAX",
-    "CLIENTS_MAX",
-    "Clients",
-    "Filters",
-    "Links",
-    "Overlay",
-    "Publishers",
-    "Scenario",
-    "Subscribers",
-]
-
 BROKERS_MAX: Final = 500
 """A broker is a process of about 30 megabytes; more than this is no longer an overlay on one machine."""
 

@@ -9,13 +9,10 @@ from textwrap import fill
 from typing import Final
 
 from harness.analysis.scaling import COLUMNS as _SCALING_COLUMNS
-from harness.evaluation.pages import plain, whole
 from harness.evaluation.paper.claims import FAULTY, LARGEST, LOSING, Studies, aims, claims, growth
-from harness.evaluation.quiet import read
+from harness.evaluation.paper.studies import read
 from harness.report.results import ReportError, Result, find
-from harness.tables import Column, table
-
-__all__ = ["document"]
+from harness.tables import Column, plain, table, whole
 
 WIDTH: Final = 110
 """Of a line of the page."""

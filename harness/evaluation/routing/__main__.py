@@ -15,8 +15,6 @@ from harness.report.page import write_routing as write_report
 from harness.results import stamped
 from harness.runs.progress import progress_for
 
-__all__ = ["command"]
-
 
 @click.command("evaluation-routing")
 @click.option(

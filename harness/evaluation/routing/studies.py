@@ -7,8 +7,6 @@ from attrs import evolve, frozen
 
 from harness.evaluation.routing.thesis import LOCALITIES, ROOT
 
-__all__ = ["FACTORS", "FAR", "STUDIES", "Study", "quick"]
-
 POINTS: Final = (2, 5, 10, 20, 50, 100, 150, 200)
 """Consumers at each local broker."""
 

@@ -20,8 +20,8 @@ from starlette.types import Scope
 from broker import lines
 from broker.core import pages
 from broker.filters import language, numbers
-from broker.filters.literals import NodeError
-from broker.filters.steps import Steps
+from broker.filters.limits import Steps
+from broker.filters.predicates import NodeError
 from broker.journal import Journal, descriptors
 from broker.journal import journal as journals
 from broker.journal.files import SystemFiles

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from attrs import Factory, define, frozen
 
 from broker.routing import Change, Item, Picture, Wish
-from broker.routing.edits import edited
+from broker.routing.strategy import edited
 
 Reduce = Callable[[Iterable[Wish], Mapping[str, Wish]], dict[str, Wish]]
 
