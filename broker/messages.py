@@ -180,7 +180,7 @@ class Flush:
 
 @frozen
 class Explain:
-    """Asks "waiting": what waits here; "way": which way a publication took; "durable": what is kept here."""
+    """Asks a broker: "waiting", "way" (of a publication), "durable" (what is kept), or "uplinks"."""
 
     number: int
     publisher: str
@@ -582,6 +582,6 @@ Control = (
     | ReplayPart
     | ReplayOver
 )
-Told = PublicationsLost | ReplayMark | ReplayCut
+Notice = PublicationsLost | ReplayMark | ReplayCut
 """What is told to a local subscription in its place, and never goes over a link."""
-LinkMessage = Publication | Told | OrderingMessage | Control
+LinkMessage = Publication | Notice | OrderingMessage | Control

@@ -119,17 +119,17 @@ class Mending:
         if subscribing.strategy.floods:
             is_of_use = bool(self._routing.tables.advertisements(link).filters)
             candidates = {EVERYTHING.id: EVERYTHING} if is_of_use else {}
-        if not neighbour.told.is_right(candidates):
-            before = list(neighbour.told.wishes.values())
+        if not neighbour.announced.is_right(candidates):
+            before = list(neighbour.announced.wishes.values())
             subscribing.announce_anew(link, candidates)
-            self._found_missing_from(link, _changed(before, list(neighbour.told.wishes.values())))
+            self._found_missing_from(link, _changed(before, list(neighbour.announced.wishes.values())))
 
     def _mend_advertisements(self, link: Hop) -> None:
         known = self._routing.tables.advertisements_but(link)
         candidates = {each: Wish(each, content) for each, content in known.items()}
         if self._routing.strategies.advertisements.floods:
             candidates = {}
-        told = self._routing.advertising.told[link]
+        told = self._routing.advertising.announced[link]
         if not told.is_right(candidates):
             self.count += 1
             before = list(told.wishes.values())
@@ -180,8 +180,8 @@ class Leases:
 
     def _announced(self, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
         routing = self._routing
-        advertised = [(wish.id, wish.filter) for wish in routing.advertising.told[link].wishes.values()]
-        return advertised, list(routing.subscribing.neighbours[link].told.wishes.values())
+        advertised = [(wish.id, wish.filter) for wish in routing.advertising.announced[link].wishes.values()]
+        return advertised, list(routing.subscribing.neighbours[link].announced.wishes.values())
 
     def asked(self, _: LeaseAsked, link: Hop) -> None:
         """The neighbour knows something else: send it the list of everything, once that is right."""

@@ -33,13 +33,13 @@ from broker.messages import (
     AdvertisementAdded,
     Control,
     Flood,
+    Notice,
     PublishersLost,
     SettleAsked,
     SubscriptionAcknowledged,
     SubscriptionAdded,
     SubscriptionsReplaced,
     SubscriptionWithdrawn,
-    Told,
 )
 from broker.routing import Routing as Strategies
 from broker.routing.flooding import EVERYTHING
@@ -48,7 +48,7 @@ from broker.routing.strategy import Wish
 Announced = tuple[tuple[str, Filter], ...]
 """Advertisements by id, as floods carry them."""
 
-SendControl = Callable[[Hop, Control | Told], None]
+SendControl = Callable[[Hop, Control | Notice], None]
 """Send a message to a link."""
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from broker.core import pages, subscribing
 from broker.core.advertising import Advertising
+from broker.core.announcements import Announcements
 from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
@@ -25,7 +26,6 @@ from broker.core.routing import Routing
 from broker.core.subscribing import Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
-from broker.core.told import Told
 from broker.healing import Search
 from broker.replay import Playback
 from broker.station import Station, inputs, picture
@@ -105,7 +105,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "any-answer-opens": _one("R7", "churn", Subscribing, "answered", broken.takes_any_answer),
     "old-exposure": _one("R2", "churn", RoutingTables, "_expose", broken.exposes_nothing_new),
     "withdrawn-for-all": _one("R9", "crash", Advertising, "take_back", broken.withdraws_for_all),
-    "nothing-taken-back": _one("R8", "churn", Told, "edit", broken.withdraws_nothing),
+    "nothing-taken-back": _one("R8", "churn", Announcements, "edit", broken.withdraws_nothing),
     "no-deferral": Mutant(
         "R9",
         "crash",
