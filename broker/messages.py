@@ -180,7 +180,7 @@ class Flush:
 
 @frozen
 class Explain:
-    """Asks "waiting": what waits here; "way": which way a publication took; "durable": what is kept here."""
+    """Asks a broker: "waiting", "way" (of a publication), "durable" (what is kept), or "uplinks"."""
 
     number: int
     publisher: str

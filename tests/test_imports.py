@@ -92,19 +92,20 @@ ROOMS: Final = (
 """The rooms of the broker: each uses those before it, never those behind it."""
 
 HARNESS_ROOMS: Final = (
-    *("datasets", "tables", "leash", "processes", "outcomes", "overlay"),
+    *("datasets", "tables", "results", "leash", "processes", "outcomes", "overlay"),
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
     *(
         "runs",
         "analysis",
         "report",
         "benchmarks",
-        "peers",
         "evaluation",
         "commands",
         "soak",
         "attacks",
         "walk",
+        "peers",
+        "site",
     ),
 )
 """The rooms of the harness: tools of all; what makes runs and judges them; what measures; what users call."""

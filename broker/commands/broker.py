@@ -199,7 +199,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
     metavar="NAME=VALUE",
     callback=read_limits,
     help="A bound of what peers may have, such as requests=1000 or kept-bytes=64MiB; may be repeated. "
-    "docs/threat-model.md has all of them.",
+    "docs/reference/threat-model.md has all of them.",
 )
 @click.option(
     "--replay-cache",

@@ -1,6 +1,7 @@
 """The broker's core: a deterministic state machine, fed with messages, that hands back effects.
 
-Rules R1 to R9, which the modules here refer to, are stated in `docs/protocol.md`, with their reasons.
+Rules R1 to R9, which the modules here refer to, are stated in `docs/explanation/protocol.md`,
+with their reasons.
 """
 
 from broker.core.broker import BrokerCore

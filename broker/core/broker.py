@@ -18,9 +18,8 @@ from typing import Final
 from broker.core.attachment import Attachments, identity_of, name_of
 from broker.core.effects import Effects, ProtocolError
 from broker.core.hops import Hop, HopTable
-from broker.core.leases import Leases
+from broker.core.leases import Leases, Mending
 from broker.core.membership import Attach, Directory, Membership
-from broker.core.mending import Mending
 from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
 from broker.core.routing import Routing

@@ -191,7 +191,7 @@ class Routing:
             if other is not link:
                 send(other, message)
 
-    # --- repairs (`broker.core.mending`, `broker.core.leases`) ---
+    # --- repairs (`broker.core.leases`) ---
 
     def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> None:
         """Make what a neighbour has been told of advertisements what follows from these."""

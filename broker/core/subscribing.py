@@ -306,7 +306,7 @@ class Subscribing:
         self._last_number += 1
         return self._last_number
 
-    # --- repairs (`broker.core.mending`, `broker.core.leases`) ---
+    # --- repairs (`broker.core.leases`) ---
 
     def request_number(self) -> int:
         """Return the number of a request that is sent by somebody else; nobody here waits for the answer."""

@@ -17,10 +17,9 @@ from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
 from broker.core.gates import Gates
-from broker.core.leases import Leases
+from broker.core.leases import Leases, Mending
 from broker.core.losses import Losses
 from broker.core.membership import Directory, Membership
-from broker.core.mending import Mending
 from broker.core.pages import Collector
 from broker.core.replays import Replays
 from broker.core.routing import Routing

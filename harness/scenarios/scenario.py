@@ -100,7 +100,9 @@ class Subscribers:
     per_connection: int = whole(1, 1, 1000, "how many subscriptions of a broker share a connection")
     ordered_percent: float = number(100.0, 0, 100, "how many subscriptions ask for order")
     policy: str = choice(
-        "disconnect", ("disconnect", "drop"), "what becomes of one that is too slow, see docs/client.md"
+        "disconnect",
+        ("disconnect", "drop"),
+        "what becomes of one that is too slow, see docs/reference/client.md",
     )
     bound_bytes: int = whole(8 * _MIB, 64 * 1024, 256 * _MIB, "queue of a subscription at its broker")
 

@@ -17,7 +17,7 @@ _HEAD: Final = re.compile(
     r"^\| `(\w+)` \| stands for \| is followed by \|\n\|---\|---\|---\|\n", re.MULTILINE
 )
 _ROW: Final = re.compile(r"\| `(\w+)` \| (.*) \| (.*) \|\n")
-_PAGES: Final = ("docs/protocol.md", "docs/development.md")
+_PAGES: Final = ("docs/explanation/protocol.md", "docs/how-to/development.md")
 
 
 def _tables() -> Iterator[tuple[str, str, str]]:

@@ -482,7 +482,7 @@ def test_as_long_as_nothing_is_broken_nothing_is_found(
 
 def rows() -> Iterator[tuple[int, list[str], list[str]]]:
     """Number, modules and tests of each finding in the threat model."""
-    text = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "threat-model.md").read_text(encoding="utf-8")
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if cells[0].isdecimal():
