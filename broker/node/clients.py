@@ -300,8 +300,9 @@ class ClientSession:
 
         What costs nothing is looked at first: who has no right or no room makes nobody read its filter.
         """
-        refusal = self._refusal(verb, len(text))
-        if refusal is not None:
+        if not self._is_next(number):
+            return None
+        if (refusal := self._refusal(verb, len(text))) is not None:
             self._refuse(number, *refusal)
             return None
         try:
@@ -311,8 +312,7 @@ class ClientSession:
             self._refuse(number, "filter", str(error))
             return None
         self._units -= wanted.cost // UNIT_STEPS
-        objection = self.user.objection(verb, wanted)
-        if objection is not None:
+        if (objection := self.user.objection(verb, wanted)) is not None:
             self._refuse(number, "not-allowed", objection)
             return None
         return wanted
@@ -325,16 +325,13 @@ class ClientSession:
             return "no-room", f"the request {_NO_ROOM}"
         if not self.user.may(verb):
             return "not-allowed", f"user {self.user.name!r} may not {verb} at all"
-        mine, of_user = self._account, self._exchange.budgets.user(self.user.name)
-        for account in (mine, of_user):
+        for account in (self._account, self._exchange.budgets.user(self.user.name)):
             text = account.refusal(Resource.REQUESTS) or account.refusal(Resource.FILTER_BYTES, size_bytes)
             if text:
                 return "too-many", text
         return None
 
     def _advertise(self, request: m.Advertise) -> None:
-        if not self._is_next(request.number):
-            return
         wanted = self._wanted(request.number, "advertise", request.filter)
         if wanted is None:
             return
@@ -396,13 +393,10 @@ class ClientSession:
         return self.connection.outbox_bytes <= self._exchange.config.limits.outbox_bytes
 
     def _unadvertise(self, request: m.Unadvertise) -> None:
-        publisher = self._publisher_numbers.get(request.number)
-        if publisher is not None:
+        if (publisher := self._publisher_numbers.get(request.number)) is not None:
             self._withdraw(publisher)
 
     def _subscribe(self, request: m.Subscribe) -> None:
-        if not self._is_next(request.number):
-            return
         wanted = self._wanted(request.number, "subscribe", request.filter)
         if wanted is None:
             return
@@ -427,14 +421,14 @@ class ClientSession:
             place = self._exchange.station.durable(self.user.name, self.name, request.durable)
             return None if place is None else self._exchange.subscribers[place.id]
         known = self._exchange.subscribers.get(request.resume)
-        if known is None or known.place.terms.durable or not known.is_of(self.name, self.user.name):
-            return None
-        return known
+        is_mine = (
+            known is not None and not known.place.terms.durable and known.is_of(self.name, self.user.name)
+        )
+        return known if is_mine else None
 
     def _subscribe_anew(self, request: m.Subscribe, terms: SubscriptionTerms) -> None:
         exchange, station = self._exchange, self._exchange.station
-        refusal = self._refusal_of_new(request)
-        if refusal:
+        if refusal := self._refusal_of_new(request):
             self._refuse(request.number, "too-many", refusal)
             return
         identity = station.mint(self._label)
@@ -447,10 +441,9 @@ class ClientSession:
 
     def _refusal_of_new(self, request: m.Subscribe) -> str:
         """Why there cannot be one more durable subscription, or one that asks for the past."""
-        if request.durable:
-            of_user = self._exchange.budgets.user(self.user.name)
-            if text := of_user.refusal(Resource.DURABLE):
-                return text
+        of_user = self._exchange.budgets.user(self.user.name)
+        if request.durable and (text := of_user.refusal(Resource.DURABLE)):
+            return text
         return self._refusal_of_replay() if request.replay else ""
 
     def _refusal_of_replay(self) -> str:
@@ -474,8 +467,7 @@ class ClientSession:
             self.connection.send(encode(m.Gap(number, start.missing_count, "taken")))
         if start.is_had:
             self._exchange.station.taken(subscription.id, start.position)
-        credit = min(request.credit, CREDIT_MAX)
-        queue = SubscriptionQueue(number, terms.bound_bytes, terms.policy, credit)
+        queue = SubscriptionQueue(number, terms.bound_bytes, terms.policy, min(request.credit, CREDIT_MAX))
         self._subscriptions[number] = subscription
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, subscription.filter_bytes)
@@ -483,14 +475,12 @@ class ClientSession:
 
     def let_go(self, number: int) -> None:
         """The subscription of that number is not this client's any more."""
-        subscription = self._subscriptions.pop(number, None)
-        if subscription is not None:
+        if (subscription := self._subscriptions.pop(number, None)) is not None:
             self._account.release(Resource.REQUESTS)
             self._account.release(Resource.FILTER_BYTES, subscription.filter_bytes)
 
     def _unsubscribe(self, request: m.Unsubscribe) -> None:
-        subscription = self._subscriptions.get(request.number)
-        if subscription is None:
+        if (subscription := self._subscriptions.get(request.number)) is None:
             return
         if subscription.place.terms.durable:
             self.let_go(request.number)
@@ -499,8 +489,7 @@ class ClientSession:
             subscription.withdraw()
 
     def _credit(self, credit: m.Credit) -> None:
-        subscription = self._subscriptions.get(credit.number)
-        if subscription is None:
+        if (subscription := self._subscriptions.get(credit.number)) is None:
             return
         try:
             subscription.confirmed(credit.taken)

@@ -51,10 +51,10 @@ ROOM_PART: Final = 8
 """Whoever has to make room makes this part of the limit free, so that it is looked for rarely."""
 
 STALLED_S: Final = 1.0
-"""A reader that confirms nothing for so long does not move: the client library says it four times a second."""
+"""A reader that confirms nothing for so long does not move: the client says it four times a second."""
 
 EVENT_BYTES: Final = 512
-"""What an event takes beside its frame, while it is kept: measured are 450 bytes, and 90 for each attribute."""
+"""What an event takes beside its frame while it is kept: measured are 450 bytes, and 90 an attribute."""
 
 
 class Reader(Protocol):
