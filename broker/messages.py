@@ -582,6 +582,6 @@ Control = (
     | ReplayPart
     | ReplayOver
 )
-Told = PublicationsLost | ReplayMark | ReplayCut
+Notice = PublicationsLost | ReplayMark | ReplayCut
 """What is told to a local subscription in its place, and never goes over a link."""
-LinkMessage = Publication | Told | OrderingMessage | Control
+LinkMessage = Publication | Notice | OrderingMessage | Control

@@ -19,6 +19,25 @@ from broker.errors import ConcordError
 RANDOM: Final = "random"
 """As a target: whichever chance, from the scenario's seed, points to."""
 
+BROKER: Final = "broker"
+LINK: Final = "link"
+CLIENT: Final = "client"
+SUBSCRIPTION: Final = "subscription"
+RESTART_AFTER_S: Final = 1.0
+"""What a supervisor takes to notice and act."""
+
+KILL_AFTER_S: Final = 0.5
+"""Shorter than a supervisor takes, so that under `every 1s` brokers are up about half of the time."""
+
+DISCONNECT_FOR_S: Final = 0.2
+"""Long enough for both ends to notice."""
+
+SLOW_LINK_DELAY_S: Final = 0.1
+"""Across an ocean."""
+
+SLOW_PER_SECOND: Final = 10.0
+"""A program that waits for a remote database with each delivery."""
+
 _SECONDS: Final[Mapping[str, float]] = {"ms": 1e-3, "s": 1.0, "m": 60.0}
 _NUMBER: Final = re.compile(r"(\d+(?:\.\d+)?)([a-z/]*)")
 
@@ -152,28 +171,8 @@ def _error(text: str, words: Sequence[str], place: int, expected: str) -> FaultE
     return FaultError(f"fault {text!r}: at {found}: {expected}")
 
 
-BROKER: Final = "broker"
-LINK: Final = "link"
-CLIENT: Final = "client"
-SUBSCRIPTION: Final = "subscription"
-
 LASTS: Final[Mapping[str, Clause]] = {"for": Clause("seconds")}
 """`for 2s`; left out, a fault lasts to the end of the run."""
-
-RESTART_AFTER_S: Final = 1.0
-"""What a supervisor takes to notice and act."""
-
-KILL_AFTER_S: Final = 0.5
-"""Shorter than a supervisor takes, so that under `every 1s` brokers are up about half of the time."""
-
-DISCONNECT_FOR_S: Final = 0.2
-"""Long enough for both ends to notice."""
-
-SLOW_LINK_DELAY_S: Final = 0.1
-"""Across an ocean."""
-
-SLOW_PER_SECOND: Final = 10.0
-"""A program that waits for a remote database with each delivery."""
 
 
 @attrs.frozen

@@ -25,6 +25,9 @@ from broker.journal.recovery import Recovered
 SECTOR_BYTES: Final = 512
 """What a disk writes whole or not at all."""
 
+BROKER: Final = "B1"
+ID: Final = bytes(range(16))
+
 
 class CrashError(Exception):
     """The machine or the process stops here."""
@@ -253,10 +256,6 @@ class SimulatedDisk:
     def used_bytes(self) -> int:
         """What all files together take."""
         return sum(len(each.now) for each in self._now.values())
-
-
-BROKER: Final = "B1"
-ID: Final = bytes(range(16))
 
 
 def content_of(records: list[bytes]) -> bytes:

@@ -25,6 +25,9 @@ _SHOWN: Final = "shown"
 _WIDE: Final = 10_000
 """Characters of a line in a file: nothing is ever wrapped there."""
 
+_EXACT: Final = 1e-9
+_THOUSAND: Final = 1_000
+
 _Row = TypeVar("_Row")
 
 Column = tuple[str, Callable[[_Row], str]]
@@ -105,10 +108,6 @@ def show(content: Table) -> None:
     needed = Measurement.get(console, console.options.update(width=_WIDE), grid).minimum
     console.width = max(console.width, needed)
     console.print(grid)
-
-
-_EXACT: Final = 1e-9
-_THOUSAND: Final = 1_000
 
 
 def whole(value: float | None) -> str:

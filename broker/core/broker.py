@@ -18,9 +18,8 @@ from typing import Final
 from broker.core.attachment import Attachments, identity_of, name_of
 from broker.core.effects import Effects, ProtocolError
 from broker.core.hops import Hop, HopTable
-from broker.core.leases import Leases
+from broker.core.leases import Leases, Mending
 from broker.core.membership import Attach, Directory, Membership
-from broker.core.mending import Mending
 from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
 from broker.core.routing import Routing
@@ -44,6 +43,7 @@ from broker.messages import (
     LeaseRenewed,
     LeaseTold,
     LinkMessage,
+    Notice,
     OrderingMessage,
     Publication,
     PublishersLost,
@@ -53,7 +53,6 @@ from broker.messages import (
     SubscriptionsReplaced,
     SubscriptionWithdrawn,
     Synchronise,
-    Told,
     WayAsked,
     WayTold,
     Whereabouts,
@@ -371,12 +370,12 @@ class BrokerCore:
     def _carry_out(self, emissions: Iterable[Emission]) -> None:
         self._hops.carry_out(emissions, self.ordering.combine)
 
-    def _send(self, link: Hop, message: Control | Told) -> None:
+    def _send(self, link: Hop, message: Control | Notice) -> None:
         """In its place behind what is pending for that link (R5)."""
         for page in pages_of(message, self._routing.strategies.page_bytes):
             self._carry_out(self.ordering.control(page, link.bit))
 
-    def _send_now(self, link: Hop, message: Control | Told) -> None:
+    def _send_now(self, link: Hop, message: Control | Notice) -> None:
         self._hops.extend(link, pages_of(message, self._routing.strategies.page_bytes))
 
     # --- explaining ---

@@ -3,7 +3,7 @@
 Laws of gates.
 
 1. A gate is closed from the moment its entry is offered to a neighbour until every request that it waits for
-   is answered. What was told before and is answered stands for it at once.
+   is answered. What was announced before and is answered stands for it at once.
 2. Every request has a number of its own; the answer to an earlier one opens nothing.
 3. A gate that is open stays open while its entry is there: what serves in its place is never withdrawn before
    something else does (law 5).
@@ -33,9 +33,9 @@ from broker.core.tables import Entry, Place, place_of
 
 @define(eq=False)
 class _Request:
-    """Adds what is told under these ids; the entries wait for the answer, and some may have moved (R9)."""
+    """Adds what is announced under these ids; the entries wait for the answer, some may have moved (R9)."""
 
-    told: dict[str, None]
+    announced: dict[str, None]
     has_moved: bool = False
     waiting: dict[Place, Entry] = Factory(dict)
 
@@ -48,41 +48,41 @@ class Gates:
     _unanswered: dict[str, int] = Factory(dict)
     _count: dict[Place, int] = Factory(dict)
 
-    def asked(self, number: int, told: Iterable[str] = (), *, has_moved: bool = False) -> None:
-        """A request goes to the neighbour, which adds what is told under these ids, or will go there."""
+    def asked(self, number: int, announced: Iterable[str] = (), *, has_moved: bool = False) -> None:
+        """A request goes to the neighbour, which adds what is announced under these ids, or will go there."""
         if number not in self._requests:
-            self._requests[number] = _Request(dict.fromkeys(told), has_moved)
-        for each in self._requests[number].told:
+            self._requests[number] = _Request(dict.fromkeys(announced), has_moved)
+        for each in self._requests[number].announced:
             if each in self._unanswered:
                 self._ask_anew(each, number)
             self._unanswered[each] = number
 
-    def _ask_anew(self, told: str, number: int) -> None:
+    def _ask_anew(self, announced: str, number: int) -> None:
         """Whoever waits for an earlier request of this waits for the later one: only that will be answered.
 
         A broker that keeps all rules says nothing twice; one whose tables were mended may.
         """
-        earlier = self._unanswered[told]
+        earlier = self._unanswered[announced]
         request = self._requests[earlier]
         for entry in request.waiting.values():
             self.wait(entry, number)
-        del request.told[told]
-        if not request.told:
+        del request.announced[announced]
+        if not request.announced:
             del self._requests[earlier]
             self._released(request)
 
     @property
     def are_answered(self) -> bool:
-        """Whether the neighbour has answered all that it has been told."""
+        """Whether the neighbour has answered all that was announced to it."""
         return not self._unanswered
 
-    def request_of(self, told: str) -> int | None:
+    def request_of(self, announced: str) -> int | None:
         """The request that added this, if the neighbour has not answered it."""
-        return self._unanswered.get(told)
+        return self._unanswered.get(announced)
 
-    def has_moved(self, told: str) -> bool:
+    def has_moved(self, announced: str) -> bool:
         """Whether this waits for an answer, and stands for something that has moved."""
-        number = self._unanswered.get(told)
+        number = self._unanswered.get(announced)
         return number is not None and self._requests[number].has_moved
 
     def wait(self, entry: Entry, number: int) -> None:
@@ -102,23 +102,23 @@ class Gates:
         request = self._requests.pop(number, None)
         if request is None:
             return [], []
-        for each in request.told:
+        for each in request.announced:
             del self._unanswered[each]
-        return list(request.told), self._released(request)
+        return list(request.announced), self._released(request)
 
-    def withdrawn(self, told: Iterable[str]) -> list[Entry]:
-        """Something is told no more; return the entries that waited for it, or for what was asked with it.
+    def withdrawn(self, announced: Iterable[str]) -> list[Entry]:
+        """Something is withdrawn; return the entries that waited for it, or for what was asked with it.
 
-        They have to wait for what is told instead.
+        They have to wait for what is announced instead.
         """
         touched: dict[Place, Entry] = {}
-        for each in told:
+        for each in announced:
             number = self._unanswered.pop(each, None)
             if number is not None:
                 request = self._requests[number]
                 touched.update(request.waiting)
-                del request.told[each]
-                if not request.told:
+                del request.announced[each]
+                if not request.announced:
                     del self._requests[number]
                     self._released(request)
         return list(touched.values())
@@ -152,7 +152,7 @@ class Gates:
         return list(self._requests)
 
     def unanswered(self) -> list[str]:
-        """Return what has been told and not been answered."""
+        """Return what has been announced and not been answered."""
         return list(self._unanswered)
 
     def __len__(self) -> int:

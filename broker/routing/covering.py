@@ -118,22 +118,22 @@ def _texts(pattern: TextPattern) -> Iterator[str]:
         yield stem + "".join(parts) + joiner + pattern.suffix
 
 
-def stands_for(told: Item, wanted: Item) -> bool:
-    """Whether telling the first spares telling the second."""
-    if wanted.ordered and not told.ordered:
+def stands_for(announced: Item, wanted: Item) -> bool:
+    """Whether announcing the first spares announcing the second."""
+    if wanted.ordered and not announced.ordered:
         return False
-    if told.filter == wanted.filter:
+    if announced.filter == wanted.filter:
         return True
-    return told.filter.covers(wanted.filter) and witness(wanted.filter) is not None
+    return announced.filter.covers(wanted.filter) and witness(wanted.filter) is not None
 
 
 def is_above(one: Item, other: Item) -> bool:
-    """Whether the first is told rather than the second."""
+    """Whether the first is announced rather than the second."""
     return stands_for(one, other) and wins(one, other)
 
 
 def wins(one: Item, other: Item) -> bool:
-    """Whether the first is told, given that it stands for the second."""
+    """Whether the first is announced, given that it stands for the second."""
     return not stands_for(other, one) or rank(one) < rank(other)
 
 
@@ -167,10 +167,10 @@ def covers_transitively(one: Filter) -> bool:
 
 
 def maximal(items: Iterable[Item]) -> list[Item]:
-    """The items to tell, computed by comparing each with each: none is above another, and all have one above.
+    """The items to announce, by comparing each with each: none is above another, and all have one above.
 
     Where `covers` decides everything, one round is enough. Else something may be below an item that is not
-    told itself, and below no other; the next round tells it.
+    announced itself, and below no other; the next round announces it.
     """
     kept: list[Item] = []
     left = list(items)
@@ -233,19 +233,19 @@ RETURNS_LIMIT = 2
 ever; no others move more than once or twice."""
 
 RISEN_TRIED = 4
-"""Trying one costs a tenth of a lookup, and the first to be told are likely to cover most."""
+"""Trying one costs a tenth of a lookup, and the first to be announced are likely to cover most."""
 
 
 @define(eq=False)
 class Maximal:
-    """Tells the items that no other stands for."""
+    """Announces the items that no other stands for."""
 
-    _told: CoverIndex = Factory(CoverIndex)
+    _announced: CoverIndex = Factory(CoverIndex)
     _holder: dict[Item, Item] = Factory(dict)
     _held: dict[Item, dict[Item, None]] = Factory(dict)
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
-        """Tell each instead of what it stands for, or let something told hold it; the widest come first."""
+        """Announce each instead of what it stands for, or let something hold it; the widest come first."""
         ordered = sorted(items, key=narrowness, reverse=True) if len(items) > 1 else list(items)
         self._place(ordered, moves)
 
@@ -258,17 +258,17 @@ class Maximal:
             self._place(sorted(self._fall(item, moves), key=narrowness, reverse=True), moves)
 
     def standing_for(self, item: Item) -> Iterable[Item]:
-        """All told items that stand for an item."""
-        return self._told.standing_for(item)
+        """All announced items that stand for an item."""
+        return self._announced.standing_for(item)
 
-    def again(self, told: Iterable[Item], candidates: Iterable[Item]) -> None:
-        """Go on from what was told of these candidates."""
-        for item in told:
+    def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:
+        """Go on from what was announced of these candidates."""
+        for item in announced:
             self._rise(item)
         self.came([item for item in candidates if item not in self._held], Moves())
 
     def _place(self, pending: list[Item], moves: Moves) -> None:
-        """Tell each item, or have it held, from the last to the first."""
+        """Announce each item, or have it held, from the last to the first."""
         returns: Counter[Item] = Counter()
         risen: list[Item] = []
         while pending:
@@ -278,20 +278,20 @@ class Maximal:
                 self._hold(holder, item)
                 continue
             returns[item] += 1
-            below = [each for each in self._told.covered_by(item) if wins(item, each)]
+            below = [each for each in self._announced.covered_by(item) if wins(item, each)]
             self._rise(item)
             risen.append(item)
-            moves.tell(item)
+            moves.announce(item)
             for each in below:
                 if returns[each] < RETURNS_LIMIT:
                     pending += self._replace(each, item, moves)
 
     def _holder_for(self, item: Item, risen: list[Item]) -> Item | None:
-        """Something told that stands for an item; what has just been told is tried first."""
+        """Something announced that stands for an item; what has just been announced is tried first."""
         for each in risen[:RISEN_TRIED]:
             if each in self._held and is_above(each, item):
                 return each
-        for each in self._told.near(item):
+        for each in self._announced.near(item):
             if is_above(each, item):
                 return each
         return None
@@ -308,12 +308,12 @@ class Maximal:
         return left
 
     def _rise(self, item: Item) -> None:
-        self._told.add(item)
+        self._announced.add(item)
         self._held[item] = {}
 
     def _fall(self, item: Item, moves: Moves) -> Iterable[Item]:
-        """Tell an item no more; return what it held."""
-        self._told.remove(item)
+        """Announce an item no more; return what it held."""
+        self._announced.remove(item)
         moves.take_back(item)
         held = self._held.pop(item)
         for each in held:

@@ -17,7 +17,16 @@ from typing import Protocol
 
 from attrs import Factory, define, frozen
 
-from broker.routing.strategy import MERGER_MARK, NOTHING, NOTHING_TOLD, Change, Item, Picture, Selection, Wish
+from broker.routing.strategy import (
+    MERGER_MARK,
+    NOTHING,
+    NOTHING_ANNOUNCED,
+    Change,
+    Item,
+    Selection,
+    Snapshot,
+    Wish,
+)
 
 
 @define(eq=False)
@@ -82,13 +91,13 @@ class Announced:
     _ids: dict[Item, str] = Factory(dict)
 
     @classmethod
-    def again(cls, picture: Picture, candidates: Candidates) -> "Announced":
+    def again(cls, snapshot: Snapshot, candidates: Candidates) -> "Announced":
         """Make it again from what was kept."""
-        told = cls(candidates, picture.mergers)
-        for wish in picture.told:
-            told.wishes[wish.id] = wish
-            told._ids[wish.item] = wish.id
-        return told
+        announced = cls(candidates, snapshot.mergers)
+        for wish in snapshot.announced:
+            announced.wishes[wish.id] = wish
+            announced._ids[wish.item] = wish.id
+        return announced
 
     def id_of(self, item: Item) -> str:
         """The id under which an item is announced."""
@@ -98,9 +107,9 @@ class Announced:
         """Whether an item is announced."""
         return item in self._ids
 
-    def picture(self) -> Picture:
+    def snapshot(self) -> Snapshot:
         """What has to be kept of it."""
-        return Picture(tuple(self.wishes.values()), self.mergers)
+        return Snapshot(tuple(self.wishes.values()), self.mergers)
 
     def change(self, dropped: Collection[Item], new: Collection[Item]) -> Change:
         """Announce the new items instead of the dropped ones; no item is both."""
@@ -121,9 +130,9 @@ class Announced:
         return Change(tuple(sorted(added, key=_id)), tuple(sorted(removed)))
 
     def _take_back(self, item: Item) -> str:
-        told = self._ids.pop(item)
-        del self.wishes[told]
-        return told
+        announced = self._ids.pop(item)
+        del self.wishes[announced]
+        return announced
 
     def _first_id(self, item: Item) -> tuple[bool, str]:
         """Mergers come last, in the order in which they were made."""
@@ -147,20 +156,20 @@ def _id(wish: Wish) -> str:
 
 @define(eq=False)
 class Moves:
-    """Items on their way into what is told, and out of it. One that goes out and in again has not moved."""
+    """Items on their way into what is announced, and out. One that goes out and in again has not moved."""
 
     dropped: dict[Item, None] = Factory(dict)
     new: dict[Item, None] = Factory(dict)
 
-    def tell(self, item: Item) -> None:
-        """The item is to be told."""
+    def announce(self, item: Item) -> None:
+        """The item is to be announced."""
         if item in self.dropped:
             del self.dropped[item]
         else:
             self.new[item] = None
 
     def take_back(self, item: Item) -> None:
-        """The item is to be told no more."""
+        """The item is to be announced no more."""
         if item in self.new:
             del self.new[item]
         else:
@@ -168,7 +177,7 @@ class Moves:
 
 
 class Choice(Protocol):
-    """Which items are told: the heart of a strategy."""
+    """Which items are announced: the heart of a strategy."""
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
         """The first candidates with these items have come."""
@@ -177,32 +186,32 @@ class Choice(Protocol):
         """The last candidate with this item has gone."""
 
     def standing_for(self, item: Item) -> Iterable[Item]:
-        """All told items that stand for an item, each once."""
+        """All announced items that stand for an item, each once."""
 
-    def again(self, told: Iterable[Item], candidates: Iterable[Item]) -> None:
-        """Go on from what was told of these candidates."""
+    def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:
+        """Go on from what was announced of these candidates."""
 
 
 @define(eq=False)
 class Grouped:
-    """The selection of the strategies that tell equal candidates once."""
+    """The selection of the strategies that announce equal candidates once."""
 
     _candidates: Candidates
     _announced: Announced
     _choice: Choice
 
     @classmethod
-    def again(cls, picture: Picture, candidates: Iterable[Wish], choice: Choice) -> "Grouped":
+    def again(cls, snapshot: Snapshot, candidates: Iterable[Wish], choice: Choice) -> "Grouped":
         """Make it again from what was kept."""
         known = Candidates()
         for wish in candidates:
             known.add(wish)
-        choice.again([wish.item for wish in picture.told], sorted(known.items(), key=known.ids))
-        return cls(known, Announced.again(picture, known), choice)
+        choice.again([wish.item for wish in snapshot.announced], sorted(known.items(), key=known.ids))
+        return cls(known, Announced.again(snapshot, known), choice)
 
     @property
-    def told(self) -> Mapping[str, Wish]:
-        """What the neighbour has been told, by id, in the order it was told."""
+    def announced(self) -> Mapping[str, Wish]:
+        """What has been announced to the neighbour, by id, in its order."""
         return self._announced.wishes
 
     @property
@@ -240,7 +249,7 @@ class Grouped:
         return self._candidates.add(wish)
 
     def standing_for(self, wish: Wish) -> Iterable[str]:
-        """The ids of all told items that stand for the wish, sorted."""
+        """The ids of all announced items that stand for the wish, sorted."""
         return sorted(self._announced.id_of(item) for item in self._choice.standing_for(wish.item))
 
     def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
@@ -248,9 +257,9 @@ class Grouped:
         known = self._candidates
         return len(known) == len(candidates) and all(known.get(id_) == candidates[id_] for id_ in candidates)
 
-    def picture(self) -> Picture:
+    def snapshot(self) -> Snapshot:
         """What has to be kept, beside the candidates, to make the selection again."""
-        return self._announced.picture()
+        return self._announced.snapshot()
 
 
 def _newest(wishes: Iterable[Wish]) -> Iterable[Wish]:
@@ -273,11 +282,11 @@ class GroupedStrategy:
 
     def selection(
         self,
-        picture: Picture = NOTHING_TOLD,
+        snapshot: Snapshot = NOTHING_ANNOUNCED,
         candidates: Iterable[Wish] = (),
     ) -> Selection:
         """Make a selection, or make one again."""
-        return Grouped.again(picture, candidates, self._choice())
+        return Grouped.again(snapshot, candidates, self._choice())
 
     def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
         """What is kept of these candidates' items, each under its smallest id."""

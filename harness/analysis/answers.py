@@ -14,6 +14,12 @@ from harness.analysis.promises import verdict
 
 _NOT_MATCHED: Final = "the run does not say what should be delivered (dataset matches/)"
 
+TABLES: Final = "tables"
+"""The folder of the CSV files, beside `analysis.json`."""
+
+Analysis = Mapping[str, object]
+Table = tuple[str, Sequence[str], Iterable[Sequence[object]]]
+
 
 @attrs.frozen
 class Totals:
@@ -110,13 +116,6 @@ def _by_broker(counters: measures.Grown) -> dict[str, dict[str, float]]:
         for broker, value in counters.get(name, {}).items():
             found.setdefault(broker, {})[kind] = value
     return found
-
-
-TABLES: Final = "tables"
-"""The folder of the CSV files, beside `analysis.json`."""
-
-Analysis = Mapping[str, object]
-Table = tuple[str, Sequence[str], Iterable[Sequence[object]]]
 
 
 def write(path: Path, analysis: Analysis) -> Path:

@@ -38,6 +38,19 @@ PAUSE_S: Final = 0.002
 """How long a publisher that is too far ahead lets others work: far less than a window lasts, and long enough
 that looking again costs nothing that could be seen."""
 
+PAYLOAD_BYTES: Final = 100
+ADVERTISED: Final = "kind == 'trade' and price > 0"
+SUBSCRIBED: Final = "price > 0"
+_SYMBOLS: Final = ("IBM", "SAP", "AAPL", "MSFT", "NVDA", "SIE", "ASML", "TSM")
+EVENTS: Final = tuple(
+    {"kind": "trade", "symbol": _SYMBOLS[number % len(_SYMBOLS)], "price": 50.0 + number / 8}
+    for number in range(1000)
+)
+_PREFIX: Final = publication_prefix("publish-0@B1.k3f9/2")
+_STAMP: Final = struct.Struct(">Q")
+_LENGTH: Final = struct.Struct(">I")
+_PADDING: Final = bytes(PAYLOAD_BYTES - _STAMP.size)
+
 
 @attrs.frozen(eq=False)
 class Board:
@@ -160,22 +173,6 @@ class Client:
         """Return when it is time for the given event of this publisher; publishers take turns."""
         turn = self.place / self.job.publishers
         await trio.sleep_until(started + (event + turn) / rate_per_s)
-
-
-PAYLOAD_BYTES: Final = 100
-ADVERTISED: Final = "kind == 'trade' and price > 0"
-SUBSCRIBED: Final = "price > 0"
-
-_SYMBOLS: Final = ("IBM", "SAP", "AAPL", "MSFT", "NVDA", "SIE", "ASML", "TSM")
-EVENTS: Final = tuple(
-    {"kind": "trade", "symbol": _SYMBOLS[number % len(_SYMBOLS)], "price": 50.0 + number / 8}
-    for number in range(1000)
-)
-
-_PREFIX: Final = publication_prefix("publish-0@B1.k3f9/2")
-_STAMP: Final = struct.Struct(">Q")
-_LENGTH: Final = struct.Struct(">I")
-_PADDING: Final = bytes(PAYLOAD_BYTES - _STAMP.size)
 
 
 def stamped() -> bytes:

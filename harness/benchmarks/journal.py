@@ -9,14 +9,12 @@ all of them at once, and writes them down; then it is made again, from the recor
 
 import json
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import attrs
 import click
@@ -41,6 +39,8 @@ from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing, chosen, machi
 from harness.tables import Column, show, shown, table, table_of
 from ordering.interface import OrderingFactory
 from ordering.plugins import load
+
+_Found = TypeVar("_Found")
 
 _MEASURED: Final = ("1 broker, 1 x 1", "1 broker, 4 x 4", "1 broker, 10 x 50", "5 brokers, 4 x 4")
 
@@ -123,11 +123,8 @@ def _measure(count: int, directory: Path) -> Start:
 
 def starts(counts: Sequence[int], directory: Path) -> list[Start]:
     """Measure a start for each number of publications."""
-    place = Path(tempfile.mkdtemp(prefix="concord-journals-", dir=directory))
-    try:
-        return [_measure(count, place) for count in counts]
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+    with _folder(directory) as place:
+        return [_measure(count, Path(place)) for count in counts]
 
 
 @attrs.frozen
@@ -181,25 +178,24 @@ class Comparison:
     on_latency: Latency
 
 
-@contextmanager
-def _journals(directory: Path) -> Iterator[Target]:
-    """Brokers whose journals are there while the block lasts."""
-    place = Path(tempfile.mkdtemp(prefix="concord-journals-", dir=directory))
-    try:
-        yield Target("concord", journals=place)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+def _folder(directory: Path) -> tempfile.TemporaryDirectory[str]:
+    """Where journals are kept for a while."""
+    return tempfile.TemporaryDirectory(prefix="concord-journals-", dir=directory, ignore_cleanup_errors=True)
 
 
 async def _compare(directory: Path, scenario: Scenario, timing: Timing) -> Comparison:
+    async def kept(measure: Callable[[Target, Scenario, Timing], Awaitable[_Found]]) -> _Found:
+        with _folder(directory) as place:
+            return await measure(Target("concord", journals=Path(place)), scenario, timing)
+
     off = Target("concord")
-    off_throughput = await throughput(off, scenario, timing)
-    with _journals(directory) as on:
-        on_throughput = await throughput(on, scenario, timing)
-    off_latency = await latency(off, scenario, timing)
-    with _journals(directory) as on:
-        on_latency = await latency(on, scenario, timing)
-    return Comparison(scenario.name, off_throughput, on_throughput, off_latency, on_latency)
+    return Comparison(
+        scenario.name,
+        off=await throughput(off, scenario, timing),
+        on=await kept(throughput),
+        off_latency=await latency(off, scenario, timing),
+        on_latency=await kept(latency),
+    )
 
 
 def sync_ms(directory: Path) -> float:

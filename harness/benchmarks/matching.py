@@ -38,6 +38,17 @@ FILTERS_PER_SYMBOL = 10 * MATCHES
 LETTERS = "abcdefghij"
 TOPIC_LENGTH = 16
 
+SIZES = (1_000, 10_000, 100_000)
+SMALL_SIZES = (1, 10, 50)
+EVENTS = 5_000
+# Naive evaluation of one event takes some 10 ms among 100,000 filters.
+NAIVE_TESTS = 1_000_000
+CHANGES = 1_000
+EVENTS_PER_CHANGE = 100
+# Passes over fresh events each; the quickest one was disturbed least.
+PASSES = 3
+Event = Mapping[str, Value]
+
 MakeFilter = Callable[[Random, int], Filter]
 
 
@@ -133,21 +144,6 @@ MIXES = (
     Mix("prefix", _prefix),
     Mix("mixture", _mixture),
 )
-
-
-SIZES = (1_000, 10_000, 100_000)
-SMALL_SIZES = (1, 10, 50)
-EVENTS = 5_000
-
-# Naive evaluation of one event takes some 10 ms among 100,000 filters.
-NAIVE_TESTS = 1_000_000
-CHANGES = 1_000
-EVENTS_PER_CHANGE = 100
-
-# Passes over fresh events each; the quickest one was disturbed least.
-PASSES = 3
-
-Event = Mapping[str, Value]
 
 
 @frozen

@@ -147,7 +147,9 @@ def _row(name: str, mix: Mix, size: int) -> Row:
         lambda gone: timed_us(partial(selection.remove, gone)),
     )
     moved = sum(len(each.added) + len(each.removed) for each in changes[size:])
-    return _summary(Subject(name, mix.name, size, len(selection.told), moved, at_once_ms), added, removed)
+    return _summary(
+        Subject(name, mix.name, size, len(selection.announced), moved, at_once_ms), added, removed
+    )
 
 
 def _at_once_ms(name: str, filters: Sequence[Filter]) -> float:

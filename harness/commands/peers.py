@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import attrs
 import click
 
 from broker.commands.extras import require_extras
@@ -91,8 +92,9 @@ def command(  # noqa: PLR0913 - one parameter per option
         _say(f"{name} is left out: {missing}")
     adapters = [PEERS[name] for name in peers if name not in absent]
     about = report.about(adapters, absent, timing)
-    measured = outcomes.run(measure_all, adapters, shapes, timing, out, _say)
+    measured, failed = outcomes.run(measure_all, adapters, shapes, timing, out, _say)
     results = judge(measured, master, _say)
+    about = attrs.evolve(about, failed=failed)
     written = report.write(out, about, results)
     if page is not None:
         report.renew(page, about, results)

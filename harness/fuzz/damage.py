@@ -36,6 +36,41 @@ _WRITTEN: Final = 0.9
 Spoil = Callable[[bytes, Random], bytes | None]
 """Returns what becomes of a file's content; None if the file is gone."""
 
+Directory = dict[str, bytearray]
+"""The files of a journal, by their names."""
+
+Forgery = Callable[[Directory, bytes, Random], None]
+"""Changes the files of the journal that has this id."""
+
+_ODD_NUMBERS: Final = (0, 1, 2, 3, 2**16, 2**31, 2**32 - 1, 2**32, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
+_ODD_NAMES: Final = (
+    *("thesis.tex", "a" * 255, "two\nlines", "\udcff\udcfe", "\x1b[31mred", ".hidden", "lost+found"),
+    *("synced.new", "spare.new", f"{'9' * 20}{SEGMENT}", f"{'9' * 20}{SNAPSHOT}", f"{0:020}{SEGMENT}"),
+    *(f"{0:020}{SNAPSHOT}", f"{2**64 - 1:020}{SEGMENT}", f"{2**63 - 1:020}{SNAPSHOT}", f"1{SEGMENT}"),
+    f"{'٣' * 20}{SEGMENT}",
+)
+_ODD_ABOUTS: Final = (
+    b"",
+    b"null",
+    b"[]",
+    b"{}",
+    b"1" * 5000,
+    b"[" * 60_000,
+    b'{"a":' * 10_000,
+    b'{"format": 1}',
+    b'{"format": true, "broker": "B1", "id": "00"}',
+    b'{"format": 1, "broker": ["B1"], "id": "00"}',
+    b'{"format": 1e999, "broker": "B1", "id": "00"}',
+    b'{"format": 1, "broker": "B1", "id": 5}',
+    b'{"format": 99999999999999999999999, "broker": "B1", "id": "00"}',
+    b'{"format": 7' + b"0" * 4000 + b', "broker": "B1", "id": "00"}',
+    b'{\n  "format": 1,\n  "broker": "' + b"x" * 5000 + b'",\n  "id": "' + b"00" * 16 + b'"\n}\n',
+    b'{\n  "format": 1,\n  "broker": "\\n\\u001b",\n  "id": "' + b"00" * 16 + b'"\n}\n',
+    b'{\n  "format": 1,\n  "broker": "\\ud800",\n  "id": "' + b"00" * 16 + b'"\n}\n',
+    b"\xff\xfe\x00",
+)
+_RIGHT: Final = 0.6
+
 
 def _range(content: bytes, random: Random) -> tuple[int, int]:
     """A range of the file; mostly where something is written, since most of a segment is not yet."""
@@ -128,43 +163,6 @@ def spoil(content: bytes, random: Random) -> tuple[str, bytes | None]:
     return kind, KINDS[kind](content, random)
 
 
-Directory = dict[str, bytearray]
-"""The files of a journal, by their names."""
-
-Forgery = Callable[[Directory, bytes, Random], None]
-"""Changes the files of the journal that has this id."""
-
-_ODD_NUMBERS: Final = (0, 1, 2, 3, 2**16, 2**31, 2**32 - 1, 2**32, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
-
-_ODD_NAMES: Final = (
-    *("thesis.tex", "a" * 255, "two\nlines", "\udcff\udcfe", "\x1b[31mred", ".hidden", "lost+found"),
-    *("synced.new", "spare.new", f"{'9' * 20}{SEGMENT}", f"{'9' * 20}{SNAPSHOT}", f"{0:020}{SEGMENT}"),
-    *(f"{0:020}{SNAPSHOT}", f"{2**64 - 1:020}{SEGMENT}", f"{2**63 - 1:020}{SNAPSHOT}", f"1{SEGMENT}"),
-    f"{'٣' * 20}{SEGMENT}",
-)
-
-_ODD_ABOUTS: Final = (
-    b"",
-    b"null",
-    b"[]",
-    b"{}",
-    b"1" * 5000,
-    b"[" * 60_000,
-    b'{"a":' * 10_000,
-    b'{"format": 1}',
-    b'{"format": true, "broker": "B1", "id": "00"}',
-    b'{"format": 1, "broker": ["B1"], "id": "00"}',
-    b'{"format": 1e999, "broker": "B1", "id": "00"}',
-    b'{"format": 1, "broker": "B1", "id": 5}',
-    b'{"format": 99999999999999999999999, "broker": "B1", "id": "00"}',
-    b'{"format": 7' + b"0" * 4000 + b', "broker": "B1", "id": "00"}',
-    b'{\n  "format": 1,\n  "broker": "' + b"x" * 5000 + b'",\n  "id": "' + b"00" * 16 + b'"\n}\n',
-    b'{\n  "format": 1,\n  "broker": "\\n\\u001b",\n  "id": "' + b"00" * 16 + b'"\n}\n',
-    b'{\n  "format": 1,\n  "broker": "\\ud800",\n  "id": "' + b"00" * 16 + b'"\n}\n',
-    b"\xff\xfe\x00",
-)
-
-
 def _number(random: Random, near: int) -> int:
     """A number that is odd, or nearly right."""
     if random.getrandbits(1):
@@ -237,9 +235,6 @@ def _forge_batch(files: Directory, journal_id: bytes, random: Random) -> None:
         whole = batch_head(head.salt, start, forged) + inside
         whole += bytes(padded(len(whole)) - len(whole))
         content[start : start + len(whole)] = whole
-
-
-_RIGHT: Final = 0.6
 
 
 def _inside(content: bytes, random: Random) -> bytes:

@@ -5,7 +5,7 @@ Laws:
 1. Within a round every system has its turn with a shape before the next shape comes, so that a slow minute of
    the machine hits all of them. Each round begins with another system.
 2. A run's datasets and its `run.json` stand in `SHAPE/SYSTEM/ROUND`, as `concord harness analyze` reads them.
-3. A system that is not installed is left out, and named.
+3. A run that fails is named and left out; the others go on.
 """
 
 import os
@@ -14,10 +14,12 @@ from pathlib import Path
 
 import attrs
 
+from broker.exception_groups import leaves
 from harness.peers.adapter import Adapter
 from harness.peers.measurement import Figures, measure
 from harness.peers.results import Result, Verdict
 from harness.peers.workload import Shape, Timing
+from harness.processes import ProcessError
 from harness.runs import directory
 
 Say = Callable[[str], None]
@@ -35,18 +37,35 @@ class Measured:
 
 async def measure_all(
     adapters: Sequence[Adapter], shapes: Sequence[Shape], timing: Timing, out: Path, say: Say
-) -> list[Measured]:
-    """Measure every system with every shape that it can have, as often as the timing says."""
-    found = []
+) -> tuple[list[Measured], list[str]]:
+    """Measure every system with every shape that it can have, as often as the timing says.
+
+    Return what was measured, and which runs failed and why.
+    """
+    found, failed = [], []
     for number in range(timing.repeat):
         for shape, adapter in _turns(adapters, shapes, number):
-            say(f"round {number + 1} of {timing.repeat}: {shape.name}, {adapter.name}")
+            name = f"round {number + 1} of {timing.repeat}: {shape.name}, {adapter.name}"
+            say(name)
             folder = out / _plain(shape.name) / adapter.name / str(number + 1)
             load = os.getloadavg()[0]
-            figures = await measure(adapter, shape, timing, folder)
+            try:
+                figures = await measure(adapter, shape, timing, folder)
+            except (ExceptionGroup, ProcessError) as error:
+                failed.append(f"{name}: {_reason(error)}")
+                say(failed[-1])
+                continue
             directory.write(folder, _about(shape, adapter, figures, load))
             found.append(Measured(shape, adapter, figures, folder))
-    return found
+    return found, failed
+
+
+def _reason(error: Exception) -> str:
+    """Return why a run failed; a defect of ours is raised again."""
+    causes = list(leaves(error))
+    if not all(isinstance(cause, ProcessError) for cause in causes):
+        raise error
+    return str(causes[0])
 
 
 def _turns(

@@ -6,10 +6,12 @@ Laws:
    publish as fast as the window lets them. Starting and stopping are in neither.
 2. Processor time is counted by the kernel in steps of 10 ms, of a process with all its threads, and read from
    `/proc`; a system without it counts nothing.
-3. Who is pinned, is pinned with every thread it has; threads that it starts later inherit that.
+3. Who is pinned, is pinned with every thread it has; threads that it starts later inherit that. Only Linux
+   can do so.
 """
 
 import os
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Collection
@@ -98,6 +100,8 @@ class _Running:
 
     def pin(self, *, apart: bool) -> None:
         """Keep servers on one half of the cores and clients on the other, or let everybody go anywhere."""
+        if sys.platform != "linux":
+            return
         cores = sorted(os.sched_getaffinity(0))
         half = len(cores) // 2 if apart else 0
         for program in self.servers:
@@ -108,6 +112,7 @@ class _Running:
 
 def _pin(program: Program, cores: Collection[int]) -> None:
     program.check_alive()
+    assert sys.platform == "linux"
     for thread in Path(f"/proc/{program.process.pid}/task").iterdir():
         try:
             os.sched_setaffinity(int(thread.name), cores)

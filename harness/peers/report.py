@@ -47,6 +47,8 @@ class About:
     versions: Mapping[str, str]
     absent: Mapping[str, str]
     """Who was left out, and what to install."""
+    failed: Sequence[str] = ()
+    """Which runs failed, and why."""
 
 
 def about(adapters: Sequence[Adapter], absent: Mapping[str, str], timing: Timing) -> About:
@@ -153,6 +155,8 @@ def _origin(found: About) -> Iterator[str]:
     yield "Versions: " + "; ".join(f"{name} {version}" for name, version in found.versions.items() if version)
     for name, missing in found.absent.items():
         yield f"{name} is left out: {missing}."
+    for line in found.failed:
+        yield f"Failed: {line}"
 
 
 _APART: Final[Mapping[str, str]] = {

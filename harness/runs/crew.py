@@ -37,6 +37,9 @@ from harness.traces import MATCHES
 RECENT_MAX: Final = 200_000
 """Publications remembered for the case that they are published again: more than a client's window holds."""
 
+FORGOTTEN: Final = "forgotten"
+"""The reason of a gap behind which another subscription goes on."""
+
 
 @define(eq=False)
 class Slowness:
@@ -208,10 +211,6 @@ def _wanted(
         for filter_, names in audiences:
             if filter_.match(event):
                 yield publisher, sequence, published_ns, names
-
-
-FORGOTTEN: Final = "forgotten"
-"""The reason of a gap behind which another subscription goes on."""
 
 
 async def publish(crew: Crew, seat: Seat, ledger: Ledger, task_status: trio.TaskStatus[None]) -> None:

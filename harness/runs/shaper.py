@@ -26,6 +26,7 @@ from typing import Final, cast
 import trio
 from attrs import define, field
 
+from harness.processes import orders
 from harness.runs.plan import HOST
 
 READ_BYTES: Final = 64 * 1024
@@ -190,16 +191,12 @@ class _Shaper:
 
 async def _main() -> None:
     shaper = _Shaper()
-    received = bytearray()
-    async with trio.open_nursery() as nursery, trio.lowlevel.FdStream(0) as orders:
-        while chunk := await orders.receive_some():
-            *lines, rest = (received + chunk).split(b"\n")
-            received = bytearray(rest)
-            for order in map(json.loads, lines):
-                if "links" in order:
-                    await shaper.open(nursery, order["links"])
-                else:
-                    shaper.obey(order)
+    async with trio.open_nursery() as nursery:
+        async for order in orders():
+            if "links" in order:
+                await shaper.open(nursery, order["links"])
+            else:
+                shaper.obey(order)
         nursery.cancel_scope.cancel()
 
 

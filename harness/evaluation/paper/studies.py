@@ -26,6 +26,13 @@ from harness.runs.progress import Progress
 
 ALL: Final = ("pairwise", "fifo", "sequencer", "published")
 
+FILE: Final = "others.txt"
+_COUNTS: Final = Path("/proc/stat")
+_IDLE: Final = (3, 4)
+"""Which of the first eight counts are no work: doing nothing, and waiting for a disk."""
+
+_STATES: Final = 8
+
 
 @attrs.frozen
 class Study:
@@ -124,16 +131,6 @@ def report(studies: Sequence[Study], folder: Path) -> None:
         place = folder / study.name
         if any(place.rglob("analysis.json")):
             click.echo(f"report: {write_report(place)}")
-
-
-FILE: Final = "others.txt"
-
-_COUNTS: Final = Path("/proc/stat")
-
-_IDLE: Final = (3, 4)
-"""Which of the first eight counts are no work: doing nothing, and waiting for a disk."""
-
-_STATES: Final = 8
 
 
 @attrs.frozen

@@ -67,6 +67,6 @@ def test_without_rings_covering_tells_what_is_computed_from_scratch(
     selection, known = covering.selection(), dict[str, Wish]()
     for step in steps:
         took(selection, known, step)
-        assert {wish.item for wish in selection.told.values()} == {
+        assert {wish.item for wish in selection.announced.values()} == {
             wish.item for wish in covering.reduce(known.values())
         }

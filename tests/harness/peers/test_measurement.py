@@ -5,6 +5,7 @@ import pytest
 
 from harness.peers import starting
 from harness.peers.adapters import PEERS
+from harness.peers.campaign import measure_all
 from harness.peers.measurement import measure
 from harness.peers.workload import Shape, Timing
 from harness.traces import DELIVERIES, MATCHES
@@ -49,3 +50,17 @@ def test_what_runs_here_anyway_is_never_missing() -> None:
 
 def test_free_ports_are_each_another() -> None:
     assert len(set(starting.free_ports(20))) == 20
+
+
+async def test_a_run_that_fails_is_named_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starting, "find_program", lambda _: None)
+    said: list[str] = []
+    shapes = [Shape("small", 1, 1, 1)]
+    measured, failed = await measure_all(
+        [PEERS["redis"], PEERS["relay"]], shapes, BRIEF, tmp_path, said.append
+    )
+    assert [each.adapter.name for each in measured] == ["relay"]
+    assert failed == ["round 1 of 1: small, redis: redis cannot be started: there is no redis-server"]
+    assert said == ["round 1 of 1: small, redis", *failed, "round 1 of 1: small, relay"]

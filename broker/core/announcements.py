@@ -1,13 +1,14 @@
-"""What one neighbour has been told on one level, of subscriptions or of advertisements.
+"""What has been announced to one neighbour on one level, of subscriptions or of advertisements.
 
-The strategy's selection says which of the candidates are told. An *exact* strategy (`simple`) tells each
-under its own id, the same on every link. With every other one, what is told stands for several, now for these
-and then for those; so it gets an id that is good for one link only, and nobody takes it for a client's.
+The strategy's selection says which of the candidates are announced. An *exact* strategy (`simple`) announces
+each under its own id, the same on every link. With every other one, what is announced stands for several, now
+for these and then for those; so it gets an id that is good for one link only, and nobody takes it for a
+client's.
 
 Laws.
 
 1. Several changes made in one `edit` go to the neighbour as one difference.
-2. The selection follows from what is here and from the candidates, so that a picture needs no more.
+2. The selection follows from what is here and from the candidates, so that a snapshot needs no more.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,18 +16,18 @@ from typing import ClassVar, Final
 
 from attrs import Factory, define, frozen
 
-from broker.routing.strategy import NOTHING, Picture, Selection, Strategy, Wish
+from broker.routing.strategy import NOTHING, Selection, Snapshot, Strategy, Wish
 
 
 @frozen
 class Difference:
-    """What is to be told to a neighbour, under the ids of the link."""
+    """What is to be announced to a neighbour, under the ids of the link."""
 
     added: tuple[Wish, ...] = ()
     removed: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether there is anything to announce."""
         return bool(self.added or self.removed)
 
 
@@ -34,7 +35,7 @@ NO_DIFFERENCE: Final = Difference()
 
 
 @define(eq=False)
-class Told:
+class Announcements:
     """One level towards one neighbour: ids on the link by the selection's own, and what stands under them."""
 
     DERIVED: ClassVar = frozenset({"_strategy", "_selection"})
@@ -48,13 +49,13 @@ class Told:
     _mergers: int = 0
 
     @classmethod
-    def nothing(cls, strategy: Strategy, broker: str) -> "Told":
-        """Nothing has been told yet."""
+    def nothing(cls, strategy: Strategy, broker: str) -> "Announcements":
+        """Nothing has been announced yet."""
         return cls(strategy, strategy.selection(), broker)
 
     @property
     def is_exact(self) -> bool:
-        """Whether everything is told, under its own id."""
+        """Whether everything is announced, under its own id."""
         return self._strategy.is_exact
 
     def edit(self, add: Iterable[Wish] = (), remove: Iterable[str] = ()) -> Difference:
@@ -80,11 +81,11 @@ class Told:
         return named
 
     def is_right(self, candidates: Mapping[str, Wish]) -> bool:
-        """Whether this is what the strategy may have told of these candidates, and nothing else."""
-        told = self._selection.told
-        on_link = {each: self.wishes.get(self._ids.get(each, "")) for each in told}
-        if len(self.wishes) != len(told) or any(
-            wish is None or wish.item != told[each].item for each, wish in on_link.items()
+        """Whether this is what the strategy may have announced of these candidates, and nothing else."""
+        announced = self._selection.announced
+        on_link = {each: self.wishes.get(self._ids.get(each, "")) for each in announced}
+        if len(self.wishes) != len(announced) or any(
+            wish is None or wish.item != announced[each].item for each, wish in on_link.items()
         ):
             return False
         if not self._selection.chooses_from(candidates):
@@ -92,10 +93,10 @@ class Told:
         if self.is_exact:
             return True
         items = {wish.item for wish in candidates.values()}
-        if not self._strategy.unites and any(wish.item not in items for wish in told.values()):
+        if not self._strategy.unites and any(wish.item not in items for wish in announced.values()):
             return False
         standing = {each.item: frozenset(self._selection.standing_for(each)) for each in candidates.values()}
-        return all(standing.values()) and frozenset().union(*standing.values()) == frozenset(told)
+        return all(standing.values()) and frozenset().union(*standing.values()) == frozenset(announced)
 
     def remake(self, candidates: Mapping[str, Wish]) -> tuple[Difference, tuple[str, ...]]:
         """Choose anew among these; say what that changes, and which ids mean something else now."""
@@ -107,12 +108,12 @@ class Told:
         return Difference(added, removed), tuple(wish.id for wish in added if wish.id in before)
 
     def standing_for(self, wish: Wish) -> list[str]:
-        """The ids on the link of all that was told and stands for it."""
+        """The ids on the link of all that was announced and stands for it."""
         return [self._ids[each] for each in self._selection.standing_for(wish)]
 
     def rebuild(self, strategy: Strategy, candidates: Mapping[str, Wish]) -> None:
-        """Make again what is in no picture (law 2)."""
+        """Make again what is in no snapshot (law 2)."""
         wishes = [(each, self.wishes[on_link]) for each, on_link in self._ids.items()]
-        told = tuple(Wish(each, wish.filter, wish.ordered) for each, wish in wishes)
+        announced = tuple(Wish(each, wish.filter, wish.ordered) for each, wish in wishes)
         self._strategy = strategy
-        self._selection = strategy.selection(Picture(told, self._mergers), candidates.values())
+        self._selection = strategy.selection(Snapshot(announced, self._mergers), candidates.values())
