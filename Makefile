@@ -42,7 +42,7 @@ check: $(READY) ## check format, lint, types, the rules of the house, and the do
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/python -m pytest --quiet tests/test_imports.py tests/test_tidy.py $(DOCUMENTS)
+	@$(BIN)/python -m pytest $(SHARED) tests/test_imports.py tests/test_tidy.py $(DOCUMENTS)
 
 format: $(READY) ## rewrite the sources in the one format, and repair what lint can repair
 	@$(BIN)/ruff format --quiet .

@@ -14,7 +14,9 @@ from attrs import frozen
 from playwright.sync_api import Page, sync_playwright
 
 import concord
+import concord.asyncio
 import concord.plugins
+import concord.sync
 import concord.testing
 from tests.harness.report.browser import browser
 from tests.sources import ROOT
@@ -151,7 +153,9 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [concord, concord.plugins, concord.testing], ids=lambda module: module.__name__
+    "module",
+    [concord, concord.asyncio, concord.sync, concord.plugins, concord.testing],
+    ids=lambda module: module.__name__,
 )
 def test_the_reference_has_every_public_name(site: Path, module: object) -> None:
     text = (site / "reference" / "api.html").read_text(encoding="utf-8")

@@ -7,6 +7,8 @@ tests of their own, `pycon` blocks by doctest.
 """
 
 import re
+import subprocess
+import sys
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -16,9 +18,10 @@ import pytest
 import trio
 
 import concord
-from concord import Client
+from concord import Client, connect
 from concord.testing import Brokers, overlay
-from tests.sources import Source, every_file
+from tests.broker.server.overlay import running, settings
+from tests.sources import ROOT, Source, every_file
 
 _PYTHON: Final = re.compile(r"^( *)```python\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _TIMES: Final = 3
@@ -27,8 +30,8 @@ _WITHIN_S: Final = 20
 PAGES: Final = [source for source in every_file() if source.path.suffix == ".md"]
 
 
-def parts(page: Source) -> list[str]:
-    """The snippets that are neither whole programs nor tests."""
+def snippets(page: Source) -> list[str]:
+    """What no other test runs: neither programs of the tutorial and of guides, nor tests."""
     found = [textwrap.dedent(text) for _, text in _PYTHON.findall(page.text)]
     return [
         text
@@ -37,10 +40,10 @@ def parts(page: Source) -> list[str]:
     ]
 
 
-PARTS: Final = [
+SNIPPETS: Final = [
     pytest.param(text, id=f"{page.path.stem}-{number}")
     for page in PAGES
-    for number, text in enumerate(parts(page))
+    for number, text in enumerate(snippets(page))
 ]
 
 
@@ -56,6 +59,9 @@ async def surroundings(brokers: Brokers, done: Callable[..., None]) -> AsyncIter
         assert delivery
         done()
 
+    class Table:
+        insert = staticmethod(done)
+
     def here(address: str, **options: Any) -> Any:
         assert address == "127.0.0.1:7411"
         return brokers.connect("B1", **{name: each for name, each in options.items() if name == "name"})
@@ -64,7 +70,13 @@ async def surroundings(brokers: Brokers, done: Callable[..., None]) -> AsyncIter
         await nursery.start(_events, client)
         async with client.subscribe("kind == 'trade'") as deliveries, client.subscribe("kind == 'load'"):
             names = {name: getattr(concord, name) for name in concord.__all__}
-            own = {"client": client, "deliveries": deliveries, "measure": measure, "store": store}
+            own = {
+                "client": client,
+                "deliveries": deliveries,
+                "measure": measure,
+                "store": store,
+                "table": Table,
+            }
             yield {**names, **own, "print": done, "connect": here, "trio": trio}
         nursery.cancel_scope.cancel()
 
@@ -77,7 +89,7 @@ async def _events(client: Client, task_status: trio.TaskStatus[None]) -> None:
 
 
 async def run(part: str) -> None:
-    """Run a part to its end, or until it has done something often enough."""
+    """Run a part of a program to its end, or until it has done something often enough."""
     with trio.fail_after(_WITHIN_S), trio.CancelScope() as enough:
         count = 0
 
@@ -94,9 +106,45 @@ async def run(part: str) -> None:
             await made()
 
 
-@pytest.mark.parametrize("part", PARTS)
-async def test_a_part_of_a_program_runs(part: str) -> None:
-    await run(part)
+async def run_program(program: str) -> None:
+    """Run a program with imports of its own in a process, until it has printed something often enough."""
+    with trio.fail_after(_WITHIN_S):
+        async with (
+            running(settings("B1")) as broker,
+            trio.open_nursery() as nursery,
+            connect(broker.address) as client,
+        ):
+            await nursery.start(_events, client)
+            here = program.replace("127.0.0.1:7411", broker.address)
+            process = await trio.lowlevel.open_process(
+                [sys.executable, "-u", "-c", here], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+            )
+            printed = await _lines(process)
+            nursery.cancel_scope.cancel()
+    assert printed >= _TIMES
+
+
+async def _lines(process: trio.Process) -> int:
+    """Count the lines that a process prints, and end it when there are enough."""
+    assert process.stdout is not None
+    count = 0
+    try:
+        async for chunk in process.stdout:
+            count += chunk.count(b"\n")
+            if count >= _TIMES:
+                break
+    finally:
+        process.kill()
+        await process.wait()
+    return count
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS)
+async def test_a_snippet_of_a_page_runs(snippet: str) -> None:
+    if re.search(r"^(import|from) ", snippet):
+        await run_program(snippet)
+    else:
+        await run(snippet)
 
 
 @pytest.mark.parametrize(
@@ -112,5 +160,10 @@ async def test_a_part_that_is_wrong_is_noticed(part: str, error: type[Exception]
         await run(part)
 
 
+async def test_a_program_that_is_wrong_is_noticed() -> None:
+    with pytest.RaisesGroup(AssertionError, allow_unwrapped=True, flatten_subgroups=True):
+        await run_program("from concord import nothing")
+
+
 def test_pages_have_parts_of_programs() -> None:
-    assert len(PARTS) > 5
+    assert len(SNIPPETS) > 5
