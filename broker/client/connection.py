@@ -9,6 +9,7 @@ Laws:
 
 import logging
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Final
 
 import structlog
@@ -27,6 +28,10 @@ __all__ = ["Connection"]
 
 ALONE_BYTES: Final = 4096
 """A write of less was no flood: what comes next may come alone too."""
+
+ALONE_S: Final = 0.00005
+"""What comes later than this after a write is not of the same burst: ten times what a program needs between
+two publications that it makes in a row."""
 
 _log = structlog.wrap_logger(
     logging.getLogger("concord.client"),
@@ -50,6 +55,7 @@ class Connection:
     _direct: DirectSocket | None = None
     _rest: bytes = b""
     _written_bytes: int = 0
+    _written_s: float = 0.0
     _scope: trio.CancelScope = field(factory=trio.CancelScope)
     _alarm: trio.CancelScope = field(factory=trio.CancelScope)
     _end: str | None = None
@@ -60,14 +66,29 @@ class Connection:
     def wake(self) -> None:
         """There may be something to write.
 
-        What comes alone is sent here and now; what comes in floods waits for the writer, to leave together.
+        What comes alone is sent here and now, and the writer sleeps on. What comes in a burst waits for the
+        writer, to leave together.
         """
-        if self.is_idle:
+        if not self.is_idle:
+            return
+        now_s = perf_counter()
+        is_alone = self._written_bytes < ALONE_BYTES and now_s - self._written_s > ALONE_S
+        self._written_s = now_s
+        if not (is_alone and self._sent_whole()):
             self.is_idle = False
-            if self._direct is not None and self._written_bytes < ALONE_BYTES:
-                output = self.machine.take_output()
-                self._rest = output[self._direct.send(output) :]
             self._output.unpark()
+
+    def _sent_whole(self) -> bool:
+        """Send past the writer what the system takes; return whether there is nothing left for the writer."""
+        machine = self.machine
+        if self._direct is None or machine.life is not Life.CONNECTED:
+            return False
+        output = machine.take_output()
+        self._rest = output[self._direct.send(output) :]
+        if self._rest or machine.has_output:
+            return False
+        machine.written(trio.current_time())
+        return True
 
     def wake_if_due(self) -> None:
         """Let the writer run if it waits and there is something for it."""

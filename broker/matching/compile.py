@@ -8,7 +8,7 @@ Laws:
 * Values have exactly the types str, bool, int and float, as the wire format yields them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import inf, nextafter
 
 from broker.filters.constraints import (
@@ -24,22 +24,11 @@ from broker.filters.constraints import (
 )
 
 Test = Callable[[Mapping[str, Value]], bool]
+"""An entry keeps one for each of its constraints that no lookup has proven; an event has to satisfy all."""
 
 # Up to here every whole number is a float and the next float above it is at most one away, so an open bound
 # is the same as a closed bound at the neighbouring float, for whole and floating numbers alike.
 EXACT_LIMIT = 2**52
-
-
-def compile_tests(conjunction: Sequence[tuple[str, Constraint]]) -> Test | None:
-    """One test for all of these constraints, or None if there are none."""
-    tests = [compile_test(name, constraint) for name, constraint in conjunction]
-    if not tests:
-        return None
-    if len(tests) == 1:
-        return tests[0]
-    if len(tests) == 2:  # noqa: PLR2004 - two is the common case and needs no loop
-        return _both(*tests)
-    return _all(tuple(tests))
 
 
 def compile_test(name: str, constraint: Constraint) -> Test:
@@ -70,20 +59,6 @@ def _closed(bound: Number, inward: float, *, closed: bool) -> float | None:
     if not -EXACT_LIMIT <= bound <= EXACT_LIMIT:
         return None
     return float(bound) if closed else nextafter(float(bound), inward)
-
-
-def _both(first: Test, second: Test) -> Test:
-    return lambda attributes: first(attributes) and second(attributes)
-
-
-def _all(tests: tuple[Test, ...]) -> Test:
-    def test(attributes: Mapping[str, Value]) -> bool:
-        for one in tests:  # noqa: SIM110 - all() with a generator costs three times as much
-            if not one(attributes):
-                return False
-        return True
-
-    return test
 
 
 def _text_set(name: str, values: frozenset[str]) -> Test:

@@ -14,16 +14,16 @@ from typing import Generic, TypeVar, Union
 from attrs import define, evolve, field, frozen
 
 from broker.filters import Conjunction
-from broker.matching.compile import Test, compile_tests
+from broker.matching.compile import Test, compile_test
 
 Key = TypeVar("Key")
 
 # What a lookup finds.
 Payload = Union[Key, "Entry[Key]"]
 
-# What a lookup tries: a test of what is not proven yet (None: nothing is left), what is found if it holds,
-# and the entry it belongs to.
-Item = tuple[Test | None, Payload[Key], "Entry[Key]"]
+# What a lookup tries: the tests of what is not proven yet, what is found if they all hold, and the entry they
+# belong to.
+Item = tuple[tuple[Test, ...], Payload[Key], "Entry[Key]"]
 
 
 @frozen
@@ -67,13 +67,13 @@ class Entry(Generic[Key]):
         The last answer is kept, because the buckets of a range lie at the ends of equal paths and share it.
         """
         if self._item is None or self._proven != path.proven:
-            self._item = (self.test(path.proven), self.payload, self)
+            self._item = (self.tests(path.proven), self.payload, self)
             self._proven = path.proven
         return self._item
 
-    def test(self, proven: frozenset[str]) -> Test | None:
-        """A test of everything but the proven attributes."""
-        return compile_tests([pair for pair in self.conjunction if pair[0] not in proven])
+    def tests(self, proven: frozenset[str]) -> tuple[Test, ...]:
+        """Return a test of each attribute but the proven ones."""
+        return tuple(compile_test(*pair) for pair in self.conjunction if pair[0] not in proven)
 
     def unproven_count(self, path: Path) -> int:
         """How many constraints remain to be tested at the end of this path."""

@@ -62,8 +62,11 @@ class MatchingIndex(Generic[Key]):
         get = attributes.get
         for bucket in pending:  # Lookups append to it.
             if isinstance(bucket, list):
-                for test, payload, _ in bucket:
-                    if test is None or test(attributes):
+                for tests, payload, _ in bucket:
+                    for test in tests:
+                        if not test(attributes):
+                            break
+                    else:
                         found.append(payload)
                 continue
             if bucket.rest:

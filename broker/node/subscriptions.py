@@ -204,19 +204,20 @@ class Subscription:
 
     def _send_at_once(self, run: Run) -> bool:
         """Send what nothing waits before and for which everything has room: the usual case needs no queue."""
-        queue, reader, size_bytes = self.queue, self._reader, len(run.frames)
-        if reader is None or self._is_over or not queue.is_free_for(run):
+        reader, size_bytes = self._reader, len(run.frames)
+        if reader is None or self._is_over:
             return False
-        connection = reader.connection
+        connection, unconfirmed_bytes = reader.connection, self.unconfirmed_bytes + size_bytes
         if (
             connection.outbox_bytes + size_bytes > OUTBOX_BYTES
-            or self.unconfirmed_bytes + size_bytes > self._exchange.config.limits.unconfirmed_bytes
+            or unconfirmed_bytes > self._exchange.config.limits.unconfirmed_bytes
+            or not (head := self.queue.pass_by(run))
         ):
             return False
-        connection.send_all((queue.passed(run), run.frames))
+        connection.send_all((head, run.frames))
         self._exchange.totals.deliveries += run.count
-        self._unconfirmed.append((queue.position, size_bytes))
-        self.unconfirmed_bytes += size_bytes
+        self._unconfirmed.append((self.queue.position, size_bytes))
+        self.unconfirmed_bytes = unconfirmed_bytes
         if self.unconfirmed_bytes - self._accounted_bytes >= ACCOUNTED_BYTES:
             self._look_at_account()
         return True

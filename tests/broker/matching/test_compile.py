@@ -17,7 +17,7 @@ from broker.filters.constraints import (
     Truths,
     Value,
 )
-from broker.matching.compile import closed_bounds, compile_test, compile_tests
+from broker.matching.compile import closed_bounds, compile_test
 
 EDGES: list[Number] = [0, 0.5, -1, 2**52, 2**53, 2**53 + 1, 10**400, math.inf, -math.inf, 5e-324]
 
@@ -64,20 +64,6 @@ def test_a_missing_attribute_satisfies_nothing(constraint: Constraint) -> None:
 
 def test_nan_exists() -> None:
     assert accepts(AnyValue(), math.nan)
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_every_constraint_counts(count: int) -> None:
-    names = "abcd"[:count]
-    test = compile_tests([(name, NumberRange(low=0)) for name in names])
-    assert test is not None
-    event: dict[str, Value] = dict.fromkeys(names, 1)
-    assert test(event)
-    assert not any(test(event | {name: -1}) for name in names)
-
-
-def test_no_constraints_need_no_test() -> None:
-    assert compile_tests([]) is None
 
 
 def test_bounds_that_floats_cannot_close_are_left_open() -> None:
