@@ -1,12 +1,12 @@
 """What a step of the core asks its surroundings to do."""
 
-from attrs import frozen
+from attrs import define
 
 from broker.core.hops import Hop
 from broker.messages import LinkMessage, WayTold
 
 
-@frozen
+@define(eq=False)
 class Effects:
     """Everything that became due since the last `take`.
 

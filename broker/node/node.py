@@ -172,17 +172,16 @@ class Node:
 
     def _write(self) -> None:
         """Seal what connections have to send, and write what may leave."""
-        exchange = self.exchange
+        exchange, writes = self.exchange, self._effects.writes
+        outbox_bytes_max = self.config.limits.outbox_bytes
         upto = 0 if exchange.synced >= exchange.records else exchange.records
         filled, exchange.filled_connections = exchange.filled_connections, []
         for connection in filled:
             if content := connection.take(upto):
-                self._effects.writes.append(Write(connection.number, content))
+                writes.append(Write(connection.number, content))
             elif connection.is_ended and connection.is_idle:
                 self._close(connection)
-            if connection.is_paused or (
-                connection.is_client and connection.outbox_bytes > self.config.limits.outbox_bytes
-            ):
+            if connection.is_paused or (connection.is_client and connection.outbox_bytes > outbox_bytes_max):
                 self._pause_or_resume(connection)
 
     # --- reading ---
