@@ -16,8 +16,6 @@ from broker.errors import BrokerFaultError
 from broker.filters.constraints import Value
 from broker.wire.header import HEADER
 
-__all__ = ["BOUND", "FORGOTTEN", "LOST", "TAKEN", "Delivery", "Gap"]
-
 BOUND: Final = "bound"
 LOST: Final = "lost"
 REPLAY: Final = "replay"

@@ -16,20 +16,16 @@ from operator import attrgetter
 from typing import Final
 
 from broker.core.attachment import Attachments, identity_of, name_of
-from broker.core.directory import Directory
-from broker.core.effects import Effects
+from broker.core.effects import Effects, ProtocolError
 from broker.core.hops import Hop, HopTable
-from broker.core.leases import Leases
-from broker.core.membership import Membership
-from broker.core.mending import Mending
+from broker.core.leases import Leases, Mending
+from broker.core.membership import Attach, Directory, Membership
 from broker.core.pages import Collector, pages_of
-from broker.core.protocol import ProtocolError
 from broker.core.replays import Replays
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
-from broker.core.tables import Entry, RoutingTables
-from broker.core.view import TableView
-from broker.core.ways import Answer, Questions, Ways, describe_waiting, describe_way
+from broker.core.tables import Entry, RoutingTables, TableView
+from broker.core.ways import Answer, WayQuestions, Ways, describe_waiting, describe_way
 from broker.filters import Filter
 from broker.healing import Roster
 from broker.messages import (
@@ -47,6 +43,7 @@ from broker.messages import (
     LeaseRenewed,
     LeaseTold,
     LinkMessage,
+    Notice,
     OrderingMessage,
     Publication,
     PublishersLost,
@@ -56,7 +53,6 @@ from broker.messages import (
     SubscriptionsReplaced,
     SubscriptionWithdrawn,
     Synchronise,
-    Told,
     WayAsked,
     WayTold,
     Whereabouts,
@@ -104,18 +100,16 @@ class BrokerCore:
                 brokers=frozenset((identity,)),
             ),
             self._routing,
-            self._synchronisation,
+            self._directory,
             self._send_now,
             self._send,
-            self._become_child,
-            self._link_attached,
-            self._directory.learn,
-            self._receive_whole,
         )
+        self._attached: list[Hop] = []
+        self._rejected: list[tuple[Hop, str]] = []
         self._collector = Collector()
         self._subscriptions: dict[str, Hop] = {}
         self.ways = Ways()
-        self._questions = Questions()
+        self._questions = WayQuestions()
         self._explained: list[WayTold] = []
         self._replays = Replays(self._routing, self._send, self._send_now)
         self._cache = self._replays.cache
@@ -134,7 +128,6 @@ class BrokerCore:
             LeaseRenewed: self.leases.renewed,
             LeaseAsked: self.leases.asked,
             LeaseTold: self.leases.told,
-            OrderingMessage: self._note,
             Synchronise: self._synchronisation.synchronise,
             Flood: self._synchronisation.flood,
             FloodDone: self._synchronisation.done,
@@ -173,7 +166,7 @@ class BrokerCore:
         return link
 
     def close_link(self, link: Hop) -> None:
-        """The link is lost for good. Losing the uplink makes this broker the top of its own tree (R8)."""
+        """The link is lost for good. Losing the uplink makes this broker the root of its own tree (R8)."""
         if not self._hops.is_open(link):
             return
         self._directory.link_lost(link)
@@ -183,7 +176,7 @@ class BrokerCore:
         self._membership.forget(link)
         self._collector.forget(link)
         self._hops.close(link)
-        self._membership.go_on()
+        self._go_on()
 
     def _detach(self, link: Hop) -> None:
         self._carry_out(self.ordering.hop_lost(link.bit))
@@ -196,21 +189,36 @@ class BrokerCore:
         self._routing.remove_link(link)
         self._replays.link_lost(link)
 
-    def _become_child(self, link: Hop) -> None:
-        self.uplink = link
-        self._routing.tables.set_uplink(link)
-        self._carry_out(self.ordering.uplink_changed(link.bit))
-        self._directory.attached(link)
+    def _go_on(self) -> None:
+        """Take every step of attachments that nothing defers any more (R9)."""
+        membership = self._membership
+        while True:
+            for step in membership.go_on():
+                if isinstance(step, Attach):
+                    self._attach(step.link, is_uplink=step.is_uplink)
+                else:
+                    self._receive_whole(step.link, step.messages)
+            if not membership.is_due:
+                return
 
-    def _link_attached(self, link: Hop) -> None:
+    def _attach(self, link: Hop, *, is_uplink: bool) -> None:
+        """Make a link part of the tree."""
+        self._attached.append(link)
+        self._routing.add_link(link)
+        self._synchronisation.begin(link)
         self._carry_out(self.ordering.link_attached(link.bit))
+        if is_uplink:
+            self.uplink = link
+            self._routing.tables.set_uplink(link)
+            self._carry_out(self.ordering.uplink_changed(link.bit))
+            self._directory.attached(link)
 
     # --- healing ---
 
     @property
     def asked(self) -> Hop | None:
         """The uplink, or the link through which this broker asks to be attached."""
-        return self.uplink or self._membership.attachments.wish
+        return self._membership.attachments.link
 
     def reached_at(self, address: str) -> None:
         """Others can dial this broker there ("" if they cannot); they are told from now on."""
@@ -235,7 +243,8 @@ class BrokerCore:
     def unadvertise(self, publisher: str) -> None:
         """A local publisher is gone."""
         self._routing.unadvertise(publisher)
-        self._membership.go_on()
+        if self._membership.joining:
+            self._go_on()
 
     def subscribe(
         self, subscription: str, content: Filter, *, ordered: bool, window: Window | None = None
@@ -259,7 +268,8 @@ class BrokerCore:
         self._routing.unsubscribe(subscription, hop)
         self._carry_out(self.ordering.hop_lost(hop.bit))
         self._hops.close(hop)
-        self._membership.go_on()
+        if self._membership.joining:
+            self._go_on()
 
     def publish(self, publisher: str, publications: Sequence[Publication]) -> None:
         """A local publisher whose barrier is passed publishes."""
@@ -333,14 +343,20 @@ class BrokerCore:
             carry_out(ordering.publication(plain, origin, mark, route), ordering.combine)
 
     def _control(self, link: Hop, message: LinkMessage) -> None:
-        if link in self._membership.joining:
-            self._membership.receive(link, message)
+        membership = self._membership
+        if link in membership.joining:
+            if verdict := membership.receive(link, message):
+                self._rejected.append((link, verdict))
+        elif message.__class__ is OrderingMessage:
+            self._note(message, link)
+            return  # It moves no routes, so no attachment waits for it.
         else:
             handler = self._handlers.get(message.__class__)
             if handler is None:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} over an attached link")
             handler(message, link)
-        self._membership.go_on()
+        if membership.is_due:
+            self._go_on()
 
     def _note(self, message: OrderingMessage, link: Hop) -> None:
         try:
@@ -354,12 +370,12 @@ class BrokerCore:
     def _carry_out(self, emissions: Iterable[Emission]) -> None:
         self._hops.carry_out(emissions, self.ordering.combine)
 
-    def _send(self, link: Hop, message: Control | Told) -> None:
+    def _send(self, link: Hop, message: Control | Notice) -> None:
         """In its place behind what is pending for that link (R5)."""
         for page in pages_of(message, self._routing.strategies.page_bytes):
             self._carry_out(self.ordering.control(page, link.bit))
 
-    def _send_now(self, link: Hop, message: Control | Told) -> None:
+    def _send_now(self, link: Hop, message: Control | Notice) -> None:
         self._hops.extend(link, pages_of(message, self._routing.strategies.page_bytes))
 
     # --- explaining ---
@@ -434,7 +450,7 @@ class BrokerCore:
 
     def take(self) -> Effects:
         """Hand over what became due since the last call."""
-        routing, replays, membership = self._routing, self._replays, self._membership
+        routing, replays = self._routing, self._replays
         subscribed = routing.subscribing.subscribed
         if subscribed:
             subscribed = replays.opened(subscribed)
@@ -448,8 +464,8 @@ class BrokerCore:
             subscribed
             or routing.advertised
             or wanted
-            or membership.attached
-            or membership.rejected
+            or self._attached
+            or self._rejected
             or self._explained
             or replays.waiting
         )
@@ -462,14 +478,14 @@ class BrokerCore:
             routing.advertised,
             subscribed,
             wanted,
-            membership.attached,
-            membership.rejected,
-            self._explained,
             replays.waiting,
+            self._explained,
+            self._attached,
+            self._rejected,
         )
         replays.waiting = []
         routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
-        membership.attached, membership.rejected = [], []
+        self._attached, self._rejected = [], []
         return effects
 
     def wanted_by(self, publication: Publication) -> int:

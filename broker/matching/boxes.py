@@ -25,10 +25,10 @@ from typing import Generic
 
 from attrs import define, field
 
-from broker.filters.constraints import Constraint, NumberRange, Value
-from broker.matching.bucket import Bucket, Event
-from broker.matching.compile import Test, closed_bounds
-from broker.matching.entry import Entry, Key, Payload
+from broker.filters.constraints import Constraint, Value
+from broker.filters.values import Matcher
+from broker.matching.bucket import Bucket, Entry, Event, Key, Payload
+from broker.matching.ranges import closed_bounds
 
 # Bits of one row that Python handles as one number: longer numbers make single changes dearer, shorter ones
 # make lookups dearer.
@@ -58,7 +58,7 @@ class Slab(Generic[Key]):
     _cuts: list[list[float]] = field(init=False)
     _rows: list[list[list[int]]] = field(init=False)
     _bounds: "list[array[float]]" = field(init=False)
-    _tests: list[tuple[Test, ...]] = field(factory=list, init=False)
+    _tests: list[tuple[Matcher, ...]] = field(factory=list, init=False)
     _payloads: list[Payload[Key] | None] = field(factory=list, init=False)
     _places: dict[Entry[Key], int] = field(factory=dict, init=False)
     _free: list[int] = field(factory=list, init=False)
@@ -84,7 +84,7 @@ class Slab(Generic[Key]):
             for cuts, (low, high) in zip(self._cuts, box, strict=True)
         )
 
-    def add(self, entry: Entry[Key], box: Box, tests: tuple[Test, ...]) -> None:
+    def add(self, entry: Entry[Key], box: Box, tests: tuple[Matcher, ...]) -> None:
         """Put the entry in; the tests are of what the box does not say."""
         place = self._place()
         self._places[entry] = place
@@ -235,24 +235,5 @@ class Boxes(Generic[Key]):
             slab.probe(values, event, found)
 
 
-def box_names(entry: Entry[Key], used: frozenset[str]) -> tuple[str, ...]:
-    """The attributes not looked up yet that the entry bounds by a range without holes."""
-    return tuple(
-        name
-        for name, constraint in entry.conjunction
-        if name not in used
-        and isinstance(constraint, NumberRange)
-        and not constraint.excluded
-        and closed_bounds(constraint) is not None
-    )
-
-
 def _box(entry: Entry[Key], names: tuple[str, ...]) -> Box:
-    return tuple(_bounds_of(constraint) for name, constraint in entry.conjunction if name in names)
-
-
-def _bounds_of(constraint: Constraint) -> tuple[float, float]:
-    assert isinstance(constraint, NumberRange)
-    bounds = closed_bounds(constraint)
-    assert bounds is not None
-    return bounds
+    return tuple(closed_bounds(constraint) for name, constraint in entry.conjunction if name in names)

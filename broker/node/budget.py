@@ -38,10 +38,17 @@ class Account:
 
     def refusal(self, resource: Resource, count: int = 1) -> str:
         """Return why so much more cannot be had; nothing if it can."""
+        full = self.full(resource, count)
+        if full is None:
+            return ""
+        return f"{full.owner} has at most {full.limits[resource]} {resource.value} at a time"
+
+    def full(self, resource: Resource, count: int) -> "Account | None":
+        """Return the account, this one or one above it, that has no room for so much more."""
         limit = self.limits.get(resource)
-        if limit is not None and self.used[resource] + count > limit:
-            return f"{self.owner} has at most {limit} {resource.value} at a time"
-        return "" if self.above is None else self.above.refusal(resource, count)
+        if limit is not None and count > 0 and self.used[resource] + count > limit:
+            return self
+        return None if self.above is None else self.above.full(resource, count)
 
     def charge(self, resource: Resource, count: int = 1) -> None:
         """Take so much; somebody has asked for a refusal before."""

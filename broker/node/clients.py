@@ -9,10 +9,13 @@ Laws:
    too. When a connection just ends, everything waits for the client to come back on another one.
 4. Who comes back names what it had, one publisher and one subscription after the other, each with the place
    where it is to go on. A durable subscription has a name of its own for that.
+5. What follows from requests of others, or is longer than a page, waits until the outbox has room, and only
+   the newest of it is kept: a client that does not read makes the broker keep no more than its outbox.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from math import inf
 from typing import Final
 
 from attrs import define, field
@@ -29,10 +32,11 @@ from broker.node.exchange import Exchange
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import SubscriptionQueue
 from broker.node.replaying import objection_to, past_of
-from broker.node.starts import Start, bound_within_limits, start_of
+from broker.node.starts import Start, start_of, terms_of
 from broker.node.subscriptions import Subscription
 from broker.page_limits import PAGE_ITEMS_BYTES
 from broker.sessions import SessionError
+from broker.station import SubscriptionTerms
 from broker.wire import encode
 
 __all__ = ["ClientSession"]
@@ -47,8 +51,11 @@ CONTROL_UNITS: Final = 10
 """What any request costs of a step, in publications: about as much time as ten of them."""
 
 UNIT_STEPS: Final = 10
-"""So many steps of reading a filter (`broker.filters.steps`) cost as much as a publication; half of it is
+"""So many steps of reading a filter (`broker.filters.limits`) cost as much as a publication; half of it is
 for the tables that it goes into."""
+
+LINES_AT_ONCE: Final = 64
+"""Lines of a long answer that are made together: one to eight pages."""
 
 EXPLAIN_UNITS: Final = 1000
 """What an explanation costs: it looks at everything that waits."""
@@ -79,6 +86,10 @@ class ClientSession:
     _account: Account = field(init=False)
     _questions: set[str] = field(factory=set, init=False)
     _replaying: dict[Subscription, None] = field(factory=dict, init=False)
+    _unsaid: dict[LocalPublisher, None] = field(factory=dict, init=False)
+    """Publishers whose client has not been told yet whether they are wanted: its outbox had no room."""
+    _pages: Iterator[bytes] | None = field(default=None, init=False)
+    """The rest of a long answer; nothing more is handled before it has gone."""
     _units: int = field(default=0, init=False)
     _label: str = field(init=False)
     _controls: dict[type, Callable[..., None]] = field(init=False)
@@ -107,8 +118,10 @@ class ClientSession:
     def handle(self, messages: Sequence[object]) -> int:
         """Handle what arrived together, as far as the step has time for it."""
         size_bytes = place = 0
+        if self._pages is not None:
+            self._say_pages()
         self._units = self._exchange.config.limits.step_units
-        while place < len(messages) and not self.connection.is_ended and self._units > 0:
+        while place < len(messages) and not self.connection.is_ended and self._units > 0 and not self._pages:
             message = messages[place]
             if type(message) is m.Publication:
                 count, run_bytes = self._take_run(message, islice(messages, place, None))
@@ -168,7 +181,11 @@ class ClientSession:
         return len(run) + 1, size_bytes + len(other.frame)
 
     def pump(self) -> None:
-        """The outbox has room again: let every subscription that waited send in turn."""
+        """The outbox has room again: say what waited for that, and let every subscription send in turn."""
+        if self._pages is not None:
+            self._say_pages()
+        while self._unsaid and self._has_room:
+            self._unsaid.popitem()[0].wanted()
         for subscription in list(self.backlog):
             # Whoever still has something to send goes to the end, behind those that had no turn.
             del self.backlog[subscription]
@@ -196,7 +213,7 @@ class ClientSession:
             else:
                 publisher.withdraw()
         for subscription in subscriptions:
-            if is_kept or subscription.place.durable:
+            if is_kept or subscription.place.terms.durable:
                 subscription.detach()
             else:
                 subscription.withdraw()
@@ -367,9 +384,18 @@ class ClientSession:
         answer = m.Advertised(publisher.number, publisher.id, publisher.taken, publisher.is_wanted)
         self.connection.send(encode(answer))
 
-    def wanted(self, publisher: LocalPublisher) -> None:
-        """Whether anybody wants to hear from the publisher has changed."""
+    def wanted(self, publisher: LocalPublisher) -> bool:
+        """Say whether anybody wants to hear from the publisher, now or when the outbox has room (law 5)."""
+        if not self._has_room:
+            self._unsaid[publisher] = None
+            return False
         self.connection.send(encode(m.Wanted(publisher.number, publisher.is_wanted)))
+        return True
+
+    @property
+    def _has_room(self) -> bool:
+        """Whether the client reads what it is answered."""
+        return self.connection.outbox_bytes <= self._exchange.config.limits.outbox_bytes
 
     def _unadvertise(self, request: m.Unadvertise) -> None:
         publisher = self._publisher_numbers.get(request.number)
@@ -382,19 +408,20 @@ class ClientSession:
         wanted = self._wanted(request.number, "subscribe", request.filter)
         if wanted is None:
             return
-        objection = objection_to(request)
-        if objection:
+        if request.replay and (objection := objection_to(request)):
             self._refuse(request.number, "replay", objection)
             return
-        known = self._known(request)
+        terms, known = terms_of(request, wanted, self.name, self.user.name), self._known(request)
         if known is None:
-            self._subscribe_anew(request, wanted)
-        elif (known.place.filter, known.place.ordered) != (wanted, request.ordered):
-            text = f"the subscription has another filter or order: {known.place.filter}; forget it first"
+            self._subscribe_anew(request, terms)
+            return
+        before = known.place.terms
+        if (before.filter, before.ordered) != (terms.filter, terms.ordered):
+            text = f"the subscription has another filter or order: {before.filter}; forget it first"
             self._refuse(request.number, "another-filter", text)
         else:
             known.taken_over()
-            self._go_on(request, known, start_of(request, known.place))
+            self._go_on(request, terms, known, start_of(request, known.place))
 
     def _known(self, request: m.Subscribe) -> Subscription | None:
         """The subscription that is meant, by its durable name or by its id on an earlier connection."""
@@ -402,34 +429,23 @@ class ClientSession:
             place = self._exchange.station.durable(self.user.name, self.name, request.durable)
             return None if place is None else self._exchange.subscribers[place.id]
         known = self._exchange.subscribers.get(request.resume)
-        if known is None or known.place.durable or not known.is_of(self.name, self.user.name):
+        if known is None or known.place.terms.durable or not known.is_of(self.name, self.user.name):
             return None
         return known
 
-    def _subscribe_anew(self, request: m.Subscribe, wanted: Filter) -> None:
+    def _subscribe_anew(self, request: m.Subscribe, terms: SubscriptionTerms) -> None:
         exchange, station = self._exchange, self._exchange.station
         refusal = self._refusal_of_new(request)
         if refusal:
             self._refuse(request.number, "too-many", refusal)
             return
         identity = station.mint(self._label)
-        station.subscribe(
-            identity,
-            wanted,
-            ordered=request.ordered,
-            client=self.name,
-            user=self.user.name,
-            durable=request.durable,
-            bound_bytes=bound_within_limits(request.bound_bytes),
-            policy=request.policy,
-            age_s=request.age_s,
-            replay=past_of(request, exchange.replaying.wall_ns()),
-        )
-        place = station.subscriptions[identity]
-        known = Subscription(place, exchange, self._patience_s)
+        past = past_of(request, exchange.replaying.wall_ns()) if request.replay else ()
+        station.subscribe(identity, terms, past)
+        known = Subscription(station.subscriptions[identity], exchange, self._patience_s)
         if request.replay:
             self._replaying[known] = None
-        self._go_on(request, known, Start(0, 0, goes_on=False))
+        self._go_on(request, terms, known, Start(0, 0, goes_on=False))
 
     def _refusal_of_new(self, request: m.Subscribe) -> str:
         """Why there cannot be one more durable subscription, or one that asks for the past."""
@@ -450,7 +466,9 @@ class ClientSession:
             return "this broker plays as many pasts as it can: ask again when some have been played"
         return ""
 
-    def _go_on(self, request: m.Subscribe, subscription: Subscription, start: Start) -> None:
+    def _go_on(
+        self, request: m.Subscribe, terms: SubscriptionTerms, subscription: Subscription, start: Start
+    ) -> None:
         """Deliver on this connection from the start that was agreed on."""
         number = request.number
         self.connection.send(encode(m.Placed(number, subscription.id, start.position, start.goes_on)))
@@ -458,8 +476,8 @@ class ClientSession:
             self.connection.send(encode(m.Gap(number, start.missing_count, "taken")))
         if start.is_had:
             self._exchange.station.taken(subscription.id, start.position)
-        bound_bytes = bound_within_limits(request.bound_bytes)
-        queue = SubscriptionQueue(number, bound_bytes, request.policy, min(request.credit, CREDIT_MAX))
+        credit = min(request.credit, CREDIT_MAX)
+        queue = SubscriptionQueue(number, terms.bound_bytes, terms.policy, credit)
         self._subscriptions[number] = subscription
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, subscription.filter_bytes)
@@ -476,7 +494,7 @@ class ClientSession:
         subscription = self._subscriptions.get(request.number)
         if subscription is None:
             return
-        if subscription.place.durable:
+        if subscription.place.terms.durable:
             self.let_go(request.number)
             subscription.detach()
         else:
@@ -531,20 +549,34 @@ class ClientSession:
         if request.publisher and request.about not in {"durable", "uplinks"}:
             self._ask_overlay(request)
         else:
-            self._explained(request.number, self._answer_to(request.about))
+            self._pages = _pages_of(request.number, self._answer_to(request.about))
+            self._say_pages()
 
-    def _answer_to(self, about: str) -> Sequence[str]:
+    def _answer_to(self, about: str) -> Iterator[str]:
         exchange, core = self._exchange, self._exchange.core
         if about == "durable":
-            return [
-                each.describe()
+            mine = [
+                each
                 for each in exchange.subscribers.values()
-                if each.place.durable and each.is_of(self.name, self.user.name)
+                if each.place.terms.durable and each.is_of(self.name, self.user.name)
             ]
+            return (each.describe() for each in mine)
         if about == "uplinks":
             uplink = core.uplink.name if core.uplink is not None else None
-            return [describe_search(exchange.search, core.roster, uplink, core.below)]
-        return core.explain_waiting()
+            return iter([describe_search(exchange.search, core.roster, uplink, core.below)])
+        return iter(core.explain_waiting())
+
+    def _say_pages(self) -> None:
+        """Send as much of a long answer as the outbox has room for; requests behind it wait for the rest."""
+        if self.connection.is_gone:
+            self._pages = None
+        while self._pages is not None and self._has_room:
+            page = next(self._pages, None)
+            if page is None:
+                self._pages = None
+            else:
+                self.connection.send(page)
+        self.connection.not_before_s = 0.0 if self._pages is None else inf
 
     def _ask_overlay(self, request: m.Explain) -> None:
         """Ask every broker that the publication came to for its part."""
@@ -555,7 +587,8 @@ class ClientSession:
             return
 
         def answer(told: m.WayTold) -> None:
-            self._explained(request.number, told.steps, more=told.more)
+            for page in _pages_of(request.number, iter(told.steps), more=told.more):
+                self.connection.send(page)
             if not told.more:
                 self._questions.discard(question)
                 self._account.release(Resource.QUESTIONS)
@@ -565,9 +598,13 @@ class ClientSession:
         self._account.charge(Resource.QUESTIONS)
         exchange.station.explain_way(question, request.publisher, request.sequence)
 
-    def _explained(self, number: int, lines: Sequence[str], *, more: bool = False) -> None:
-        """Answer with as many pages as it takes; `more` says that this is not all."""
-        *full, rest = cut(lines, PAGE_ITEMS_BYTES)
-        for page in full:
-            self.connection.send(encode(m.Explained(number, page, more=True)))
-        self.connection.send(encode(m.Explained(number, rest, more)))
+
+def _pages_of(number: int, lines: Iterator[str], *, more: bool = False) -> Iterator[bytes]:
+    """Return an answer as the pages that it takes; `more` says that even the last one is not all."""
+    page: tuple[str, ...] = ()
+    while some := tuple(islice(lines, LINES_AT_ONCE)):
+        for following in cut(some, PAGE_ITEMS_BYTES):
+            if page:
+                yield encode(m.Explained(number, page, more=True))
+            page = following
+    yield encode(m.Explained(number, page, more))

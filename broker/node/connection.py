@@ -24,6 +24,7 @@ from attrs import define, field
 from broker.messages import Fault
 from broker.node.credit import Batch
 from broker.node.timers import Timer
+from broker.transitions import Transitions, follow
 from broker.wire import Decoder, encode
 
 __all__ = ["OUTBOX_BYTES", "PARTING_S", "Connection", "Host", "Life", "Session", "fault_of"]
@@ -47,13 +48,12 @@ class Life(Enum):
     OVER = "nothing more of it is read or written"
 
 
-_NEXT: Final = {
+TRANSITIONS: Final[Transitions[Life]] = {
     Life.GREETING: frozenset({Life.SERVING, Life.PARTING, Life.OVER}),
     Life.SERVING: frozenset({Life.PARTING, Life.OVER}),
     Life.PARTING: frozenset({Life.OVER}),
-    Life.OVER: frozenset[Life](),
+    Life.OVER: frozenset(),
 }
-"""The transitions that there are."""
 
 
 class Session(Protocol):
@@ -140,6 +140,8 @@ class Connection:
     """Messages for which the step had no time; nothing more is read until they are handled."""
     turn_at_s: float = 0.0
     """When it has its next turn with what is unhandled."""
+    not_before_s: float = 0.0
+    """Its session handles nothing more until then: infinity while an answer waits for room."""
     inputs_at_turn: int = 0
     """How much the node had received from everybody at its last turn."""
     failure: Fault | None = None
@@ -161,9 +163,13 @@ class Connection:
 
     def enter(self, life: Life) -> None:
         """Go on to another state."""
-        assert life in _NEXT[self.life], f"a connection goes from {self.life} to none of {life}"
-        self.life = life
+        self.life = follow(TRANSITIONS, self.life, life)
         self.is_ended = life is Life.PARTING or life is Life.OVER
+
+    @property
+    def due_s(self) -> float:
+        """When what is unhandled is to be looked at again."""
+        return max(self.turn_at_s, self.not_before_s)
 
     # --- sending ---
 

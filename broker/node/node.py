@@ -158,7 +158,7 @@ class Node:
         timers_s = self.exchange.timers.next_s()
         if not self._unhandled:
             return timers_s
-        return min(timers_s, *[connection.turn_at_s for connection in self._unhandled])
+        return min(timers_s, *[connection.due_s for connection in self._unhandled])
 
     def wall_ns(self) -> int:
         """Return what a clock on the wall says, as far as this is known."""
@@ -312,6 +312,7 @@ class Node:
             return
         connection.is_gone = True
         if connection in self._unhandled and not connection.is_ended:
+            connection.not_before_s = 0.0
             connection.end_when_handled = content.reason
             return
         connection.end(content.reason)
@@ -366,7 +367,7 @@ class Node:
     def _tick(self, content: i.Tick) -> None:
         self._wall_ns, self._wall_at_s = content.wall_ns, self.exchange.now_s
         for connection in list(self._unhandled):
-            if connection in self._unhandled and connection.turn_at_s <= self.exchange.now_s:
+            if connection in self._unhandled and connection.due_s <= self.exchange.now_s:
                 self._feed(connection, b"")
         self.exchange.timers.fire()
 

@@ -30,8 +30,8 @@ class Owner(Protocol):
         """The publisher's barrier is passed."""
         ...
 
-    def wanted(self, publisher: "LocalPublisher") -> None:
-        """Whether anybody wants to hear from the publisher has changed."""
+    def wanted(self, publisher: "LocalPublisher") -> bool:
+        """Say whether anybody wants to hear from the publisher; return false if it has to be asked later."""
         ...
 
     def abandon(self, reason: str) -> None:
@@ -116,8 +116,9 @@ class LocalPublisher:
         """Somebody wants to hear from it from now on, or nobody does any more."""
         if self.owner is None or self._is_told_wanted in {None, self.is_wanted}:
             return
-        self._is_told_wanted = self.is_wanted
-        self.owner.wanted(self)
+        is_wanted = self.is_wanted
+        if self.owner.wanted(self):
+            self._is_told_wanted = is_wanted
 
     def detach(self) -> None:
         """Its connection is over: wait for another one."""

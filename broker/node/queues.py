@@ -67,11 +67,11 @@ def _stop_at_count(frames: bytes, start: int, count: int) -> int:
     return start
 
 
-def _stop_at_size(frames: bytes, start: int, size_bytes: int) -> tuple[int, int]:
-    """Return where the first frame begins that is so many bytes or more after `start`, and its place."""
+def _stop_at_size(frames: bytes, start: int, size_bytes: int, count_max: int) -> tuple[int, int]:
+    """Return where the first frame begins that is so many bytes or frames after `start`, and its place."""
     stop = start + size_bytes
     count = 0
-    while start < stop:
+    while start < stop and count < count_max:
         start += _LENGTH_BYTES + int.from_bytes(frames[start : start + _LENGTH_BYTES], "big")
         count += 1
     return start, count
@@ -204,7 +204,7 @@ class SubscriptionQueue:
         return True
 
     def take(self, room_bytes: int) -> list[bytes]:
-        """Return what is to be sent now: at most what credit allows, and no new run once the room is used."""
+        """Return what is to be sent now: at most what credit allows, and no frame once the room is used."""
         chunks: list[bytes] = []
         while self._entries and room_bytes > 0:
             entry = self._entries[0]
@@ -222,21 +222,24 @@ class SubscriptionQueue:
         return chunks
 
     def _take_publications(self, room_bytes: int) -> tuple[list[bytes], int]:
-        """Take whole runs, then part of one if credit ends within it."""
+        """Take whole runs, then part of one if credit or room ends within it."""
         frames: list[bytes] = []
         count = 0
         while self._entries and room_bytes > 0 and self.credit > 0:
             run = self._entries[0]
             if not isinstance(run, Run):
                 break
-            left = run.count - self._taken
-            if left <= self.credit:
+            left, left_bytes = run.count - self._taken, len(run.frames) - self._start
+            stop = len(run.frames)
+            if left > self.credit or left_bytes > room_bytes:
+                stop, left = _stop_at_size(
+                    run.frames, self._start, min(room_bytes, left_bytes), min(self.credit, left)
+                )
+            if stop == len(run.frames):
                 self._entries.popleft()
                 part = run.frames[self._start :] if self._start else run.frames
                 self._start = self._taken = 0
             else:
-                left = self.credit
-                stop = _stop_at_count(run.frames, self._start, left)
                 part = run.frames[self._start : stop]
                 self._start = stop
                 self._taken += left
@@ -364,7 +367,7 @@ class LinkQueue:
             if entry.count and self.credit_bytes <= 0:
                 break
             if entry.count and size_bytes > self.credit_bytes:
-                stop, count = _stop_at_size(entry.content, self._start, self.credit_bytes)
+                stop, count = _stop_at_size(entry.content, self._start, self.credit_bytes, entry.count)
                 size_bytes = stop - self._start
             else:
                 stop, count = len(entry.content), entry.count

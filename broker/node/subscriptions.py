@@ -12,7 +12,8 @@ Laws:
 5. Without a connection it is kept for its patience: the link timeout, or the age of a durable one.
 6. What was sent and not confirmed is kept at the station, so it is bounded in bytes, too: beyond that nothing
    is sent, and the queue fills under its own bound. What is kept for all subscriptions of a user, and of the
-   broker, is bounded likewise; beyond it a subscription is as if its queue were full.
+   broker, is bounded likewise. Beyond it some are as if their queues were full: of the user with most, first
+   those whose readers do not move, and the largest first.
 """
 
 from collections import deque
@@ -41,6 +42,22 @@ __all__ = ["Reader", "Subscription"]
 ACCOUNTED_BYTES: Final = 64 * 1024
 """What is kept is accounted in steps of this size: a read's worth, and a few bytes per subscription wrong."""
 
+ACCOUNTED_BYTES_MANY: Final = 4 * 1024
+"""The same for a user that has more than `MANY_COUNT`: what is not accounted of 50,000 is 200 MiB."""
+
+MANY_COUNT: Final = 256
+
+ROOM_PART: Final = 8
+"""Whoever has to make room makes this part of the limit free, so that it is looked for rarely."""
+
+STALLED_S: Final = 1.0
+"""A reader that confirms nothing for so long does not move: the client library confirms four times a second.
+"""
+
+EVENT_BYTES: Final = 512
+"""What an event takes beside its frame while it is kept: measured are 450 bytes, and 90 for each attribute.
+"""
+
 
 class Reader(Protocol):
     """The session of the client that subscribed; `backlog` has the subscriptions with more to send."""
@@ -67,19 +84,24 @@ class Subscription:
     _is_over: bool = field(default=False, init=False)
     _account: Account = field(init=False)
     _accounted_bytes: int = field(default=0, init=False)
-    _unconfirmed: deque[tuple[int, int]] = field(factory=deque, init=False)
+    _step_bytes: int = field(default=ACCOUNTED_BYTES, init=False)
+    _unconfirmed: deque[tuple[int, int, int]] = field(factory=deque, init=False)
+    _unconfirmed_count: int = field(default=0, init=False)
     unconfirmed_bytes: int = field(default=0, init=False)
+    _moved_at_s: float = field(default=0.0, init=False)
 
     def __attrs_post_init__(self) -> None:
         place = self.place
-        self._account = self._exchange.budgets.user(place.user)
+        self._account = self._exchange.budgets.user(place.terms.user)
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, self.filter_bytes)
-        if place.durable:
+        if self._account.used[Resource.REQUESTS] > MANY_COUNT:
+            self._step_bytes = ACCOUNTED_BYTES_MANY
+        if place.terms.durable:
             self._account.charge(Resource.DURABLE)
         self._exchange.subscribers[self.id] = self
         self._exchange.sinks[self.hop] = self
-        self._begin(SubscriptionQueue(0, place.bound_bytes, place.policy, 0), place.taken)
+        self._begin(SubscriptionQueue(0, place.terms.bound_bytes, place.terms.policy, 0), place.taken)
         if self._exchange.core.replays.is_replaying(self.hop):
             self._exchange.replaying.add(self)
 
@@ -88,7 +110,7 @@ class Subscription:
         self.queue, self.pace = queue, Pace(queue.bound_bytes)
         queue.position = position
         self._unconfirmed.clear()
-        self.unconfirmed_bytes = 0
+        self.unconfirmed_bytes = self._unconfirmed_count = 0
         for piece in self.place.after(position):
             if isinstance(piece, Missing):
                 queue.add_gap(piece.count, BOUND)
@@ -116,7 +138,7 @@ class Subscription:
     @property
     def filter_bytes(self) -> int:
         """How large its filter is as text."""
-        return len(str(self.place.filter))
+        return len(str(self.place.terms.filter))
 
     @property
     def is_slow(self) -> bool:
@@ -130,7 +152,7 @@ class Subscription:
 
     def is_of(self, client: str, user: str) -> bool:
         """Whether it belongs to a client of that name and user."""
-        return (self.place.client, self.place.user) == (client, user)
+        return (self.place.terms.client, self.place.terms.user) == (client, user)
 
     @property
     def replay_room_bytes(self) -> int:
@@ -160,8 +182,8 @@ class Subscription:
             self._reader.backlog.pop(self, None)
             self._reader = None
         self.queue.credit = 0
-        patience_s = patience_of(self.place, self._link_timeout_s)
-        chance_s = self._link_timeout_s if self.place.durable else None
+        patience_s = patience_of(self.place.terms, self._link_timeout_s)
+        chance_s = self._link_timeout_s if self.place.terms.durable else None
         self._exchange.absences.left(self, patience_s, chance_s=chance_s)
 
     def taken_over(self) -> None:
@@ -207,20 +229,28 @@ class Subscription:
         reader, size_bytes = self._reader, len(run.frames)
         if reader is None or self._is_over:
             return False
-        connection, unconfirmed_bytes = reader.connection, self.unconfirmed_bytes + size_bytes
+        connection = reader.connection
         if (
             connection.outbox_bytes + size_bytes > OUTBOX_BYTES
-            or unconfirmed_bytes > self._exchange.config.limits.unconfirmed_bytes
+            or self.unconfirmed_bytes + size_bytes > self._exchange.config.limits.unconfirmed_bytes
             or not (head := self.queue.pass_by(run))
         ):
             return False
         connection.send_all((head, run.frames))
         self._exchange.totals.deliveries += run.count
-        self._unconfirmed.append((self.queue.position, size_bytes))
-        self.unconfirmed_bytes = unconfirmed_bytes
-        if self.unconfirmed_bytes - self._accounted_bytes >= ACCOUNTED_BYTES:
+        self._sent(size_bytes, run.count)
+        # Nothing is in the queue: what is unconfirmed is all that is kept.
+        kept_bytes = self.unconfirmed_bytes + EVENT_BYTES * self._unconfirmed_count
+        if kept_bytes - self._accounted_bytes >= self._step_bytes:
             self._look_at_account()
         return True
+
+    def _sent(self, size_bytes: int, count: int) -> None:
+        if not self._unconfirmed:
+            self._moved_at_s = self._exchange.now_s
+        self._unconfirmed.append((self.queue.position, size_bytes, count))
+        self.unconfirmed_bytes += size_bytes
+        self._unconfirmed_count += count
 
     def _put_run(self, run: Run) -> None:
         if self._is_over:
@@ -260,10 +290,10 @@ class Subscription:
         unconfirmed_room = self._exchange.config.limits.unconfirmed_bytes - self.unconfirmed_bytes
         chunks = queue.take(min(OUTBOX_BYTES - reader.connection.outbox_bytes, unconfirmed_room))
         if chunks:
-            self._exchange.totals.deliveries += before_count - queue.queued_count
+            sent_count = before_count - queue.queued_count
+            self._exchange.totals.deliveries += sent_count
             sent_bytes = before_bytes - queue.queued_bytes
-            self._unconfirmed.append((queue.position, sent_bytes))
-            self.unconfirmed_bytes += sent_bytes
+            self._sent(sent_bytes, sent_count)
             reader.connection.send_all(chunks)
             if self.pace.freed(sent_bytes, queue.queued_bytes):
                 self._let_go()
@@ -280,9 +310,12 @@ class Subscription:
             SessionError: so much was never delivered.
         """
         self._exchange.station.taken(self.id, position)
+        self._moved_at_s = self._exchange.now_s
         unconfirmed = self._unconfirmed
         while unconfirmed and unconfirmed[0][0] <= position:
-            self.unconfirmed_bytes -= unconfirmed.popleft()[1]
+            _, size_bytes, count = unconfirmed.popleft()
+            self.unconfirmed_bytes -= size_bytes
+            self._unconfirmed_count -= count
         self._look_at_account()
 
     def judge(self, now_s: float) -> bool:
@@ -310,20 +343,62 @@ class Subscription:
         self._exchange.after(lambda: self.end(Ended(number, "slow", text)))
         self.stop()
 
+    @property
+    def kept_bytes(self) -> int:
+        """What is kept for it, in its queue or unconfirmed."""
+        if self._is_over:
+            return 0
+        queue = self.queue
+        count = queue.queued_count + self._unconfirmed_count
+        return queue.queued_bytes + self.unconfirmed_bytes + EVENT_BYTES * count
+
     def _look_at_account(self) -> None:
-        """Charge what is kept now, or do as if the queue were full."""
-        kept_bytes = 0 if self._is_over else self.queue.queued_bytes + self.unconfirmed_bytes
-        more_bytes = kept_bytes - self._accounted_bytes
-        if abs(more_bytes) < ACCOUNTED_BYTES and kept_bytes:
-            return
-        if more_bytes > 0 and (text := self._account.refusal(Resource.KEPT_BYTES, more_bytes)):
-            if self.queue.policy == DROP:
-                self._drop(self.queue.drop_all())
-            else:
-                self._cut_off(text)
-            return
+        """Charge what is kept now; if there is no room for it, keep less for whoever has too much (law 6)."""
+        kept_bytes = self.kept_bytes
+        while abs(more_bytes := kept_bytes - self._accounted_bytes) >= self._step_bytes or not kept_bytes:
+            full = self._account.full(Resource.KEPT_BYTES, more_bytes)
+            if full is None:
+                self._accounted_bytes = kept_bytes
+                self._account.charge(Resource.KEPT_BYTES, more_bytes)
+                return
+            self._make_room(full, more_bytes)
+            kept_bytes = self.kept_bytes
+
+    def _make_room(self, full: Account, more_bytes: int) -> None:
+        """Let others of that account keep less, or this one, so that there is room for a while (law 6)."""
+        most_bytes = full.limits[Resource.KEPT_BYTES] * (ROOM_PART - 1) // ROOM_PART - more_bytes
+        text = full.refusal(Resource.KEPT_BYTES, more_bytes)
+        others = self._exchange.subscribers.values()
+        for each in sorted((each for each in others if each.is_charged_to(full)), key=_rank):
+            if full.used[Resource.KEPT_BYTES] <= most_bytes:
+                return
+            each.keep_less(text)
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether its reader is there and has long had nothing of what is kept."""
+        is_late = self._exchange.now_s - self._moved_at_s > STALLED_S
+        return is_late and self._reader is not None and self.kept_bytes > 0
+
+    @property
+    def user_kept_bytes(self) -> int:
+        """What is kept for all subscriptions of its user."""
+        return self._account.used[Resource.KEPT_BYTES]
+
+    def is_charged_to(self, account: Account) -> bool:
+        """Whether what is kept for it is charged to that account."""
+        return account in {self._account, self._account.above}
+
+    def keep_less(self, text: str) -> None:
+        """Do as if its queue were full: drop what waits, or end it."""
+        dropped = self.queue.drop_all() if self.queue.policy == DROP else 0
+        if dropped:
+            self._drop(dropped)
+        else:
+            self._cut_off(text)
+        kept_bytes = self.kept_bytes
+        self._account.release(Resource.KEPT_BYTES, self._accounted_bytes - kept_bytes)
         self._accounted_bytes = kept_bytes
-        self._account.charge(Resource.KEPT_BYTES, more_bytes)
 
     def _drop(self, count: int) -> None:
         """So many of the newest are not kept."""
@@ -366,7 +441,7 @@ class Subscription:
         self._account.release(Resource.REQUESTS)
         self._account.release(Resource.FILTER_BYTES, self.filter_bytes)
         self._account.release(Resource.KEPT_BYTES, self._accounted_bytes)
-        if self.place.durable:
+        if self.place.terms.durable:
             self._account.release(Resource.DURABLE)
 
     def _let_go(self) -> None:
@@ -379,11 +454,16 @@ class Subscription:
         place = self.place
         return json_line(
             {
-                "durable": place.durable,
-                "filter": str(place.filter),
+                "durable": place.terms.durable,
+                "filter": str(place.terms.filter),
                 "taken": place.taken,
                 "emitted": place.emitted,
                 "connected": self._reader is not None,
                 "queued_bytes": self.queue.queued_bytes,
             }
         )
+
+
+def _rank(subscription: Subscription) -> tuple[int, bool, int]:
+    """Order those that have to keep less (law 6)."""
+    return -subscription.user_kept_bytes, not subscription.is_stalled, -subscription.kept_bytes

@@ -53,8 +53,6 @@ from broker.server.users import load_access
 if TYPE_CHECKING:
     from broker.trace.counters import Tracer
 
-__all__ = ["Server", "serve", "within_descriptors"]
-
 HANDSHAKE_TIMEOUT_S: Final = 10.0
 """A peer that has not finished its TLS handshake by then has gone wrong."""
 

@@ -25,8 +25,14 @@ from broker.messages import LinkMessage, Publication
 from broker.replay import Bounds, Window
 from broker.routing import DEFAULT, Routing
 from broker.station import inputs as i
-from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace
-from broker.station.waiting import Away, Waited
+from broker.station.places import (
+    Away,
+    LinkPlace,
+    PublisherPlace,
+    SubscriptionPlace,
+    SubscriptionTerms,
+    Waited,
+)
 from ordering.interface import OrderingFactory
 
 RETIRED_COUNT_MAX: Final = 10_000
@@ -294,50 +300,36 @@ class Station:
 
     # --- subscriptions ---
 
-    def subscribe(  # noqa: PLR0913 - what is remembered of a subscription
-        self,
-        subscription: str,
-        content: Filter,
-        *,
-        ordered: bool,
-        client: str = "",
-        user: str = "",
-        durable: str = "",
-        bound_bytes: int = 0,
-        policy: str = "",
-        age_s: int = 0,
-        replay: tuple[int, ...] = (),
-    ) -> Hop:
+    def subscribe(self, subscription: str, terms: SubscriptionTerms, replay: tuple[int, ...] = ()) -> Hop:
         """A local client subscribes; there is no durable subscription of that name and client.
 
         `replay` is empty, or since when (in nanoseconds since 1970) and how many (0: all) of the past it is
         to have first.
         """
         assert subscription not in self._subscriptions
-        assert not durable or (user, client, durable) not in self._durable
-        keeps = (client, user, durable, bound_bytes, policy, age_s)
-        self._record(i.Subscribed(subscription, content, ordered, *keeps, self._minted, replay))
+        assert not terms.durable or terms.durable_name not in self._durable
+        self._record(i.Subscribed(subscription, terms, self._minted, replay))
         window = None
         if replay:
             since_ns, count = replay
-            window = Window(since_ns, count, bound_bytes)
-        hop = self.core.subscribe(subscription, content, ordered=ordered, window=window)
-        self._add_subscription(SubscriptionPlace(subscription, content, ordered, hop, *keeps))
+            window = Window(since_ns, count, terms.bound_bytes)
+        hop = self.core.subscribe(subscription, terms.filter, ordered=terms.ordered, window=window)
+        self._add_subscription(SubscriptionPlace(subscription, terms, hop))
         return hop
 
     def _add_subscription(self, place: SubscriptionPlace) -> None:
         self._subscriptions[place.id] = place
         self._sinks[place.hop] = place._stream  # noqa: SLF001 - as above
-        if place.durable:
-            self._durable[place.user, place.client, place.durable] = place
+        if place.terms.durable:
+            self._durable[place.terms.durable_name] = place
 
     def unsubscribe(self, subscription: str) -> None:
         """A local subscription ends: its place and what was kept for it are forgotten."""
         place = self._subscriptions[subscription]
         self._record(i.Unsubscribed(subscription))
         del self._subscriptions[subscription], self._sinks[place.hop]
-        if place.durable:
-            del self._durable[place.user, place.client, place.durable]
+        if place.terms.durable:
+            del self._durable[place.terms.durable_name]
         self.core.unsubscribe(subscription)
 
     def taken(self, subscription: str, position: int) -> None:

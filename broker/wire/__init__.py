@@ -1,4 +1,6 @@
-"""Frames: what brokers and clients say to each other, as bytes. `docs/wire.md` is for other languages.
+"""Frames: what brokers and clients say to each other, as bytes.
+
+`docs/reference/wire.md` is for other languages.
 
 `encode` and `encode_publication` make frames, a `Decoder` per connection reads them. Nothing here does I/O.
 """

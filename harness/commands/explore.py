@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from broker.commands.json_output import to_json
+from broker.commands.lines import to_json
 from harness.commands.schedules import check_ordering, faults_or_default, routing_or_default, schedule_options
 from harness.explorer.campaign import Settings, Tally, run
 

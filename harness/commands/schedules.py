@@ -5,8 +5,7 @@ from typing import Final, TypeVar
 
 import click
 
-from broker.commands.pairs import read_pairs
-from broker.commands.routing import ROUTING_DEFAULTS, read_routing, routing_for
+from broker.commands.options import ROUTING_DEFAULTS, read_pairs, read_routing, routing_for
 from broker.errors import ConcordError
 from broker.routing import known
 from harness.explorer.mutants import MUTANTS

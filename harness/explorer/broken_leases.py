@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from broker.core.hops import Hop
-from broker.core.leases import Leases
-from broker.core.mending import Mending
+from broker.core.leases import Leases, Mending
 from broker.core.routing import Routing
 from broker.core.subscribing import Subscribing
 from broker.filters import Filter

@@ -17,7 +17,7 @@ from broker.node.queues import LinkQueue, SubscriptionQueue
 from broker.node.starts import Start
 from broker.node.subscriptions import Subscription
 from broker.node.timers import Timers
-from broker.station import LinkPlace, SubscriptionPlace
+from broker.station import LinkPlace, SubscriptionPlace, SubscriptionTerms
 from broker.wire import encode
 
 _link_after = LinkPlace.after
@@ -98,13 +98,17 @@ def answers_no_resumption(self: LocalPublisher, owner: Any, number: int) -> None
 
 
 def places_one_further(
-    self: clients.ClientSession, request: Subscribe, subscription: Subscription, start: Start
+    self: clients.ClientSession,
+    request: Subscribe,
+    terms: SubscriptionTerms,
+    subscription: Subscription,
+    start: Start,
 ) -> None:
     """Count a resumed subscription from one delivery later."""
     further = start
     if start.position and start.position < subscription.place.emitted:
         further = Start(start.position + 1, start.missing_count, goes_on=False)
-    _go_on(self, request, subscription, further)
+    _go_on(self, request, terms, subscription, further)
 
 
 # --- credit ---

@@ -11,23 +11,21 @@ from typing import Final
 
 from broker.core import pages, subscribing
 from broker.core.advertising import Advertising
+from broker.core.announcements import Announcements
 from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
-from broker.core.directory import Directory
 from broker.core.gates import Gates
-from broker.core.leases import Leases
+from broker.core.leases import Leases, Mending
 from broker.core.losses import Losses
-from broker.core.membership import Membership
-from broker.core.mending import Mending
+from broker.core.membership import Directory, Membership
 from broker.core.pages import Collector
 from broker.core.replays import Replays
 from broker.core.routing import Routing
 from broker.core.subscribing import Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
-from broker.core.told import Told
 from broker.healing import Search
 from broker.replay import Playback
 from broker.station import Station, inputs, picture
@@ -107,7 +105,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "any-answer-opens": _one("R7", "churn", Subscribing, "answered", broken.takes_any_answer),
     "old-exposure": _one("R2", "churn", RoutingTables, "_expose", broken.exposes_nothing_new),
     "withdrawn-for-all": _one("R9", "crash", Advertising, "take_back", broken.withdraws_for_all),
-    "nothing-taken-back": _one("R8", "churn", Told, "edit", broken.withdraws_nothing),
+    "nothing-taken-back": _one("R8", "churn", Announcements, "edit", broken.withdraws_nothing),
     "no-deferral": Mutant(
         "R9",
         "crash",
@@ -117,7 +115,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
         ),
     ),
     "no-second-look": _one("R9", "crash", Membership, "_known_advertisements", broken.knows_nothing),
-    "says-once": _one("R9", "crash", Membership, "_say_again", broken.says_once),
+    "says-once": _one("R9", "crash", Membership, "_announce_again", broken.says_once),
     "crosses-early": _one("R9", "crash", Synchronisation, "synchronise", broken.crosses_early),
     "flood-hole": _one("R9", "crash", Synchronisation, "_flood", broken.floods_settled_links),
     "old-flood-opens": Mutant(

@@ -28,8 +28,6 @@ from harness.simulator.outcome import Outcome, of_actions
 from harness.simulator.world import World
 from ordering import plugins
 
-__all__ = ["Simulated", "simulate"]
-
 STEPS_PER_MS: Final = 2
 """Messages that arrive in a millisecond, all links together: a few hops each, as in a small real overlay."""
 
@@ -173,8 +171,6 @@ class _Performance:
             self.world.do(("deliver", ready[int(self._random.random() * len(ready))].label))
         for name in list(self.world.sites):
             self.world.do(("heal", name))
-
-    # --- what happens ---
 
     def publish(self, names: tuple[str, ...]) -> None:
         """Publish, if the publisher may."""

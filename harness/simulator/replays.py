@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from broker.replay import Window
-from broker.station import Station
+from broker.station import Station, SubscriptionTerms
 from harness.simulator.network import Port
 from harness.simulator.nowhere import NOWHERE
 
@@ -23,15 +23,13 @@ def subscribe(world: "World", subscriber: "Subscriber") -> None:
     name, site, inputs = subscriber.name, subscriber.site, subscriber.site.inputs
     ordered = world.record.streams[name].ordered
     since_ns, newest = subscriber.since_ns, subscriber.newest
-    if since_ns is None:
-        inputs.subscribe(name, subscriber.filter, ordered=ordered)
-        return
-    world.past.asked(name, site, subscriber.kinds, None if newest else since_ns)
+    if since_ns is not None:
+        world.past.asked(name, site, subscriber.kinds, None if newest else since_ns)
     if isinstance(inputs, Station):
-        replay = (since_ns, newest)
-        inputs.subscribe(name, subscriber.filter, ordered=ordered, bound_bytes=BOUND_BYTES, replay=replay)
+        replay = () if since_ns is None else (since_ns, newest)
+        inputs.subscribe(name, SubscriptionTerms(subscriber.filter, ordered, bound_bytes=BOUND_BYTES), replay)
     else:
-        window = Window(since_ns, newest, BOUND_BYTES)
+        window = None if since_ns is None else Window(since_ns, newest, BOUND_BYTES)
         inputs.subscribe(name, subscriber.filter, ordered=ordered, window=window)
 
 

@@ -514,26 +514,29 @@ class World:
                 restarts.delivered(self, hop.name, messages)
         self._note_progress(site, effects)
         replays.go_on(self, effects.replaying)
-        for hop, _ in effects.rejected:
-            if (port := site.outgoing.get(hop)) is not None:
-                self.lose(port.back)
+        self._note_links(site, effects)
 
     def _note_progress(self, site: Site, effects: Effects) -> None:
         for name in effects.advertised:
             if name in self.publishers:
                 self.publishers[name].is_ready = True
+        for name in effects.subscribed:
+            if site.keeper is None or name in self.subscribers:
+                self.acknowledged(name)
         for name, is_wanted in effects.wanted:
             if name in self.publishers:
                 assert self.publishers[name].is_wanted is not is_wanted, f"{name} was told the same twice"
                 self.publishers[name].is_wanted = is_wanted
-        for name in effects.subscribed:
-            if site.keeper is None or name in self.subscribers:
-                self.acknowledged(name)
+
+    def _note_links(self, site: Site, effects: Effects) -> None:
         for hop in effects.attached:
             if site.asked is hop:
                 site.dialling = None
                 if site.search is not None and site.candidate is not None:
                     site.search.attached(site.candidate)
+        for hop, _ in effects.rejected:
+            if (port := site.outgoing.get(hop)) is not None:
+                self.lose(port.back)
 
     def acknowledged(self, name: str) -> None:
         """A client is told that all gates of its subscription are open; one that has left must not be."""

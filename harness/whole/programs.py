@@ -13,7 +13,7 @@ from attrs import define, field
 from broker.backoff import Backoff
 from broker.client.delivery import FORGOTTEN, Delivery, Gap
 from broker.client.inbox import Inbox
-from broker.client.life import Life, Wants
+from broker.client.life import ClientLife, Phase, Wants
 from broker.client.limits import Limits
 from broker.client.machine import ClientMachine
 from broker.client.outbox import Outbox
@@ -73,7 +73,7 @@ class Publishing:
     @property
     def is_usable(self) -> bool:
         """Whether it may publish."""
-        return self.source.is_ready and not self.outbox.is_over
+        return self.source.phase is Phase.OPEN and not self.outbox.is_over
 
 
 @define(eq=False)
@@ -251,7 +251,7 @@ class Program:
             reading.id = inbox.id
             if not reading.is_closed:
                 line.id = inbox.id
-        if inbox.is_ready and not line.is_open:
+        if inbox.phase is Phase.OPEN and not line.is_open:
             line.is_open = True
         if inbox.ended is not None and not reading.is_ended:
             reading.is_ended = True
@@ -293,7 +293,7 @@ class Program:
             machine.dialling(clock.now_s)
             self.net.connect(self)
         self._write()
-        if machine.life is Life.CLOSED:
+        if machine.life is ClientLife.CLOSED:
             self._closed()
             return
         deadline_s = machine.next_deadline()

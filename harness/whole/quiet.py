@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from broker.client.life import Life
+from broker.client.life import ClientLife, Phase
 from broker.node import Node
 from broker.node.connection import Life as Greeting
 from broker.node.subscriptions import Subscription
@@ -52,16 +52,16 @@ def unrest(world: World) -> Iterator[str]:
 
 def _program(program: Program) -> Iterator[str]:
     session, name = program.session, program.name
-    if program.machine.life is not Life.CONNECTED:
+    if program.machine.life is not ClientLife.CONNECTED:
         yield f"{name} has no connection to {program.site}"
     if not session.window.is_empty:
         yield f"{name} has {session.window.size_bytes} bytes in its window"
     for publishing in program.publishing:
-        if not publishing.is_closed and publishing.source.ended is None and not publishing.source.is_ready:
+        if not publishing.is_closed and publishing.source.phase is Phase.OPENING:
             yield f"{name} may not publish {publishing.interest.text}"
     for reading in program.reading:
         inbox = reading.inbox
-        if inbox.ended is None and not (inbox.is_ready and inbox.is_placed):
+        if inbox.phase is Phase.OPENING or (inbox.phase is Phase.OPEN and not inbox.is_placed):
             yield f"the gates of {reading.line.name} are closed"
         if not reading.is_empty and not reading.is_closed:
             yield f"{reading.line.name} has something to read"
@@ -117,7 +117,7 @@ def _unread(world: World) -> set[str]:
 
 def _is_away(subscription: Subscription) -> bool:
     """Whether it is durable and nobody reads it."""
-    return bool(subscription.place.durable) and subscription._reader is None  # noqa: SLF001 - only to look
+    return bool(subscription.place.terms.durable) and subscription._reader is None  # noqa: SLF001 - only to look
 
 
 def _connections(name: str, node: Node) -> Iterator[str]:

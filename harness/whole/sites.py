@@ -318,10 +318,10 @@ class Site:
             run = self.run
             self.net.clock.after(self.net.random.random() * self.net.timing.pass_s, lambda: self._pass(run))
         self.is_settled = self.is_settled or effects.is_settled
-        if effects.failure is not None:
-            self.net.failed(self, effects.failure)
         if effects.is_stopped:
             self._stopped()
+        if effects.failure is not None:
+            self.net.failed(self, effects.failure)
         return written
 
     def _pause_and_end(self, effects: Effects) -> None:

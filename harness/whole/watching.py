@@ -35,6 +35,8 @@ def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
     if is_hostile:
         yield from _ended_for_others(effects)
     node = site.node
+    if node is not None and (due := node.exchange.core.take()) and (due.outgoing or due.has_news):
+        yield "something that the core decided was not carried out in its step"
     if node is None or type(content) is not Received:
         return
     connection = node.connections.get(content.connection)

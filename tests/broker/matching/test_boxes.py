@@ -6,10 +6,10 @@ import pytest
 
 from broker.filters import Filter
 from broker.filters.constraints import AnyValue, Constraint, NumberRange, TextPattern, Value
+from broker.filters.readers import reader
 from broker.matching import MatchingIndex
 from broker.matching.boxes import CHUNK, LAST_CUT, SLAB, Slab
-from broker.matching.compile import compile_test
-from broker.matching.entry import Entry, Payload
+from broker.matching.bucket import Entry, Payload
 
 Box = tuple[tuple[float, float], ...]
 
@@ -59,7 +59,7 @@ def test_a_crowd_of_boxes_that_comes_and_goes_matches_as_each_does(seed: int) ->
     for key, one in enumerate(crowd(random, CHUNK // 4), start=2 * CHUNK):
         index.add(key, one)
         filters[key] = one
-    tests = {key: [compile_test(*pair) for pair in one.conjunctions[0]] for key, one in filters.items()}
+    tests = {key: [reader(*pair) for pair in one.conjunctions[0]] for key, one in filters.items()}
     for event in events(random, 30):
         expected = [key for key, each in sorted(tests.items()) if all(test(event) for test in each)]
         assert sorted(index.match(event)) == expected

@@ -27,6 +27,8 @@ from broker.messages import (
     Pong,
     Refused,
     Subscribe,
+    Unsubscribe,
+    Wanted,
     Welcome,
 )
 from broker.node.access import EVERYBODY, Access, User
@@ -40,6 +42,9 @@ from broker.wire import VERSION, DeliveredBatch, encode, encode_publication, pub
 from tests.broker.node.driven import Driven, Wire, driven
 
 KIB, MIB = 1024, 1024 * 1024
+NOBODYS = "x < 0 and y > 0"
+"""What nobody honest here publishes or reads."""
+
 SMALL = NodeLimits(outbox_bytes=64 * KIB, step_units=500, unconfirmed_bytes=256 * KIB)
 
 
@@ -90,10 +95,14 @@ class Honest:
     reader: Wire
     got: int = 0
 
+    def confirm(self) -> None:
+        self.got += sum(len(batch.frames) for batch in self.broker.heard(self.reader, DeliveredBatch))
+        self.broker.say(self.reader, encode(Credit(1, 0, self.got)))
+
     def goes_on(self) -> None:
         """Whatever the attack did, an event of this publisher comes to this subscriber."""
         self.publisher.publish()
-        self.got += sum(len(batch.frames) for batch in self.broker.heard(self.reader, DeliveredBatch))
+        self.confirm()
         assert self.got == self.publisher.sequence
 
 
@@ -159,6 +168,50 @@ def test_refusals_that_nobody_reads_stop_the_reading(broker: Driven) -> None:
     assert broker.node.connections[rude.number].outbox_bytes < 3 * SMALL.outbox_bytes
 
 
+def test_who_does_not_read_is_not_told_of_every_change_that_others_make(broker: Driven) -> None:
+    rude, other = broker.client("rude"), broker.client("other")
+    broker.say(rude, *[advertise(number, NOBODYS) for number in range(1, 501)])
+    broker.catch_up()
+    broker.heard(rude, Advertised)
+    rude.reads = False
+    for number in range(1, 101):
+        broker.say(other, subscribe(number, NOBODYS))
+        broker.say(other, encode(Unsubscribe(number)))
+    assert broker.node.connections[rude.number].outbox_bytes < 2 * SMALL.outbox_bytes
+    broker.say(other, subscribe(101, NOBODYS))
+    rude.reads = True
+    broker.flush()
+    said = {wanted.number: wanted.is_wanted for wanted in broker.heard(rude, Wanted)}
+    assert said == dict.fromkeys(range(1, 501), True)
+
+
+def test_a_long_answer_waits_for_who_does_not_read_and_so_does_what_comes_behind_it(broker: Driven) -> None:
+    rude = broker.client("rude")
+    broker.say(rude, *[subscribe_durably(number, f"name == '{number:08000}'") for number in range(1, 41)])
+    broker.catch_up()
+    rude.reads = False
+    broker.say(rude, *[encode(Explain(number, "", 0, "durable")) for number in range(41, 61)])
+    broker.catch_up()
+    assert broker.node.connections[rude.number].outbox_bytes < 3 * SMALL.outbox_bytes
+    rude.reads = True
+    broker.flush()
+    broker.catch_up()
+    lines = sum(len(page.lines) for page in broker.heard(rude, Explained))
+    assert lines == 20 * 40
+
+
+def test_who_leaves_within_a_long_answer_leaves_nothing(broker: Driven) -> None:
+    rude = broker.client("rude")
+    broker.say(rude, *[subscribe_durably(number, f"name == '{number:08000}'") for number in range(1, 41)])
+    broker.catch_up()
+    rude.reads = False
+    broker.say(rude, *[encode(Explain(number, "", 0, "durable")) for number in range(41, 51)])
+    broker.catch_up()
+    broker.lose(rude)
+    broker.catch_up()
+    assert rude.number not in broker.node.connections
+
+
 # --- what is not confirmed ------------------------------------------------------------------------------
 
 
@@ -174,7 +227,9 @@ def test_credit_without_end_makes_nobody_keep_more_than_the_bound() -> None:
     assert "bound" in ended.text
     sent_bytes = sum(sum(map(len, batch.frames)) for batch in broker.heard(rude, DeliveredBatch))
     assert sent_bytes < SMALL.unconfirmed_bytes + 2 * 256 * KIB
-    assert not [each for each in broker.node.exchange.subscribers.values() if each.place.client == "rude"]
+    assert not [
+        each for each in broker.node.exchange.subscribers.values() if each.place.terms.client == "rude"
+    ]
 
 
 def test_who_confirms_gets_everything_however_much_that_is() -> None:
@@ -207,6 +262,50 @@ def test_many_queues_of_one_user_are_bounded_together() -> None:
     assert all(count >= 0 for count in account.used.values())
 
 
+def kept_by(broker: Driven, client: str) -> int:
+    subscribers = broker.node.exchange.subscribers.values()
+    return sum(each.kept_bytes for each in subscribers if each.place.terms.client == client)
+
+
+@pytest.mark.parametrize("policy", ["drop", "disconnect"])
+@pytest.mark.parametrize("limit", [{"kept_bytes": MIB}, {"broker_kept_bytes": MIB}])
+def test_who_keeps_most_pays_when_all_have_too_much(limit: dict[str, int], policy: str) -> None:
+    broker = driven(limits=evolve(SMALL, **limit))
+    others = honest(broker)
+    rude = broker.client("rude")
+    for number in range(1, 21):
+        broker.say(rude, subscribe(number, credit=0, bound=64 * MIB, policy=policy))
+    for _ in range(60):
+        others.publisher.publish(10, bytes(1000))
+        others.confirm()
+        broker.now_s += 0.05
+    assert not broker.heard(others.reader, Ended)
+    assert kept_by(broker, "rude") < 2 * MIB
+    others.goes_on()
+
+
+def test_deliveries_that_are_never_confirmed_count_although_nothing_of_them_can_be_dropped() -> None:
+    broker = driven(limits=evolve(SMALL, kept_bytes=MIB))
+    publisher = publishing(broker)
+    rude = broker.client("rude")
+    for number in range(1, 41):
+        broker.say(rude, subscribe(number, credit=2**30, bound=MIB, policy="drop"))
+    for _ in range(12):
+        publisher.publish(10, bytes(1000))
+    assert kept_by(broker, "rude") < 2 * MIB
+
+
+def test_small_events_count_what_they_take() -> None:
+    broker = driven(limits=evolve(SMALL, kept_bytes=MIB, step_units=100_000))
+    publisher = publishing(broker)
+    rude = broker.client("rude")
+    broker.say(rude, subscribe(1, credit=0, bound=64 * MIB, policy="drop"))
+    for _ in range(40):
+        publisher.publish(100)
+    kept = sum(each.queue.queued_count for each in broker.node.exchange.subscribers.values())
+    assert kept < 2500, "an event without payload takes some hundred bytes"
+
+
 # --- what a step may cost -------------------------------------------------------------------------------
 
 
@@ -233,7 +332,9 @@ def test_what_was_read_before_a_connection_broke_is_handled() -> None:
     broker.lose(busy)
     broker.catch_up()
     assert busy.is_ended
-    assert [each for each in broker.node.exchange.subscribers.values() if each.place.client == "busy"] == []
+    assert [
+        each for each in broker.node.exchange.subscribers.values() if each.place.terms.client == "busy"
+    ] == []
     others.goes_on()
 
 

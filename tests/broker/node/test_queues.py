@@ -162,6 +162,15 @@ def test_a_gap_stays_one_until_half_of_the_queue_is_gone() -> None:
     assert heard == [1, 2, 3, 4, "gap 3", 8]
 
 
+def test_a_run_that_has_no_room_as_a_whole_is_sent_frame_by_frame() -> None:
+    size_bytes = len(publication(1).frame)
+    queue = SubscriptionQueue(1, 1_000_000, "drop", 100)
+    queue.add(Feed().run(20, 0))
+    assert said(queue.take(3 * size_bytes)) == [1, 2, 3]
+    assert said(queue.take(2 * size_bytes + 1)) == [4, 5, 6]
+    assert said(queue.take(1_000_000)) == list(range(7, 21))
+
+
 def batch() -> Batch:
     window = Window(Share(), 1_000_000)
     window.receive(1)
