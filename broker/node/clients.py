@@ -118,7 +118,8 @@ class ClientSession:
     def handle(self, messages: Sequence[object]) -> int:
         """Handle what arrived together, as far as the step has time for it."""
         size_bytes = place = 0
-        self._say_pages()
+        if self._pages is not None:
+            self._say_pages()
         self._units = self._exchange.config.limits.step_units
         while place < len(messages) and not self.connection.is_ended and self._units > 0 and not self._pages:
             message = messages[place]
@@ -181,7 +182,8 @@ class ClientSession:
 
     def pump(self) -> None:
         """The outbox has room again: say what waited for that, and let every subscription send in turn."""
-        self._say_pages()
+        if self._pages is not None:
+            self._say_pages()
         while self._unsaid and self._has_room:
             self._unsaid.popitem()[0].wanted()
         for subscription in list(self.backlog):
@@ -555,8 +557,6 @@ class ClientSession:
 
     def _say_pages(self) -> None:
         """Send as much of a long answer as the outbox has room for; requests behind it wait for the rest."""
-        if self._pages is None:
-            return
         if self.connection.is_gone:
             self._pages = None
         while self._pages is not None and self._has_room:

@@ -224,19 +224,22 @@ class Subscription:
 
     def _send_at_once(self, run: Run) -> bool:
         """Send what nothing waits before and for which everything has room: the usual case needs no queue."""
-        queue, reader, size_bytes = self.queue, self._reader, len(run.frames)
-        if reader is None or self._is_over or not queue.is_free_for(run):
+        reader, size_bytes = self._reader, len(run.frames)
+        if reader is None or self._is_over:
             return False
         connection = reader.connection
         if (
             connection.outbox_bytes + size_bytes > OUTBOX_BYTES
             or self.unconfirmed_bytes + size_bytes > self._exchange.config.limits.unconfirmed_bytes
+            or not (head := self.queue.pass_by(run))
         ):
             return False
-        connection.send_all((queue.passed(run), run.frames))
+        connection.send_all((head, run.frames))
         self._exchange.totals.deliveries += run.count
         self._sent(size_bytes, run.count)
-        if self.kept_bytes - self._accounted_bytes >= self._step_bytes:
+        # Nothing is in the queue: what is unconfirmed is all that is kept.
+        kept_bytes = self.unconfirmed_bytes + EVENT_BYTES * self._unconfirmed_count
+        if kept_bytes - self._accounted_bytes >= self._step_bytes:
             self._look_at_account()
         return True
 

@@ -140,11 +140,11 @@ class Server:
         if self._has_failed:
             return
         pending: Input | None = content
-        totals = self.node.exchange.totals
+        totals, now_s = self.node.exchange.totals, trio.current_time()
         try:
             while pending is not None:
                 started_s = perf_counter()
-                effects = self.node.step(pending, trio.current_time())
+                effects = self.node.step(pending, now_s)
                 totals.core_s += perf_counter() - started_s
                 written = self._carry_out(effects)
                 pending = Written(tuple(written)) if written else None
