@@ -62,6 +62,9 @@ EXPLAIN_UNITS: Final = 1000
 CREDIT_MAX: Final = 2**31
 """What a client can have granted at most; more is a client that counts wrong."""
 
+_CHANGES: Final = frozenset({m.Advertise, m.Subscribe})
+"""What reaches other brokers, there and when it ends."""
+
 _NO_ROOM: Final = "was not taken: the disk of the broker's journal is full; try again when there is room"
 
 
@@ -109,6 +112,7 @@ class ClientSession:
         }
         self._exchange.join_lower(self)
         self._account = self._exchange.budgets.connection()
+        self._of_user.charge(Resource.CONNECTIONS)
         # Ids are read by everybody: where users are known, nobody can take another's name into them.
         self._label = f"{self.user.name}/{self.name}" if self.user.name else self.name
 
@@ -119,7 +123,7 @@ class ClientSession:
         size_bytes = place = 0
         self._say_pages()
         self._units = self._exchange.config.limits.step_units
-        while place < len(messages) and not self.connection.is_ended and self._units > 0 and not self._pages:
+        while place < len(messages) and self._may_go_on:
             message = messages[place]
             if type(message) is m.Publication:
                 count, run_bytes = self._take_run(message, islice(messages, place, None))
@@ -128,6 +132,8 @@ class ClientSession:
             else:
                 self._units -= CONTROL_UNITS
                 self._handle_control(message)
+                if type(message) in _CHANGES:
+                    self._rest()
                 place += 1
         batch = None
         if size_bytes:
@@ -136,6 +142,25 @@ class ClientSession:
                 self._fault("credit", "more bytes of publications were sent than granted")
         self._exchange.settle(batch)
         return len(messages) if self.connection.is_ended else place
+
+    @property
+    def _may_go_on(self) -> bool:
+        """Whether the step has time for more of this client."""
+        connection = self.connection
+        is_resting = connection.not_before_s > self._exchange.now_s
+        return self._units > 0 and not is_resting and not connection.is_ended
+
+    def _rest(self) -> None:
+        """Handle nothing for a while if this client, or its user, has changed routes too often."""
+        now_s, of_user = self._exchange.now_s, self._of_user
+        rest_s = max(account.changes.take(now_s) for account in (self._account, of_user) if account.changes)
+        if rest_s:
+            self._exchange.totals.rested += 1
+            self.connection.not_before_s = now_s + rest_s
+
+    @property
+    def _of_user(self) -> Account:
+        return self._exchange.budgets.user(self.user.name)
 
     def _handle_control(self, message: object) -> None:
         """Handle a request; a defect before anything was recorded ends this connection alone."""
@@ -216,6 +241,7 @@ class ClientSession:
                 subscription.withdraw()
         for question in self._questions:
             self._exchange.forget_question(question)
+        self._of_user.release(Resource.CONNECTIONS)
         self._exchange.leave_lower(self)
         self.window.close()
         self._exchange.settle()
@@ -324,8 +350,7 @@ class ClientSession:
             return "no-room", f"the request {_NO_ROOM}"
         if not self.user.may(verb):
             return "not-allowed", f"user {self.user.name!r} may not {verb} at all"
-        mine, of_user = self._account, self._exchange.budgets.user(self.user.name)
-        for account in (mine, of_user):
+        for account in (self._account, self._of_user):
             text = account.refusal(Resource.REQUESTS) or account.refusal(Resource.FILTER_BYTES, size_bytes)
             if text:
                 return "too-many", text
@@ -457,8 +482,7 @@ class ClientSession:
     def _refusal_of_new(self, request: m.Subscribe) -> str:
         """Why there cannot be one more durable subscription, or one that asks for the past."""
         if request.durable:
-            of_user = self._exchange.budgets.user(self.user.name)
-            if text := of_user.refusal(Resource.DURABLE):
+            if text := self._of_user.refusal(Resource.DURABLE):
                 return text
         return self._refusal_of_replay() if request.replay else ""
 

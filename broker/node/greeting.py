@@ -22,6 +22,7 @@ from attrs import define, field
 
 from broker.messages import Fault, Hello, Ping, Welcome
 from broker.node.access import User
+from broker.node.budget import Resource
 from broker.node.clients import ClientSession
 from broker.node.config import NodeConfig
 from broker.node.connection import Connection, Life, fault_of
@@ -294,6 +295,9 @@ class Callee:
             return
         if self.house.exchange.is_closing:
             self._refuse(fault_of("closing", "the broker is shutting down"))
+            return
+        if refusal := self.house.exchange.budgets.user(user.name).refusal(Resource.CONNECTIONS):
+            self._refuse(fault_of("busy", refusal))
             return
         self.stage = Stage.DONE
         open_client(self.house, self.connection, name, user)

@@ -78,6 +78,7 @@ class BrokerCollector(Collector):
             ("slow_subscriptions", "Times a subscription was found slow.", totals.slow),
             ("ended_slow_subscriptions", "Subscriptions ended at their bound.", totals.ended_slow),
             ("refused", "Connections, links and requests refused.", totals.refused),
+            ("rested", "Advertisements and subscriptions after which a client had to rest.", totals.rested),
             ("defects", "Defects that ended one connection and hurt nothing else.", totals.defects),
             ("connections", "Connections accepted.", totals.connections),
             ("core_seconds", "Time spent matching, ordering and routing.", totals.core_s),

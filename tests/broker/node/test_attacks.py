@@ -32,6 +32,7 @@ from broker.messages import (
     Welcome,
 )
 from broker.node.access import EVERYBODY, Access, User
+from broker.node.budget import Resource
 from broker.node.limits import NodeLimits
 from broker.node.node import CONTROLS_MAX
 from broker.page_limits import PAGE_BYTES
@@ -425,8 +426,8 @@ def test_connections_that_say_nothing_are_bounded_and_end() -> None:
     broker = driven(limits=NodeLimits(ungreeted=4), link_timeout_s=8)
     others = honest(broker)
     silent = [broker.accept() for _ in range(6)]
-    assert [wire.is_ended for wire in silent] == [False] * 4 + [True] * 2
-    assert [fault.code for fault in broker.heard(silent[-1], Fault)] == ["busy"]
+    assert [wire.is_ended for wire in silent] == [True] * 2 + [False] * 4, "the oldest go"
+    assert [fault.code for fault in broker.heard(silent[0], Fault)] == ["busy"]
     broker.say(others.reader, encode(Ping(1)))
     others.goes_on()
     for now_s in range(1, 7):
@@ -435,6 +436,64 @@ def test_connections_that_say_nothing_are_bounded_and_end() -> None:
         broker.say(others.publisher.wire, encode(Ping(now_s)))
     assert all(wire.is_ended for wire in silent)
     others.goes_on()
+
+
+def test_whoever_comes_is_let_in_however_many_are_silent() -> None:
+    broker = driven(limits=NodeLimits(ungreeted=4))
+    for _ in range(3):
+        for _ in range(6):
+            broker.accept(address="10.0.0.1")
+        assert not broker.client().is_ended
+
+
+def test_connections_of_an_address_are_bounded_and_those_of_others_are_not() -> None:
+    broker = driven(limits=NodeLimits(address_connections=3))
+    others = honest(broker)
+    greedy = [broker.accept(address="10.0.0.1") for _ in range(5)]
+    assert [wire.is_ended for wire in greedy] == [False] * 3 + [True] * 2
+    (fault,) = broker.heard(greedy[-1], Fault)
+    assert (fault.code, "address 10.0.0.1 has at most 3 connections" in fault.text) == ("busy", True)
+    assert not broker.accept(address="10.0.0.2").is_ended
+    broker.lose(greedy[0])
+    assert not broker.accept(address="10.0.0.1").is_ended
+    others.goes_on()
+
+
+def test_connections_of_a_user_are_bounded() -> None:
+    users = tuple(evolve(EVERYBODY, name=name, certificate=name) for name in ("ada", "bob"))
+    broker = driven(access=Access(users), limits=NodeLimits(user_connections=2))
+
+    def dial(user: str) -> Wire:
+        wire = broker.accept(certificates=(user,))
+        broker.say(wire, encode(Hello(VERSION, "client", "x", "1", "", "")))
+        broker.at(broker.now_s + 1)
+        return wire
+
+    adas = [dial("ada") for _ in range(3)]
+    (fault,) = broker.heard(adas[2], Fault)
+    assert (fault.code, "user 'ada' has at most 2 connections" in fault.text) == ("busy", True)
+    assert broker.heard(dial("bob"), Welcome)
+    broker.lose(adas[0])
+    assert broker.heard(dial("ada"), Welcome)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [NodeLimits(requests=10, changes_per_s=5), NodeLimits(user_requests=10, user_changes_per_s=5)],
+)
+def test_who_subscribes_and_unsubscribes_over_and_over_has_to_rest(limits: NodeLimits) -> None:
+    broker = driven(limits=limits)
+    busy = broker.client("busy")
+    for number in range(1, 101):
+        broker.say(busy, subscribe(number), encode(Unsubscribe(number)))
+    broker.catch_up()
+    assert len(broker.heard(busy, Placed)) == 11
+    assert busy.is_paused
+    broker.at(broker.now_s + 2)
+    assert 9 <= len(broker.heard(busy, Placed)) <= 11
+    broker.at(broker.now_s + 30)
+    assert len(broker.heard(busy, Placed)) > 75, "and everything is handled in the end"
+    assert broker.node.exchange.totals.rested > 50
 
 
 def test_connections_are_bounded_and_one_that_ends_makes_room() -> None:
@@ -480,7 +539,7 @@ def test_questions_to_the_overlay_are_bounded_and_end_with_their_connection() ->
     refused = broker.heard(curious, Refused)
     assert [each.code for each in refused] == ["too-many"] * 2
     assert "at most 2 open questions" in refused[0].text
-    assert broker.node.exchange.budgets.broker.used.total() == 0
+    assert broker.node.exchange.budgets.broker.used[Resource.QUESTIONS] == 0
 
 
 # --- identity -------------------------------------------------------------------------------------------

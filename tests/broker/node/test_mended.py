@@ -36,6 +36,7 @@ from broker.node.connection import Connection
 from broker.node.exchange import Exchange
 from broker.node.greeting import Callee
 from broker.node.limits import NodeLimits
+from broker.node.newcomers import Newcomers
 from broker.node.node import Node
 from broker.node.subscriptions import Subscription
 from broker.replay.retention import Cursor, Retention
@@ -160,7 +161,7 @@ def what_is_collected_is_not_counted(patch: Patch) -> None:
 
 
 def who_does_not_greet_is_not_counted(patch: Patch) -> None:
-    set_for_good(patch, Node, "_ungreeted_count", 0)
+    patch.setattr(Newcomers, "pop_surplus", lambda _: None)
 
 
 def connections_have_no_limit(patch: Patch) -> None:
