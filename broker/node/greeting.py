@@ -20,6 +20,7 @@ from typing import Final
 
 from attrs import define, field
 
+from broker.healing.roster import BROKERS_MAX
 from broker.messages import Fault, Hello, Ping, Welcome
 from broker.node.access import User
 from broker.node.budget import Resource
@@ -323,8 +324,10 @@ class Callee:
 
     def _theft(self, name: str, user: User) -> Fault | None:
         """Why this user cannot be the broker of that name: another one was."""
-        owner = self.house.owners.setdefault(name, user.name)
-        if owner == user.name:
+        owners = self.house.owners
+        if not user.name or owners.setdefault(name, user.name) == user.name:
+            if len(owners) > BROKERS_MAX:
+                del owners[next(iter(owners))]
             return None
         return fault_of("auth", f"the broker {name!r} belongs to another user than {user.name!r}")
 
