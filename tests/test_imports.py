@@ -73,7 +73,17 @@ IMPURE: Final = {
 }
 
 ROOMS: Final = (
-    *("errors", "addresses", "quantities", "exception_groups", "backoff", "leases", "page_limits", "lines"),
+    *(
+        "errors",
+        "addresses",
+        "quantities",
+        "exception_groups",
+        "backoff",
+        "leases",
+        "page_limits",
+        "lines",
+        "toml_files",
+    ),
     *("filters", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
     *("sessions", "replay", "core", "station", "node", "journal", "client", "trace", "server", "commands"),
 )

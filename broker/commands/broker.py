@@ -6,7 +6,6 @@ Every option may also stand in a TOML file under the same name (`--config`); the
 import gc
 import os
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -37,6 +36,7 @@ from broker.server.settings import (
     Settings,
     Tls,
 )
+from broker.toml_files import TomlError, load
 
 __all__ = ["command"]
 
@@ -58,15 +58,9 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
     if path is None:
         return
     try:
-        with path.open("rb") as file:
-            content = tomllib.load(file)
-    except OSError as error:
-        raise click.BadParameter(f"{path}: {error.strerror}", ctx, param) from error
-    except ValueError as error:
-        # Beside what TOML forbids: bytes that are no UTF-8, and numbers of thousands of digits.
+        content = load(path)
+    except TomlError as error:
         raise click.BadParameter(f"{path}: {error}", ctx, param) from error
-    except RecursionError as error:
-        raise click.BadParameter(f"{path}: nested too deeply to be read", ctx, param) from error
     options = {_key(each): each for each in ctx.command.params}
     defaults: dict[str, object] = {}
     for key, value in content.items():

@@ -393,7 +393,7 @@ class Subscription:
             self._drop(dropped)
         else:
             self._cut_off(text)
-        kept_bytes = self.kept_bytes
+        kept_bytes = min(self.kept_bytes, self._accounted_bytes)
         self._account.release(Resource.KEPT_BYTES, self._accounted_bytes - kept_bytes)
         self._accounted_bytes = kept_bytes
 

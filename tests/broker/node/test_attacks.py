@@ -292,6 +292,7 @@ def test_deliveries_that_are_never_confirmed_count_although_nothing_of_them_can_
     for _ in range(12):
         publisher.publish(10, bytes(1000))
     assert kept_by(broker, "rude") < 2 * MIB
+    assert broker.node.exchange.budgets.broker.used[Resource.KEPT_BYTES] <= MIB
 
 
 def test_small_events_count_what_they_take() -> None:
