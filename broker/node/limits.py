@@ -25,12 +25,12 @@ class NodeLimits:
     """Connections at a time, links included. Each costs some tens of kilobytes and a descriptor."""
 
     ungreeted: int = _bound(256)
-    """Connections of which nobody knows yet who they are, and handshakes of TLS. All clients of a broker that
-    restarts come back at once, and each greets within a round trip. Beyond it the oldest one ends of the
-    address with most."""
+    """Connections of which nobody knows yet who they are, and handshakes of TLS. All clients of a broker
+    that restarts come back at once, and each greets within a round trip. Beyond it the oldest one ends of
+    the address with most."""
 
     address_connections: int = _bound(1024)
-    """Connections from one address: a quarter of what there may be, and more than programs behind one have."""
+    """Connections from one address: a quarter of what there may be, more than programs behind one have."""
 
     user_connections: int = _bound(1024)
     """Clients of one user at a time, where users are known; each may leave `outbox_bytes` unread."""

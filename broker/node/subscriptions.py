@@ -52,10 +52,10 @@ ROOM_PART: Final = 8
 """Whoever has to make room makes this part of the limit free, so that it is looked for rarely."""
 
 STALLED_S: Final = 1.0
-"""A reader that confirms nothing for so long does not move: the client library says it four times a second."""
+"""A reader that confirms nothing for so long does not move: the client library does four times a second."""
 
 EVENT_BYTES: Final = 512
-"""What an event takes beside its frame, while it is kept: measured are 450 bytes, and 90 for each attribute."""
+"""What an event takes beside its frame while it is kept: 450 bytes were measured, and 90 an attribute."""
 
 
 class Reader(Protocol):
@@ -169,7 +169,7 @@ class Subscription:
         """Its client is there and has received everything up to this position."""
         self._exchange.absences.came(self)
         self._let_go()
-        self._reader = reader
+        self._reader, self._moved_at_s = reader, self._exchange.now_s
         self._begin(queue, position)
         if self.place.is_open:
             self.opened()

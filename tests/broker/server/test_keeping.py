@@ -62,10 +62,14 @@ async def test_a_broker_that_has_nothing_to_write_ends_when_its_directory_is_del
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("broker.server.keeping.CHECK_S", 0.01)
-    with trio.fail_after(20), pytest.raises(BaseExceptionGroup) as failed:
+
+    async def run() -> None:
         async with running(attrs.evolve(settings("B1"), journal=tmp_path / "B1")):
             shutil.rmtree(tmp_path / "B1")
             await trio.sleep_forever()
+
+    with trio.fail_after(20), pytest.raises(BaseExceptionGroup) as failed:
+        await run()
     assert "directory was deleted" in str(next(leaves(failed.value)))
 
 
