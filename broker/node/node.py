@@ -22,6 +22,7 @@ Laws.
    and everybody is told.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -36,6 +37,7 @@ from broker.node.connection import PARTING_S, Connection, Life, fault_of
 from broker.node.effects import Effects, End, Write
 from broker.node.exchange import Exchange
 from broker.node.greeting import Callee, Dialled, House, link_of
+from broker.node.newcomers import Newcomers, address_of
 from broker.node.publishers import LocalPublisher
 from broker.node.subscriptions import Subscription
 from broker.node.uplinks import Uplinks
@@ -90,6 +92,8 @@ class Node:
     _wall_at_s: float = field(default=0.0, init=False)
     _unhandled: dict[Connection, None] = field(factory=dict, init=False)
     _inputs: int = field(default=0, init=False)
+    _addresses: Counter[str] = field(factory=Counter, init=False)
+    _newcomers: Newcomers[Connection] = field(init=False)
     _dialled: dict[Connection, None] = field(factory=dict, init=False)
     _draining_until_s: float | None = field(default=None, init=False)
     _is_stopped: bool = field(default=False, init=False)
@@ -98,6 +102,7 @@ class Node:
 
     def __attrs_post_init__(self) -> None:
         config = self.config
+        self._newcomers = Newcomers(config.limits.ungreeted)
         search = Search(config.name, config.uplinks)
         self.exchange = exchange = Exchange(self.station, config, search, self.wall_ns)
         heartbeat_ms = max(1, round(config.link_timeout_s * 1000 * SILENT_BEATS / BEATS / 2))
@@ -273,6 +278,7 @@ class Node:
         decoder = Decoder(DEFAULT_LIMITS, kind)
         decoder.controls_max = CONTROLS_MAX
         connection = self.connections[number] = Connection(number, peer, decoder, self.exchange)
+        self._addresses[address_of(peer)] += 1
         return connection
 
     def _accepted(self, content: i.Accepted) -> None:
@@ -280,15 +286,27 @@ class Node:
         connection.certificates = content.certificates
         connection.session = Callee(self.house, connection)
         self.exchange.totals.connections += 1
-        limits = self.config.limits
-        if len(self.connections) > limits.connections or self._ungreeted_count > limits.ungreeted:
-            text = "this broker has as many connections as it takes; try again later"
-            self.exchange.totals.refused += 1
-            connection.end("too many connections", fault_of("busy", text))
+        self._newcomers.add(content.peer, connection)
+        if refusal := self._refusal_of_connection(content.peer):
+            self._turn_away(connection, refusal)
+        if len(self._newcomers) > self._newcomers.limit:
+            self._newcomers.keep(lambda each: each.life is Life.GREETING)
+        if (oldest := self._newcomers.pop_surplus()) is not None:
+            limit = self._newcomers.limit
+            self._turn_away(oldest, f"this broker has at most {limit} connections that have not greeted")
 
-    @property
-    def _ungreeted_count(self) -> int:
-        return sum(1 for each in self.connections.values() if each.life is Life.GREETING)
+    def _refusal_of_connection(self, peer: str) -> str:
+        """Why there cannot be one more connection, if it cannot."""
+        limits, address = self.config.limits, address_of(peer)
+        if len(self.connections) > limits.connections:
+            return f"this broker has at most {limits.connections} connections at a time"
+        if self._addresses[address] > limits.address_connections:
+            return f"address {address} has at most {limits.address_connections} connections at a time"
+        return ""
+
+    def _turn_away(self, connection: Connection, text: str) -> None:
+        self.exchange.totals.refused += 1
+        connection.end("too many connections", fault_of("busy", f"{text}; try again later"))
 
     def _connected(self, content: i.Connected) -> None:
         uplinks = self.uplinks
@@ -336,6 +354,11 @@ class Node:
     def _close(self, connection: Connection) -> None:
         if self.connections.pop(connection.number, None) is None:
             return
+        self._newcomers.discard(connection.peer, connection)
+        address = address_of(connection.peer)
+        self._addresses[address] -= 1
+        if not self._addresses[address]:
+            del self._addresses[address]
         connection.close()
         self.exchange.totals.closed_sent_bytes += connection.sent_bytes
         self._effects.ends.append(End(connection.number, connection.reason))
