@@ -17,7 +17,7 @@ from harness.simulator.record import Published
 from harness.simulator.verdict import Fault, faults_in
 from harness.whole.history import Line
 from harness.whole.leftovers import left_over
-from harness.whole.quiet import settle
+from harness.whole.quiet import settle, unacknowledged
 from harness.whole.world import World
 
 __all__ = ["go_on", "judge"]
@@ -46,8 +46,7 @@ def go_on(world: World) -> list[Fault]:
                 world.publish(program, publishing, world.random.choice(publishing.interest.kinds))
     if wrong := settle(world):
         return wrong
-    world.clock.run(world.clock.now_s + world.knobs.link_timeout_s / 4)
-    if wrong := settle(world):
+    if wrong := settle(world, unacknowledged):
         return wrong
     return [*_last_missing(world, before, gaps), *_new_gaps(world, gaps), *left_over(world)]
 

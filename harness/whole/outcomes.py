@@ -7,10 +7,12 @@ from traceback import extract_tb
 from attrs import evolve, frozen
 
 from broker.routing import DEFAULT, Routing
+from broker.server.collector import undisturbed
 from harness.simulator.verdict import Fault
 from harness.whole.judging import go_on, judge
 from harness.whole.knobs import Knobs, draw
 from harness.whole.quiet import settle
+from harness.whole.remembering import remembered
 from harness.whole.story import calm, tell
 from harness.whole.world import World
 from ordering.interface import OrderingFactory
@@ -74,7 +76,8 @@ def trace_of(
 def happen(world: World) -> WholeOutcome:
     """Let the schedule of a world happen, and judge it."""
     try:
-        wrong = _happen(world)
+        with undisturbed(), remembered():
+            wrong = _happen(world)
     except Exception as error:  # noqa: BLE001 - whatever a client raises is what we look for
         where = extract_tb(error.__traceback__)[-1]
         wrong = [("error", f"{type(error).__name__}: {error} in {where.name}")]

@@ -13,6 +13,9 @@ __all__ = ["calm", "tell"]
 START_S: Final = 0.2
 """Within this time all brokers and programs of a schedule begin."""
 
+QUICK_S: Final = 0.02
+"""Nobody waits longer than this before it reads on, once everything is to come to rest."""
+
 
 def tell(world: World) -> list[tuple[str, str]]:
     """Let everything happen up to the end of publishing; return what did not even begin."""
@@ -239,7 +242,7 @@ def _lose(world: World) -> None:
 
 
 def calm(world: World) -> None:
-    """Nothing breaks any more, and who is down or held up comes back."""
+    """Nothing breaks any more, who is down or held up comes back, and nobody reads slowly."""
     world.is_calm = True
     for adversary in world.adversaries:
         adversary.leave()
@@ -248,3 +251,6 @@ def calm(world: World) -> None:
             site.thaw()
         if not site.is_up and not site.is_gone:
             site.start()
+    for program in world.live_programs():
+        for reading in program.reading:
+            reading.pause_s = min(reading.pause_s, QUICK_S)
