@@ -22,10 +22,12 @@ from broker.node.replaying import Replaying
 from broker.node.subscriptions import Subscription
 from broker.node.timers import Timers
 from broker.node.uplinks import Uplinks
-from broker.station import LinkPlace, SubscriptionPlace
+from broker.station import LinkPlace, Station, SubscriptionPlace, inputs, picture
 from harness.explorer import broken_clients as c
+from harness.explorer import broken_journals as j
 from harness.explorer import broken_nodes as n
 from harness.explorer.mutant import Change, Mutant
+from harness.whole import sites
 
 __all__ = ["WHOLE_MUTANTS"]
 
@@ -75,9 +77,19 @@ _QUEUES: Final = {
 }
 
 _JOURNAL: Final = {
-    "node-outputs-before-sync": _whole("journal", "restart", (Connection, "_seal", n.seals_nothing)),
+    "outputs-before-sync": _whole("journal", "restart", (Connection, "_seal", n.seals_nothing)),
     "unsealed-early": _whole("journal", "restart", (Connection, "unseal", n.unseals_early)),
     "sealed-for-more": _whole("journal", "restart", (Connection, "_seal", n.seals_for_one_more)),
+    "acknowledged-before-sync": _whole(
+        "journal", "restart", (LinkSession, "acknowledge", j.acknowledges_at_once)
+    ),
+    "synced-is-lost": _whole("journal", "restart", (sites, "recover", j.loses_the_last_record)),
+    "resumed-repeats": _whole("sessions", "restart", (Station, "acknowledged", j.learns_nothing)),
+    "numbers-forgotten": _whole("snapshots", "restart", (Station, "restore", j.counts_anew)),
+    "taken-forgotten": _whole("snapshots", "restart", (Station, "restore", j.takes_anew)),
+    "plugin-forgotten": _whole("snapshots", "restart", (picture, "state_of", j.forgets_the_plugin)),
+    "half-a-batch": _whole("replay", "restart", (Station, "receive", j.applies_half)),
+    "takes-at-the-end": _whole("replay", "restart", (inputs, "read_record", j.takes_at_the_end)),
 }
 
 _TIMERS: Final = {

@@ -1,5 +1,6 @@
 """What a schedule of whole brokers came to, and its trace."""
 
+from collections.abc import Callable
 from hashlib import sha256
 from random import Random
 from traceback import extract_tb
@@ -17,7 +18,7 @@ from harness.whole.story import calm, tell
 from harness.whole.world import World
 from ordering.interface import OrderingFactory
 
-__all__ = ["WholeOutcome", "happen", "of_seed", "trace_of", "world_of"]
+__all__ = ["WholeOutcome", "at_rest", "happen", "of_seed", "trace_of", "world_of"]
 
 
 @frozen
@@ -75,20 +76,33 @@ def trace_of(
 
 def happen(world: World) -> WholeOutcome:
     """Let the schedule of a world happen, and judge it."""
+
+    def everything() -> list[Fault]:
+        wrong = tell(world)
+        calm(world)
+        return wrong or _rest(world)
+
+    return _judged(world, everything)
+
+
+def at_rest(world: World) -> WholeOutcome:
+    """Let a world in which nothing breaks any more come to rest and go on, and judge it."""
+    return _judged(world, lambda: _rest(world))
+
+
+def _judged(world: World, what_happens: Callable[[], list[Fault]]) -> WholeOutcome:
     try:
         with undisturbed(), remembered():
-            wrong = _happen(world)
+            wrong = what_happens()
     except Exception as error:  # noqa: BLE001 - whatever a client raises is what we look for
         where = extract_tb(error.__traceback__)[-1]
         wrong = [("error", f"{type(error).__name__}: {error} in {where.name}")]
     return WholeOutcome(world, (*wrong, *judge(world)))
 
 
-def _happen(world: World) -> list[Fault]:
-    """Let everything happen, come to rest and go on; return what does not."""
-    wrong = tell(world)
-    calm(world)
-    wrong = wrong or settle(world)
+def _rest(world: World) -> list[Fault]:
+    """Let everything come to rest and go on; return what does not."""
+    wrong = settle(world)
     if wrong or any(kind == "error" for kind, _ in world.history.faults):
         return wrong
     return go_on(world)

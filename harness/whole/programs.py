@@ -46,6 +46,10 @@ class Net(Protocol):
         """Open a connection to the program's broker, soon."""
         ...
 
+    def known_at(self, name: str) -> tuple[str, int]:
+        """Name the present memory of a broker."""
+        ...
+
     def may_forget(self, program: "Program") -> bool:
         """Whether the program's broker may have forgotten it."""
         ...
@@ -130,7 +134,6 @@ class Program:
     end: End | None = field(default=None, init=False)
     publishing: list[Publishing] = field(factory=list, init=False)
     reading: list[Reading] = field(factory=list, init=False)
-    known: int = field(default=0, init=False)
     is_over: bool = field(default=False, init=False)
     _is_written: bool = field(default=True, init=False)
     _wakes_at_s: float = field(default=NEVER, init=False)
@@ -209,7 +212,7 @@ class Program:
         publishing.id = publishing.source.id
         publishing.sent.append(content)
         published = self.net.history.publish(
-            (publishing.id, sequence), self.site, kind, ordered=ordered, past=self.known
+            (publishing.id, sequence), self.net.known_at(self.site), kind, ordered=ordered
         )
         published.published_ns = number
 
@@ -240,7 +243,7 @@ class Program:
             if isinstance(taken, Gap):
                 history.gap(reading.line, taken)
             else:
-                self.known |= history.deliver(reading.line, taken)
+                history.deliver(reading.line, taken, self.net.known_at(self.site))
         self.look()
 
     def _look_at(self, reading: Reading) -> None:
@@ -363,8 +366,11 @@ class Program:
     # --- the end of the process ---
 
     def vanish(self) -> None:
-        """The process is killed."""
+        """The process is killed; what it has sent may arrive after what the next one of its name sends."""
         self._end()
+        if self.end is not None and self.end.flight_bytes:
+            for reading in self.reading:
+                reading.line.is_contested = True
         if self.end is not None:
             self.end.close()
             self.end = None

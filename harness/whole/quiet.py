@@ -35,6 +35,10 @@ def unrest(world: World) -> Iterator[str]:
         yield f"{', '.join(roots)} are all roots"
     for site in sites:
         yield from _site(world, site)
+    for site in world.sites.values():
+        is_alone = all(world.sites[each].is_gone for each in site.uplinks)
+        if site.is_odd and not (site.was_told or site.is_refused or site.is_gone or is_alone):
+            yield f"{site.name} has not been told that it has another setting"
 
 
 def unacknowledged(world: World) -> Iterator[str]:
