@@ -15,9 +15,7 @@ from tests.sources import ROOT, Source, every_file, example, product_files
 PROTOCOL: Final = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 THREATS: Final = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
 SCENARIOS: Final = {
-    path.stem
-    for folder in ("", "whole")
-    for path in (ROOT / "tests" / "scenarios" / folder).glob("*.txt")
+    path.stem for folder in ("", "whole") for path in (ROOT / "tests" / "scenarios" / folder).glob("*.txt")
 }
 
 _LINK: Final = re.compile(r"\]\(([^)\s#:]*)#([^)\s]+)\)")

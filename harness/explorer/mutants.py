@@ -143,7 +143,9 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "silent-attachment": _one(
         "healing", "healing", Directory, "attached", broken_healing.says_nothing_when_attached
     ),
-    "news-forgotten": _one("healing", "healing", Directory, "link_lost", broken_healing.forgets_with_the_link),
+    "news-forgotten": _one(
+        "healing", "healing", Directory, "link_lost", broken_healing.forgets_with_the_link
+    ),
     "interest-not-ended": _one("interest", "churn", Demand, "interest_went", broken.keeps_interest),
     "lease-by-time": _one("leases", "churn+leases", Leases, "sweep", broken_leases.expires_by_time),
     "lease-not-renewed": _one("leases", "churn+leases", Leases, "renewed", broken_leases.renews_nothing),

@@ -73,9 +73,7 @@ def simulate(scenario: Scenario, ordering: str, folder: Path) -> Simulated:
     path.write_text("".join(f"{line}\n" for line in stage.lines), encoding="utf-8")
     history = stage.world.history
     violations = tuple(dict.fromkeys(faults))
-    return Simulated(
-        len(history.publications), history.delivery_count, performance.faults, violations, path
-    )
+    return Simulated(len(history.publications), history.delivery_count, performance.faults, violations, path)
 
 
 @define(eq=False)

@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import Factory, define
 
-from broker.core import BrokerCore, Hop
+from broker.core import BrokerCore, Effects, Hop
 from broker.healing import Candidate, Search
 from broker.messages import LinkMessage
 
@@ -136,6 +136,16 @@ class Network:
         if messages and not port.is_sealed:
             port.queue.extend(messages)
             self.ready.add(port)
+
+    def carry(self, site: Site, effects: Effects) -> list[tuple[Hop, list[LinkMessage]]]:
+        """Put on its way what a core says to its neighbours; return what it says to its own clients."""
+        local = []
+        for hop, messages in effects.outgoing:
+            if not hop.is_link:
+                local.append((hop, messages))
+            elif (port := site.outgoing.get(hop)) is not None:
+                self.send(port, messages)
+        return local
 
     def seal(self, port: Port, kept: int) -> None:
         """The direction is lost after the first `kept` messages that are on their way."""

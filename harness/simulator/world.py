@@ -51,6 +51,7 @@ from broker.routing import DEFAULT, Routing
 from harness.simulator import leasing, replays
 from harness.simulator.interests import filter_of
 from harness.simulator.leasing import Leasing
+from harness.simulator.needless import needless_waits
 from harness.simulator.network import Network, Port, Site
 from harness.simulator.owing import Owing
 from harness.simulator.past import ENOUGH_BYTES, Past
@@ -129,6 +130,8 @@ class World:
     after: After | None = None
     owing: Owing = field(init=False)
     has_losses: bool = False
+    needless: list[str] = Factory(list)
+    """What has waited although nobody had asked for an order."""
     leasing: Leasing = Factory(Leasing)
     acquainted: frozenset[Site] = frozenset()
     past: Past = field(init=False)
@@ -404,9 +407,7 @@ class World:
             self.lose(port)
 
     @staticmethod
-    def _tell_arrivals(
-        port: Port, messages: list[LinkMessage], watch: Watch, *, is_lost: bool
-    ) -> None:
+    def _tell_arrivals(port: Port, messages: list[LinkMessage], watch: Watch, *, is_lost: bool) -> None:
         sender = port.label.replace("<", ">").partition(".")[0].split(">")[0]
         for message in messages:
             watch(port.site.name, f"<{sender} {told(message)}")
@@ -446,20 +447,20 @@ class World:
     def collect(self, site: Site, port: Port | None = None, count: int = 0) -> None:
         """Carry out what a core wants done."""
         self._release(site, site.core.take())
+        if site.core.waiting_count:
+            unordered = {name for name, stream in self.record.streams.items() if not stream.ordered}
+            self.needless += needless_waits(site.core, unordered)
         if self.after is not None:
             self.after(site, port, count)
 
     def _release(self, site: Site, effects: Effects) -> None:
-        for hop, messages in effects.outgoing:
-            if self.watch is not None:
+        if self.watch is not None:
+            for hop, messages in effects.outgoing:
+                place, sign = (site.name, f">{hop.name} ") if hop.is_link else (hop.name, "")
                 for message in messages:
-                    place, sign = (site.name, f">{hop.name} ") if hop.is_link else (hop.name, "")
                     self.watch(place, sign + told(message))
-            if hop.is_link:
-                if (port := site.outgoing.get(hop)) is not None:
-                    self.network.send(port, messages)
-            else:
-                self._take_deliveries(hop.name, messages)
+        for hop, messages in self.network.carry(site, effects):
+            self._take_deliveries(hop.name, messages)
         self._note_progress(site, effects)
         replays.go_on(self, effects.replaying)
         for hop, _ in effects.rejected:

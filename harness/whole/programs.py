@@ -366,11 +366,10 @@ class Program:
     # --- the end of the process ---
 
     def vanish(self) -> None:
-        """The process is killed; what it has sent may arrive after what the next one of its name sends."""
+        """The process is killed; what nobody has answered may come after what the next one of its name says."""
         self._end()
-        if self.end is not None and self.end.flight_bytes:
-            for reading in self.reading:
-                reading.line.is_contested = True
+        for reading in self.reading:
+            reading.line.is_contested |= not reading.inbox.is_placed
         if self.end is not None:
             self.end.close()
             self.end = None

@@ -9,6 +9,7 @@ from broker.node.clients import ClientSession
 from broker.node.connection import OUTBOX_BYTES, Connection
 from broker.node.links import LinkSession
 from broker.wire import DEFAULT_LIMITS
+from harness.simulator.needless import needless_waits
 from harness.whole.sites import Site
 
 __all__ = ["wrong_after"]
@@ -37,6 +38,11 @@ def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
     node = site.node
     if node is None or type(content) is not Received:
         return
+    core = node.exchange.core
+    if core.waiting_count:
+        places = node.station.subscriptions.values()
+        unordered = {place.id for place in places if not place.ordered}
+        yield from needless_waits(core, unordered)
     connection = node.connections.get(content.connection)
     if connection is None or connection.is_ended:
         return
