@@ -44,23 +44,6 @@ def compares_no_settings(self: House, name: str, manner: str) -> Fault | None:
     return None
 
 
-def welcomes_at_once(self: House, call: Any) -> None:
-    """Let clients in before this broker is attached."""
-    del self
-    call()
-
-
-def resumes_the_past(self: LinkSession, session: str, received: int) -> bool:
-    """Resume with a neighbour that has less than it had acknowledged."""
-    return session == self.place.session and received <= self.place.sent
-
-
-def resumes_any_session(self: LinkSession, session: str, received: int) -> bool:
-    """Resume with a neighbour that has forgotten the session."""
-    del session
-    return self.place.acknowledged <= received <= self.place.sent
-
-
 def gives_up_at_once(self: LinkSession, reason: str) -> None:
     """Declare a link lost with its connection."""
     self._is_final = True
@@ -102,11 +85,6 @@ def frees_nothing_at_the_end(self: LinkQueue) -> list[Batch]:
     return []
 
 
-def control_needs_credit(self: LinkQueue) -> bool:
-    """Let control messages wait for credit."""
-    return bool(self._entries) and self.credit_bytes > 0
-
-
 def control_goes_first(self: LinkQueue, messages: Sequence[LinkMessage]) -> None:
     """Let control messages pass the publications that wait for credit (R5)."""
     for message in messages:
@@ -144,11 +122,6 @@ def counts_no_hole(self: SubscriptionQueue, room_bytes: int) -> list[bytes]:
     return chunks
 
 
-def drops_in_the_queue_only(self: Subscription, count: int) -> None:
-    """Keep at the station what the queue has dropped."""
-    self._exchange.totals.dropped += count
-
-
 def opens_nobody_again(self: Subscription, reader: Any, queue: SubscriptionQueue, position: int) -> None:
     """Say nothing of open gates to a client that comes back."""
     self._exchange.absences.came(self)
@@ -169,13 +142,6 @@ def goes_on_with_the_old_queue(self: Subscription, queue: SubscriptionQueue, pos
     """Take what was sent on an old connection for sent when the queue is made again."""
     old = self.queue.position if hasattr(self, "queue") else position
     _begin(self, queue, max(position, min(old, self.place.emitted)))
-
-
-def confirms_nothing(self: Subscription, position: int) -> None:
-    """Free the bytes that were confirmed, and keep what they were."""
-    while self._unconfirmed and self._unconfirmed[0][0] <= position:
-        self.unconfirmed_bytes -= self._unconfirmed.popleft()[1]
-    self._look_at_account()
 
 
 # --- publishers ---

@@ -6,10 +6,12 @@ from typing import Any
 from broker.core import Hop
 from broker.messages import Acknowledge, LinkMessage
 from broker.node.links import LinkSession
+from broker.routing import Routing
 from broker.station import Station, picture, recover
 from broker.station import inputs as i
 from broker.station.values import Writer
 from broker.wire import encode
+from ordering.interface import OrderingFactory
 
 _read_record = i.read_record
 _state_of = picture.state_of
@@ -63,7 +65,14 @@ def takes_at_the_end(record: bytes) -> tuple[i.Input, bool]:
     return _read_record(record)[0], False
 
 
-def loses_the_last_record(*given: Any) -> Station | None:
+def loses_the_last_record(  # noqa: PLR0913, PLR0917 - as that of `recover`
+    name: str,
+    ordering: OrderingFactory,
+    ordering_name: str,
+    snapshot: bytes | None,
+    records: Sequence[bytes],
+    routing: Routing,
+) -> Station | None:
     """Begin again without the last record that was on disk."""
-    *before, snapshot, records, routing = given
-    return recover(*before, snapshot, records[: max(1, len(records) - 1)] if records else records, routing)
+    kept = records[:-1] if len(records) > 1 else records
+    return recover(name, ordering, ordering_name, snapshot, kept, routing)

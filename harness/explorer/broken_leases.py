@@ -120,7 +120,7 @@ def refreshes_like_the_thesis(self: Leases, link: Hop) -> tuple[list[tuple[str, 
 
 
 def counts_time(self: Leases, patience: int) -> None:
-    """Let everything expire that was not renewed for a lease, although the renewal waits behind credit (V1)."""
+    """Let expire what was not renewed for a lease, although the renewal waits behind credit (V1)."""
     self.patience = patience
     silent = _SILENT.setdefault(self, {})
     for link in list(self._routing.links.values()):

@@ -158,9 +158,6 @@ _SETTINGS: Final = {
 }
 
 _ENDS: Final = {
-    "welcome-too-early": _whole("greeting", "none", (House, "when_settled", e.welcomes_at_once)),
-    "past-resumed": _whole("sessions", "restart", (LinkSession, "can_resume", e.resumes_the_past)),
-    "any-session-resumed": _whole("sessions", "crash", (LinkSession, "can_resume", e.resumes_any_session)),
     "link-given-up-at-once": _whole("sessions", "churn", (LinkSession, "lost", e.gives_up_at_once)),
     "link-waits-for-ever": _whole("timers", "loss", (LinkSession, "lost", e.waits_without_end)),
     "acknowledges-one-less": _whole(
@@ -171,18 +168,15 @@ _ENDS: Final = {
     ),
     "old-credit-on-top": _whole("credit", "churn", (LinkSession, "attach", e.adds_old_credit)),
     "lost-queue-holds": _whole("credit", "churn", (LinkQueue, "clear", e.frees_nothing_at_the_end)),
-    "control-needs-credit": _whole("credit", "none", (LinkQueue, "ready", property(e.control_needs_credit))),
     "control-passes-queue": _whole("R5", "churn", (LinkQueue, "_add_mixed", e.control_goes_first)),
     "links-starve": _whole("credit", "restart", (Exchange, "grant_withheld", e.withholds_from_links)),
     "publishers-wait-on": _whole("pace", "none", (Pace, "judge", e.never_judges)),
     "hole-uncounted": _whole("gaps", "crash", (SubscriptionQueue, "take", e.counts_no_hole)),
-    "dropped-stays": _whole("gaps", "churn", (Subscription, "_drop", e.drops_in_the_queue_only)),
     "not-opened-again": _whole("sessions", "churn", (Subscription, "attach", e.opens_nobody_again)),
     "gap-lost-on-the-way": _whole("gaps", "loss", (Subscription, "_add", e.merges_pieces)),
     "queue-from-what-was-sent": _whole(
         "sessions", "churn", (Subscription, "_begin", e.goes_on_with_the_old_queue)
     ),
-    "had-is-kept": _whole("queues", "none", (Subscription, "confirmed", e.confirms_nothing)),
     "taken-twice": _whole("sessions", "churn", (ClientSession, "_overlook", e.takes_twice)),
     "publisher-forgotten": _whole("sessions", "churn", (LocalPublisher, "detach", e.forgets_at_once)),
     "all-is-synced": _whole("journal", "restart", (Node, "_synced", e.takes_all_for_synced)),

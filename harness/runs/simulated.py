@@ -1,7 +1,7 @@
 """A scenario in the simulator: the same overlay, clients and faults, as whole brokers in simulated time.
 
-Time is that of the scenario. Connections are as slow as drawn from its seed, up to a tenth of a second, so that much is
-under way at once; no two runs of one seed differ.
+Time is that of the scenario. Connections are as slow as drawn from its seed, up to a tenth of a second, so
+that much is under way at once; no two runs of one seed differ.
 
 What has no meaning there is left out: rates of subscribers, delays, payloads, and what is paused or slow.
 """

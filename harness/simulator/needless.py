@@ -5,7 +5,7 @@ Laws.
 1. An unordered event asks its uplink for nothing.
 2. No event waits for its uplink's acknowledgement on behalf of unordered subscriptions alone.
 
-Both may stay behind an earlier item for the same hop: that is the order of a publisher, and that of control (R3, R5).
+Both may stay behind an earlier item for the same hop: a publisher has its order (R3), so has control (R5).
 """
 
 from collections.abc import Container, Iterator

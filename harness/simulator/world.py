@@ -31,8 +31,8 @@ other; `B2>B1.2` belongs to the second connection of the two.
                                       many bytes of items
     drain                             everything on its way arrives
 
-There are no sessions and no journals here: who is lost is lost for good, and so is every connection. Sessions and
-journals are those of whole brokers, in `harness.whole`.
+There are no sessions and no journals here: who is lost is lost for good, and so is every connection. Whole
+brokers, which have both, are in `harness.whole`.
 """
 
 from collections.abc import Callable, Mapping

@@ -15,7 +15,7 @@ __all__ = ["History", "Line"]
 
 
 Memory = tuple[str, int]
-"""A broker, and how often it has lost its memory: what was read at one is no cause that another one knows of."""
+"""A broker, and how often it has lost its memory: what was read at one is no cause for another one."""
 
 
 @define(eq=False)

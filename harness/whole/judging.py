@@ -8,7 +8,7 @@ Laws.
 4. What is published after everything came to rest arrives, without a gap.
 5. At rest every byte of credit is back, and a node keeps nothing but what is open.
 6. Brokers link only if they share their settings; who does not is told so (`quiet`).
-7. A call that a broker has forgotten, and that its client makes again, comes behind a gap where it was got before.
+7. A call that a client makes again, as its broker forgot it, comes behind a gap where it was got before.
 8. What is read at a broker comes before whatever is published there afterwards, by whichever client.
 """
 

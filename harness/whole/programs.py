@@ -244,6 +244,7 @@ class Program:
                 history.gap(reading.line, taken)
             else:
                 history.deliver(reading.line, taken, self.net.known_at(self.site))
+        self._look_at(reading)
         self.look()
 
     def _look_at(self, reading: Reading) -> None:
@@ -280,12 +281,8 @@ class Program:
         if self.is_over:
             return
         machine, clock = self.machine, self.net.clock
-        for publishing in self.publishing:
-            if publishing.id and publishing.source.id != publishing.id:
-                self._notice_new_id(publishing)
-        for reading in self.reading:
-            self._look_at(reading)
-        self.session.touched.clear()
+        if machine.is_changed or machine.touched:
+            self._look_around()
         if machine.wants is Wants.CLOSE:
             if self.end is not None:
                 self._write()
@@ -304,6 +301,16 @@ class Program:
             self._wakes_at_s = deadline_s
             self._wake_number = number = self._wake_number + 1
             clock.at(self._wakes_at_s, lambda: self._tick(number))
+
+    def _look_around(self) -> None:
+        """Look at everything, as the machine says that something is new."""
+        self.machine.is_changed = False
+        self.machine.touched.clear()
+        for publishing in self.publishing:
+            if publishing.id and publishing.source.id != publishing.id:
+                self._notice_new_id(publishing)
+        for reading in self.reading:
+            self._look_at(reading)
 
     def _closed(self) -> None:
         """The client has ended, because its program left or something failed."""
@@ -366,7 +373,7 @@ class Program:
     # --- the end of the process ---
 
     def vanish(self) -> None:
-        """The process is killed; what nobody has answered may come after what the next one of its name says."""
+        """The process is killed; what was not answered may come after what the next of its name says."""
         self._end()
         for reading in self.reading:
             reading.line.is_contested |= not reading.inbox.is_placed

@@ -15,8 +15,8 @@ from harness.whole.world import World
 __all__ = ["settle", "unacknowledged", "unrest"]
 
 LOOK_S: Final = 0.1
-"""How long it goes on before it looks whether all is at rest, at first; then longer. A look is much cheaper than
-the steps of a beat."""
+"""How long it goes on before it looks whether all is at rest, at first; then longer. A look costs much
+less than the steps of a beat."""
 
 LOOK_S_MAX: Final = 0.5
 PATIENCE_S: Final = 240.0
@@ -157,4 +157,4 @@ def _links(world: World, name: str, node: Node) -> Iterator[str]:
         if there is None:
             yield f"{link.name} has no link to {name}"
         elif link.place.sent != there.place.received:
-            yield f"{name} has sent {link.place.sent} messages to {link.name}, and {there.place.received} came"
+            yield f"{name} sent {link.place.sent} messages to {link.name}, and {there.place.received} came"

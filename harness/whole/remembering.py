@@ -1,8 +1,10 @@
 """What simulated brokers and clients read again and again is worked out once.
 
-Many ends of one process read the same few frames and filters: whatever follows from bytes alone, and cannot be
-changed, is the same for all of them. Nothing that has a state is remembered, and no error.
+Many ends of one process read the same few frames and filters: whatever follows from bytes alone, and cannot
+be changed, is the same for all of them. Nothing that has a state is remembered, and no error.
 """
+
+# ruff: noqa: SLF001 - it stands in for the reading of filters
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -123,8 +123,8 @@ class Net(Protocol):
 class Site:
     """A place for one broker. `uplinks` are those that it is configured with.
 
-    One that `is_odd` has a setting that all others have otherwise. Nobody links to it, and its process ends if
-    that is why it cannot begin: it `is_refused`.
+    One that `is_odd` has a setting that all others have otherwise. Nobody links to it, and its process ends
+    if that is why it cannot begin: it `is_refused`.
     """
 
     name: str

@@ -94,8 +94,7 @@ class World:
         disk = Disk(f"{self.random.getrandbits(32):x}") if has_journal else None
         manner = self._manner
         if is_odd:
-            odd = {"link_timeout": {"link_timeout_s": 2 * manner.link_timeout_s}, "lease": _otherwise(manner)}
-            manner = evolve(manner, **odd[self.knobs.odd])
+            manner = _otherwise(manner, self.knobs.odd)
         site = self.sites[name] = Site(name, self, manner, uplinks, disk, is_odd)
         return site
 
@@ -158,7 +157,7 @@ class World:
         )
 
     def known_at(self, name: str) -> tuple[str, int]:
-        """Return a broker and which of its memories it is: what was read there is a cause for that one only."""
+        """Return a broker with the number of its memory: what was read there is a cause for no other."""
         return name, self.sites[name].memory_losses
 
     def stepped(self, site: Site, content: Input, effects: Effects) -> None:
@@ -266,9 +265,11 @@ class World:
         return [end for site in self.sites.values() for end in site.ends.values()]
 
 
-def _otherwise(manner: Manner) -> dict[str, float]:
-    """Return another setting of leases."""
-    return {"lease_s": 0.0 if manner.lease_s else 2 * manner.link_timeout_s}
+def _otherwise(manner: Manner, setting: str) -> Manner:
+    """Change a setting."""
+    if setting == "link_timeout":
+        return evolve(manner, link_timeout_s=2 * manner.link_timeout_s)
+    return evolve(manner, lease_s=0.0 if manner.lease_s else 2 * manner.link_timeout_s)
 
 
 def _shown(content: Input) -> str:

@@ -1,6 +1,6 @@
 """An overlay of the simulator's cores in which what goes over links is counted.
 
-What is left out of the product is what has no part in tables and messages: frames, connections, time. Everything
+What is left out of the product is what has no part in tables and messages: frames, connections, time. All
 that is on its way arrives before the next thing happens.
 """
 
@@ -52,7 +52,7 @@ class Sent:
 
 @define(eq=False)
 class Network:
-    """A tree of cores. `_built_in` counts the entries that a strategy has made before anybody said anything."""
+    """A tree of cores. `_built_in` counts the entries that a strategy has made from the beginning."""
 
     tree: Tree
     sites: dict[str, Site] = Factory(dict)
