@@ -6,7 +6,7 @@ from typing import Any
 from broker.client.session import Session
 from broker.client.window import Flush
 from broker.client.window import Window as ClientWindow
-from broker.messages import Acknowledge, Fault, LinkMessage
+from broker.messages import Acknowledge, Advertised, Fault, LinkMessage
 from broker.node.absences import Absences
 from broker.node.budget import Resource
 from broker.node.clients import ClientSession
@@ -14,7 +14,7 @@ from broker.node.connection import Connection, Life, fault_of
 from broker.node.credit import Batch
 from broker.node.exchange import Exchange
 from broker.node.greeting import House
-from broker.node.inputs import Gone, Synced
+from broker.node.inputs import Synced
 from broker.node.links import LinkSession
 from broker.node.node import Node
 from broker.node.pacing import Pace
@@ -150,13 +150,20 @@ def goes_on_with_the_old_queue(self: Subscription, queue: SubscriptionQueue, pos
 def takes_twice(self: ClientSession, publisher: LocalPublisher, publication: Any) -> None:
     """Take again what was taken before a connection broke."""
     if publication.sequence <= publisher.taken:
+        taken = publisher.place.taken
         self._exchange.station.publish(publisher.id, [publication])
-        publisher.place.taken = max(publisher.place.taken, publication.sequence)
+        publisher.place.taken = taken
         return
     _overlook(self, publisher, publication)
 
 
 _overlook = ClientSession._overlook
+
+
+def says_nothing_taken(self: ClientSession, publisher: LocalPublisher) -> None:
+    """Say that nothing of a publisher has been taken."""
+    answer = Advertised(publisher.number, publisher.id, 0, publisher.is_wanted)
+    self.connection.send(encode(answer))
 
 
 def forgets_at_once(self: LocalPublisher) -> None:
@@ -185,15 +192,6 @@ def unseals_the_first(self: Node, content: Synced) -> None:
         connection.unseal(content.count)
         if not connection.is_filled and not connection.is_idle:
             self.exchange.filled(connection)
-
-
-def forgets_what_came_before(self: Node, content: Gone) -> None:
-    """Forget what has come and was not handled when a connection is gone."""
-    connection = self.connections.get(content.connection)
-    if connection is not None:
-        connection.is_gone = True
-        connection.end(content.reason)
-        self._let_go(connection)
 
 
 def stays_silent(self: Node, connection: Connection) -> None:
@@ -237,16 +235,6 @@ def sends_before_the_answer(self: Session) -> bytes:
 
 
 _session_take = Session.take
-
-
-def keeps_the_old_credit(self: ClientWindow) -> None:
-    """Keep the credit of a connection that is lost."""
-    credit_bytes = self.credit_bytes
-    _rewind(self)
-    self.credit_bytes = credit_bytes
-
-
-_rewind = ClientWindow.rewind
 
 
 def rewinds_backwards(self: ClientWindow) -> None:

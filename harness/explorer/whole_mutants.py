@@ -177,17 +177,20 @@ _ENDS: Final = {
     "queue-from-what-was-sent": _whole(
         "sessions", "churn", (Subscription, "_begin", e.goes_on_with_the_old_queue)
     ),
-    "taken-twice": _whole("sessions", "churn", (ClientSession, "_overlook", e.takes_twice)),
+    "dedupe-dropped": _whole(
+        "sessions",
+        "churn",
+        (ClientSession, "_overlook", e.takes_twice),
+        (ClientSession, "advertised", e.says_nothing_taken),
+    ),
     "publisher-forgotten": _whole("sessions", "churn", (LocalPublisher, "detach", e.forgets_at_once)),
     "all-is-synced": _whole("journal", "restart", (Node, "_synced", e.takes_all_for_synced)),
     "one-unsealed": _whole("journal", "restart", (Node, "_synced", e.unseals_the_first)),
-    "gone-before-handled": _whole("ends", "churn", (Node, "_gone", e.forgets_what_came_before)),
     "silent-while-reading": _whole("timers", "none", (Node, "_be_heard", e.stays_silent)),
     "greets-without-end": _whole("timers", "crash", (Node, "_look_after", e.greets_without_end)),
     "woken-too-late": _whole("timers", "churn", (Absences, "_wake_at", e.wakes_too_late)),
     "client-flushes-early": _whole("client", "restart", (ClientWindow, "flush", e.flushed_when_sent)),
     "client-sends-too-early": _whole("client", "churn", (Session, "take", e.sends_before_the_answer)),
-    "client-keeps-credit": _whole("client", "churn", (ClientWindow, "rewind", e.keeps_the_old_credit)),
     "client-rewinds-backwards": _whole("client", "churn", (ClientWindow, "rewind", e.rewinds_backwards)),
     "unordered-event-waits": _whole("needless", "none", (Pairwise, "publication", e.asks_for_everything)),
     "unordered-subscription-waits": _whole(
