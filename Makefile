@@ -10,6 +10,7 @@ NO_VENV := $(PYTHON) cannot make virtual environments: install the venv package 
 
 ORDERING ?= pairwise
 SCHEDULES ?= 200000
+WHOLE ?= 10000
 RUNS ?= 3000
 ROUTING ?= covering+simple
 SEED ?= 0
@@ -20,8 +21,11 @@ MINUTES ?= 10
 # take turns (tests/conftest.py).
 SHARED := --quiet -n auto --maxprocesses 4
 
+# What pages say: links, anchors, rules, limits, commands, programs, and the site with its search.
+DOCUMENTS := $(addprefix tests/test_,documents.py commands_shown.py readme.py results_age.py site.py snippets.py tried.py)
+
 .DELETE_ON_ERROR:
-.PHONY: attack help run test search check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing spark clean
+.PHONY: attack docs help run test search check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing results-age spark clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 27
@@ -35,11 +39,11 @@ test: $(READY) ## run the whole test suite, with the same examples every time
 search: $(READY) ## run the whole test suite with examples that are drawn anew
 	@$(BIN)/python -m pytest $(SHARED) --hypothesis-profile search
 
-check: $(READY) ## check format, lint, types, and the rules of the house
+check: $(READY) ## check format, lint, types, the rules of the house, and the documents
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/python -m pytest --quiet tests/test_imports.py tests/test_tidy.py
+	@$(BIN)/python -m pytest $(SHARED) tests/test_imports.py tests/test_tidy.py $(DOCUMENTS)
 
 format: $(READY) ## rewrite the sources in the one format, and repair what lint can repair
 	@$(BIN)/ruff format --quiet .
@@ -48,9 +52,12 @@ format: $(READY) ## rewrite the sources in the one format, and repair what lint 
 bench: $(READY) ## measure matching, throughput and latency, and print a table of each
 	@$(BIN)/python -m harness.benchmarks
 
-explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=... ROUTING=... SCHEDULES=... SEED=... JOBS=...)
-	@for faults in none churn crash restart loss; do \
+explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=... ROUTING=... SCHEDULES=... WHOLE=... SEED=... JOBS=...)
+	@for faults in none churn crash healing; do \
 	  $(BIN)/concord harness explore --faults $$faults --ordering $(ORDERING) --routing $(ROUTING) --schedules $(SCHEDULES) --seed $(SEED) --jobs $(JOBS) || exit 1; \
+	done
+	@for faults in none churn crash restart loss hostile; do \
+	  $(BIN)/concord harness explore --whole --faults $$faults --ordering $(ORDERING) --routing $(ROUTING) --schedules $(WHOLE) --seed $(SEED) --jobs $(JOBS) || exit 1; \
 	done
 
 strategies: $(READY) ## let every pair of routing strategies go through churn, and look at every table (RUNS=... SEED=... JOBS=...)
@@ -74,13 +81,19 @@ fuzz: $(READY) ## throw damaged frames, journals, filters, TOML, JSON lines and 
 soak: $(READY) ## kill brokers with journals every second, under load (MINUTES=...)
 	@$(BIN)/python -m harness.soak --minutes $(MINUTES) --out runs/soak
 
-evaluation: $(READY) ## repeat the paper's evaluation and write docs/evaluation.md; goes on where it was interrupted
+docs: $(READY) ## build the documentation site into build/site, with warnings as errors
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs 2 docs build/site
+
+results-age: $(READY) ## say which pages of docs/results are older than the code that they measure
+	@$(BIN)/python -m harness.results
+
+evaluation: $(READY) ## perform experiments after the paper's and write docs/results/evaluation.md; goes on where it was interrupted
 	@$(BIN)/python -m harness.evaluation
 
 spark: $(READY) ## ship the analysis with spark-submit to a small Spark cluster, and check what it finds
 	@$(BIN)/python -m harness.analysis.shipping
 
-evaluation-routing: $(READY) ## measure every routing strategy on 107 brokers and write docs/routing.md (ARGUMENTS=--quick)
+evaluation-routing: $(READY) ## measure every routing strategy on 107 brokers and write docs/results/routing.md (ARGUMENTS=--quick)
 	@$(BIN)/python -m harness.evaluation.routing $(ARGUMENTS)
 
 clean: ## remove caches, builds and results; .venv stays

@@ -86,3 +86,7 @@ class GapError(ConcordError):
         super().__init__(message, count, reason)
         self.count = count
         self.reason = reason
+
+
+class StationError(ConcordError):
+    """A record or a snapshot that this broker cannot go on from; the text says why and what to do."""

@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from broker.filters import Filter
 from broker.filters.constraints import Value
-from broker.healing.place import Place
+from broker.healing.roster import Place
 from broker.replay_messages import (
     ReplayAsked,
     ReplayCut,
@@ -180,7 +180,7 @@ class Flush:
 
 @frozen
 class Explain:
-    """Asks "waiting": what waits here; "way": which way a publication took; "durable": what is kept here."""
+    """Asks a broker: "waiting", "way" (of a publication), "durable" (what is kept), or "uplinks"."""
 
     number: int
     publisher: str
@@ -446,7 +446,7 @@ class OrderingMessage:
 
 @frozen
 class AttachRequest:
-    """The top `asker`, an identity, wants to become a child; climbs to the top of the tree it asks (R9).
+    """The root `asker`, an identity, wants to become a child; climbs to the root of the tree it asks (R9).
 
     `brokers` are the identities of all brokers of the asker's tree: no name may be there twice. With `more`
     it is one of several pages, and only all of them are the request.
@@ -460,7 +460,7 @@ class AttachRequest:
 
 @frozen
 class AttachAnswer:
-    """The verdict of the top: "granted", "cycle" or "duplicate". Goes back the way the request came."""
+    """The verdict of the root: "granted", "cycle" or "duplicate". Goes back the way the request came."""
 
     asker: str
     number: int
@@ -518,7 +518,7 @@ class FloodDone:
 
 @frozen
 class BrokersChanged:
-    """Which brokers came to the sender's side of the link or left it; climbs to the top."""
+    """Which brokers came to the sender's side of the link or left it; climbs to the root."""
 
     added: frozenset[str]
     removed: frozenset[str]
@@ -582,6 +582,6 @@ Control = (
     | ReplayPart
     | ReplayOver
 )
-Told = PublicationsLost | ReplayMark | ReplayCut
+Notice = PublicationsLost | ReplayMark | ReplayCut
 """What is told to a local subscription in its place, and never goes over a link."""
-LinkMessage = Publication | Told | OrderingMessage | Control
+LinkMessage = Publication | Notice | OrderingMessage | Control

@@ -6,6 +6,7 @@ are installed. The docstrings of the classes say what a broker calls and what a 
 
 from ordering.interface import (
     ALONE,
+    INTERFACE_VERSION,
     MARK_LIMIT,
     Advertisement,
     Blocked,
@@ -25,10 +26,11 @@ from ordering.interface import (
     Subscription,
     Tables,
 )
-from ordering.plugins import UnknownOrderingError, load, names
+from ordering.plugins import IncompatibleOrderingError, UnknownOrderingError, load, names
 
 __all__ = [
     "ALONE",
+    "INTERFACE_VERSION",
     "MARK_LIMIT",
     "Advertisement",
     "Blocked",
@@ -37,6 +39,7 @@ __all__ = [
     "Event",
     "ForeignNoteError",
     "Hops",
+    "IncompatibleOrderingError",
     "Interest",
     "Measures",
     "NoTables",

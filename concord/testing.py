@@ -18,7 +18,7 @@ from attrs import field, frozen
 
 from broker.addresses import Address
 from broker.client import Client, Limits, StateChange, connect
-from broker.commands.routing import routing_for
+from broker.commands.options import routing_for
 from broker.routing import parse
 from broker.server.server import Server
 from broker.server.settings import DEFAULT_ORDERING, Settings

@@ -6,8 +6,6 @@ Nothing is imported here: the analysis takes this along to clusters that have no
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["FLOAT", "RUN", "STUDY", "TEXT", "TRUTH", "WHOLE", "Columns"]
-
 TEXT: Final = "string"
 WHOLE: Final = "int64"
 FLOAT: Final = "float64"

@@ -13,8 +13,6 @@ import sys
 from contextlib import suppress
 from typing import Final, NoReturn
 
-__all__ = ["main"]
-
 _STANDARD_INPUT: Final = 0
 _STANDARD_OUTPUTS: Final = (1, 2)
 _CHUNK_BYTES: Final = 64

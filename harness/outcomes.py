@@ -15,8 +15,6 @@ from broker import ConcordError
 from broker.exception_groups import leaves
 from harness.processes import ProcessError
 
-__all__ = ["run"]
-
 _Given = TypeVarTuple("_Given")
 _Result = TypeVar("_Result")
 

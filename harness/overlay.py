@@ -14,8 +14,6 @@ import trio
 
 from harness.processes import START_TIMEOUT_S, ProcessError, Server, start_server
 
-__all__ = ["attached", "start_brokers", "tells_attachment"]
-
 _POLL_S: Final = 0.01
 """Between two looks at a log; attaching takes a few milliseconds."""
 

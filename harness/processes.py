@@ -9,24 +9,24 @@ Laws:
 4. A process that ends too early is an error that shows the last lines it wrote on standard error.
 """
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
-from typing import IO, Final
+from typing import IO, Any, Final
 
 import attrs
 import trio
-
-__all__ = ["START_TIMEOUT_S", "ProcessError", "Program", "Server", "start", "start_server"]
 
 START_TIMEOUT_S: Final = 20.0
 """A broker starts in half a second; a loaded machine is given forty times that."""
 
 _LINE_MAX_BYTES: Final = 64 * 1024 * 1024
-"""Workers answer with one line each, the longest of which lists some hundred thousand latencies."""
+"""Workers answer with one line each, the longest of which lists some hundred thousand latencies; their jobs
+list every client and its address."""
 
 _LOG_MAX_BYTES: Final = 16 * 1024 * 1024
 """Far more than a broker logs in the minutes that a program of the harness runs."""
@@ -113,6 +113,19 @@ class Server:
     def address(self) -> str:
         """As `--broker` and `connect` take it."""
         return f"{self.host}:{self.port}"
+
+
+async def orders() -> AsyncIterator[Mapping[str, Any]]:
+    """Yield what a program is told on its standard input, an object of JSON a line, until that ends."""
+    received = bytearray()
+    async with trio.lowlevel.FdStream(0) as stream:
+        while chunk := await stream.receive_some():
+            received += chunk
+            assert len(received) <= _LINE_MAX_BYTES
+            *lines, rest = received.split(b"\n")
+            received = bytearray(rest)
+            for line in lines:
+                yield json.loads(line)
 
 
 async def _run(name: str, command: Sequence[str], task_status: trio.TaskStatus[Program]) -> None:

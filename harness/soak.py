@@ -17,13 +17,11 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from harness.commands.running import perform
+from harness.commands.run import perform
 from harness.runs.performance import Ending
 from harness.scenarios import find
 from harness.tables import Table, show
 from harness.traces import DELIVERIES, FAULTS
-
-__all__ = ["command", "waits_s"]
 
 SCENARIO: Final = "crash-core"
 DRAIN_S: Final = 60.0
@@ -56,14 +54,11 @@ def _streams(run: Path) -> "Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]
 
 
 def _judged(ending: Ending) -> Mapping[str, object]:
-    from harness.analysis.analyzing import analyze  # noqa: PLC0415 - Spark is loaded when there is a run
+    from harness.analysis.analyzing import judged  # noqa: PLC0415 - Spark is loaded when there is a run
     from harness.analysis.session import session  # noqa: PLC0415 - likewise
-    from harness.analysis.writing import write  # noqa: PLC0415 - likewise
 
     with session() as spark:
-        analysis = analyze(spark, ending.folder)
-    write(ending.folder, analysis)
-    return analysis
+        return judged(spark, ending.folder)
 
 
 def _outcome(ending: Ending, analysis: Mapping[str, object], waits: Sequence[float]) -> dict[str, object]:

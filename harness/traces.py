@@ -21,18 +21,6 @@ from harness.datasets import RUN, Columns
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "BROKERS",
-    "DELIVERIES",
-    "FAULTS",
-    "MATCHES",
-    "PUBLICATIONS",
-    "SEEN",
-    "SUBSCRIPTIONS",
-    "Dataset",
-    "merge",
-]
-
 GROUP_ROWS: Final = 250_000
 """Rows of a row group: a piece of work for whoever reads in parallel, and some tens of megabytes to hold."""
 

@@ -174,7 +174,8 @@ def walk_of_a_subscription() -> Walk:
     overlay, _, subscriber = _overlay()
     for number in range(1, WARM_COUNT):
         overlay.feed("B2", Received(subscriber, _subscription(number)))
-    walk = _walked(lambda: overlay.feed("B2", Received(subscriber, _subscription(WARM_COUNT))))
+    frame = _subscription(WARM_COUNT)
+    walk = _walked(lambda: overlay.feed("B2", Received(subscriber, frame)))
     answer = overlay.answer("B2", subscriber, Subscribed)
     assert isinstance(answer, Subscribed)
     assert answer.number == WARM_COUNT, "it was not answered"

@@ -26,13 +26,20 @@ Marks are small numbers (0 to `MARK_LIMIT`) that a publication carries over one 
 plugin only. Notes are messages between neighbouring plugins. Both are the plugin's private language. What
 does not fit into a mark goes as a note right before the publication: by law 4 it arrives there.
 
-A third party ships a plugin as an entry point in the group `concord.ordering`, naming a factory.
+A third party ships a plugin as an entry point in the group `concord.ordering`, naming a factory. The factory
+may have these attributes: `INTERFACE_VERSION`, the version of this interface that it was written for (1 if it
+does not say); `NOTES_VERSION`, the version of its marks and notes, which neighbours must share (1 likewise);
+`CAUTION`, a text that a broker logs when it starts; `ROUTING`, the routing strategies that it needs where the
+operator chooses none.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, Self
 
 from attrs import define, field, frozen
+
+INTERFACE_VERSION: Final = 1
+"""The version of this interface. It changes when a plugin that worked before would not work any more."""
 
 Hops = int
 """A set of hops, one bit each; 0 is the empty set."""
@@ -273,5 +280,4 @@ class OptionError(Exception):
 
 
 OrderingFactory = Callable[[Context], Ordering]
-"""Makes one broker's plugin. Raises `OptionError`. A broker that starts prints its text `CAUTION`, if any.
-Its text `ROUTING`, if any, names the routing strategies of brokers whose operators choose none."""
+"""Makes one broker's plugin. Raises `OptionError`."""

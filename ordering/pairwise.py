@@ -1,7 +1,7 @@
 """`pairwise`: two ordered subscriptions deliver what both deliver in the same order (uplink commit).
 
-Rules R1 to R4 and R8 of the protocol (`docs/protocol.md`, with a reason and a scenario for each); R5 by
-`control`.
+Rules R1 to R4 and R8 of the protocol (`docs/explanation/protocol.md`, with a reason and a scenario for
+each); R5 by `control`.
 
 Going down needs no coordination: a link carries one sequence. What comes from below and is also wanted
 further up waits for its place in the sequence that comes down: the uplink's acknowledgement marks it.

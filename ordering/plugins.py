@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import evolve
 
-from ordering.interface import Context, Ordering, OrderingFactory
+from ordering.interface import INTERFACE_VERSION, Context, Ordering, OrderingFactory
 
 GROUP: Final = "concord.ordering"
 
@@ -19,14 +19,29 @@ class UnknownOrderingError(Exception):
     """No installed distribution offers a plugin of that name."""
 
 
+class IncompatibleOrderingError(UnknownOrderingError):
+    """The installed plugin of that name was written for another version of the interface."""
+
+
 def names() -> list[str]:
     """The names of all installed plugins."""
     return sorted({point.name for point in entry_points(group=GROUP)})
 
 
 def load(name: str, options: Mapping[str, str] = NO_OPTIONS) -> OrderingFactory:
-    """Return the factory of the plugin with this name, which makes plugins with these options."""
+    """Return the factory of the plugin with this name, which makes plugins with these options.
+
+    Raises:
+        UnknownOrderingError: there is none.
+        IncompatibleOrderingError: it was written for another version of the interface.
+    """
     factory: OrderingFactory = _find(name).load()
+    version = int(getattr(factory, "INTERFACE_VERSION", 1))
+    if version != INTERFACE_VERSION:
+        raise IncompatibleOrderingError(
+            f"the plugin {name!r} was written for version {version} of the interface of ordering plugins, "
+            f"and this broker has version {INTERFACE_VERSION}: install releases of both that go together"
+        )
     return configured(factory, options) if options else factory
 
 
@@ -43,6 +58,11 @@ def caution(name: str) -> str:
 def routing(name: str) -> str:
     """Return the routing strategies that a plugin needs where nobody chooses, or nothing if it takes any."""
     return str(getattr(_find(name).load(), "ROUTING", ""))
+
+
+def notes_version(name: str) -> int:
+    """Return the version of the marks and notes that a plugin exchanges with its neighbours."""
+    return int(getattr(_find(name).load(), "NOTES_VERSION", 1))
 
 
 def _make(factory: OrderingFactory, options: Mapping[str, str], context: Context) -> Ordering:

@@ -45,6 +45,7 @@ ONE_BY_ONE: Final = tuple(
         "harness/analysis",
         "harness/benchmarks",
         "harness/commands/test_running.py",
+        "harness/peers",
         "harness/report",
         "harness/runs",
         "harness/test_attacks.py",
@@ -52,7 +53,10 @@ ONE_BY_ONE: Final = tuple(
         "harness/test_overlay.py",
         "harness/test_processes.py",
         "test_readme.py",
+        "test_site.py",
+        "test_snippets.py",
         "test_timeouts.py",
+        "test_tried.py",
     )
 )
 """Tests that start processes, browsers and Spark, or wait for sockets. They take turns in one worker, as each

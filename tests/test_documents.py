@@ -9,12 +9,17 @@ from typing import Final
 import attrs
 import pytest
 
+from broker.server.metrics import BrokerCollector
 from harness.explorer.mutants import MUTANTS
+from tests.broker.server.overlay import running, settings
 from tests.sources import ROOT, Source, every_file, example, product_files
 
-PROTOCOL: Final = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
-THREATS: Final = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
-SCENARIOS: Final = {path.stem for path in (ROOT / "tests" / "scenarios").glob("*.txt")}
+PROTOCOL: Final = (ROOT / "docs" / "explanation" / "protocol.md").read_text(encoding="utf-8")
+METRICS: Final = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+THREATS: Final = (ROOT / "docs" / "reference" / "threat-model.md").read_text(encoding="utf-8")
+SCENARIOS: Final = {
+    path.stem for folder in ("", "whole") for path in (ROOT / "tests" / "scenarios" / folder).glob("*.txt")
+}
 
 _LINK: Final = re.compile(r"\]\(([^)\s#:]*)#([^)\s]+)\)")
 _HEADING: Final = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
@@ -162,3 +167,16 @@ def test_the_threat_model_has_a_row_for_every_limit() -> None:
 )
 def test_defaults_are_read_as_people_write_them(text: str, number: float) -> None:
     assert read_default(text) == number
+
+
+# --- metrics ------------------------------------------------------------------------------------------
+
+
+async def test_the_page_of_metrics_has_those_of_a_broker_and_no_others(tmp_path: Path) -> None:
+    chosen = attrs.evolve(settings("B1"), journal=tmp_path / "B1")
+    async with running(chosen) as broker:
+        found = {
+            family.name + ("_total" if family.type == "counter" else "")
+            for family in BrokerCollector(broker.server).collect()
+        }
+    assert set(re.findall(r"`(concord_[a-z_]+)", METRICS)) == found

@@ -30,6 +30,7 @@ MAY_IMPORT: Final = {
 }
 
 PURE: Final = (
+    "broker.client.deliveries",
     "broker.client.delivery",
     "broker.client.endings",
     "broker.client.inbox",
@@ -56,6 +57,7 @@ PURE: Final = (
     "broker.routing",
     "broker.sessions",
     "broker.station",
+    "broker.transitions",
     "broker.wire",
     "ordering",
 )
@@ -82,6 +84,7 @@ ROOMS: Final = (
         "leases",
         "page_limits",
         "lines",
+        "transitions",
         "toml_files",
     ),
     *("filters", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
@@ -90,9 +93,21 @@ ROOMS: Final = (
 """The rooms of the broker: each uses those before it, never those behind it."""
 
 HARNESS_ROOMS: Final = (
-    *("datasets", "tables", "leash", "processes", "outcomes", "overlay"),
+    *("datasets", "tables", "results", "leash", "processes", "outcomes", "overlay"),
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
-    *("runs", "analysis", "report", "benchmarks", "evaluation", "commands", "soak", "attacks", "walk"),
+    *(
+        "runs",
+        "analysis",
+        "report",
+        "benchmarks",
+        "evaluation",
+        "peers",
+        "commands",
+        "soak",
+        "attacks",
+        "walk",
+        "site",
+    ),
 )
 """The rooms of the harness: tools of all; what makes runs and judges them; what measures; what users call."""
 
@@ -101,7 +116,7 @@ SHOWN: Final = "examples.pages"
 
 _PUBLIC: Final = frozenset(concord.__all__)
 
-PUBLIC_MODULES: Final = {"concord.plugins", "concord.testing"}
+PUBLIC_MODULES: Final = {"concord.asyncio", "concord.plugins", "concord.sync", "concord.testing"}
 """Where all that is public is, beside what `concord` has itself."""
 
 PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins", "ordering.watched"}
@@ -361,6 +376,15 @@ def test_the_import_rule_notices_when_it_is_broken(rule: Rule, source: Source) -
 @pytest.mark.parametrize("rule", RULES)
 def test_the_import_rule_lets_pass_what_keeps_it(rule: Rule) -> None:
     assert rule(SOUND[rule]) == []
+
+
+@pytest.mark.parametrize("door", ["concord.asyncio", "concord.sync"])
+def test_clients_for_others_load_no_trio(door: str) -> None:
+    program = f"import sys, {door}; print(*sys.modules)"
+    started = subprocess.run(  # noqa: S603 - as below
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert {"trio", "outcome", "sniffio"}.isdisjoint(started.stdout.split())
 
 
 def test_the_command_starts_without_anything_heavy_and_without_its_subcommands() -> None:

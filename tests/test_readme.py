@@ -25,6 +25,16 @@ async def test_the_python_example_prints_its_delivery() -> None:
     assert (sequence, attributes) == ("1", "{'kind': 'trade', 'symbol': 'IBM', 'price': 101.5}\n")
 
 
-def test_every_page_is_found_from_the_readme() -> None:
-    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
-    assert pages - set(re.findall(r"\]\(docs/([^)#]+)", README)) == set()
+def test_the_readme_leads_to_every_kind_of_pages_and_to_the_two_commands() -> None:
+    links = set(re.findall(r"\]\((docs/[^)#]+)", README))
+    assert {
+        f"docs/{kind.name}/index.md" for kind in (ROOT / "docs").iterdir() if (kind / "index.md").exists()
+    } <= (links | {"docs/tutorials/index.md"})
+    assert re.findall(r"^    (make \w+) ", README, re.MULTILINE) == ["make run", "make test"]
+
+
+def test_every_page_is_found_from_the_index_of_its_kind() -> None:
+    for index in (ROOT / "docs").rglob("index.md"):
+        text = index.read_text(encoding="utf-8")
+        pages = {page.name for page in index.parent.glob("*.md")} - {"index.md"}
+        assert pages - set(re.findall(r"\]\(([^)#/]+)\)", text)) == set()

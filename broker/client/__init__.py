@@ -1,8 +1,9 @@
 """The client: publishes and subscribes at one broker, and comes back to it when the connection is lost.
 
 `machine` is all of it without I/O: `session`, `window` and `inbox` are its protocol, `life` and `silence` its
-states and timers, `outbox` and `reading` what publishers and subscribers have of it. `connection` drives it
-over Trio, and `client`, `publisher` and `deliveries` are what users of Trio hold.
+states and timers, `outbox` and `reading` what publishers and subscribers have of it. `client`, `publisher`
+and `deliveries` are what users hold. They wait in a `driver`, and a shell keeps it going: `trio_shell`,
+`asyncio_shell` or `thread_shell`; `blocking` is what users of the last one hold.
 
 Names are imported when they are first asked for: who drives the machine otherwise does not load Trio with it.
 """
@@ -11,13 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from broker.client.client import Client, connect
+    from broker.client.client import Client
     from broker.client.deliveries import Deliveries
     from broker.client.delivery import Delivery, Gap
     from broker.client.life import StateChange
     from broker.client.limits import Limits
     from broker.client.publisher import Publisher
     from broker.client.replay import Replay
+    from broker.client.trio_shell import connect
 
 __all__ = [
     "Client",
@@ -40,7 +42,7 @@ _PLACES: Final = {
     "Publisher": "publisher",
     "Replay": "replay",
     "StateChange": "life",
-    "connect": "client",
+    "connect": "trio_shell",
 }
 
 

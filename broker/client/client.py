@@ -1,25 +1,17 @@
-"""`connect` and what it gives: a client that publishes and subscribes at one broker.
-
-A user sees plain errors: nothing that is raised inside a block is wrapped into a group by the nursery that
-keeps the connection, and nothing that happens in the background is raised anywhere but in the user's calls.
-"""
+"""What `connect` gives: a client that publishes and subscribes at one broker, under every shell alike."""
 
 import secrets
-import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from random import Random
 from typing import Final, Literal
 
-import trio
 from attrs import define
 
 from broker.backoff import Backoff
-from broker.client.connection import Connection
 from broker.client.deliveries import Deliveries
-from broker.client.dialling import dialler
-from broker.client.life import StateChange
+from broker.client.driver import Driver
+from broker.client.life import Phase, StateChange
 from broker.client.limits import BOUND_BYTES, Limits
 from broker.client.machine import ClientMachine
 from broker.client.options import subscription
@@ -31,9 +23,9 @@ from broker.client.replay import Replay
 from broker.client.session import Session
 from broker.filters import Filter, parse
 
-__all__ = ["Client", "connect", "open_client"]
+LIMITS: Final = Limits()
+"""The bounds of a client that asks for no others."""
 
-_LIMITS: Final = Limits()
 _INCARNATION_BYTES: Final = 8
 """Two clients of one name are told apart by this; 64 bits do not meet by chance."""
 
@@ -43,17 +35,17 @@ class Client:
     """A connection to a broker that is made again when it is lost. Made by `connect`."""
 
     name: str
-    _connection: Connection
+    _driver: Driver
 
     @property
     def state(self) -> str:
         """The connection's state: "connected", "reconnecting" or "closed"."""
-        return self._connection.machine.state
+        return self._driver.machine.state
 
     @property
     def broker(self) -> str:
         """The name of the broker, or nothing while there is no connection."""
-        welcome = self._connection.machine.session.welcome
+        welcome = self._driver.machine.session.welcome
         return "" if welcome is None else welcome.name
 
     @asynccontextmanager
@@ -67,11 +59,11 @@ class Client:
             RefusedError: the broker does not let this client advertise that.
         """
         parsed = self._parsed(filter)
-        machine = self._connection.machine
+        machine = self._driver.machine
         source = machine.session.advertise(str(filter))
-        publisher = Publisher(Outbox(source, parsed, machine), self._connection)
+        publisher = Publisher(Outbox(source, parsed, machine), self._driver)
         try:
-            await self._connection.until(lambda: source.is_ready or source.ended is not None)
+            await self._driver.until(lambda: source.phase is not Phase.OPENING)
             if source.ended is not None:
                 raise source.ended
             yield publisher
@@ -115,7 +107,7 @@ class Client:
             RefusedError: the broker does not let this client subscribe to that.
         """
         self._parsed(filter)
-        machine = self._connection.machine
+        machine = self._driver.machine
         inbox = subscription(
             str(filter),
             ordered=ordered,
@@ -126,13 +118,13 @@ class Client:
             after=after,
             replay=replay,
             limits=machine.session.limits,
-            now_s=trio.current_time(),
+            now_s=self._driver.shell.now_s(),
         )
-        machine.session.subscribe(inbox, trio.current_time())
-        deliveries = Deliveries(Reading(inbox, machine), self._connection)
+        machine.session.subscribe(inbox, self._driver.shell.now_s())
+        deliveries = Deliveries(Reading(inbox, machine), self._driver)
         is_done = False
         try:
-            await self._connection.until(lambda: inbox.is_ready or inbox.ended is not None)
+            await self._driver.until(lambda: inbox.phase is not Phase.OPENING)
             if inbox.ended is not None:
                 raise inbox.ended
             yield deliveries
@@ -173,86 +165,31 @@ class Client:
 
     async def _answered(self, question: Asked) -> None:
         self._check()
-        session = self._connection.machine.session
+        session = self._driver.machine.session
         session.ask(question)
         try:
-            await self._connection.until(lambda: question.is_answered)
+            await self._driver.until(lambda: question.is_answered)
         finally:
             session.dismiss(question)
         if question.failure is not None:
             raise question.failure
 
     def _check(self) -> None:
-        self._connection.machine.check()
+        self._driver.machine.check()
 
     def _parsed(self, text: str | Filter) -> Filter:
         self._check()
         return parse(str(text))
 
 
-@asynccontextmanager
-async def connect(  # noqa: PLR0913 - every option but the first is named and may be left out
-    address: str,
-    *,
-    name: str = "client",
-    token: str | None = None,
-    tls: ssl.SSLContext | None = None,
-    retry: bool = False,
-    limits: Limits = _LIMITS,
-    on_state: Callable[[StateChange], None] | None = None,
-    random: Random | None = None,
-) -> AsyncIterator[Client]:
-    """Connect to the broker at HOST:PORT; the client reconnects by itself until the block is left.
-
-    Args:
-        address: HOST:PORT of the broker.
-        name: what the broker calls this client; it need not be unique.
-        token: proves to the broker who this client is, where the broker asks for that.
-        tls: how to check the broker's certificate (and show one's own); None connects without TLS.
-        retry: keep trying if the first connection cannot be made, instead of raising.
-        limits: the client's bounds.
-        on_state: called with each `StateChange`: connected, reconnecting, closed.
-        random: where the spread of the waits between attempts comes from.
-
-    Raises:
-        ConnectionFailedError: no connection could be made; the message names address and cause.
-        BrokerFaultError: the broker refuses this client.
-    """
+def machine_of(
+    address: str, name: str, token: str | None, limits: Limits, random: Random | None
+) -> ClientMachine:
+    """Make the machine of a client that has not begun."""
     session = Session(name, secrets.token_hex(_INCARNATION_BYTES), token or "", limits)
     spread = random or Random()  # noqa: S311 - spreads waits, hides nothing
-    machine = ClientMachine(session, address, Backoff(spread))
-    connection = Connection(machine, dialler(address, tls), on_state or _tell_nobody)
-    async with open_client(connection, retry=retry) as client:
-        yield client
+    return ClientMachine(session, address, Backoff(spread))
 
 
-def _tell_nobody(_: StateChange) -> None:
-    """Where no callback is given."""
-
-
-@asynccontextmanager
-async def open_client(connection: Connection, *, retry: bool) -> AsyncIterator[Client]:
-    """What `connect` does with a connection that is ready to dial."""
-    client = Client(connection.machine.session.name, connection)
-    escaped: BaseException | None = None
-    try:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(partial(connection.run, retry=retry))
-            try:
-                await connection.opened()
-                yield client
-                await connection.left()
-            except BaseException as error:  # noqa: BLE001 - raised again below, outside the nursery
-                escaped = error
-            finally:
-                connection.close()
-                nursery.cancel_scope.cancel()
-    except BaseExceptionGroup as group:
-        # The user's own error comes first; cancellations are those of scopes around, which raise them again.
-        defects = group.split(trio.Cancelled)[1]
-        if defects is not None:
-            raise defects.exceptions[0] from None
-        if escaped is None:
-            raise
-    if escaped is not None:
-        raise escaped
+def ignore_change(_: StateChange) -> None:
+    """Do nothing, where the user gives no callback."""

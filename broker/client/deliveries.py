@@ -9,17 +9,18 @@ Laws:
 * Nothing is missing silently: a gap is raised as `GapError`, or handed out by `with_gaps`.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from typing import Final
 
-import trio
 from attrs import define, field
 
-from broker.client.connection import Connection
 from broker.client.delivery import Delivery, Gap
+from broker.client.driver import Driver
 from broker.client.reading import Reading
 from broker.errors import GapError
 
-__all__ = ["Deliveries"]
+BATCH_COUNT: Final = 1000
+"""Deliveries of a list, unless the program says otherwise: enough that the list costs nothing."""
 
 
 @define(eq=False)
@@ -27,13 +28,12 @@ class Deliveries:
     """The deliveries of one subscription, for one task at a time. Made by `Client.subscribe`."""
 
     _reading: Reading
-    _connection: Connection
-    _arrived: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
+    _driver: Driver
     _steps: AsyncGenerator[Delivery, None] | None = field(default=None, init=False)
     _is_waiting: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._connection.arrivals[self._reading.inbox] = self._arrived
+        self._driver.await_arrivals(self._reading.inbox)
 
     def __aiter__(self) -> AsyncIterator[Delivery]:
         """Hand out deliveries; a gap is raised as `GapError`, and iterating again goes on behind it."""
@@ -60,25 +60,53 @@ class Deliveries:
             while True:
                 for delivery in self._reading.batch:
                     yield delivery
-                gap = await self._next_batch()
+                gap = await self.next_batch()
                 if gap is not None:
-                    text = f"subscription {self._reading.inbox.filter!r}: {gap}"
-                    raise GapError(text, gap.count, gap.reason)
+                    raise self.error_of(gap)
         finally:
             self._steps = None
 
-    async def _next_batch(self) -> Gap | None:
-        """Wait for more deliveries; or return the gap that comes first."""
-        connection, reading = self._connection, self._reading
+    async def next_batch(self) -> Gap | None:
+        """Wait for more deliveries in `batch`; or return the gap that comes first. Shells call this."""
+        driver, reading = self._driver, self._reading
         while not (arrived := reading.advance()):
-            connection.wake_if_due()
+            driver.wake_if_due()
             self._is_waiting = True
             try:
-                await self._arrived.park()
+                await driver.arrival(reading.inbox)
             finally:
                 self._is_waiting = False
-        connection.wake_if_due()
+        driver.wake_if_due()
         return arrived if isinstance(arrived, Gap) else None
+
+    def error_of(self, gap: Gap) -> GapError:
+        """Make the error that says that deliveries are missing here."""
+        return GapError(f"subscription {self._reading.inbox.filter!r}: {gap}", gap.count, gap.reason)
+
+    @property
+    def batch(self) -> Iterator[Delivery]:
+        """What has arrived and was not handed out yet; `next_batch` waits for more."""
+        return self._reading.batch
+
+    def batches(self, max_count: int = BATCH_COUNT) -> AsyncIterator[list[Delivery]]:
+        """Hand out what has arrived, up to `max_count` deliveries at a time; gaps are raised between lists.
+
+        The deliveries of a list were had when the next list is asked for.
+
+        Raises:
+            ValueError: `max_count` is less than 1.
+        """
+        if max_count < 1:
+            raise ValueError(f"max_count: expected 1 or more, got {max_count}")
+        return _Batches(self, max_count)
+
+    async def next_list(self, max_count: int) -> list[Delivery]:
+        """Wait for up to so many deliveries. Raises `GapError` if some are missing before them."""
+        while not (batch := self._reading.take(max_count)):
+            gap = await self.next_batch()
+            if gap is not None:
+                raise self.error_of(gap)
+        return batch
 
     async def aclose(self) -> None:
         """Leave: the subscription is withdrawn, and what has not been handed out is dropped.
@@ -92,9 +120,8 @@ class Deliveries:
         if self._reading.is_closed:
             return
         self._reading.close(had_last=had_last)
-        del self._connection.arrivals[self._reading.inbox]
-        self._connection.wake()
-        self._arrived.unpark_all()
+        self._driver.wake()
+        self._driver.end_arrivals(self._reading.inbox)
         if self._steps is not None and not self._is_waiting:
             await self._steps.aclose()
 
@@ -110,3 +137,14 @@ class _WithGaps(AsyncIterator[Delivery | Gap]):
             return await anext(self._deliveries)
         except GapError as error:
             return Gap(error.count, error.reason)
+
+
+@define(eq=False)
+class _Batches(AsyncIterator[list[Delivery]]):
+    """The same deliveries, in lists."""
+
+    _deliveries: Deliveries
+    _max_count: int
+
+    async def __anext__(self) -> list[Delivery]:
+        return await self._deliveries.next_list(self._max_count)

@@ -1,7 +1,5 @@
 """Makes a connection to an address, plain or with TLS, and says in one line why if that fails."""
 
-import os
-import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -9,17 +7,13 @@ from typing import Final
 import trio
 
 from broker.addresses import parse_address
+from broker.client.driver import explain_error
 from broker.errors import ConnectionFailedError
-
-__all__ = ["LOST", "Dial", "dialler", "explain"]
 
 Dial = Callable[[], Awaitable[trio.abc.Stream]]
 
 LOST: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
 """What a stream raises when its connection cannot be made or is gone."""
-
-_OWN_WORDS: Final = (ssl.SSLError, socket.gaierror)
-"""Errors whose number is not the system's, and whose own text says what was wrong."""
 
 
 def dialler(address: str, tls: ssl.SSLContext | None) -> Dial:
@@ -55,8 +49,4 @@ def explain(error: BaseException) -> str:
         return explain(inner.exceptions[0])
     if isinstance(error, trio.BrokenResourceError) and inner is not None:
         return explain(inner)
-    if isinstance(error, OSError) and error.errno is not None and not isinstance(error, _OWN_WORDS):
-        return os.strerror(error.errno).lower()
-    if isinstance(error, _OWN_WORDS) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__
+    return explain_error(error)

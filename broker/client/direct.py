@@ -12,8 +12,6 @@ import socket
 import trio
 from attrs import define
 
-__all__ = ["DirectSocket"]
-
 
 @define(eq=False)
 class DirectSocket:

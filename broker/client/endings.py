@@ -13,8 +13,6 @@ from broker.errors import (
     SubscriptionEndedError,
 )
 
-__all__ = ["CLOSING", "LEFT", "PASSING", "reason_of"]
-
 SLOW: Final = "slow"
 """The code of `Ended` for a subscription whose queue outgrew its bound."""
 

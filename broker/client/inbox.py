@@ -22,8 +22,10 @@ from typing import Final
 from attrs import define, field
 
 from broker.client.delivery import FORGOTTEN, Gap
+from broker.client.life import PHASE_TRANSITIONS, Phase
 from broker.client.limits import Limits
 from broker.errors import BrokerFaultError, ConcordError
+from broker.transitions import follow
 
 __all__ = ["Inbox"]
 
@@ -66,7 +68,8 @@ class Inbox:
     """One subscription of this client, over all its connections.
 
     `number` is its request on the present one, `outstanding_count` how much more may be delivered there.
-    `id` is what the broker calls it, `position` what has arrived, `had` what the user has had.
+    `id` is what the broker calls it, `position` what has arrived, `had` what the user has had. Of what was
+    handed out, the last `in_use_count` deliveries are still in use.
     """
 
     filter: str
@@ -82,12 +85,13 @@ class Inbox:
     id: str = ""
     is_placed: bool = False
     is_resumed: bool = False
-    is_ready: bool = False
+    phase: Phase = Phase.OPENING
     ended: ConcordError | None = None
     outstanding_count: int = 0
     position: int = 0
     had: int = 0
     first: int = 0
+    in_use_count: int = 1
     _told: int = _UNTOLD
     _entries: deque[_Run | _Hole] = field(factory=deque)
     _reading: Iterator[bytes] | None = None
@@ -106,6 +110,10 @@ class Inbox:
             return min(limits.credit_first, limits.credit_max)
         fitting_count = int(limits.inbox_bytes / self._mean_bytes)
         return max(limits.credit_min, min(fitting_count, limits.credit_max))
+
+    def enter(self, phase: Phase) -> None:
+        """Go on to another phase."""
+        self.phase = follow(PHASE_TRANSITIONS, self.phase, phase)
 
     # --- the broker's side ---
 
@@ -212,9 +220,10 @@ class Inbox:
         return self._unsaid_bytes >= CONFIRM_BYTES
 
     def notice_progress(self, *, had_last: bool = False) -> None:
-        """See how far the run being read was had: all that was handed out, but the last if it is in use."""
+        """See how far the run being read was had: all that was handed out, but what is still in use."""
         if self._reading is not None:
-            reached = self._reading_end - length_hint(self._reading) - (0 if had_last else 1)
+            in_use_count = 0 if had_last else self.in_use_count
+            reached = self._reading_end - length_hint(self._reading) - in_use_count
             self.had = max(self.had, reached)
 
     def untold(self) -> int | None:

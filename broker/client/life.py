@@ -1,4 +1,4 @@
-"""The life of a client's connections: what state it is in, and what may follow it.
+"""The states of a client, of its publishers and of its subscriptions, and what may follow what.
 
     IDLE ──> DIALLING ──> GREETING ──> CONNECTED ──> DRAINING ──> LEAVING
                 ^  │          │            │
@@ -18,10 +18,10 @@ from typing import Final
 
 from attrs import frozen
 
-__all__ = ["TRANSITIONS", "Life", "StateChange", "Wants"]
+from broker.transitions import Transitions
 
 
-class Life(Enum):
+class ClientLife(Enum):
     """How far a client has come with its connection."""
 
     IDLE = "nothing has begun"
@@ -34,17 +34,33 @@ class Life(Enum):
     CLOSED = "it is over"
 
 
-TRANSITIONS: Final[dict[Life, frozenset[Life]]] = {
-    Life.IDLE: frozenset({Life.DIALLING, Life.CLOSED}),
-    Life.DIALLING: frozenset({Life.GREETING, Life.WAITING, Life.CLOSED}),
-    Life.GREETING: frozenset({Life.CONNECTED, Life.WAITING, Life.CLOSED}),
-    Life.CONNECTED: frozenset({Life.WAITING, Life.DRAINING, Life.CLOSED}),
-    Life.WAITING: frozenset({Life.DIALLING, Life.CLOSED}),
-    Life.DRAINING: frozenset({Life.LEAVING, Life.CLOSED}),
-    Life.LEAVING: frozenset({Life.CLOSED}),
-    Life.CLOSED: frozenset(),
+TRANSITIONS: Final[Transitions[ClientLife]] = {
+    ClientLife.IDLE: frozenset({ClientLife.DIALLING, ClientLife.CLOSED}),
+    ClientLife.DIALLING: frozenset({ClientLife.GREETING, ClientLife.WAITING, ClientLife.CLOSED}),
+    ClientLife.GREETING: frozenset({ClientLife.CONNECTED, ClientLife.WAITING, ClientLife.CLOSED}),
+    ClientLife.CONNECTED: frozenset({ClientLife.WAITING, ClientLife.DRAINING, ClientLife.CLOSED}),
+    ClientLife.WAITING: frozenset({ClientLife.DIALLING, ClientLife.CLOSED}),
+    ClientLife.DRAINING: frozenset({ClientLife.LEAVING, ClientLife.CLOSED}),
+    ClientLife.LEAVING: frozenset({ClientLife.CLOSED}),
+    ClientLife.CLOSED: frozenset(),
 }
-"""What may follow what. Anything else is a mistake of the machine, and an `AssertionError`."""
+
+
+class Phase(Enum):
+    """How far a publisher or a subscription of a client has come, over all its connections."""
+
+    OPENING = "asked for; its barrier is not passed, or a gate is closed"
+    OPEN = "a publisher may publish, a subscription gets everything"
+    LEAVING = "the user is done with a publisher; what it published is still to be taken over"
+    ENDED = "the user has withdrawn it, or the broker has ended it"
+
+
+PHASE_TRANSITIONS: Final[Transitions[Phase]] = {
+    Phase.OPENING: frozenset({Phase.OPEN, Phase.LEAVING, Phase.ENDED}),
+    Phase.OPEN: frozenset({Phase.LEAVING, Phase.ENDED}),
+    Phase.LEAVING: frozenset({Phase.ENDED}),
+    Phase.ENDED: frozenset(),
+}
 
 
 class Wants(Enum):

@@ -5,8 +5,6 @@ from typing import Final
 
 from attrs import field, frozen, validators
 
-__all__ = ["Limits"]
-
 _KIB: Final = 1024
 _MIB: Final = 1024 * _KIB
 

@@ -44,7 +44,7 @@ from attrs import define, field
 from broker.backoff import LONGEST_S, Backoff, longest_while_kept_s
 from broker.client.endings import PASSING
 from broker.client.inbox import Inbox
-from broker.client.life import CLOSED, CONNECTED, RECONNECTING, TRANSITIONS, Life, StateChange, Wants
+from broker.client.life import CLOSED, CONNECTED, RECONNECTING, TRANSITIONS, ClientLife, StateChange, Wants
 from broker.client.session import Session
 from broker.client.silence import Due, Silence
 from broker.errors import (
@@ -54,8 +54,7 @@ from broker.errors import (
     ConnectionFailedError,
     ConnectionLostError,
 )
-
-__all__ = ["FAREWELL_S", "KEPT_HEARTBEATS", "ClientMachine"]
+from broker.transitions import follow
 
 KEPT_HEARTBEATS: Final = 4
 """A broker keeps the session of a client that is away for its link timeout, which is so many heartbeats."""
@@ -67,10 +66,10 @@ _MS_PER_S: Final = 1000
 _HANGED_UP: Final = "the broker closed the connection"
 _NO_BROKER: Final = "no answer but the end; does a broker listen there?"
 
-_GREETED: Final = frozenset({Life.CONNECTED, Life.DRAINING, Life.LEAVING})
-_ATTEMPT: Final = frozenset({Life.DIALLING, Life.GREETING})
-_LISTENING: Final = frozenset({Life.GREETING, Life.CONNECTED, Life.DRAINING})
-_WITHOUT_TRANSPORT: Final = frozenset({Life.IDLE, Life.WAITING, Life.CLOSED})
+_GREETED: Final = frozenset({ClientLife.CONNECTED, ClientLife.DRAINING, ClientLife.LEAVING})
+_ATTEMPT: Final = frozenset({ClientLife.DIALLING, ClientLife.GREETING})
+_LISTENING: Final = frozenset({ClientLife.GREETING, ClientLife.CONNECTED, ClientLife.DRAINING})
+_WITHOUT_TRANSPORT: Final = frozenset({ClientLife.IDLE, ClientLife.WAITING, ClientLife.CLOSED})
 
 
 @define(eq=False)
@@ -84,7 +83,7 @@ class ClientMachine:
     session: Session
     address: str
     _backoff: Backoff
-    life: Life = field(default=Life.IDLE, init=False)
+    life: ClientLife = field(default=ClientLife.IDLE, init=False)
     failure: Exception | None = field(default=None, init=False)
     changes: list[StateChange] = field(factory=list, init=False)
     was_connected: bool = field(default=False, init=False)
@@ -125,32 +124,32 @@ class ClientMachine:
         """The life in the user's words: "connected", "reconnecting" or "closed"."""
         if self.life in _GREETED:
             return CONNECTED
-        return CLOSED if self.life is Life.CLOSED else RECONNECTING
+        return CLOSED if self.life is ClientLife.CLOSED else RECONNECTING
 
     @property
     def wants(self) -> Wants:
         """What the shell has to do with its transport."""
         if self._has_transport:
             return Wants.CLOSE if self.life in _WITHOUT_TRANSPORT else Wants.NOTHING
-        return Wants.DIAL if self.life is Life.DIALLING else Wants.NOTHING
+        return Wants.DIAL if self.life is ClientLife.DIALLING else Wants.NOTHING
 
     @property
     def has_output(self) -> bool:
         """Whether `take_output` may give something; without credit it gives nothing all the same."""
-        return bool(self._last_words) if self.life is Life.CLOSED else self.session.has_output
+        return bool(self._last_words) if self.life is ClientLife.CLOSED else self.session.has_output
 
     def next_deadline(self) -> float:
         """When to call `tick`, if nothing else happens before."""
         match self.life:
-            case Life.IDLE | Life.CLOSED:
+            case ClientLife.IDLE | ClientLife.CLOSED:
                 return inf
-            case Life.WAITING:
+            case ClientLife.WAITING:
                 return min(self._give_up_s, inf if self._has_transport else self._step_s)
-            case Life.DIALLING | Life.GREETING:
+            case ClientLife.DIALLING | ClientLife.GREETING:
                 return min(self._give_up_s, self._step_s)
-            case Life.CONNECTED | Life.DRAINING:
+            case ClientLife.CONNECTED | ClientLife.DRAINING:
                 return min(self._step_s, self._silence.deadline_s, self._flush_s)
-            case Life.LEAVING:
+            case ClientLife.LEAVING:
                 return self._step_s
 
     def check(self) -> None:
@@ -162,7 +161,7 @@ class ClientMachine:
             raise ConnectionLostError(str(failure)) from failure
         if failure is not None:
             raise ConnectionLostError(f"the client stopped by an error of its own: {failure!r}") from failure
-        if self.life is Life.CLOSED:
+        if self.life is ClientLife.CLOSED:
             raise ClosedError(
                 f"the client {self.session.name!r} was used after its connect block had been left"
             )
@@ -182,8 +181,8 @@ class ClientMachine:
     def connected(self, now_s: float) -> None:  # noqa: ARG002 - every input has its time
         """The transport is open: greet on it, unless it is not wanted any more."""
         assert self._has_transport, "a transport was opened that nobody has announced"
-        if self.life is Life.DIALLING:
-            self._enter(Life.GREETING, self._step_s)
+        if self.life is ClientLife.DIALLING:
+            self._enter(ClientLife.GREETING, self._step_s)
             self.session.connect()
 
     def connect_failed(self, reason: str, now_s: float) -> None:
@@ -201,22 +200,22 @@ class ClientMachine:
 
     def received(self, chunk: bytes | bytearray, now_s: float) -> None:
         """Bytes came from the broker, cut anywhere."""
-        if self.life is not Life.CONNECTED and self.life not in _LISTENING:
+        if self.life is not ClientLife.CONNECTED and self.life not in _LISTENING:
             return
         self._silence.heard(now_s)
         self._heard_s = now_s
         try:
             self.session.receive(chunk, now_s)
-            if self.life is Life.GREETING:
+            if self.life is ClientLife.GREETING:
                 self._greet(now_s)
         except BrokerFaultError as fault:
             self._end_by(fault, now_s)
-        if self.life is Life.DRAINING:
+        if self.life is ClientLife.DRAINING:
             self._say_goodbye(now_s)
 
     def take_output(self) -> bytes:
         """Return what to write now; nothing if there is nothing, or if it has to wait for credit."""
-        if self.life is Life.CLOSED:
+        if self.life is ClientLife.CLOSED:
             output, self._last_words = self._last_words, b""
             return output
         if output := self.session.take():
@@ -227,7 +226,7 @@ class ClientMachine:
         """All output that was taken has been handed to the transport."""
         self._is_unwritten = False
         self._said_s = now_s
-        if self.life is Life.DRAINING:
+        if self.life is ClientLife.DRAINING:
             self._say_goodbye(now_s)
 
     def tick(self, now_s: float) -> None:
@@ -239,7 +238,7 @@ class ClientMachine:
             self._fail(ConnectionLostError(f"no connection to {self.address} for {limit_s:g} s; gave up"))
         elif now_s >= self._step_s and self.life in _ATTEMPT:
             self._attempt_failed(f"no answer within {self.session.limits.connect_timeout_s:g} s", now_s)
-        elif now_s >= self._step_s and self.life is Life.WAITING and not self._has_transport:
+        elif now_s >= self._step_s and self.life is ClientLife.WAITING and not self._has_transport:
             self._dial(now_s)
 
     def fail(self, error: Exception, now_s: float) -> None:  # noqa: ARG002 - every input has its time
@@ -248,10 +247,10 @@ class ClientMachine:
 
     def leave(self, now_s: float) -> None:
         """The user leaves: go when everything is taken over, if there is a connection for it."""
-        if self.life is not Life.CONNECTED:
+        if self.life is not ClientLife.CONNECTED:
             self.close(now_s)
             return
-        self._enter(Life.DRAINING, now_s + self.session.limits.close_timeout_s)
+        self._enter(ClientLife.DRAINING, now_s + self.session.limits.close_timeout_s)
         self.session.window.flush()
         self._say_goodbye(now_s)
 
@@ -260,9 +259,9 @@ class ClientMachine:
 
         A shell writes it if that can be done without waiting; nobody waits for it to be written.
         """
-        if self.life is Life.CLOSED:
+        if self.life is ClientLife.CLOSED:
             return
-        if self.life in {Life.CONNECTED, Life.DRAINING} and not self._is_unwritten:
+        if self.life in {ClientLife.CONNECTED, ClientLife.DRAINING} and not self._is_unwritten:
             pending = self.session.take()
             self.session.leave()
             self._last_words = pending + self.session.take()
@@ -270,17 +269,16 @@ class ClientMachine:
 
     # --- attempts ---
 
-    def _enter(self, life: Life, until_s: float) -> None:
+    def _enter(self, life: ClientLife, until_s: float) -> None:
         """Go on to another state, which takes until then at most."""
-        assert life in TRANSITIONS[self.life], f"{life} does not follow {self.life}"
-        self.life = life
+        self.life = follow(TRANSITIONS, self.life, life)
         self.is_changed = True
         self._step_s = until_s
         # Publishers come by, and see what is new.
         self.session.window.quota_bytes = 0
 
     def _dial(self, now_s: float) -> None:
-        self._enter(Life.DIALLING, now_s + self.session.limits.connect_timeout_s)
+        self._enter(ClientLife.DIALLING, now_s + self.session.limits.connect_timeout_s)
 
     def _attempt_failed(self, why: str, now_s: float) -> None:
         """Wait and try again; but who connects for the first time may prefer to know."""
@@ -295,7 +293,7 @@ class ClientMachine:
         is_kept = now_s - self._lost_s < self._kept_s
         longest_s = longest_while_kept_s(self._kept_s) if is_kept else LONGEST_S
         self.session.disconnect()
-        self._enter(Life.WAITING, now_s + self._backoff.next_s(longest_s))
+        self._enter(ClientLife.WAITING, now_s + self._backoff.next_s(longest_s))
         self.reason = reason
 
     def _greet(self, now_s: float) -> None:
@@ -307,7 +305,7 @@ class ClientMachine:
             raise BrokerFaultError(
                 "the broker's Welcome has a heartbeat of 0 ms; 1 is the least", "malformed"
             )
-        self._enter(Life.CONNECTED, inf)
+        self._enter(ClientLife.CONNECTED, inf)
         self._silence = Silence(welcome.heartbeat_ms / _MS_PER_S)
         self._silence.heard(now_s)
         self._flush_s = now_s + self.session.limits.flush_interval_s
@@ -322,7 +320,7 @@ class ClientMachine:
         if now_s >= self._step_s:
             self.close(now_s)
             return
-        if self.life is Life.LEAVING:
+        if self.life is ClientLife.LEAVING:
             return
         match self._silence.look(now_s):
             case Due.ASK:
@@ -346,14 +344,14 @@ class ClientMachine:
         """The broker has closed the connection, or broken the protocol: wait, or fail."""
         if fault.code not in PASSING:
             self._fail(fault)
-        elif self.life is Life.GREETING:
+        elif self.life is ClientLife.GREETING:
             self._attempt_failed(str(fault), now_s)
         else:
             self._lose(str(fault), now_s)
 
     def _lose(self, reason: str, now_s: float) -> None:
         """The connection is lost; who was leaving has left."""
-        if self.life is Life.CONNECTED:
+        if self.life is ClientLife.CONNECTED:
             self._report(RECONNECTING, reason)
             self._lost_s = now_s
             self._give_up_s = now_s + self.session.limits.reconnect_timeout_s
@@ -361,7 +359,7 @@ class ClientMachine:
                 self._backoff.reset()
             self._wait(reason, now_s)
             return
-        if self.life is Life.DRAINING:
+        if self.life is ClientLife.DRAINING:
             self._report(CLOSED, reason)
         self._close()
 
@@ -369,13 +367,13 @@ class ClientMachine:
         """Say it if everything before it is taken over and written."""
         if self._is_unwritten or self.session.has_output or not self.session.window.is_empty:
             return
-        self._enter(Life.LEAVING, min(self._step_s, now_s + FAREWELL_S))
+        self._enter(ClientLife.LEAVING, min(self._step_s, now_s + FAREWELL_S))
         self.session.leave()
 
     # --- the end ---
 
     def _fail(self, error: Exception) -> None:
-        if self.life is Life.CLOSED:
+        if self.life is ClientLife.CLOSED:
             return
         self.failure = error
         if self.was_connected:
@@ -384,7 +382,7 @@ class ClientMachine:
 
     def _close(self) -> None:
         self.session.disconnect()
-        self._enter(Life.CLOSED, inf)
+        self._enter(ClientLife.CLOSED, inf)
 
     def _report(self, state: str, reason: str) -> None:
         self.changes.append(StateChange(state, self.address, reason))

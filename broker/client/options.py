@@ -6,8 +6,6 @@ from broker.client.inbox import Inbox
 from broker.client.limits import Limits
 from broker.client.replay import Replay
 
-__all__ = ["subscription"]
-
 
 def subscription(  # noqa: PLR0913 - one for each option
     filter_text: str,

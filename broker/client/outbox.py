@@ -14,8 +14,6 @@ from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.wire import WireError, encode_publication
 
-__all__ = ["Outbox"]
-
 
 @define(eq=False)
 class Outbox:

@@ -8,14 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from math import inf
 from time import time_ns
 
-import trio
-from attrs import define
+from attrs import define, field
 
-from broker.client.connection import Connection
+from broker.client.driver import Driver
 from broker.client.outbox import Outbox
 from broker.filters.constraints import Value
-
-__all__ = ["Publisher"]
 
 
 @define(eq=False)
@@ -23,7 +20,7 @@ class Publisher:
     """Publishes what its advertisement matches. Made by `Client.advertise`; ends with that block."""
 
     _outbox: Outbox
-    _connection: Connection
+    _driver: Driver
 
     @property
     def id(self) -> str:
@@ -53,19 +50,19 @@ class Publisher:
         while not sequence:
             await self._room()
             sequence = self._outbox.put(attributes, payload, time_ns(), ordered)
-        if self._connection.is_idle:
-            self._connection.wake()
+        if self._driver.is_idle:
+            self._driver.wake()
         if confirm:
             await self.flush()
         return sequence
 
     async def flush(self) -> None:
         """Wait until the broker has taken over everything published so far."""
-        await trio.lowlevel.checkpoint()
+        await self._driver.shell.pause()
         outbox = self._outbox
         outbox.check()
-        place = self._connection.machine.session.flush()
-        await self._connection.until(lambda: place.is_done or outbox.source.ended is not None)
+        place = self._driver.machine.session.flush()
+        await self._driver.until(lambda: place.is_done or outbox.source.ended is not None)
         outbox.check()
 
     @property
@@ -100,34 +97,25 @@ class Publisher:
             produce: what to run, for example something that measures and publishes.
             linger_s: how long it goes on without anybody, so that short absences do not interrupt it.
         """
+
+        async def produce_once() -> None:
+            await produce()
+            await self.unwanted()
+
         while True:
             await self.wanted()
-            with trio.CancelScope() as production:
-                watcher = self._watcher(production, linger_s)
-                self._connection.watchers.append(watcher)
-                watcher()
-                try:
-                    await produce()
-                    await self.unwanted()
-                finally:
-                    self._connection.watchers.remove(watcher)
+            await self._driver.shell.run_until(produce_once, _Linger(self, linger_s).deadline_s)
 
-    def _watcher(self, production: trio.CancelScope, linger_s: float) -> Callable[[], None]:
-        def watch() -> None:
-            if self._outbox.is_over or self._connection.machine.failure is not None:
-                production.cancel()
-            elif self.is_wanted:
-                production.deadline = inf
-            elif production.deadline == inf:
-                production.deadline = trio.current_time() + linger_s
-
-        return watch
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing can be published here any more."""
+        return self._outbox.is_over or self._driver.machine.failure is not None
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
-        await trio.lowlevel.checkpoint()
+        await self._driver.shell.pause()
         outbox = self._outbox
         outbox.check()
-        await self._connection.until(lambda: is_so() or outbox.is_over)
+        await self._driver.until(lambda: is_so() or outbox.is_over)
         outbox.check()
 
     async def settle(self) -> None:
@@ -137,18 +125,38 @@ class Publisher:
 
     async def _room(self) -> None:
         """Let others run; then wait until the window has room."""
-        await trio.lowlevel.checkpoint()
+        await self._driver.shell.pause()
         outbox = self._outbox
         outbox.check()
-        await self._connection.until(lambda: outbox.has_room)
+        await self._driver.until(lambda: outbox.has_room)
         outbox.refill()
 
     def close(self) -> None:
         """Leave: what is in the window is still sent, then the advertisement is withdrawn."""
         if not self._outbox.is_closed:
             self._outbox.close()
-            self._connection.wake()
-            self._connection.tell_change()
+            self._driver.wake()
+            self._driver.announce_change()
+
+
+@define(eq=False)
+class _Linger:
+    """Until when a producer goes on: for ever while it is wanted, then for `linger_s`."""
+
+    _publisher: Publisher
+    _linger_s: float
+    _until_s: float = field(default=inf, init=False)
+
+    def deadline_s(self) -> float:
+        """Return when to cancel the producer."""
+        publisher = self._publisher
+        if publisher.has_ended:
+            return -inf
+        if publisher.is_wanted:
+            self._until_s = inf
+        elif self._until_s == inf:
+            self._until_s = publisher._driver.shell.now_s() + self._linger_s  # noqa: SLF001 - its own module
+        return self._until_s
 
 
 @define(eq=False)

@@ -8,8 +8,6 @@ from broker import messages as m
 from broker.errors import ConcordError, RefusedError
 from broker.page_limits import ANSWER_BYTES_MAX
 
-__all__ = ["Asked", "Forgetting", "Question"]
-
 UNKNOWN = "unknown"
 """The code of `Refused` for a durable subscription that is not there."""
 

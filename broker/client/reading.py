@@ -1,10 +1,11 @@
 """What a subscriber has of the machine: deliveries in runs, with gaps in their places. No I/O.
 
 Law: the user has had a delivery when the next one is asked for, or when the block is left without an error.
+Deliveries that were handed out together are had together.
 """
 
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, islice
 from typing import Final
 
 from attrs import define, field
@@ -13,8 +14,6 @@ from broker.client.delivery import Delivery, Gap
 from broker.client.inbox import Inbox
 from broker.client.machine import ClientMachine
 from broker.errors import ClosedError
-
-__all__ = ["Reading"]
 
 _NOTHING: Final[Iterator[Delivery]] = iter(())
 
@@ -37,6 +36,7 @@ class Reading:
         Raises:
             ConcordError: nothing more will come, and this says why.
         """
+        self.inbox.in_use_count = 1
         if self._count:
             self._machine.session.credit(self.inbox, self._count)
             self._count = 0
@@ -50,6 +50,12 @@ class Reading:
         self._count = len(arrived)
         return True
 
+    def take(self, max_count: int) -> list[Delivery]:
+        """Return so many deliveries of `batch` at most, to be had together; none if it is exhausted."""
+        taken = list(islice(self.batch, max_count))
+        self.inbox.in_use_count = len(taken) or 1
+        return taken
+
     def _check(self) -> None:
         if self.inbox.ended is not None:
             raise self.inbox.ended
@@ -58,7 +64,7 @@ class Reading:
         self._machine.check()
 
     def close(self, *, had_last: bool) -> None:
-        """Leave; `had_last` says whether the program is done with the delivery that it got last."""
+        """Leave; `had_last` says whether the program is done with what it got last."""
         self.is_closed = True
         self.inbox.notice_progress(had_last=had_last)
         self.batch = _NOTHING

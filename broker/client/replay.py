@@ -7,9 +7,7 @@ from typing import Final
 from attrs import frozen
 
 from broker.quantities import read_span
-from broker.replay.window import COUNT_MAX
-
-__all__ = ["Replay"]
+from broker.replay.bounds import COUNT_MAX
 
 NOW: Final = "now"
 _MS_PER_S: Final = 1000

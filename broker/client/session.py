@@ -16,13 +16,12 @@ from attrs import define, field
 from broker import messages as m
 from broker.client.endings import CLOSING, LEFT, reason_of
 from broker.client.inbox import Inbox
+from broker.client.life import Phase
 from broker.client.limits import Limits
 from broker.client.questions import Asked, Forgetting, Question
 from broker.client.window import Flush, Source, Window
 from broker.errors import BrokerFaultError
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, DeliveredBatch, Peer, WireError, encode
-
-__all__ = ["Session"]
 
 Request = Source | Inbox | Flush | Asked
 
@@ -126,7 +125,7 @@ class Session:
     # --- what the user asks for ---
 
     def advertise(self, text: str) -> Source:
-        """Ask for a publisher; it may publish when it `is_ready`."""
+        """Ask for a publisher; it may publish when it is open."""
         source = Source(text)
         self._sources.append(source)
         if self.welcome is not None:
@@ -135,15 +134,16 @@ class Session:
 
     def unadvertise(self, source: Source) -> None:
         """End a publisher, as soon as what it has published is taken over."""
-        source.is_leaving = True
-        if source.pending_count and source.ended is None:
+        if source.phase in {Phase.LEAVING, Phase.ENDED}:
+            return
+        if source.pending_count:
+            source.enter(Phase.LEAVING)
             self.window.flush()
         else:
             self._withdraw(source)
 
     def _withdraw(self, source: Source) -> None:
-        if source.ended is not None:
-            return
+        source.enter(Phase.ENDED)
         self._sources.remove(source)
         if self.welcome is not None:
             del self._requests[source.number]
@@ -155,20 +155,21 @@ class Session:
         return self.window.flush()
 
     def subscribe(self, inbox: Inbox, now_s: float) -> None:
-        """Ask for a subscription; all of its gates are open when it `is_ready`."""
+        """Ask for a subscription; all of its gates are open when it is."""
         self._inboxes.append(inbox)
         if self.welcome is not None:
             self._ask_inbox(inbox, now_s)
 
     def unsubscribe(self, inbox: Inbox) -> None:
         """End a subscription; what still comes for it is dropped."""
-        if inbox.ended is not None:
+        if inbox.phase is Phase.ENDED:
             return
         self._inboxes.remove(inbox)
         if self.welcome is not None:
             self._tell_progress(inbox)
             del self._requests[inbox.number]
             self._controls.append(encode(m.Unsubscribe(inbox.number)))
+        inbox.enter(Phase.ENDED)
 
     def credit(self, inbox: Inbox, count: int) -> None:
         """The user has had so many deliveries of a subscription."""
@@ -190,7 +191,7 @@ class Session:
 
     def _reaches(self, inbox: Inbox) -> bool:
         """Whether the broker can be told something about this subscription."""
-        return self.welcome is not None and inbox.is_placed and inbox.ended is None
+        return self.welcome is not None and inbox.is_placed and inbox.phase is not Phase.ENDED
 
     def ask(self, question: Asked) -> None:
         """Ask something that is answered once."""
@@ -319,7 +320,8 @@ class Session:
             self.window.rename(source, answer.publisher)
         elif answer.number in self._awaited:
             self.window.taken(source, answer.taken)
-        source.is_ready = True
+        if source.phase is Phase.OPENING:
+            source.enter(Phase.OPEN)
         source.is_wanted = answer.is_wanted
         self._answered(source)
 
@@ -332,7 +334,7 @@ class Session:
     def _answered(self, source: Source) -> None:
         self._awaited.discard(source.number)
         self.is_changed = True
-        if source.is_leaving and not source.pending_count:
+        if source.phase is Phase.LEAVING and not source.pending_count:
             self._withdraw(source)
 
     def _on_flushed(self, answer: m.Flushed) -> None:
@@ -341,13 +343,13 @@ class Session:
             raise BrokerFaultError(f"the broker answered a flush {answer.number} nobody asked", "unexpected")
         self.window.flushed(place)
         self.is_changed = True
-        for source in [s for s in self._sources if s.is_leaving and not s.pending_count]:
+        for source in [s for s in self._sources if s.phase is Phase.LEAVING and not s.pending_count]:
             self._withdraw(source)
 
     def _on_subscribed(self, answer: m.Subscribed) -> None:
         inbox = self._requests.get(answer.number)
-        if isinstance(inbox, Inbox):
-            inbox.is_ready = True
+        if isinstance(inbox, Inbox) and inbox.phase is Phase.OPENING:
+            inbox.enter(Phase.OPEN)
             self.is_changed = True
 
     def _on_placed(self, answer: m.Placed) -> None:
@@ -374,6 +376,7 @@ class Session:
         if not isinstance(request, Source | Inbox):
             return
         request.ended = reason_of(request, notice)
+        request.enter(Phase.ENDED)
         self.is_changed = True
         if isinstance(request, Inbox):
             self._inboxes.remove(request)

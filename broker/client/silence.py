@@ -13,8 +13,6 @@ from typing import Final
 
 from attrs import define, field
 
-__all__ = ["Due", "Silence"]
-
 GRACE_PART: Final = 0.1
 """The last look comes such a part of a heartbeat after the second silent one."""
 

@@ -17,8 +17,10 @@ from typing import Final
 
 from attrs import define, field
 
+from broker.client.life import PHASE_TRANSITIONS, Phase
 from broker.client.limits import Limits
 from broker.errors import ConcordError
+from broker.transitions import follow
 from broker.wire import decode_delivery, encode_publication, publication_prefix
 
 __all__ = ["Flush", "Source", "Window"]
@@ -37,11 +39,14 @@ class Source:
     prefix: bytes = b""
     sequence: int = 0
     number: int = 0
-    is_ready: bool = False
+    phase: Phase = Phase.OPENING
     is_wanted: bool = False
-    is_leaving: bool = False
     pending_count: int = 0
     ended: ConcordError | None = None
+
+    def enter(self, phase: Phase) -> None:
+        """Go on to another phase."""
+        self.phase = follow(PHASE_TRANSITIONS, self.phase, phase)
 
     def name(self, publisher: str) -> None:
         """Publish under this id from now on."""

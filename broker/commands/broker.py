@@ -1,6 +1,7 @@
 """`concord broker`: one broker of an overlay.
 
-Every option may also stand in a TOML file under the same name (`--config`); the command line wins.
+Every option may also stand in a TOML file under the same name (`--config`); the command line wins. What an
+option is called here is what the field of `Settings` is called that it becomes.
 """
 
 import gc
@@ -8,22 +9,27 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 import structlog
 import trio
 
-from broker.commands.addresses import ADDRESS, Address
+from broker.addresses import Address
 from broker.commands.extras import require_extras
-from broker.commands.limits import read_limits
-from broker.commands.pairs import read_pairs
-from broker.commands.quantities import SIZE, SPAN
-from broker.commands.routing import ROUTING_DEFAULTS, read_routing, routing_for
+from broker.commands.options import (
+    ADDRESS,
+    ROUTING_DEFAULTS,
+    SIZE,
+    SPAN,
+    read_limits,
+    read_pairs,
+    read_routing,
+    routing_for,
+)
 from broker.commands.signals import asking_to_end
 from broker.errors import ConcordError
 from broker.exception_groups import leaves
-from broker.node.limits import NodeLimits
 from broker.routing import known, parse
 from broker.server.logs import FORMATS, LEVELS, configure
 from broker.server.server import Server, serve
@@ -37,8 +43,6 @@ from broker.server.settings import (
     Tls,
 )
 from broker.toml_files import TomlError, load
-
-__all__ = ["command"]
 
 _NOT_IN_FILES: Final = frozenset({"config", "help"})
 
@@ -115,8 +119,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
 
 
 @click.command(
-    name="broker",
-    epilog="Example: concord broker --name B2 --listen 127.0.0.1:7412 --uplink 127.0.0.1:7411",
+    name="broker", epilog="Example: concord broker --name B2 --listen 127.0.0.1:7412 --uplink 127.0.0.1:7411"
 )
 @click.option("--name", required=True, help="Name of this broker, unique in the overlay.")
 @click.option("--listen", required=True, type=ADDRESS, help="Where to listen; port 0 takes a free one.")
@@ -126,7 +129,11 @@ def _read_token(path: Path | None, token: str | None) -> str:
     help="Where other brokers can dial this one, if that is not what it listens on.",
 )
 @click.option(
-    "--uplink", type=ADDRESS, multiple=True, help="Broker to attach to; several in order of preference."
+    "--uplink",
+    "uplinks",
+    type=ADDRESS,
+    multiple=True,
+    help="Broker to attach to; several in order of preference.",
 )
 @click.option(
     "--ordering",
@@ -136,6 +143,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
 )
 @click.option(
     "--ordering-option",
+    "ordering_options",
     multiple=True,
     metavar="KEY=VALUE",
     callback=read_pairs,
@@ -156,6 +164,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
 )
 @click.option(
     "--link-timeout",
+    "link_timeout_s",
     type=click.FloatRange(min=0, min_open=True),
     default=DEFAULT_LINK_TIMEOUT_S,
     show_default=True,
@@ -164,6 +173,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
 )
 @click.option(
     "--lease",
+    "lease_s",
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
     help="Let routing tables heal that went wrong in memory: forget what neighbours have left out of their "
@@ -171,20 +181,23 @@ def _read_token(path: Path | None, token: str | None) -> str:
 )
 @click.option(
     "--lease-refresh",
+    "lease_refresh_s",
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
     help="How often routes are renewed; every quarter of the lease unless something else is asked for.",
 )
 @click.option(
     "--limit",
+    "limits",
     multiple=True,
     metavar="NAME=VALUE",
     callback=read_limits,
     help="A bound of what peers may have, such as requests=1000 or kept-bytes=64MiB; may be repeated. "
-    "docs/threat-model.md has all of them.",
+    "docs/reference/threat-model.md has all of them.",
 )
 @click.option(
     "--replay-cache",
+    "replay_cache_bytes",
     type=SIZE,
     default=DEFAULT_REPLAY_CACHE_BYTES,
     show_default="16MiB",
@@ -200,6 +213,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
 )
 @click.option(
     "--replay-age",
+    "replay_age_s",
     type=SPAN,
     default=DEFAULT_REPLAY_AGE_S,
     show_default="1h",
@@ -226,7 +240,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
 )
 @click.option("--auth", type=_PATH, help="Users and what each may do (TOML).")
 @click.option("--token-file", type=_PATH, help="Token to show to uplinks; or put it in CONCORD_TOKEN.")
-@click.option("--insecure", is_flag=True, help="Listen beyond this machine without TLS.")
+@click.option("--insecure", "is_insecure", is_flag=True, help="Listen beyond this machine without TLS.")
 @click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
 @click.option("--log-format", type=click.Choice(FORMATS), default="console", show_default=True)
 @click.option(
@@ -237,34 +251,15 @@ def _read_token(path: Path | None, token: str | None) -> str:
     callback=_read_config,
     help="Options from a TOML file, under the same names; the command line wins.",
 )
-def command(  # noqa: PLR0913 - one parameter per option is how click calls
+def command(  # noqa: PLR0913 - the options that are no field of `Settings`
     *,
-    name: str,
-    listen: Address,
-    advertise_address: Address | None,
-    uplink: tuple[Address, ...],
     ordering: str,
-    ordering_option: dict[str, str],
     routing: str | None,
-    journal: Path | None,
-    link_timeout: float,
-    lease: float | None,
-    lease_refresh: float | None,
-    replay_cache: int,
-    replay_count: int,
-    replay_age: float,
-    metrics: Address | None,
     trace: Path | None,
-    limit: NodeLimits,
-    tls_cert: Path | None,
-    tls_key: Path | None,
-    tls_ca: Path | None,
-    tls_broker: tuple[str, ...],
-    auth: Path | None,
     token_file: Path | None,
-    insecure: bool,
     log_level: str,
     log_format: str,
+    **others: Any,
 ) -> None:
     """Run one broker until SIGTERM, SIGINT or SIGHUP.
 
@@ -274,29 +269,14 @@ def command(  # noqa: PLR0913 - one parameter per option is how click calls
     if trace is not None:
         require_extras("harness", option="--trace")
     settings = Settings(
-        name=name,
-        listen=listen,
-        advertise_address=advertise_address,
-        uplinks=tuple(each for each in uplink),
         ordering=ordering,
-        ordering_options=ordering_option,
         routing=parse(routing or routing_for(ordering)),
-        journal=journal,
-        link_timeout_s=link_timeout,
-        lease_s=lease or 0.0,
-        lease_refresh_s=lease_refresh or 0.0,
-        metrics=None if metrics is None else metrics,
         trace=trace,
-        limits=limit,
-        tls=Tls(tls_cert, tls_key, tls_ca, tls_broker),
-        auth=auth,
+        tls=Tls(*(others.pop(f"tls_{part}") for part in ("cert", "key", "ca", "broker"))),
         token=_read_token(token_file, os.environ.get("CONCORD_TOKEN")),
-        is_insecure=insecure,
-        replay_cache_bytes=replay_cache,
-        replay_count=replay_count,
-        replay_age_s=replay_age,
+        **others,
     )
-    configure(log_level, log_format, name)
+    configure(log_level, log_format, settings.name)
     _calm_collector()
     _run(settings)
 

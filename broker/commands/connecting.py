@@ -9,10 +9,9 @@ from functools import wraps
 import click
 from attrs import frozen
 
+from broker.addresses import Address
 from broker.client import Client, StateChange, connect
-from broker.commands.addresses import ADDRESS, Address
-
-__all__ = ["Connecting", "connecting_options", "narrator", "notice"]
+from broker.commands.options import ADDRESS
 
 
 @frozen

@@ -8,16 +8,13 @@ import trio
 
 from broker.client import Client
 from broker.commands.connecting import Connecting, connecting_options
-from broker.commands.json_output import to_json
-
-__all__ = ["command"]
+from broker.commands.lines import to_json
 
 Told = dict[str, object]
 
 
 @click.command(
-    name="explain",
-    epilog="Example: concord explain --broker 127.0.0.1:7411 alice@B1.5f0c21aa/3 17",
+    name="explain", epilog="Example: concord explain --broker 127.0.0.1:7411 alice@B1.5f0c21aa/3 17"
 )
 @connecting_options
 @click.option("--uplinks", is_flag=True, help="Show the uplink, and whom the broker would dial without it.")

@@ -10,8 +10,6 @@ from typing import Final
 
 import click
 
-__all__ = ["EXTRAS", "MissingExtraError", "require_extras"]
-
 DISTRIBUTION: Final = "concord-pubsub"
 
 EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -9,8 +9,6 @@ from importlib.metadata import EntryPoint, entry_points
 
 import click
 
-__all__ = ["lazy_group", "offered"]
-
 
 def offered(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group by their names; nothing if the group has no name."""

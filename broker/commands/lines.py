@@ -1,9 +1,13 @@
-"""Reads JSON objects, one per line, from a file or a pipe, as soon as they are there."""
+"""JSON as commands read and print it: one value a line.
+
+Objects are read from a file or a pipe as soon as they are there. JSON has no NaN and no infinities: they are
+refused when they are read, and printed as null.
+"""
 
 import json
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from math import isinf
+from math import isfinite, isinf
 from sys import float_info
 from typing import Final, NoReturn
 
@@ -11,8 +15,6 @@ import click
 import trio
 
 from broker.filters.constraints import Value
-
-__all__ = ["LINE_BYTES_MAX", "Numbered", "object_batches"]
 
 READ_BYTES: Final = 64 * 1024
 """What one read takes at most: reading happens in a thread, and a switch there and back costs like dozens
@@ -94,3 +96,21 @@ def _float(text: str) -> float:
     if isinf(number):
         raise ValueError(f"{text:.30} is larger than any floating number ({float_info.max:.2g})")
     return number
+
+
+def to_json(value: object) -> str:
+    """Return one line of JSON that every reader of JSON takes."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_without_odd_numbers(value), ensure_ascii=False, allow_nan=False)
+
+
+def _without_odd_numbers(value: object) -> object:
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _without_odd_numbers(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_odd_numbers(each) for each in value]
+    return value

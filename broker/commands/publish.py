@@ -14,8 +14,6 @@ from broker.commands.lines import Numbered, object_batches
 from broker.errors import InvalidPublicationError, NotAdvertisedError
 from broker.filters import parse
 
-__all__ = ["command"]
-
 
 @click.command(
     name="publish",

@@ -10,11 +10,9 @@ import click
 from broker.client import Deliveries, Delivery, Gap, Replay
 from broker.client.limits import BOUND_BYTES
 from broker.commands.connecting import Connecting, connecting_options, notice
-from broker.commands.interrupting import run_until_interrupted
-from broker.commands.json_output import to_json
+from broker.commands.lines import to_json
+from broker.commands.signals import run_until_interrupted
 from broker.filters import parse
-
-__all__ = ["command"]
 
 
 @click.command(

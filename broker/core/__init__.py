@@ -1,11 +1,11 @@
 """The broker's core: a deterministic state machine, fed with messages, that hands back effects.
 
-Rules R1 to R9, which the modules here refer to, are stated in `docs/protocol.md`, with their reasons.
+Rules R1 to R9, which the modules here refer to, are stated in `docs/explanation/protocol.md`,
+with their reasons.
 """
 
 from broker.core.broker import BrokerCore
-from broker.core.effects import Effects
+from broker.core.effects import Effects, ProtocolError
 from broker.core.hops import Hop
-from broker.core.protocol import ProtocolError
 
 __all__ = ["BrokerCore", "Effects", "Hop", "ProtocolError"]

@@ -1,16 +1,16 @@
 """R9, who may attach: requests that climb, verdicts that come back, and why no cycle forms.
 
-Only the top of a tree attaches. Its request climbs to the top of the tree it asks, and that top decides.
+Only the root of a tree attaches. Its request climbs to the root of the tree it asks, and that root decides.
 
 Laws.
 
-1. A top that granted a request asks nothing itself until the grant is done with: the attachment
+1. A root that granted a request asks nothing itself until the grant is done with: the attachment
    happened, or was given up, or the link the request came by is lost. So when it asks, it names all who
    are to be below it, and law 4 finds their duplicates.
-2. A top that is asking itself lets a request with a larger name wait, and gives up its own for one with a
-   smaller name. So in any ring of requests somebody gives way, and two tops never both go through.
-3. A broker that loses its uplink becomes the top and inherits the grants that went down through it.
-4. A request from the top's own tree is a cycle. Another broker of a name that is in the tree already is a
+2. A root that is asking itself lets a request with a larger name wait, and gives up its own for one with a
+   smaller name. So in any ring of requests somebody gives way, and two roots never both go through.
+3. A broker that loses its uplink becomes the root and inherits the grants that went down through it.
+4. A request from the root's own tree is a cycle. Another broker of a name that is in the tree already is a
    duplicate; the same broker named by both sides has just moved, and the news of it are on their way.
 5. When the tree changes above it, a request may come back from below, where its old way led. The broker that
    the asker asked knows it already and takes no notice; it is done with only where it came from.
@@ -18,16 +18,20 @@ Laws.
    names a broker that is in this tree already, or in one that has been granted; and who asks says so anew
    when somebody whom it named has gone.
 
-No cycle forms by law 2 alone: a top grants only while it does not ask, so whatever it asks, it asks
-later than whom it granted, and so does every later top of that tree, for a new top by loss does not ask
-and a new top by attachment granted in its turn. If a broker were attached below itself, it would have
+No cycle forms by law 2 alone: a root grants only while it does not ask, so whatever it asks, it asks
+later than whom it granted, and so does every later root of that tree, for a new root by loss does not ask
+and a new root by attachment granted in its turn. If a broker were attached below itself, it would have
 asked later than itself.
 """
+
+from enum import Enum
+from typing import Final
 
 from attrs import Factory, define, evolve, frozen
 
 from broker.core.hops import Hop
 from broker.messages import AttachAnswer, AttachDone, AttachRequest
+from broker.transitions import Transitions, follow
 
 GRANTED = "granted"
 CYCLE = "cycle"
@@ -35,6 +39,25 @@ DUPLICATE = "duplicate"
 
 Send = tuple[Hop, AttachRequest | AttachAnswer | AttachDone]
 _Key = tuple[str, int]
+
+
+class Standing(Enum):
+    """Where a broker stands: root of its tree, on its way below another broker, or there."""
+
+    ROOT = "root of its tree, with nobody to ask"
+    WAITING = "root that is to ask, and has a grant of its own open"
+    ASKING = "root that has asked"
+    GRANTED = "root that may attach"
+    CHILD = "child of its uplink"
+
+
+TRANSITIONS: Final[Transitions[Standing]] = {
+    Standing.ROOT: frozenset({Standing.WAITING}),
+    Standing.WAITING: frozenset({Standing.ASKING, Standing.ROOT}),
+    Standing.ASKING: frozenset({Standing.GRANTED, Standing.WAITING, Standing.ROOT}),
+    Standing.GRANTED: frozenset({Standing.CHILD, Standing.WAITING, Standing.ROOT}),
+    Standing.CHILD: frozenset({Standing.ROOT}),
+}
 
 
 @frozen
@@ -49,47 +72,76 @@ class Attachments:
     """What one broker knows of attachments under way.
 
     An identity is a broker's name and incarnation. `brokers` are the identities of this broker and of all
-    below it; `announced` is what our last request said of them. What a request that we have granted named is
-    in `_granted` (law 6). `names_brokers`: routes are not known by name everywhere, so law 6 is needed.
+    below it; `announced` is what our last request said of them. `link` is the uplink, or the link through
+    which we are to ask. What a request that we have granted named is in `_granted` (law 6). `names_brokers`:
+    routes are not known by name everywhere, so law 6 is needed.
     """
 
     identity: str
     names_brokers: bool = False
-    wish: Hop | None = None
-    is_granted: bool = False
-    _asked: bool = False
+    standing: Standing = Standing.ROOT
+    link: Hop | None = None
     _number: int = 0
     brokers: frozenset[str] = frozenset()
     announced: frozenset[str] = frozenset()
-    _uplink: Hop | None = None
     _grants: dict[_Key, Hop] = Factory(dict)
     _granted: dict[_Key, frozenset[str]] = Factory(dict)
     _relayed: dict[_Key, _Relayed] = Factory(dict)
     _queued: list[tuple[AttachRequest, Hop]] = Factory(list)
 
+    def _enter(self, standing: Standing) -> None:
+        self.standing = follow(TRANSITIONS, self.standing, standing)
+        if standing is Standing.ROOT:
+            self.link = None
+
+    @property
+    def uplink(self) -> Hop | None:
+        """The link to the broker that we are a child of."""
+        return self.link if self.standing is Standing.CHILD else None
+
     # --- asking ---
 
     def want(self, link: Hop) -> list[Send]:
         """Ask to become a child through this link, as soon as no grant of ours is open (law 1)."""
-        assert self.wish is None
-        assert self._uplink is None
-        self.wish = link
+        self._enter(Standing.WAITING)
+        self.link = link
         return self._ask()
 
     def _ask(self) -> list[Send]:
-        if self.wish is None or self._asked or self._grants:
+        if self.standing is not Standing.WAITING or self._grants:
             return []
-        self._asked = True
+        assert self.link is not None
+        self._enter(Standing.ASKING)
         self._number += 1
         self.announced = self.brokers
-        return [(self.wish, AttachRequest(self.identity, self._number, self.brokers))]
+        return [(self.link, AttachRequest(self.identity, self._number, self.brokers))]
 
-    def answered(self, answer: AttachAnswer) -> list[Send]:
-        """A verdict came down: ours, or one to be passed on."""
+    def _give_way(self) -> list[Send]:
+        """Give up what we ask or were granted; we ask again later."""
+        assert self.link is not None
+        self._enter(Standing.WAITING)
+        return [(self.link, AttachDone(self.identity, self._number))]
+
+    @property
+    def _has_asked(self) -> bool:
+        return self.standing in {Standing.ASKING, Standing.GRANTED}
+
+    def awaits(self, answer: AttachAnswer, link: Hop) -> bool:
+        """Whether this is the verdict on what we ask at present."""
+        is_ours = answer.asker == self.identity and answer.number == self._number
+        return is_ours and self.standing is Standing.ASKING and link is self.link
+
+    def granted(self) -> None:
+        """The verdict is that we may attach."""
+        self._enter(Standing.GRANTED)
+
+    def is_granted(self, link: Hop) -> bool:
+        """Whether we may attach through this link."""
+        return self.standing is Standing.GRANTED and link is self.link
+
+    def pass_verdict(self, answer: AttachAnswer) -> list[Send]:
+        """A verdict came down for somebody whose request climbed through us."""
         key = (answer.asker, answer.number)
-        if answer.asker == self.identity:
-            self.is_granted = self._asked and answer.number == self._number and answer.verdict == GRANTED
-            return []
         relayed = self._relayed.get(key)
         if relayed is None:
             return []
@@ -99,35 +151,27 @@ class Attachments:
             del self._relayed[key]
         return [(relayed.came_by, answer)]
 
-    def is_refusal(self, answer: AttachAnswer) -> bool:
-        """Whether this verdict refuses what we ask at present."""
-        ours = answer.asker == self.identity and answer.number == self._number and self._asked
-        return ours and answer.verdict != GRANTED
-
     def attached(self) -> list[Send]:
-        """We are a child now; whoever waited for that is passed on to our new top."""
-        assert self.wish is not None
-        self._uplink, self.wish = self.wish, None
-        self._asked = self.is_granted = False
+        """We are a child now; whoever waited for that is passed on to our new root."""
+        self._enter(Standing.CHILD)
         queued, self._queued = self._queued, []
         return [send for request, came_by in queued for send in self.requested(request, came_by)]
 
     def given_up(self) -> list[Send]:
-        """The link we asked through is lost or refused: we stay the top and decide what waited for us."""
-        self.wish = None
-        self._asked = self.is_granted = False
+        """The link we asked through is lost or refused: we stay the root and decide what waited for us."""
+        self._enter(Standing.ROOT)
         queued, self._queued = self._queued, []
         return [send for request, came_by in queued for send in self._decide(request, came_by)]
 
     # --- being asked ---
 
     def requested(self, request: AttachRequest, came_by: Hop) -> list[Send]:
-        """A request came from below or from somebody new: pass it on, or decide as the top."""
+        """A request came from below or from somebody new: pass it on, or decide as the root."""
         if self._is_echo((request.asker, request.number), came_by) or self._is_outdated(request):
             return []
-        if self._uplink is not None:
+        if (uplink := self.uplink) is not None:
             self._relayed[request.asker, request.number] = _Relayed(request, came_by, is_granted=False)
-            return [(self._uplink, request)]
+            return [(uplink, request)]
         return self._decide(request, came_by)
 
     def _decide(self, request: AttachRequest, came_by: Hop) -> list[Send]:
@@ -139,13 +183,11 @@ class Attachments:
         if self.names_brokers and self._is_named_elsewhere(request):
             self._queued.append((request, came_by))
             return []
-        if self._asked:
+        if self._has_asked:
             if self.identity < request.asker:
                 self._queued.append((request, came_by))
                 return []
-            assert self.wish is not None
-            sends.append((self.wish, AttachDone(self.identity, self._number)))
-            self._asked = self.is_granted = False
+            sends += self._give_way()
         self._grants[request.asker, request.number] = came_by
         self._granted[request.asker, request.number] = request.brokers
         return [*sends, (came_by, AttachAnswer(request.asker, request.number, GRANTED))]
@@ -167,11 +209,10 @@ class Attachments:
         if not self.names_brokers:
             return []
         sends: list[Send] = []
-        if self.wish is not None and self._asked and not self.is_granted and self.announced - self.brokers:
-            sends.append((self.wish, AttachDone(self.identity, self._number)))
-            self._asked = False
+        if self.standing is Standing.ASKING and self.announced - self.brokers:
+            sends += self._give_way()
             sends += self._ask()
-        if self._uplink is None and self._queued:
+        if self.standing is not Standing.CHILD and self._queued:
             queued, self._queued = self._queued, []
             sends += [send for request, came_by in queued for send in self._decide(request, came_by)]
         return sends
@@ -184,10 +225,10 @@ class Attachments:
 
     def _is_outdated(self, request: AttachRequest) -> bool:
         """Whether this is a request of our own that we do not make any more: nobody waits for a verdict."""
-        return request.asker == self.identity and not (self._asked and request.number == self._number)
+        return request.asker == self.identity and not (self._has_asked and request.number == self._number)
 
     def done(self, message: AttachDone, came_by: Hop) -> list[Send]:
-        """An attachment happened or was given up; the top that granted it must know (law 1)."""
+        """An attachment happened or was given up; the root that granted it must know (law 1)."""
         key = (message.asker, message.number)
         self._queued = [q for q in self._queued if (q[0].asker, q[0].number) != key or q[1] is not came_by]
         if self._grants.get(key) is came_by:
@@ -196,8 +237,8 @@ class Attachments:
         relayed = self._relayed.get(key)
         if relayed is not None and relayed.came_by is came_by:
             del self._relayed[key]
-            if self._uplink is not None:
-                return [(self._uplink, message)]
+            if (uplink := self.uplink) is not None:
+                return [(uplink, message)]
         return self._ask()
 
     def child_attached(self, link: Hop) -> list[Send]:
@@ -206,15 +247,15 @@ class Attachments:
         return [send for key in keys for send in self.done(AttachDone(*key), link)]
 
     def link_lost(self, link: Hop) -> list[Send]:
-        """Forget what came by this link; as the new top, take over what went down through us (law 3)."""
+        """Forget what came by this link; as the new root, take over what went down through us (law 3)."""
         sends: list[Send] = []
         for key in self._came_by(link):
             sends.extend(self.done(AttachDone(*key), link))
-        if link is self.wish:
-            sends.extend(self.given_up())
-        if link is self._uplink:
-            self._uplink = None
+        if link is self.uplink:
+            self._enter(Standing.ROOT)
             sends.extend(self._inherit())
+        elif link is self.link:
+            sends.extend(self.given_up())
         return [*sends, *self._ask()]
 
     def _inherit(self) -> list[Send]:
@@ -233,7 +274,8 @@ class Attachments:
 
     def __len__(self) -> int:
         """How many attachments are under way that this broker has a part in."""
-        return len(self._grants) + len(self._relayed) + len(self._queued) + (self.wish is not None)
+        is_ours = self.standing not in {Standing.ROOT, Standing.CHILD}
+        return len(self._grants) + len(self._relayed) + len(self._queued) + is_ours
 
 
 def identity_of(name: str, incarnation: str) -> str:

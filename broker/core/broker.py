@@ -11,22 +11,21 @@ A link is *open* once the peers have greeted each other, and *attached* once it 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Final
 
 from broker.core.attachment import Attachments, identity_of, name_of
-from broker.core.directory import Directory
-from broker.core.effects import Effects
+from broker.core.effects import Effects, ProtocolError
 from broker.core.hops import Hop, HopTable
-from broker.core.leases import Leases
-from broker.core.membership import Membership
-from broker.core.mending import Mending
+from broker.core.leases import Leases, Mending
+from broker.core.membership import Attach, Directory, Membership
 from broker.core.pages import Collector, pages_of
-from broker.core.protocol import ProtocolError
 from broker.core.replays import Replays
 from broker.core.routing import Routing
 from broker.core.synchronisation import Synchronisation
-from broker.core.tables import Entry, RoutingTables
-from broker.core.view import TableView
-from broker.core.ways import Answer, Questions, Ways, describe_waiting, describe_way
+from broker.core.tables import Entry, RoutingTables, TableView
+from broker.core.ways import Answer, WayQuestions, Ways, describe_waiting, describe_way
 from broker.filters import Filter
 from broker.healing import Roster
 from broker.messages import (
@@ -44,6 +43,7 @@ from broker.messages import (
     LeaseRenewed,
     LeaseTold,
     LinkMessage,
+    Notice,
     OrderingMessage,
     Publication,
     PublishersLost,
@@ -53,7 +53,6 @@ from broker.messages import (
     SubscriptionsReplaced,
     SubscriptionWithdrawn,
     Synchronise,
-    Told,
     WayAsked,
     WayTold,
     Whereabouts,
@@ -69,9 +68,10 @@ from ordering.interface import (
     ForeignNoteError,
     Hops,
     Measures,
-    Note,
     OrderingFactory,
 )
+
+_CLASS_OF: Final = attrgetter("__class__")
 
 
 class BrokerCore:
@@ -100,18 +100,16 @@ class BrokerCore:
                 brokers=frozenset((identity,)),
             ),
             self._routing,
-            self._synchronisation,
+            self._directory,
             self._send_now,
             self._send,
-            self._become_child,
-            self._link_attached,
-            self._directory.learn,
-            self._receive_whole,
         )
+        self._attached: list[Hop] = []
+        self._rejected: list[tuple[Hop, str]] = []
         self._collector = Collector()
         self._subscriptions: dict[str, Hop] = {}
         self.ways = Ways()
-        self._questions = Questions()
+        self._questions = WayQuestions()
         self._explained: list[WayTold] = []
         self._replays = Replays(self._routing, self._send, self._send_now)
         self._cache = self._replays.cache
@@ -130,7 +128,6 @@ class BrokerCore:
             LeaseRenewed: self.leases.renewed,
             LeaseAsked: self.leases.asked,
             LeaseTold: self.leases.told,
-            OrderingMessage: self._note,
             Synchronise: self._synchronisation.synchronise,
             Flood: self._synchronisation.flood,
             FloodDone: self._synchronisation.done,
@@ -169,7 +166,7 @@ class BrokerCore:
         return link
 
     def close_link(self, link: Hop) -> None:
-        """The link is lost for good. Losing the uplink makes this broker the top of its own tree (R8)."""
+        """The link is lost for good. Losing the uplink makes this broker the root of its own tree (R8)."""
         if not self._hops.is_open(link):
             return
         self._directory.link_lost(link)
@@ -179,7 +176,7 @@ class BrokerCore:
         self._membership.forget(link)
         self._collector.forget(link)
         self._hops.close(link)
-        self._membership.go_on()
+        self._go_on()
 
     def _detach(self, link: Hop) -> None:
         self._carry_out(self.ordering.hop_lost(link.bit))
@@ -192,21 +189,36 @@ class BrokerCore:
         self._routing.remove_link(link)
         self._replays.link_lost(link)
 
-    def _become_child(self, link: Hop) -> None:
-        self.uplink = link
-        self._routing.tables.set_uplink(link)
-        self._carry_out(self.ordering.uplink_changed(link.bit))
-        self._directory.attached(link)
+    def _go_on(self) -> None:
+        """Take every step of attachments that nothing defers any more (R9)."""
+        membership = self._membership
+        while True:
+            for step in membership.go_on():
+                if isinstance(step, Attach):
+                    self._attach(step.link, is_uplink=step.is_uplink)
+                else:
+                    self._receive_whole(step.link, step.messages)
+            if not membership.is_due:
+                return
 
-    def _link_attached(self, link: Hop) -> None:
+    def _attach(self, link: Hop, *, is_uplink: bool) -> None:
+        """Make a link part of the tree."""
+        self._attached.append(link)
+        self._routing.add_link(link)
+        self._synchronisation.begin(link)
         self._carry_out(self.ordering.link_attached(link.bit))
+        if is_uplink:
+            self.uplink = link
+            self._routing.tables.set_uplink(link)
+            self._carry_out(self.ordering.uplink_changed(link.bit))
+            self._directory.attached(link)
 
     # --- healing ---
 
     @property
     def asked(self) -> Hop | None:
         """The uplink, or the link through which this broker asks to be attached."""
-        return self.uplink or self._membership.attachments.wish
+        return self._membership.attachments.link
 
     def reached_at(self, address: str) -> None:
         """Others can dial this broker there ("" if they cannot); they are told from now on."""
@@ -231,7 +243,8 @@ class BrokerCore:
     def unadvertise(self, publisher: str) -> None:
         """A local publisher is gone."""
         self._routing.unadvertise(publisher)
-        self._membership.go_on()
+        if self._membership.joining:
+            self._go_on()
 
     def subscribe(
         self, subscription: str, content: Filter, *, ordered: bool, window: Window | None = None
@@ -255,15 +268,15 @@ class BrokerCore:
         self._routing.unsubscribe(subscription, hop)
         self._carry_out(self.ordering.hop_lost(hop.bit))
         self._hops.close(hop)
-        self._membership.go_on()
+        if self._membership.joining:
+            self._go_on()
 
     def publish(self, publisher: str, publications: Sequence[Publication]) -> None:
         """A local publisher whose barrier is passed publishes."""
         assert publisher in self._routing.tables.local.filters, f"{publisher} has not advertised"
         if self._cache.size_bytes_max:
             self._cache.keep(publisher, publications)
-        for publication in publications:
-            self._route(publication, 0)
+        self._route(publications, 0)
 
     # --- leases ---
 
@@ -302,36 +315,48 @@ class BrokerCore:
     def receive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         """Feed what came over a link, in its order."""
         joining = self._membership.joining
-        for message in messages:
-            if message.__class__ is Publication and link not in joining:
-                self._route(message, link.bit)
-            elif (whole := self._collector.take(message, link)) is not None:
-                self._control(link, whole)
+        for kind, run in groupby(messages, _CLASS_OF):
+            if kind is Publication and link not in joining:
+                self._route(run, link.bit)  # type: ignore[arg-type]  # their class says it
+                continue
+            for message in run:
+                if (whole := self._collector.take(message, link)) is not None:
+                    self._control(link, whole)
 
     def _receive_whole(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         """Take what was held: it has been collected, and what is being collected now comes after it."""
         for message in messages:
             if message.__class__ is Publication:
-                self._route(message, link.bit)
+                self._route((message,), link.bit)
             else:
                 self._control(link, message)
 
-    def _route(self, publication: Publication, origin: Hops) -> None:
-        route = self._routing.tables.route(publication.attributes, origin)
-        mark = publication.mark
-        self.ways.remember((publication.publisher, publication.sequence, origin, route.targets))
-        plain = publication.with_mark(0) if mark else publication
-        self._carry_out(self.ordering.publication(plain, origin, mark, route))
+    def _route(self, publications: Iterable[Publication], origin: Hops) -> None:
+        """Ask the tables where each of these goes, and the plugin when."""
+        ordering, remember = self.ordering, self.ways.remember
+        route_of, carry_out = self._routing.tables.route, self._hops.carry_out
+        for publication in publications:
+            route = route_of(publication.attributes, origin)
+            mark = publication.mark
+            remember((publication.publisher, publication.sequence, origin, route.targets))
+            plain = publication.with_mark(0) if mark else publication
+            carry_out(ordering.publication(plain, origin, mark, route), ordering.combine)
 
     def _control(self, link: Hop, message: LinkMessage) -> None:
-        if link in self._membership.joining:
-            self._membership.receive(link, message)
+        membership = self._membership
+        if link in membership.joining:
+            if verdict := membership.receive(link, message):
+                self._rejected.append((link, verdict))
+        elif message.__class__ is OrderingMessage:
+            self._note(message, link)
+            return  # It moves no routes, so no attachment waits for it.
         else:
             handler = self._handlers.get(message.__class__)
             if handler is None:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} over an attached link")
             handler(message, link)
-        self._membership.go_on()
+        if membership.is_due:
+            self._go_on()
 
     def _note(self, message: OrderingMessage, link: Hop) -> None:
         try:
@@ -343,36 +368,15 @@ class BrokerCore:
     # --- sending ---
 
     def _carry_out(self, emissions: Iterable[Emission]) -> None:
-        for item, targets, mark in emissions:
-            if item.__class__ is Note:
-                self._append_note(item, targets)
-                continue
-            message: LinkMessage = item  # type: ignore[assignment]  # a plugin gives back what it was given
-            if mark:
-                assert isinstance(message, Publication)
-                message = message.with_mark(mark)
-            for hop in self._hops.fan_out(targets):
-                hop.outbox.append(message)
+        self._hops.carry_out(emissions, self.ordering.combine)
 
-    def _append_note(self, note: Note, targets: Hops) -> None:
-        for hop in self._hops.fan_out(targets):
-            last = hop.outbox[-1] if hop.outbox else None
-            combined = None
-            if isinstance(last, OrderingMessage):
-                combined = self.ordering.combine(last.content, note.content)
-            if combined is None:
-                hop.outbox.append(OrderingMessage(note.content))
-            else:
-                hop.outbox[-1] = OrderingMessage(combined)
-
-    def _send(self, link: Hop, message: Control | Told) -> None:
+    def _send(self, link: Hop, message: Control | Notice) -> None:
         """In its place behind what is pending for that link (R5)."""
         for page in pages_of(message, self._routing.strategies.page_bytes):
             self._carry_out(self.ordering.control(page, link.bit))
 
-    def _send_now(self, link: Hop, message: Control | Told) -> None:
-        pages = pages_of(message, self._routing.strategies.page_bytes)
-        self._hops.fan_out(link.bit)[0].outbox.extend(pages)
+    def _send_now(self, link: Hop, message: Control | Notice) -> None:
+        self._hops.extend(link, pages_of(message, self._routing.strategies.page_bytes))
 
     # --- explaining ---
 
@@ -446,12 +450,12 @@ class BrokerCore:
 
     def take(self) -> Effects:
         """Hand over what became due since the last call."""
-        routing, replays, membership = self._routing, self._replays, self._membership
+        routing, replays = self._routing, self._replays
         subscribed = routing.subscribing.subscribed
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
-        if replays.is_holding:
+        if replays.playbacks or replays.late:
             # Who holds back too much tells whom it asked, so there may be more to send.
             outgoing = replays.hold(outgoing, subscribed) + self._hops.drain()
         demand = routing.tables.demand
@@ -460,8 +464,8 @@ class BrokerCore:
             subscribed
             or routing.advertised
             or wanted
-            or membership.attached
-            or membership.rejected
+            or self._attached
+            or self._rejected
             or self._explained
             or replays.waiting
         )
@@ -474,14 +478,14 @@ class BrokerCore:
             routing.advertised,
             subscribed,
             wanted,
-            membership.attached,
-            membership.rejected,
-            self._explained,
             replays.waiting,
+            self._explained,
+            self._attached,
+            self._rejected,
         )
         replays.waiting = []
         routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
-        membership.attached, membership.rejected = [], []
+        self._attached, self._rejected = [], []
         return effects
 
     def wanted_by(self, publication: Publication) -> int:

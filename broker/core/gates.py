@@ -1,26 +1,41 @@
-"""R7: the requests that one neighbour has not answered, and the entries whose gates wait for that.
+"""R7 with one neighbour: requests that it has not answered (`Gates`), and its own (`Arrivals`).
 
-Laws.
+Laws of gates.
 
 1. A gate is closed from the moment its entry is offered to a neighbour until every request that it waits for
-   is answered. What was told before and is answered stands for it at once.
+   is answered. What was announced before and is answered stands for it at once.
 2. Every request has a number of its own; the answer to an earlier one opens nothing.
 3. A gate that is open stays open while its entry is there: what serves in its place is never withdrawn before
-   something else does (`broker.core.arrivals`).
+   something else does (law 5).
+
+Laws of arrivals.
+
+4. A request is answered once everything that it added and that is still there is open.
+5. Make before break: what is withdrawn in a request that replaces it serves on until everything that overlaps
+   it and is not open yet, of this request and of earlier ones, is open or gone. So what the sender counted
+   as served stays served, although what serves it changes.
+6. What is withdrawn and added again before that has never been away.
+
+Where a subscription that has moved is suppressed (R9), because something that was announced covers it,
+publications may be on their way that it has been delivered by its old way. So a question goes along the
+routes of what covers it, and comes back behind all of them; until then its gate is closed (`Settling`).
+
+7. A question is answered once all neighbours that it was passed on to have answered, or are lost.
 """
 
 from collections.abc import Iterable
 
 from attrs import Factory, define
 
+from broker.core.hops import Hop
 from broker.core.tables import Entry, Place, place_of
 
 
 @define(eq=False)
 class _Request:
-    """Adds what is told under these ids; the entries wait for the answer, and some may have moved (R9)."""
+    """Adds what is announced under these ids; the entries wait for the answer, some may have moved (R9)."""
 
-    told: dict[str, None]
+    announced: dict[str, None]
     has_moved: bool = False
     waiting: dict[Place, Entry] = Factory(dict)
 
@@ -33,36 +48,41 @@ class Gates:
     _unanswered: dict[str, int] = Factory(dict)
     _count: dict[Place, int] = Factory(dict)
 
-    def asked(self, number: int, told: Iterable[str] = (), *, has_moved: bool = False) -> None:
-        """A request goes to the neighbour, which adds what is told under these ids, or will go there."""
+    def asked(self, number: int, announced: Iterable[str] = (), *, has_moved: bool = False) -> None:
+        """A request goes to the neighbour, which adds what is announced under these ids, or will go there."""
         if number not in self._requests:
-            self._requests[number] = _Request(dict.fromkeys(told), has_moved)
-        for each in self._requests[number].told:
+            self._requests[number] = _Request(dict.fromkeys(announced), has_moved)
+        for each in self._requests[number].announced:
             if each in self._unanswered:
                 self._ask_anew(each, number)
             self._unanswered[each] = number
 
-    def _ask_anew(self, told: str, number: int) -> None:
+    def _ask_anew(self, announced: str, number: int) -> None:
         """Whoever waits for an earlier request of this waits for the later one: only that will be answered.
 
         A broker that keeps all rules says nothing twice; one whose tables were mended may.
         """
-        earlier = self._unanswered[told]
+        earlier = self._unanswered[announced]
         request = self._requests[earlier]
         for entry in request.waiting.values():
             self.wait(entry, number)
-        del request.told[told]
-        if not request.told:
+        del request.announced[announced]
+        if not request.announced:
             del self._requests[earlier]
             self._released(request)
 
-    def request_of(self, told: str) -> int | None:
-        """The request that added this, if the neighbour has not answered it."""
-        return self._unanswered.get(told)
+    @property
+    def are_answered(self) -> bool:
+        """Whether the neighbour has answered all that was announced to it."""
+        return not self._unanswered
 
-    def has_moved(self, told: str) -> bool:
+    def request_of(self, announced: str) -> int | None:
+        """The request that added this, if the neighbour has not answered it."""
+        return self._unanswered.get(announced)
+
+    def has_moved(self, announced: str) -> bool:
         """Whether this waits for an answer, and stands for something that has moved."""
-        number = self._unanswered.get(told)
+        number = self._unanswered.get(announced)
         return number is not None and self._requests[number].has_moved
 
     def wait(self, entry: Entry, number: int) -> None:
@@ -82,23 +102,23 @@ class Gates:
         request = self._requests.pop(number, None)
         if request is None:
             return [], []
-        for each in request.told:
+        for each in request.announced:
             del self._unanswered[each]
-        return list(request.told), self._released(request)
+        return list(request.announced), self._released(request)
 
-    def withdrawn(self, told: Iterable[str]) -> list[Entry]:
-        """Something is told no more; return the entries that waited for it, or for what was asked with it.
+    def withdrawn(self, announced: Iterable[str]) -> list[Entry]:
+        """Something is withdrawn; return the entries that waited for it, or for what was asked with it.
 
-        They have to wait for what is told instead.
+        They have to wait for what is announced instead.
         """
         touched: dict[Place, Entry] = {}
-        for each in told:
+        for each in announced:
             number = self._unanswered.pop(each, None)
             if number is not None:
                 request = self._requests[number]
                 touched.update(request.waiting)
-                del request.told[each]
-                if not request.told:
+                del request.announced[each]
+                if not request.announced:
                     del self._requests[number]
                     self._released(request)
         return list(touched.values())
@@ -132,8 +152,125 @@ class Gates:
         return list(self._requests)
 
     def unanswered(self) -> list[str]:
-        """Return what has been told and not been answered."""
+        """Return what has been announced and not been answered."""
         return list(self._unanswered)
 
     def __len__(self) -> int:
         return len(self._count)
+
+
+@define(eq=False)
+class Arrivals:
+    """The requests of one neighbour. Ids are those on the link."""
+
+    _requests: dict[int, dict[str, None]] = Factory(dict)
+    _closed: dict[str, int] = Factory(dict)
+    _retiring: dict[str, dict[str, None]] = Factory(dict)
+
+    def asked(self, number: int, added: list[str]) -> None:
+        """A request comes; nothing that it adds is open yet."""
+        self._requests[number] = dict.fromkeys(added)
+        for each in added:
+            self._leave_request(each)
+            self._closed[each] = number
+
+    @property
+    def closed(self) -> list[str]:
+        """Everything that is not open yet."""
+        return list(self._closed)
+
+    @property
+    def retiring(self) -> Iterable[str]:
+        """Everything that has been withdrawn and serves on."""
+        return self._retiring.keys()
+
+    def all(self) -> list[str]:
+        """Everything that is not open yet, or serves on."""
+        return [*self._closed, *self._retiring]
+
+    def retire(self, withdrawn: str, awaited: list[str]) -> None:
+        """This is gone as soon as all those are open or gone (law 5)."""
+        self._retiring[withdrawn] = dict.fromkeys(awaited)
+
+    def revive(self, added: str) -> bool:
+        """Say whether this was about to go; now it stays (law 6)."""
+        return self._retiring.pop(added, None) is not None
+
+    def opened(self, each: str) -> list[int]:
+        """This is open: return the numbers of the requests that are answered by it."""
+        number = self._closed.pop(each, None)
+        if number is None:
+            return []
+        adding = self._requests[number]
+        del adding[each]
+        if adding:
+            return []
+        del self._requests[number]
+        return [number]
+
+    def removed(self, each: str) -> list[int]:
+        """This is gone: whoever else was added with it is waited for no less."""
+        self._retiring.pop(each, None)
+        return self.opened(each)
+
+    def settled(self, each: str) -> list[str]:
+        """Nobody waits for this any more: return what may go now."""
+        for awaited in self._retiring.values():
+            awaited.pop(each, None)
+        return [gone for gone, awaited in self._retiring.items() if not awaited]
+
+    def _leave_request(self, each: str) -> None:
+        number = self._closed.pop(each, None)
+        if number is not None:
+            self._requests[number].pop(each, None)
+            if not self._requests[number]:
+                del self._requests[number]  # Who asks anew waits for the later answer.
+
+    def __len__(self) -> int:
+        return len(self._retiring)
+
+
+@define(eq=False)
+class _Settlement:
+    asker: Hop
+    number: int
+    awaited: dict[tuple[Hop, int], None]
+
+
+Answer = tuple[Hop, int]
+"""Whom to answer, and the number of its question."""
+
+
+@define(eq=False)
+class Settling:
+    """The questions that pass through one broker."""
+
+    _questions: list[_Settlement] = Factory(list)
+
+    def pass_on(self, asker: Hop, number: int, asked: Iterable[tuple[Hop, int]]) -> list[Answer]:
+        """These neighbours have been asked in turn, under those numbers."""
+        self._questions.append(_Settlement(asker, number, dict.fromkeys(asked)))
+        return self._due()
+
+    def answered(self, neighbour: Hop, number: int) -> list[Answer]:
+        """A neighbour answers, maybe to one of these."""
+        for question in self._questions:
+            question.awaited.pop((neighbour, number), None)
+        return self._due()
+
+    def link_lost(self, link: Hop) -> list[Answer]:
+        """Nobody waits for a lost link, and nobody there waits for an answer."""
+        self._questions = [question for question in self._questions if question.asker is not link]
+        for question in self._questions:
+            for key in [key for key in question.awaited if key[0] is link]:
+                del question.awaited[key]
+        return self._due()
+
+    def _due(self) -> list[Answer]:
+        due = [question for question in self._questions if not question.awaited]
+        if due:
+            self._questions = [question for question in self._questions if question.awaited]
+        return [(question.asker, question.number) for question in due]
+
+    def __len__(self) -> int:
+        return len(self._questions)

@@ -6,15 +6,19 @@ lowest first, so that sets stay as small as the number of hops at one time.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attrs import Factory, define, field
 
-from broker.messages import LinkMessage
-from ordering.interface import Hops
+from broker.messages import LinkMessage, OrderingMessage, Publication
+from ordering.interface import Emission, Hops, Note
 
 FAN_OUTS_KEPT = 4096
 """How many sets of hops stay worked out. Few differ at one time; a thousand hops each alone fit as well."""
+
+
+Combine = Callable[[tuple[int, ...], tuple[int, ...]], tuple[int, ...] | None]
+"""Makes one note of two that are sent in a row, if the plugin has one that says the same."""
 
 
 @define(eq=False)
@@ -59,14 +63,31 @@ class HopTable:
         """Whether the hop has not been closed."""
         return self._by_number.get(hop.number) is hop
 
-    def fan_out(self, hops: Hops) -> tuple[Hop, ...]:
-        """Return the hops of a set, and note that their outboxes are about to be filled."""
-        self._filled |= hops
-        found = self._fan_outs.get(hops)
-        if found is None:
-            if len(self._fan_outs) >= FAN_OUTS_KEPT:
-                self._fan_outs.clear()
-            found = self._fan_outs[hops] = tuple(self._by_number[number] for number in members(hops))
+    def carry_out(self, emissions: Iterable[Emission], combine: Combine) -> None:
+        """Append what an ordering plugin emits to the outboxes of its targets."""
+        for item, targets, mark in emissions:
+            self._filled |= targets
+            fan_out = self._fan_outs.get(targets) or self._fan_out(targets)
+            if item.__class__ is Note:
+                _append_note(item, fan_out, combine)
+                continue
+            message: LinkMessage = item  # type: ignore[assignment]  # a plugin gives back what it was given
+            if mark:
+                assert isinstance(message, Publication)
+                message = message.with_mark(mark)
+            for hop in fan_out:
+                hop.outbox.append(message)
+
+    def extend(self, hop: Hop, messages: Sequence[LinkMessage]) -> None:
+        """Append these to the outbox of a hop, past the ordering plugin."""
+        self._filled |= hop.bit
+        hop.outbox.extend(messages)
+
+    def _fan_out(self, hops: Hops) -> tuple[Hop, ...]:
+        """Work out which hops are in a set."""
+        if len(self._fan_outs) >= FAN_OUTS_KEPT:
+            self._fan_outs.clear()
+        found = self._fan_outs[hops] = tuple(self._by_number[number] for number in members(hops))
         return found
 
     def names(self, hops: Hops) -> list[str]:
@@ -84,6 +105,17 @@ class HopTable:
 
     def __len__(self) -> int:
         return len(self._by_number)
+
+
+def _append_note(note: Note, hops: Iterable[Hop], combine: Combine) -> None:
+    """Append a note to each of these, or make one of it and of the note that is last there."""
+    for hop in hops:
+        last = hop.outbox[-1] if hop.outbox else None
+        combined = combine(last.content, note.content) if isinstance(last, OrderingMessage) else None
+        if combined is None:
+            hop.outbox.append(OrderingMessage(note.content))
+        else:
+            hop.outbox[-1] = OrderingMessage(combined)
 
 
 def members(hops: Hops) -> Iterator[int]:

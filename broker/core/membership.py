@@ -1,28 +1,42 @@
 """R9 on one broker: which links are part of the tree, and the steps by which one becomes so.
 
-A link that is open is *joining* until it is attached. The child asks (`broker.core.attachment` says who may),
-both ends tell each other the ids of their routes, and when neither knows a route that the other announces,
-the child attaches first and the other end follows when the child's advertisements arrive.
+A link that is open is *joining* until it is attached; `Joining` has the states. The child asks
+(`broker.core.attachment` says who may), both ends announce the ids of their routes, and when neither knows a
+route that the other announces, the child attaches first and the other end follows when the child's
+advertisements arrive. `Membership` decides; `go_on` yields what the rest of the core has to do.
 
 Laws.
 
 1. An attachment is deferred while one side knows a route that the other side announces: it is stale on one of
-   them, and about to be withdrawn there. So each end says again what it announces when a route of it is gone.
+   them, and about to be withdrawn there. So each end announces again when a route of it is gone.
 2. Routes may have moved between this look and the attachment. So each end looks again at the advertisements
    with which the other end attaches, and takes nothing from the link while one of them is stale: what comes
    over the link is held, in its order, up to a bound. Nothing that is waited for depends on what is held.
-3. Each broker knows the identities of all brokers below it; changes climb to the top.
+3. Each broker knows the identities of all brokers below it; changes climb to the root.
+4. Joining links are looked at when something that they wait for may have changed (`is_due`), and never else:
+   a message of an attachment, who is below, or the routes of this broker.
+
+Where brokers are goes over the same links (`Directory`).
+
+5. Whoever dialled is sent all that is known before anything else, so that it knows even if it is never
+   attached, or loses the link in the same moment.
+6. Whoever dialled sends nothing before it is attached: the names of a broker that is refused stay unknown.
+   Then it sends all that it knows.
+7. What is new goes at once to everybody who has been sent the rest; it waits behind nothing, for it changes
+   nothing that is ordered.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from typing import ClassVar, Final
 
-from attrs import Factory, define
+from attrs import Factory, define, frozen
 
 from broker.core.attachment import GRANTED, Attachments, Send, name_of
+from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.protocol import ProtocolError
 from broker.core.routing import Routing
-from broker.core.synchronisation import Synchronisation
+from broker.healing import Place, Roster
 from broker.messages import (
     AdvertisementWithdrawn,
     AttachAnswer,
@@ -37,22 +51,117 @@ from broker.messages import (
     Whereabouts,
 )
 from broker.page_limits import HELD_BYTES_MAX, HELD_COUNT_MAX
+from broker.transitions import Transitions, follow
+
+# --- where brokers are --------------------------------------------------------------------------------
 
 
 @define(eq=False)
-class _Joining:
-    """A link on its way into the tree: what this side and the other announced, and what is held.
+class Directory:
+    """The roster of one broker, and the links over which news of it go."""
 
-    This side is ready when it has answered the child, or is attached as the child.
-    """
+    roster: Roster
+    _send_now: Callable[[Hop, Control], None]
+    _informed: dict[Hop, None] = Factory(dict)
+
+    def reached_at(self, address: str) -> None:
+        """This broker can be dialled there."""
+        self._send_news(self.roster.reached_at(address))
+
+    def dialled(self, link: Hop) -> None:
+        """Somebody dialled us (law 5)."""
+        self._send_everything(link)
+
+    def attached(self, uplink: Hop) -> None:
+        """We are a child of that broker (law 6)."""
+        self._send_news(self.roster.attached_to(uplink.name))
+        self._send_everything(uplink)
+
+    def learn(self, message: Whereabouts, link: Hop) -> None:
+        """Forward what is news in a neighbour's message, and contradict what is wrong about us."""
+        self._send_news(self.roster.learn(message.places), but=link)
+        self._send_news(self.roster.contradict(message.places))
+
+    def link_lost(self, link: Hop) -> None:
+        """Nothing more can be sent there."""
+        self._informed.pop(link, None)
+
+    def _send_everything(self, link: Hop) -> None:
+        self._informed[link] = None
+        everything = self.roster.everything()
+        if everything:
+            self._send_now(link, Whereabouts(everything))
+
+    def _send_news(self, news: tuple[Place, ...], but: Hop | None = None) -> None:
+        if news:
+            for link in self._informed:
+                if link is not but:
+                    self._send_now(link, Whereabouts(news))
+
+
+# --- joining ------------------------------------------------------------------------------------------
+
+
+class Joining(Enum):
+    """How far a link is on its way into the tree, as this end sees it."""
+
+    OPEN = "nothing is granted, or a child's grant has brought no routes yet"
+    ANNOUNCED = "a child has announced its routes and awaits the parent's"
+    COMPARING = "the other end has announced its routes: none of them may be known here"
+    READY = "this end agrees: a child is attached, a parent has announced its routes"
+    HOLDING = "the other end is attached: none of its advertisements may be known here"
+    ATTACHED = "the link is part of the tree"
+    REFUSED = "the other tree refused: the link is to be closed"
+
+
+TRANSITIONS: Final[Transitions[Joining]] = {
+    Joining.OPEN: frozenset({Joining.ANNOUNCED, Joining.COMPARING, Joining.REFUSED}),
+    Joining.ANNOUNCED: frozenset({Joining.COMPARING, Joining.OPEN}),
+    Joining.COMPARING: frozenset({Joining.READY, Joining.OPEN}),
+    Joining.READY: frozenset({Joining.HOLDING, Joining.OPEN}),
+    Joining.HOLDING: frozenset({Joining.ATTACHED}),
+    Joining.ATTACHED: frozenset(),
+    Joining.REFUSED: frozenset(),
+}
+
+
+def _no_routes() -> RouteIds:
+    return RouteIds(frozenset(), frozenset())
+
+
+@define(eq=False)
+class _Newcomer:
+    """A link on its way into the tree: what both ends announced last, and what is held."""
 
     is_uplink: bool
-    said: RouteIds | None = None
-    announced: RouteIds | None = None
-    is_ready: bool = False
+    state: Joining = Joining.OPEN
+    ours: RouteIds = Factory(_no_routes)
+    theirs: RouteIds = Factory(_no_routes)
     held: list[LinkMessage] = Factory(list)
     held_bytes: int = 0
     publications_held: int = 0
+
+    def enter(self, state: Joining) -> None:
+        """Go on to another state."""
+        self.state = follow(TRANSITIONS, self.state, state)
+
+    def begin_anew(self) -> None:
+        """The grant was given up: what was announced for it is void."""
+        if self.state is not Joining.OPEN:
+            self.enter(Joining.OPEN)
+
+    @property
+    def has_announced(self) -> bool:
+        """Whether the other end still compares what we have announced."""
+        if self.is_uplink:
+            return self.state in {Joining.ANNOUNCED, Joining.COMPARING}
+        return self.state is Joining.READY
+
+    def compare(self, theirs: RouteIds) -> None:
+        """The other end has announced these; to a child without a grant that is void."""
+        if self.state is Joining.ANNOUNCED or (self.state is Joining.OPEN and not self.is_uplink):
+            self.enter(Joining.COMPARING)
+        self.theirs = theirs
 
     def hold(self, message: LinkMessage) -> bool:
         """Hold what came over the link; say whether it is not more than may be held."""
@@ -73,24 +182,38 @@ class _Joining:
         return known
 
 
+@frozen
+class Attach:
+    """This link becomes part of the tree."""
+
+    link: Hop
+    is_uplink: bool
+
+
+@frozen
+class Take:
+    """These messages of a link that has become part of the tree were held, and are received now."""
+
+    link: Hop
+    messages: Sequence[LinkMessage]
+
+
 @define(eq=False)
 class Membership:
     """The links of one broker on their way into the tree, and who is below it."""
 
+    DERIVED: ClassVar = frozenset({"_looked_at"})
+
     attachments: Attachments
     _routing: Routing
-    _synchronisation: Synchronisation
+    _directory: Directory
     _send_now: Callable[[Hop, Control], None]
     _send: Callable[[Hop, Control], None]
-    _become_child: Callable[[Hop], None]
-    _link_attached: Callable[[Hop], None]
-    _learn: Callable[[Whereabouts, Hop], None]
-    _receive: Callable[[Hop, Sequence[LinkMessage]], None]
-    joining: dict[Hop, _Joining] = Factory(dict)
-    attached: list[Hop] = Factory(list)
-    rejected: list[tuple[Hop, str]] = Factory(list)
-    _uplink: Hop | None = None
+    joining: dict[Hop, _Newcomer] = Factory(dict)
     _below: dict[Hop, frozenset[str]] = Factory(dict)
+    _has_news: bool = False
+    _looked_at: int = -1
+    """The version of the routing tables at the last look."""
 
     # --- links ---
 
@@ -98,22 +221,19 @@ class Membership:
         """A neighbour greeted us; ask to become its child if it is to be our uplink."""
         assert link.name not in self._routing.links
         assert all(link.name != other.name for other in self.joining)
-        self.joining[link] = _Joining(is_uplink)
+        self.joining[link] = _Newcomer(is_uplink)
         if is_uplink:
-            assert self._uplink is None, "only the top of a tree attaches"
             self._pass_on(self.attachments.want(link))
 
     def link_lost(self, link: Hop) -> None:
-        """Say so to whom it concerns; as a new top, decide what went through us to the old one."""
+        """Say so to whom it concerns; as a new root, decide what went through us to the old one."""
         self.joining.pop(link, None)
-        if link is self._uplink:
-            self._uplink = None
         self._pass_on(self.attachments.link_lost(link))
 
     def forget(self, link: Hop) -> None:
         """Whoever was below a lost link is below us no more."""
         gone = self._below.pop(link, frozenset())
-        self._tell_brokers(frozenset(), gone)
+        self._announce_brokers(frozenset(), gone)
 
     def _pass_on(self, sends: Iterable[Send]) -> None:
         for link, message in sends:
@@ -122,67 +242,93 @@ class Membership:
 
     # --- joining ---
 
-    def receive(self, link: Hop, message: LinkMessage) -> None:
-        """Take what came over a joining link (law 2)."""
-        joining = self.joining[link]
+    def receive(self, link: Hop, message: LinkMessage) -> str:
+        """Take what came over a joining link (law 2); return the verdict if it refuses us."""
+        newcomer = self.joining[link]
+        self._has_news = True
         match message:
-            case _ if joining.held:
-                if not joining.hold(message):  # The other end is attached already.
+            case _ if newcomer.state is Joining.HOLDING:
+                if not newcomer.hold(message):  # The other end is attached already.
                     raise ProtocolError(
                         f"{link.name} sent too much while its attachment was deferred: at most "
                         f"{HELD_COUNT_MAX} changes of routes and {HELD_BYTES_MAX} bytes of events are taken"
                     )
-            case AttachRequest(asker=asker) if name_of(asker) == link.name and not joining.is_uplink:
+            case AttachRequest(asker=asker) if name_of(asker) == link.name and not newcomer.is_uplink:
                 self._below[link] = message.brokers
                 self._pass_on(self.attachments.requested(message, link))
-            case AttachDone(asker=asker) if name_of(asker) == link.name and not joining.is_uplink:
-                self.joining[link] = _Joining(is_uplink=False)
+            case AttachDone(asker=asker) if name_of(asker) == link.name and not newcomer.is_uplink:
+                newcomer.begin_anew()
                 self._pass_on(self.attachments.done(message, link))
-            case AttachAnswer(asker=self.attachments.identity) if joining.is_uplink:
-                self.answered(message, link)
-            case RouteIds() if joining.is_uplink or self.attachments.granted_to(link):
-                joining.announced = message
-            case Whereabouts() if joining.is_uplink:
-                self._learn(message, link)
-            case Synchronise() if joining.is_ready:
-                joining.held.append(message)
+            case AttachAnswer(asker=self.attachments.identity) if newcomer.is_uplink:
+                return self._decided(message, link, newcomer)
+            case RouteIds() if newcomer.is_uplink or self.attachments.granted_to(link):
+                newcomer.compare(message)
+            case Whereabouts() if newcomer.is_uplink:
+                self._directory.learn(message, link)
+            case Synchronise() if newcomer.state is Joining.READY:
+                newcomer.enter(Joining.HOLDING)
+                newcomer.hold(message)
             case _:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} before it was attached")
+        return ""
 
-    def go_on(self) -> None:
-        """Take the next step on every joining link that nothing stale defers (laws 1 and 2)."""
+    def _decided(self, answer: AttachAnswer, link: Hop, newcomer: _Newcomer) -> str:
+        """The other tree has decided on our request; return the verdict if it refuses us."""
+        if not self.attachments.awaits(answer, link):
+            return ""  # We have given that request up.
+        if answer.verdict != GRANTED:
+            newcomer.enter(Joining.REFUSED)
+            self._pass_on(self.attachments.given_up())
+            return answer.verdict
+        self.attachments.granted()
+        newcomer.enter(Joining.ANNOUNCED)
+        self._announce(link, newcomer)
+        return ""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something that an attachment waits for may have changed since the last look (law 4)."""
+        return self._has_news or (bool(self.joining) and self._looked_at != self._routing.tables.version)
+
+    def go_on(self) -> Iterator[Attach | Take]:
+        """Take the next step on every joining link that nothing stale defers (laws 1 and 2).
+
+        What is yielded has to be carried out before the next is asked for.
+        """
+        self._has_news, self._looked_at = False, self._routing.tables.version
         self._pass_on(self.attachments.look_again())
-        for link, joining in list(self.joining.items()):
-            if self.joining.get(link) is not joining:
-                continue  # What was held for another link came first and let this one go on.
-            if joining.held:
-                if not self._known_advertisements() & joining.held_advertisements():
-                    self._take_held(link, joining)
-                continue
-            self._say_again(link, joining)
-            if joining.announced is None or joining.is_ready or self._is_stale(joining.announced):
-                continue
-            if not joining.is_uplink:
-                joining.is_ready = True
-                self._say(link, joining)
-            elif link is self.attachments.wish and self.attachments.is_granted:
-                joining.said, joining.is_ready = None, True
-                self._attach_as_child(link)
+        for link, newcomer in list(self.joining.items()):
+            # What was held for another link may have come first and let this one go on.
+            if self.joining.get(link) is newcomer:
+                yield from self._next_steps(link, newcomer)
 
-    def _say(self, link: Hop, joining: _Joining) -> None:
-        joining.said = self._route_ids()
-        self._send_now(link, joining.said)
-
-    def _say_again(self, link: Hop, joining: _Joining) -> None:
-        """Announce our routes again if one that we announced is gone (law 1)."""
-        if joining.is_uplink and not self.attachments.is_granted:
-            joining.said = None  # The grant was given up: what was said with it is void.
-        said = joining.said
-        if said is None:
+    def _next_steps(self, link: Hop, newcomer: _Newcomer) -> Iterator[Attach | Take]:
+        if newcomer.state is Joining.HOLDING:
+            if not self._known_advertisements() & newcomer.held_advertisements():
+                yield from self._take_held(link, newcomer)
             return
-        ours = self._route_ids()
-        if said.advertisements - ours.advertisements or said.subscriptions - ours.subscriptions:
-            self._say(link, joining)
+        if newcomer.is_uplink and newcomer.has_announced and not self.attachments.is_granted(link):
+            newcomer.begin_anew()
+        if newcomer.has_announced:
+            self._announce_again(link, newcomer)
+        if newcomer.state is not Joining.COMPARING or self._is_stale(newcomer.theirs):
+            return
+        newcomer.enter(Joining.READY)
+        if newcomer.is_uplink:
+            yield Attach(link, is_uplink=True)
+            self._attached_as_child()
+        else:
+            self._announce(link, newcomer)
+
+    def _announce(self, link: Hop, newcomer: _Newcomer) -> None:
+        newcomer.ours = self._route_ids()
+        self._send_now(link, newcomer.ours)
+
+    def _announce_again(self, link: Hop, newcomer: _Newcomer) -> None:
+        """Announce our routes again if one that we announced is gone (law 1)."""
+        before, now = newcomer.ours, self._route_ids()
+        if before.advertisements - now.advertisements or before.subscriptions - now.subscriptions:
+            self._announce(link, newcomer)
 
     def _known_advertisements(self) -> frozenset[str]:
         """Those that are known under the same id everywhere."""
@@ -201,67 +347,54 @@ class Membership:
             ours.advertisements & announced.advertisements or ours.subscriptions & announced.subscriptions
         )
 
-    def _take_held(self, link: Hop, joining: _Joining) -> None:
+    def _take_held(self, link: Hop, newcomer: _Newcomer) -> Iterator[Attach | Take]:
         """Nothing is stale: take what was held, first of all the other side's advertisements."""
-        if not joining.is_uplink:
-            self._attach(link)
-            self._tell_brokers(self._below[link], frozenset())
+        if not newcomer.is_uplink:
+            yield Attach(link, is_uplink=False)
+            self._announce_brokers(self._below[link], frozenset())
+        newcomer.enter(Joining.ATTACHED)
         del self.joining[link]
-        self._receive(link, joining.held)
+        yield Take(link, newcomer.held)
         self._pass_on(self.attachments.child_attached(link))
+        self._has_news = True
 
-    def _attach_as_child(self, link: Hop) -> None:
-        self._attach(link)
-        self._uplink = link
-        self._become_child(link)
+    def _attached_as_child(self) -> None:
         self._pass_on(self.attachments.attached())
         asked, now = self.attachments.announced, self.attachments.brokers
-        self._tell_brokers(now - asked, asked - now)
-
-    def _attach(self, link: Hop) -> None:
-        self._routing.add_link(link)
-        self.attached.append(link)
-        self._synchronisation.begin(link)
-        self._link_attached(link)
+        self._announce_brokers(now - asked, asked - now)
 
     # --- requests that pass through ---
 
     def requested(self, message: AttachRequest, link: Hop) -> None:
         """A request climbs."""
-        if link is self._uplink:
+        if link is self.attachments.uplink:
             raise ProtocolError(f"the uplink {link.name} sent an attachment request down")
+        self._has_news = True
         self._pass_on(self.attachments.requested(message, link))
 
     def answered(self, message: AttachAnswer, link: Hop) -> None:
-        """A verdict comes down: ours, or one to be passed on."""
-        is_refusal = self.attachments.is_refusal(message)
-        self._pass_on(self.attachments.answered(message))
-        if is_refusal:
-            self.rejected.append((link, message.verdict))
-            self._pass_on(self.attachments.given_up())
-        elif self._is_our_grant(message):
-            self.joining[link].announced = None
-            self._say(link, self.joining[link])
-
-    def _is_our_grant(self, message: AttachAnswer) -> bool:
-        is_ours = message.asker == self.attachments.identity and message.verdict == GRANTED
-        return is_ours and self.attachments.is_granted
+        """A verdict comes down, to be passed on: no request of our own goes over an attached link."""
+        del link
+        self._pass_on(self.attachments.pass_verdict(message))
 
     def done(self, message: AttachDone, link: Hop) -> None:
         """An attachment happened or was given up."""
+        self._has_news = True
         self._pass_on(self.attachments.done(message, link))
 
     # --- who is below (law 3) ---
 
     def brokers_changed(self, message: BrokersChanged, link: Hop) -> None:
         """Brokers came to a child's side or left it."""
-        if link is self._uplink:
-            raise ProtocolError(f"the uplink {link.name} told of brokers below")
+        if link is self.attachments.uplink:
+            raise ProtocolError(f"the uplink {link.name} announced brokers below")
         self._below[link] = (self._below[link] | message.added) - message.removed
-        self._tell_brokers(message.added, message.removed)
+        self._announce_brokers(message.added, message.removed)
 
-    def _tell_brokers(self, added: frozenset[str], removed: frozenset[str]) -> None:
+    def _announce_brokers(self, added: frozenset[str], removed: frozenset[str]) -> None:
+        self._has_news = True
         children = (self._below.get(link, frozenset()) for link in self._routing.links.values())
         self.attachments.brokers = frozenset((self.attachments.identity,)).union(*children)
-        if self._uplink is not None and (added or removed):
-            self._send_now(self._uplink, BrokersChanged(added, removed))
+        uplink = self.attachments.uplink
+        if uplink is not None and (added or removed):
+            self._send_now(uplink, BrokersChanged(added, removed))

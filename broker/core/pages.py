@@ -22,8 +22,8 @@ from typing import Final, TypeVar
 
 from attrs import Factory, define, evolve
 
+from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.protocol import ProtocolError
 from broker.filters import Filter
 from broker.healing import Place
 from broker.messages import (
@@ -31,9 +31,9 @@ from broker.messages import (
     BrokersChanged,
     Control,
     LinkMessage,
+    Notice,
     RouteIds,
     Synchronise,
-    Told,
     Whereabouts,
 )
 from broker.page_limits import COLLECTED_COUNT_MAX, COLLECTED_PAGES_MAX, PAGE_BYTES
@@ -102,7 +102,7 @@ def _text_bytes(text: str) -> int:
     return _HEAD_BYTES + (len(text) if text.isascii() else len(text.encode()))
 
 
-def pages_of(message: Control | Told, page_bytes: int) -> Sequence[Control | Told]:
+def pages_of(message: Control | Notice, page_bytes: int) -> Sequence[Control | Notice]:
     """Return the pages of a message; what does not grow is its own only page."""
     pages = _PAGES.get(message.__class__)
     return (message,) if pages is None else pages(message, page_bytes)

@@ -22,15 +22,16 @@ Laws.
    nothing comes, and it is not whole. So nothing of it has to be remembered here.
 7. A question does not cross a link that is still synchronising (R9). Who joins by it may have been asked
    before, and what it has published since may be the effect of something that is live for the asker.
+8. Finding a question takes no longer the more of them are open.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import define, field
 
+from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.protocol import ProtocolError
-from broker.core.questions import Question, Questions
 from broker.core.routing import Routing
 from broker.filters import Filter
 from broker.messages import Control, LinkMessage, Publication
@@ -47,9 +48,65 @@ from broker.replay import (
     Window,
 )
 from broker.replay_messages import ReplayAsked, ReplayMark, ReplayMore, ReplayOver, ReplayPart, ReplayReady
-from broker.wire import WireError, read_deliveries
+from broker.wire import DEFAULT_LIMITS, WireError, read_publications
 
 Outgoing = list[tuple[Hop, list[LinkMessage]]]
+
+
+@define(eq=False)
+class Question:
+    """One question at one broker. `asker` is the link it came through, None if it was asked here."""
+
+    id: str
+    asker: Hop | None
+    merge: Merge[Hop]
+    unready: set[Hop]
+    is_wanted: bool = False
+
+
+@define(eq=False)
+class Questions:
+    """One broker's questions; what came through several links is a question of each."""
+
+    _named: dict[str, dict[Hop | None, Question]] = field(factory=dict)
+    _counts: Counter[Hop | None] = field(factory=Counter)
+
+    def __len__(self) -> int:
+        return self._counts.total()
+
+    def __iter__(self) -> Iterator[Question]:
+        for askers in self._named.values():
+            yield from askers.values()
+
+    def asked_by(self, asker: Hop | None) -> int:
+        """Return how many came through that link."""
+        return self._counts[asker]
+
+    def add(self, question: Question) -> None:
+        """Put a question beside the others; the same one is not there."""
+        askers = self._named.setdefault(question.id, {})
+        assert question.asker not in askers, "who asks again has ended the first"
+        askers[question.asker] = question
+        self._counts[question.asker] += 1
+
+    def named(self, name: str) -> list[Question]:
+        """Return the question of that name, as often as it was asked."""
+        return list(self._named.get(name, {}).values())
+
+    def get(self, name: str, asker: Hop | None) -> Question | None:
+        """Return a question, if it is open."""
+        return self._named.get(name, {}).get(asker)
+
+    def pop(self, name: str, asker: Hop | None) -> Question | None:
+        """Remove a question; return it if it was open."""
+        question = self._named.get(name, {}).pop(asker, None)
+        if question is not None:
+            self._counts[asker] -= 1
+            if not self._counts[asker]:
+                del self._counts[asker]
+            if not self._named[name]:
+                del self._named[name]
+        return question
 
 
 @define(eq=False)
@@ -68,6 +125,7 @@ class Replays:
     """The questions that are open at one broker, and its subscriptions that wait for their past.
 
     `waiting` names those that can be given more; `asked_count` and `played_count` are for those who watch.
+    While there are `playbacks`, or hops for which something may still come `late`, deliveries pass by `hold`.
     """
 
     _routing: Routing
@@ -79,9 +137,9 @@ class Replays:
     asked_count: int = field(default=0, init=False)
     played_count: int = field(default=0, init=False)
     _questions: Questions = field(factory=Questions, init=False)
-    _playbacks: dict[Hop, Playback] = field(factory=dict, init=False)
+    playbacks: dict[Hop, Playback] = field(factory=dict, init=False)
     _has_played: bool = field(default=False, init=False)
-    _late: dict[Hop, _Late] = field(factory=dict, init=False)
+    late: dict[Hop, _Late] = field(factory=dict, init=False)
 
     def bound(self, bounds: Bounds) -> None:
         """From now on keep so much, and do so much at a time."""
@@ -93,32 +151,32 @@ class Replays:
     @property
     def playing_count(self) -> int:
         """How many local subscriptions have their past played now."""
-        return len(self._playbacks)
+        return len(self.playbacks)
 
     @property
     def can_replay(self) -> bool:
         """Whether another local subscription may ask for its past now."""
-        return len(self._playbacks) < REPLAYS_MAX
+        return len(self.playbacks) < REPLAYS_MAX
 
     def subscribe(self, subscription: str, hop: Hop, window: Window) -> None:
         """Hold back what comes for this subscription until its past has been played."""
-        self._playbacks[hop] = Playback(subscription, window)
+        self.playbacks[hop] = Playback(subscription, window)
 
     def unsubscribe(self, subscription: str, hop: Hop) -> None:
         """It has ended."""
-        self._late.pop(hop, None)
-        if self._playbacks.pop(hop, None) is not None:
+        self.late.pop(hop, None)
+        if self.playbacks.pop(hop, None) is not None:
             self._close(subscription, None)
 
     def opened(self, subscriptions: list[str]) -> list[str]:
         """All gates of these are open; return those that ask for nothing: the others wait to be live."""
-        if not self._playbacks:
+        if not self.playbacks:
             return subscriptions
         return [each for each in subscriptions if not self._has_begun(each)]
 
     def _has_begun(self, subscription: str) -> bool:
         for entry in self._routing.tables.named(subscription):
-            playback = self._playbacks.get(entry.hop)
+            playback = self.playbacks.get(entry.hop)
             if playback is not None:
                 self._begin(playback, entry.hop, entry.filter)
                 return True
@@ -132,7 +190,7 @@ class Replays:
 
     def go_on(self, subscription: str, hop: Hop, size_bytes: int) -> None:
         """The subscription has room for so much of its past."""
-        playback = self._playbacks.get(hop)
+        playback = self.playbacks.get(hop)
         if playback is None or not playback.is_marked:
             return
         playback.want(size_bytes)
@@ -143,26 +201,21 @@ class Replays:
         else:
             self._play_collected(playback)
 
-    @property
-    def is_holding(self) -> bool:
-        """Whether deliveries have to pass here."""
-        return bool(self._playbacks or self._late)
-
     def hold(self, outgoing: Outgoing, live: list[str]) -> Outgoing:
         """Hold back what is not to be delivered yet, and add what is; name those that are live now."""
         passed: Outgoing = []
         for hop, messages in outgoing:
-            playback = self._playbacks.get(hop)
+            playback = self.playbacks.get(hop)
             if playback is not None:
                 self._hold(playback, messages, live)
-            elif hop in self._late:
+            elif hop in self.late:
                 if left := self._without_played(hop, messages):
                     passed.append((hop, left))
             else:
                 passed.append((hop, messages))
         if self._has_played:
             self._has_played = False
-            for hop, playback in list(self._playbacks.items()):
+            for hop, playback in list(self.playbacks.items()):
                 if playback.is_over:
                     self._end(playback, hop)
                 if played := playback.take():
@@ -183,14 +236,14 @@ class Replays:
             self._has_played = True
 
     def _end(self, playback: Playback, hop: Hop) -> None:
-        del self._playbacks[hop]
+        del self.playbacks[hop]
         self.played_count += playback.played_count
         if playback.played or playback.is_mark_due:
-            self._late[hop] = _Late(playback.played, playback.is_mark_due)
+            self.late[hop] = _Late(playback.played, playback.is_mark_due)
 
     def _without_played(self, hop: Hop, messages: list[LinkMessage]) -> list[LinkMessage]:
         """Drop what was played: with some plugins it may come live much later."""
-        late = self._late[hop]
+        late = self.late[hop]
         played = late.played
         left: list[LinkMessage] = []
         for message in messages:
@@ -205,7 +258,7 @@ class Replays:
                     del played[message.publisher]
             left.append(message)
         if not played and not late.is_mark_due:
-            del self._late[hop]
+            del self.late[hop]
         return left
 
     # --- questions ---
@@ -249,7 +302,7 @@ class Replays:
             self._send(question.asker, ReplayReady(question.id))
             return
         for entry in self._routing.tables.named(question.id):
-            if entry.hop in self._playbacks:
+            if entry.hop in self.playbacks:
                 self._send(entry.hop, ReplayMark(is_last=True))
 
     def more(self, message: ReplayMore, link: Hop) -> None:
@@ -325,7 +378,7 @@ class Replays:
         if question.asker is not None:
             return None
         hops = [entry.hop for entry in self._routing.tables.named(question.id)]
-        return next((self._playbacks[hop] for hop in hops if hop in self._playbacks), None)
+        return next((self.playbacks[hop] for hop in hops if hop in self.playbacks), None)
 
     def _answer(self, question: Question, asker: Hop, items: Sequence[Item]) -> None:
         times = tuple(item[0] for item in items)
@@ -354,7 +407,7 @@ class Replays:
             playback.end(is_whole=is_whole)
 
     def _collected_bytes(self) -> int:
-        return sum(each.collected_bytes for each in self._playbacks.values())
+        return sum(each.collected_bytes for each in self.playbacks.values())
 
     def _play_collected(self, playback: Playback) -> None:
         if not playback.is_collected or playback.is_over:
@@ -366,10 +419,10 @@ class Replays:
 
     def is_replaying(self, hop: Hop) -> bool:
         """Whether the past of this subscription is still to be played."""
-        return hop in self._playbacks
+        return hop in self.playbacks
 
     def __len__(self) -> int:
-        return len(self._questions) + len(self._playbacks)
+        return len(self._questions) + len(self.playbacks)
 
 
 def _items(message: ReplayPart, link: Hop) -> list[Item]:
@@ -377,8 +430,10 @@ def _items(message: ReplayPart, link: Hop) -> list[Item]:
         text = f"{len(message.frames)} publications with {len(message.times)} times"
         raise ProtocolError(f"{link.name} sent a part of a replay that has {text}")
     try:
-        events = read_deliveries(message.frames)
+        found = read_publications(message.frames, DEFAULT_LIMITS)
     except WireError as error:
         raise ProtocolError(f"{link.name} sent a part of a replay that cannot be read: {error}") from error
-    found = zip(message.times, events, message.frames, strict=True)
-    return [(at_ns, event[0], event[1], frame) for at_ns, event, frame in found]
+    return [
+        (at_ns, each.publisher, each.sequence, frame)
+        for at_ns, each, frame in zip(message.times, found, message.frames, strict=True)
+    ]

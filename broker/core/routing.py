@@ -33,13 +33,13 @@ from broker.messages import (
     AdvertisementAdded,
     Control,
     Flood,
+    Notice,
     PublishersLost,
     SettleAsked,
     SubscriptionAcknowledged,
     SubscriptionAdded,
     SubscriptionsReplaced,
     SubscriptionWithdrawn,
-    Told,
 )
 from broker.routing import Routing as Strategies
 from broker.routing.flooding import EVERYTHING
@@ -48,7 +48,7 @@ from broker.routing.strategy import Wish
 Announced = tuple[tuple[str, Filter], ...]
 """Advertisements by id, as floods carry them."""
 
-SendControl = Callable[[Hop, Control | Told], None]
+SendControl = Callable[[Hop, Control | Notice], None]
 """Send a message to a link."""
 
 
@@ -191,7 +191,7 @@ class Routing:
             if other is not link:
                 send(other, message)
 
-    # --- repairs (`broker.core.mending`, `broker.core.leases`) ---
+    # --- repairs (`broker.core.leases`) ---
 
     def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> None:
         """Make what a neighbour has been told of advertisements what follows from these."""

@@ -1,13 +1,14 @@
-"""What neighbours are told of subscriptions, and from when on publications are let through for them (R7).
+"""Which subscriptions are announced to neighbours, and from when on they let publications through (R7).
 
 Laws.
 
-1. What a neighbour has been told is what the strategy makes of every entry that is known some other way than
-   through it and overlaps something that came from it.
+1. What has been announced to a neighbour is what the strategy makes of every entry that is known some other
+   way than through it and overlaps something that came from it.
 2. An entry serves publications from a link only once what stands for it there is answered. One for which
    something answered stands is open at once, unless it has moved: then the routes settle first (R9).
 3. The hop an entry came from is answered once no gate of the entry is closed.
-4. Nothing that is open is closed by what is told instead of what stood for it (`broker.core.gates`, law 3).
+4. Nothing that is open is closed by what is announced instead of what stood for it (law 3 of
+   `broker.core.gates`).
 5. A difference that does not fit into one page is several requests, each with a number and answered by
    itself. What is withdrawn comes behind everything that is added, so that it serves on until that does.
 """
@@ -17,14 +18,12 @@ from typing import ClassVar, Final
 
 from attrs import Factory, define, field
 
-from broker.core.arrivals import Arrivals
+from broker.core.announcements import Announcements, Difference
 from broker.core.barrier import Barrier, Passed
-from broker.core.gates import Gates
+from broker.core.gates import Answer, Arrivals, Gates, Settling
 from broker.core.hops import Hop
 from broker.core.pages import cut_both
-from broker.core.settling import Answer, Settling
 from broker.core.tables import Entry, Place, RoutingTables, place_of, wish_of
-from broker.core.told import Difference, Told
 from broker.filters import Filter
 from broker.messages import (
     Control,
@@ -46,13 +45,13 @@ HELD: Final = ""
 
 @define(eq=False)
 class Neighbour:
-    """What one neighbour has been told of subscriptions and owes, and what it has asked for.
+    """What has been announced to one neighbour, what it owes, and what it has asked for.
 
     `offered` are the entries that the strategy has to choose from; `held` are those that are to be offered
     when the link has synchronised; `crossing` are the requests with which they were.
     """
 
-    told: Told
+    announced: Announcements
     gates: Gates = Factory(Gates)
     arrivals: Arrivals = Factory(Arrivals)
     offered: dict[Place, Entry] = Factory(dict)
@@ -62,7 +61,7 @@ class Neighbour:
 
 @define(eq=False)
 class Subscribing:
-    """The subscriptions of one broker, as it tells its neighbours of them and they tell it."""
+    """The subscriptions of one broker, as it announces them to its neighbours and they to it."""
 
     DERIVED: ClassVar = frozenset({"strategy", "_page_bytes"})
 
@@ -82,14 +81,14 @@ class Subscribing:
     # --- links ---
 
     def add_link(self, link: Hop) -> None:
-        """A neighbour is to be told; nothing yet."""
-        self.neighbours[link] = Neighbour(Told.nothing(self.strategy, self._broker))
+        """A neighbour has come; nothing has been announced to it."""
+        self.neighbours[link] = Neighbour(Announcements.nothing(self.strategy, self._broker))
 
     def remove_link(self, link: Hop) -> None:
         """A lost link counts as having answered everything (R7), and nobody behind it wants anything."""
         gone = self.neighbours.pop(link)
-        for told in gone.gates.unanswered():
-            self.passed += self._barrier.route_open(told, link)
+        for announced in gone.gates.unanswered():
+            self.passed += self._barrier.route_open(announced, link)
         self._answer_questions(self.settling.link_lost(link))
         entries = list(self._tables.entries_of(link).values())
         for entry in entries:
@@ -101,7 +100,7 @@ class Subscribing:
     # --- entries ---
 
     def subscribe(self, entry: Entry, *, has_moved: bool = False) -> None:
-        """Take an entry in, and tell all who should know."""
+        """Take an entry in, and announce it to all who should know it."""
         self._tables.add_entry(entry)
         for link in self.neighbours:
             self.offer(link, (entry,), has_moved=has_moved)
@@ -126,27 +125,26 @@ class Subscribing:
             mine = [entry for entry in entries if neighbour.offered.pop(place_of(entry), None) is not None]
             gone = [entry.id for entry in mine if not self._tables.is_wanted(entry.id, link)]
             if gone:
-                self._tell(link, neighbour, neighbour.told.edit(remove=gone))
+                self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
 
-    # --- telling ---
+    # --- announcing ---
 
     def offer(self, link: Hop, entries: Iterable[Entry], *, has_moved: bool = False) -> None:
-        """Let the strategy decide what a neighbour is told of these entries."""
+        """Let the strategy decide what of these entries is announced to a neighbour."""
         if link in self._tables.synchronising:
             self._hold(link, entries)
             return
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
-        offered = {
-            place_of(each): each
-            for each in entries
-            if each.hop is not link
-            and place_of(each) not in neighbour.offered
-            and advertised.overlap(each.filter)
-        }
+        offered: dict[Place, Entry] = {}
+        for each in entries:
+            place = place_of(each)
+            is_new = each.hop is not link and place not in neighbour.offered
+            if is_new and advertised.overlap(each.filter):
+                offered[place] = each
         if offered:
             neighbour.offered.update(offered)
-            difference = neighbour.told.edit(add=map(wish_of, offered.values()))
-            self._tell(link, neighbour, difference, offered.values(), has_moved=has_moved)
+            difference = neighbour.announced.edit(add=map(wish_of, offered.values()))
+            self._announce(link, neighbour, difference, offered.values(), has_moved=has_moved)
 
     def _hold(self, link: Hop, entries: Iterable[Entry]) -> None:
         """Keep the gates closed of entries that may not cross a new link yet (R9)."""
@@ -190,14 +188,14 @@ class Subscribing:
         )
 
     def _flood(self, link: Hop) -> None:
-        """If the strategy floods, a neighbour behind which somebody publishes is told of everything."""
+        """If the strategy floods, everything is announced to a neighbour behind which somebody publishes."""
         if not self.strategy.floods or link in self._tables.synchronising:
             return
-        told = self.neighbours[link].told
+        announced = self.neighbours[link].announced
         if self._tables.advertisements(link).filters:
-            self._tell(link, self.neighbours[link], told.edit(add=[EVERYTHING]), has_moved=True)
+            self._announce(link, self.neighbours[link], announced.edit(add=[EVERYTHING]), has_moved=True)
         else:
-            self._tell(link, self.neighbours[link], told.edit(remove=[EVERYTHING.id]))
+            self._announce(link, self.neighbours[link], announced.edit(remove=[EVERYTHING.id]))
 
     def retract(self, link: Hop, content: Filter) -> None:
         """Something is not advertised by a neighbour any more: take back what overlapped only that."""
@@ -215,12 +213,12 @@ class Subscribing:
         closed = [entry for entry in (*mine, *mine_held) if neighbour.gates.forget(entry)]
         if mine:
             gone = dict.fromkeys(entry.id for entry in mine)
-            self._tell(link, neighbour, neighbour.told.edit(remove=gone))
+            self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
         for entry in closed:
             self._open(entry, link)
         self._flood(link)
 
-    def _tell(
+    def _announce(
         self,
         link: Hop,
         neighbour: Neighbour,
@@ -229,9 +227,27 @@ class Subscribing:
         *,
         has_moved: bool = False,
     ) -> None:
-        """Send a difference; the gates of what is offered, and of what waited for what is gone, follow.
+        """Send a difference; the gates of what is offered, and of what waited for what is gone, follow."""
+        gates = neighbour.gates
+        numbers, left = list[int](), list[Entry]()
+        if difference:
+            numbers, left = self._send_pages(link, neighbour, difference, has_moved=has_moved)
+        for entry in offered:
+            self._wait(neighbour, entry)
+            if has_moved:
+                self._settle(link, neighbour, entry, numbers)
+            if gates.is_closed(entry):
+                self._tables.close_gate(entry, link)
+        for entry in left:
+            if not gates.is_closed(entry):
+                self._open(entry, link)
 
-        What is told instead of something that has moved, and is not answered, has moved as well.
+    def _send_pages(
+        self, link: Hop, neighbour: Neighbour, difference: Difference, *, has_moved: bool
+    ) -> tuple[list[int], list[Entry]]:
+        """Send a difference in pages; return the numbers of the requests, and the entries that wait for them.
+
+        What is announced instead of something that has moved, and is not answered, has moved as well.
         """
         gates = neighbour.gates
         carries_moved = has_moved or any(map(gates.has_moved, difference.removed))
@@ -247,28 +263,18 @@ class Subscribing:
         for number, page in zip(numbers, pages, strict=True):
             self._send_difference(link, neighbour, page, number, has_moved=carries_moved)
         instead = [each for entry in left for each in self._wait(neighbour, entry)]
-        for told in waited_for:
-            self.passed += self._barrier.route_replaced(told, link, instead)
-        for entry in offered:
-            self._wait(neighbour, entry)
-            if has_moved:
-                self._settle(link, neighbour, entry, numbers)
-            if gates.is_closed(entry):
-                self._tables.close_gate(entry, link)
-        for entry in left:
-            if not gates.is_closed(entry):
-                self._open(entry, link)
+        for announced in waited_for:
+            self.passed += self._barrier.route_replaced(announced, link, instead)
+        return numbers, left
 
     def _send_difference(
         self, link: Hop, neighbour: Neighbour, difference: Difference, number: int, *, has_moved: bool
     ) -> None:
         added, removed = difference.added, difference.removed
-        if not difference:
-            return
         if not removed and len(added) == 1:
             wish = added[0]
             self._send(link, SubscriptionAdded(wish.id, wish.filter, wish.ordered, number, has_moved))
-        elif not added and (neighbour.told.is_exact or not neighbour.gates.unanswered()):
+        elif not added and (neighbour.announced.is_exact or not neighbour.gates.unanswered()):
             for each in removed:
                 self._send(link, SubscriptionWithdrawn(each))
         else:
@@ -276,7 +282,9 @@ class Subscribing:
 
     def _wait(self, neighbour: Neighbour, entry: Entry) -> list[str]:
         """Let the gate wait for what stands for the entry, unless some is answered; say for what."""
-        standing = neighbour.told.standing_for(wish_of(entry))
+        if neighbour.gates.are_answered:
+            return []
+        standing = neighbour.announced.standing_for(wish_of(entry))
         requests = [neighbour.gates.request_of(each) for each in standing]
         first = requests[0] if requests else None
         if first is None or None in requests:
@@ -286,9 +294,9 @@ class Subscribing:
 
     def _settle(self, link: Hop, neighbour: Neighbour, entry: Entry, numbers: Collection[int]) -> None:
         """Ask whether the routes that the entry rides on have settled, unless it asks anew (law 2)."""
-        standing = neighbour.told.standing_for(wish_of(entry))
-        is_told_now = any(neighbour.gates.request_of(each) in numbers for each in standing)
-        if standing and not is_told_now and not neighbour.told.is_exact:
+        standing = neighbour.announced.standing_for(wish_of(entry))
+        is_announced_now = any(neighbour.gates.request_of(each) in numbers for each in standing)
+        if standing and not is_announced_now and not neighbour.announced.is_exact:
             asked = self._next_number()
             neighbour.gates.asked(asked)
             neighbour.gates.wait(entry, asked)
@@ -298,7 +306,7 @@ class Subscribing:
         self._last_number += 1
         return self._last_number
 
-    # --- repairs (`broker.core.mending`, `broker.core.leases`) ---
+    # --- repairs (`broker.core.leases`) ---
 
     def request_number(self) -> int:
         """Return the number of a request that is sent by somebody else; nobody here waits for the answer."""
@@ -321,7 +329,7 @@ class Subscribing:
             del neighbour.offered[place_of(entry)]
         still = {entry.id for entry in neighbour.offered.values()}
         gone = dict.fromkeys(entry.id for entry in wrong if entry.id not in still)
-        self._tell(link, neighbour, neighbour.told.edit(remove=gone))
+        self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
         for entry in closed:
             self._open(entry, link)
         self.offer(link, self._tables.entries())
@@ -329,9 +337,9 @@ class Subscribing:
     def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> None:
         """Choose again what is announced of these, and send the difference."""
         neighbour = self.neighbours[link]
-        difference, changed = neighbour.told.remake(candidates)
+        difference, changed = neighbour.announced.remake(candidates)
         waited = neighbour.gates.withdrawn(changed)
-        self._tell(link, neighbour, difference)
+        self._announce(link, neighbour, difference)
         for entry in waited:
             self._wait(neighbour, entry)
             if not neighbour.gates.is_closed(entry):
@@ -348,8 +356,8 @@ class Subscribing:
 
     def answered(self, message: SubscriptionAcknowledged, link: Hop) -> None:
         """Everybody the neighbour passed a request on to has taken it in."""
-        told, entries = self.neighbours[link].gates.answered(message.number)
-        for each in told:
+        announced, entries = self.neighbours[link].gates.answered(message.number)
+        for each in announced:
             self.passed += self._barrier.route_open(each, link)
         for entry in entries:
             self._open(entry, link)
@@ -447,7 +455,7 @@ class Subscribing:
             assert entry is not None
             if place_of(entry) in neighbour.offered:
                 number = self._next_number()
-                self._send(other, SettleAsked(number, neighbour.told.standing_for(wish_of(entry))[0]))
+                self._send(other, SettleAsked(number, neighbour.announced.standing_for(wish_of(entry))[0]))
                 asked.append((other, number))
         self._answer_questions(self.settling.pass_on(link, message.number, asked))
 
@@ -456,24 +464,24 @@ class Subscribing:
             if link in self.neighbours:
                 self._send(link, SubscriptionAcknowledged(number))
 
-    # --- what is going on, and pictures ---
+    # --- what is going on, and snapshots ---
 
     def rebuild(self) -> None:
-        """Make again what is in no picture."""
+        """Make again what is in no snapshot."""
         for neighbour in self.neighbours.values():
             candidates = {entry.id: wish_of(entry) for entry in neighbour.offered.values()}
-            if self.strategy.floods and neighbour.told.wishes:
+            if self.strategy.floods and neighbour.announced.wishes:
                 candidates[EVERYTHING.id] = EVERYTHING
-            neighbour.told.rebuild(self.strategy, candidates)
+            neighbour.announced.rebuild(self.strategy, candidates)
 
     def on_their_way(self, link: Hop, content: Filter) -> list[str]:
-        """What this neighbour has been told and has not answered, as far as it overlaps a filter (R6)."""
+        """What was announced to this neighbour and not answered, as far as it overlaps a filter (R6)."""
         neighbour = self.neighbours[link]
-        known = neighbour.told.wishes
+        known = neighbour.announced.wishes
         owed = [each for each in neighbour.gates.unanswered() if each in known]
-        told = [each for each in owed if known[each].filter.overlaps(content)]
+        announced = [each for each in owed if known[each].filter.overlaps(content)]
         is_held = any(entry.filter.overlaps(content) for entry in neighbour.held.values())
-        return [*told, HELD] if is_held else told
+        return [*announced, HELD] if is_held else announced
 
     def counts(self) -> dict[str, int]:
         """How much is on its way."""

@@ -11,17 +11,18 @@ Laws.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import Factory, define, field
+from attrs import Factory, define, field, frozen
 
 from broker.core.demand import Demand
 from broker.core.hops import Hop
 from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.matching import MatchingIndex
+from broker.messages import Publication
 from broker.routing.strategy import Wish
-from ordering.interface import Hops, Route
+from ordering.interface import Advertisement, Event, Hops, Route, Subscription
 
 NOWHERE = Route(0, 0)
 
@@ -352,3 +353,36 @@ class RoutingTables:
             "subscriptions": sum(len(entries) for entries in self._entries.values()),
             "filters": len(self._interests),
         }
+
+
+# --- what plugins see ---------------------------------------------------------------------------------
+
+
+@frozen
+class TableView:
+    """The tables as a plugin may see them: hops are bits, filters are compared, and nothing is changed."""
+
+    _tables: RoutingTables
+
+    @property
+    def version(self) -> int:
+        """Changes whenever what is seen here does."""
+        return self._tables.version
+
+    def advertisements(self) -> Iterator[Advertisement]:
+        """Link by link, in the order in which they came."""
+        for link, advertisement, content in self._tables.advertised():
+            yield Advertisement(advertisement, content, link.bit)
+
+    def subscriptions(self) -> Iterator[Subscription]:
+        """Hop by hop, in the order in which the hops came."""
+        return map(_seen, self._tables.entries())
+
+    def matching(self, event: Event, origin: Hops) -> Sequence[Subscription]:
+        """What the route of this event was made of."""
+        assert isinstance(event, Publication), "a plugin asks about what it was given"
+        return [_seen(entry) for entry in self._tables.matching(event.attributes, origin)]
+
+
+def _seen(entry: Entry) -> Subscription:
+    return Subscription(entry.id, entry.filter, entry.ordered, entry.hop.bit)

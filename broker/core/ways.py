@@ -73,21 +73,21 @@ class Ways:
 
 
 @define(eq=False)
-class _Question:
+class _WayQuestion:
     asker: Hop | None
     waiting_for: set[Hop]
     steps: list[str]
 
 
 @define(eq=False)
-class Questions:
+class WayQuestions:
     """Questions after ways that pass through this broker."""
 
-    _open: dict[str, _Question] = Factory(dict)
+    _open: dict[str, _WayQuestion] = Factory(dict)
 
     def ask(self, question: str, asker: Hop | None, waiting_for: set[Hop], step: str) -> list[Answer]:
         """Begin a question with our own part of the answer."""
-        self._open[question] = _Question(asker, waiting_for, [step])
+        self._open[question] = _WayQuestion(asker, waiting_for, [step])
         return self._answered((question,))
 
     def told(self, message: WayTold, link: Hop, page_bytes: int) -> list[Answer]:

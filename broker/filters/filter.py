@@ -1,5 +1,9 @@
 """The value every part of the product passes around: a filter in canonical form, and its algebra.
 
+Theory of operation: a filter is matched by closures. Each constraint makes one that reads its attribute and
+tests it in one call; a conjunction calls them in turn, the ones that fail most events first. Nothing is
+generated as source, so nothing a user writes is ever evaluated.
+
 Laws:
 
 * Equality is equality of form. Equal forms mean the same; where it is cheap to see, equal meanings have
@@ -8,18 +12,26 @@ Laws:
 * `covers` may be false and `overlaps` true in doubt, never the other way round.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from attrs import field, frozen
 
-from broker.filters.conjunctions import Conjunction
-from broker.filters.covering import disjunction_covers, disjunctions_overlap
-from broker.filters.errors import CONJUNCTIONS, SIZE, FilterError
+from broker.filters.constraints import (
+    EVERYTHING,
+    Conjunction,
+    Constraint,
+    NumberSet,
+    TextPattern,
+    TextSet,
+    conjunction_covers,
+    overlap,
+)
+from broker.filters.disjunctions import canonical, disjunction_covers, disjunctions_overlap
+from broker.filters.errors import CONJUNCTIONS, SIZE, FilterError, legible
 from broker.filters.limits import CONJUNCTIONS_LIMIT, SIZE_LIMIT_BYTES
-from broker.filters.matching import explained, matcher
-from broker.filters.printing import is_printed_within, printed
-from broker.filters.simplifying import canonical
+from broker.filters.readers import reader
 from broker.filters.values import Attributes, Matcher
 
 COMPILED_LIMIT = 1024
@@ -65,11 +77,17 @@ class Filter:
 
     def covers(self, other: "Filter") -> bool:
         """Tell whether this filter matches every event that the other matches; false in doubt."""
-        return disjunction_covers(self.conjunctions, other.conjunctions)
+        mine, theirs = self.conjunctions, other.conjunctions
+        if len(mine) == 1 and len(theirs) == 1:
+            return conjunction_covers(mine[0], dict(theirs[0]))
+        return mine == (EVERYTHING,) or disjunction_covers(mine, theirs)
 
     def overlaps(self, other: "Filter") -> bool:
         """Tell whether some event matches both filters; true in doubt."""
-        return disjunctions_overlap(self.conjunctions, other.conjunctions)
+        mine, theirs = self.conjunctions, other.conjunctions
+        if len(mine) == 1 and len(theirs) == 1:
+            return overlap(mine[0], theirs[0])
+        return disjunctions_overlap(mine, theirs)
 
     def merge(self, other: "Filter") -> "Filter":
         """Return the filter that matches what either matches; raise `FilterError` if it exceeds a limit."""
@@ -110,3 +128,126 @@ this nothing need be measured."""
 @lru_cache(maxsize=COMPILED_LIMIT)
 def _compiled(conjunctions: tuple[Conjunction, ...]) -> Matcher:
     return matcher(conjunctions)
+
+
+AND, OR = " and ", " or "
+
+
+def printed(conjunctions: Iterable[Conjunction]) -> str:
+    """Write a disjunction."""
+    return OR.join(map(_printed_conjunction, conjunctions)) or "False"
+
+
+def _printed_conjunction(conjunction: Conjunction) -> str:
+    return AND.join([constraint.printed(name) for name, constraint in conjunction]) or "True"
+
+
+def is_printed_within(size_bytes: int, conjunctions: Iterable[Conjunction]) -> bool:
+    """Tell whether a disjunction is written in so many bytes, without writing much more than these."""
+    left = size_bytes + len(OR)
+    for conjunction in conjunctions:
+        left -= len(OR)
+        for name, constraint in conjunction:
+            left -= len(constraint.printed(name).encode())
+            if left < 0:
+                return False
+        left -= len(AND) * max(0, len(conjunction) - 1)
+    return left >= 0
+
+
+ALTERNATIVES_SHOWN = 4
+"""An explanation is for people to read; of more alternatives it says how many."""
+
+LENGTH_SHOWN = 950
+"""Likewise: two names may already have 255 characters each."""
+
+CONSTRAINTS_SHOWN = 4
+"""Likewise of a long conjunction."""
+
+CONSTRAINT_LENGTH_SHOWN = 200
+"""Likewise: a constraint may list more than a thousand constants."""
+
+VALUE_LENGTH_SHOWN = 60
+"""Likewise: a long text is cut."""
+
+BITS_SHOWN = 128
+"""Likewise: a longer number is not written at all, for Python refuses to write the longest."""
+
+
+def matcher(conjunctions: Sequence[Conjunction]) -> Matcher:
+    """Return a closure that tests an event's attributes."""
+    tests = [_conjunction_matcher(each) for each in conjunctions]
+    if not tests:
+        return lambda _attributes: False
+    if len(tests) == 1:
+        return tests[0]
+
+    def any_of(attributes: Attributes) -> bool:
+        for test in tests:  # noqa: SIM110 - a generator costs more than the loop
+            if test(attributes):
+                return True
+        return False
+
+    return any_of
+
+
+def _conjunction_matcher(conjunction: Conjunction) -> Matcher:
+    ordered = sorted(conjunction, key=_selectivity)
+    tests = [reader(*each) for each in ordered]
+    if not tests:
+        return lambda _attributes: True
+    if len(tests) == 1:
+        return tests[0]
+    first, second = tests[:2]
+    if len(tests) == 2:  # noqa: PLR2004 - the commonest conjunction has two attributes
+        return lambda attributes: first(attributes) and second(attributes)
+    rest = tests[2:]
+
+    def all_of(attributes: Attributes) -> bool:
+        if not (first(attributes) and second(attributes)):
+            return False
+        for test in rest:  # noqa: SIM110 - a generator costs more than the loop
+            if not test(attributes):
+                return False
+        return True
+
+    return all_of
+
+
+def _selectivity(item: tuple[str, Constraint]) -> int:
+    """Put equality first and patterns last; the sort is stable, so the rest keeps its order."""
+    _, constraint = item
+    if isinstance(constraint, TextSet | NumberSet):
+        return 0
+    return 2 if isinstance(constraint, TextPattern) else 1
+
+
+def explained(conjunctions: Sequence[Conjunction], attributes: Attributes) -> str:
+    """Name what fails in each conjunction, on one line of bounded length."""
+    if not conjunctions:
+        return "False (nothing matches this filter)"
+    shown = [_failing(each, attributes) for each in conjunctions[:ALTERNATIVES_SHOWN]]
+    more = len(conjunctions) - len(shown)
+    return legible(" or ".join(shown), LENGTH_SHOWN) + (f" or {more} more alternatives" if more else "")
+
+
+def _failing(conjunction: Conjunction, attributes: Attributes) -> str:
+    written = (
+        f"{legible(constraint.printed(name), CONSTRAINT_LENGTH_SHOWN)}"
+        f" ({name} is {_shown(attributes.get(name))})"
+        for name, constraint in conjunction
+        if not constraint.accepts(attributes.get(name))
+    )
+    first = " and ".join(islice(written, CONSTRAINTS_SHOWN))
+    more = sum(1 for _ in written)
+    return first + (f" and {more} more" if more else "")
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "missing"
+    if isinstance(value, int) and value.bit_length() > BITS_SHOWN:
+        return f"a number of {value.bit_length()} bits"
+    # What is cut before it is written costs nothing.
+    text = repr(value[: VALUE_LENGTH_SHOWN + 1] if isinstance(value, str) else value)
+    return legible(text, VALUE_LENGTH_SHOWN)

@@ -1,30 +1,37 @@
 """The filter language: a Python expression, parsed and never evaluated, becomes a canonical disjunction.
 
-Theory of operation: `scanning` rejects what must not reach Python's parser. The syntax tree is then walked
-once; negation is carried down to the predicates on the way, so that a missing attribute makes a predicate
-false whether negated or not. Each node yields its disjunction of boxes; `or` appends them, `and` multiplies
-them.
+Theory of operation: a look at the text (`_scanned`) rejects what must not reach Python's parser: what comes
+through has a bounded size, a bounded depth of brackets, names of bounded length and one line. Only what that
+parser would itself reject, misread or be slow about is decided there. The syntax tree is then walked once;
+negation is carried down to the predicates on the way, so that a missing attribute makes a predicate false
+whether negated or not. Each node yields its disjunction of boxes; `or` appends them, `and` multiplies them.
 
 Law: no intermediate result exceeds the limit on conjunctions by more than a constant factor, so hostile
 text costs time in proportion to the limits and never memory without bound.
 """
 
 import ast
+import keyword
+import re
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import pairwise, zip_longest
+from itertools import pairwise
+from typing import Final
 
-from attrs import Factory, frozen
+from attrs import Factory, define, field
 
-from broker.filters.conjunctions import Box, conjunction, intersection
-from broker.filters.constraints import TextPattern
+from broker.filters.constraints import Box, Constraint, TextPattern, conjunction, intersect, intersection
+from broker.filters.disjunctions import canonical, merged, united_alone
 from broker.filters.errors import (
     CONJUNCTIONS,
     LEVELS,
+    LITERAL,
+    NAME,
     PARTS,
     PREDICATE,
+    SIZE,
     SOURCE_LENGTH,
     STEPS,
     SYNTAX,
@@ -33,25 +40,59 @@ from broker.filters.errors import (
     legible,
 )
 from broker.filters.filter import Filter, with_printable_text
-from broker.filters.limits import CONJUNCTIONS_LIMIT, LEVELS_LIMIT, PARTS_LIMIT, SIZE_LIMIT_BYTES
-from broker.filters.literals import SHOWN, NodeError, attribute_name
-from broker.filters.predicates import Predicate, call, comparison, too_many_parts
-from broker.filters.scanning import scanned
-from broker.filters.simplifying import canonical, merged, united_alone
-from broker.filters.steps import (
+from broker.filters.limits import (
+    CONJUNCTIONS_LIMIT,
     CONSTRAINT_STEPS,
     EXPANDING_STEPS,
+    LEVELS_LIMIT,
+    NAME_LIMIT_BYTES,
+    PARTS_LIMIT,
     PREDICATE_STEPS,
     READING_STEPS,
+    SIZE_LIMIT_BYTES,
     OverBudgetError,
     Steps,
-    budget,
-    unlimited,
+    shaping_steps,
 )
+from broker.filters.predicates import SHOWN, NodeError, call, comparison, no_condition, too_many_parts
 
 MERGING_POINT = 4 * CONJUNCTIONS_LIMIT
 """While boxes are multiplied, so many may gather before they are merged to see whether they exceed the
 limit."""
+
+SHORT_NAME: Final = NAME_LIMIT_BYTES // 4
+"""A name of so many characters is within its limit of bytes whatever they are."""
+
+_TOKEN = re.compile(
+    r"""
+      (?P<formatted> (?<!\w) (?: [fF][rR]? | [rR][fF] ) (?=['"]) )
+    | (?P<text> '{3} (?: [^\\] | \\. )*? '{3} | "{3} (?: [^\\] | \\. )*? "{3}
+              | ' (?: [^'\\\n] | \\. )* '     | " (?: [^"\\\n] | \\. )* " )
+    | (?P<number> (?<![\w.]) \d[\w]* )
+    | (?P<name> [^\W\d]\w* (?: \s*\.\s* [^\W\d]\w* )* )
+    | (?P<opening> [(\[{] )
+    | (?P<closing> [)\]}] )
+    | (?P<line> [\n\r\t\f\v] )
+    | (?P<foreign> \# | && | \|\| | !(?!=) | <> | ; | (?<![=!<>:])=(?!=) )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+_LANGUAGE = frozenset(("and", "or", "not", "in", "is", "True", "False", "None"))
+_RESERVED = frozenset(keyword.kwlist) - _LANGUAGE
+
+DIGITS_LIMIT = 400
+"""More than the largest constant has; Python is slow to read numbers of thousands of digits."""
+
+_INSTEAD = {
+    "#": "a filter has no comments; leave it out",
+    "&&": "write 'and'",
+    "||": "write 'or'",
+    "!": "write 'not'",
+    "<>": "write '!='",
+    ";": "a filter is one expression; leave it out",
+    "=": "write '==' to compare",
+}
 
 
 def parse(text: str) -> Filter:
@@ -77,8 +118,8 @@ def cost_of_text(text: str) -> int:
 
 
 def _parsed(text: str, expansion: "_Expansion") -> Filter:
-    expansion.linear.take(cost_of_text(text))
-    line = scanned(text)
+    expansion.linear.spent += cost_of_text(text)
+    line = _scanned(text)
     indent = len(line) - len(line.lstrip(" "))
     line = line[indent:]
     try:
@@ -87,7 +128,85 @@ def _parsed(text: str, expansion: "_Expansion") -> Filter:
     except NodeError as error:
         column = indent + _column(line, error.node.col_offset)
         raise FilterError(error.code, column, _reason(error, line)) from None
-    return with_printable_text(canonical(map(conjunction, boxes)), text, expansion.cost)
+    found = (conjunction(boxes[0]),) if len(boxes) == 1 else canonical(map(conjunction, boxes))
+    return with_printable_text(found, text, expansion.cost)
+
+
+def _scanned(text: str) -> str:
+    """Return the text on one line, or raise `FilterError` for what must not reach Python's parser."""
+    _check_size(text)
+    characters = list(text)
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        match token.lastgroup:
+            case "opening":
+                depth += 1
+                if depth > LEVELS_LIMIT:
+                    raise FilterError(
+                        LEVELS,
+                        token.start() + 1,
+                        f"more than {LEVELS_LIMIT} levels of brackets; write the filter flatter",
+                    )
+            case "closing":
+                depth -= 1
+            case "line":
+                characters[token.start()] = " "
+            case "name":
+                name = token.group()
+                if len(name) > SHORT_NAME or "." in name or name in _RESERVED:
+                    _check_name(name, token.start() + 1)
+            case "text" | "number" | "formatted" | "foreign":
+                _check_token(token.lastgroup, token.group(), token.start() + 1)
+    return "".join(characters)
+
+
+def _check_size(text: str) -> None:
+    try:
+        size_bytes = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise FilterError(
+            SYNTAX, error.start + 1, "half of a surrogate pair is no character; remove it"
+        ) from None
+    if size_bytes > SIZE_LIMIT_BYTES:
+        within = text.encode()[:SIZE_LIMIT_BYTES].decode(errors="ignore")
+        raise FilterError(
+            SIZE,
+            len(within) + 1,
+            f"the filter has {size_bytes} bytes, {SIZE_LIMIT_BYTES} are allowed; split it in several",
+        )
+    if not text.strip():
+        raise FilterError(SYNTAX, 1, "the filter is empty; write True to match every event")
+    if "\0" in text:
+        raise FilterError(
+            SYNTAX, text.index("\0") + 1, r"a zero character cannot stand here; write '\0' in a text"
+        )
+
+
+def _check_token(kind: str, token: str, column: int) -> None:
+    if kind == "foreign":
+        raise FilterError(SYNTAX, column, f"{token!r} is not part of the language; {_INSTEAD[token]}")
+    if kind == "formatted":
+        raise FilterError(LITERAL, column, "a formatted text is not allowed; write the text itself")
+    if kind == "text" and "\n" in token:
+        raise FilterError(LITERAL, column, r"a text must end on its line; write '\n' for a new line in it")
+    if kind == "number" and len(token) > DIGITS_LIMIT:
+        raise FilterError(LITERAL, column, f"a number has at most {DIGITS_LIMIT} digits; write it as 1e99")
+
+
+def _check_name(token: str, column: int) -> None:
+    words = token.replace(".", " ").split()
+    size_bytes = len(".".join(words).encode())
+    if size_bytes > NAME_LIMIT_BYTES:
+        raise FilterError(
+            NAME, column, f"an attribute name has at most {NAME_LIMIT_BYTES} bytes; this one has {size_bytes}"
+        )
+    for word in words:
+        if word in _RESERVED:
+            raise FilterError(
+                NAME,
+                column,
+                f"{word!r} is a reserved word and cannot be in a name; call the attribute otherwise",
+            )
 
 
 def _column(line: str, offset: int) -> int:
@@ -126,15 +245,15 @@ def _syntax_error(error: SyntaxError, line: str, indent: int) -> FilterError:
     return FilterError(SYNTAX, indent + min(error.offset, end), f"this is no expression: {error.msg}")
 
 
-@frozen
+@define
 class _Expansion:
     """The walk over a tree that turns each node into its disjunction.
 
     What is in proportion to the text is counted and needs no limit; what multiplies alternatives has one.
     """
 
-    linear: Steps = Factory(unlimited)
-    multiplying: Steps = Factory(partial(budget, EXPANDING_STEPS))
+    linear: Steps = Factory(Steps)
+    multiplying: Steps = field(factory=partial(Steps, EXPANDING_STEPS))
 
     @property
     def cost(self) -> int:
@@ -143,12 +262,13 @@ class _Expansion:
 
     def whole(self, tree: ast.expr) -> list[Box]:
         """Return the disjunction that the tree stands for."""
-        boxes = self._sum(tree, [self._expanded(tree, 0, negated=False)])
-        with _charged(tree):
-            for box in boxes:
-                self.multiplying.take(
-                    CONSTRAINT_STEPS * sum(1 + constraint.weight for constraint in box.values())
-                )
+        boxes = self._expanded(tree, 0, negated=False)
+        if len(boxes) > 1:
+            boxes = self._within_limit(tree, boxes)
+            with _charged(tree):
+                for box in boxes:
+                    weight = sum(1 + constraint.weight for constraint in box.values())
+                    self.multiplying.take(CONSTRAINT_STEPS * weight)
         return boxes
 
     def _expanded(self, node: ast.expr, level: int, *, negated: bool) -> list[Box]:
@@ -166,47 +286,64 @@ class _Expansion:
                 parts = [self._expanded(value, level + 1, negated=negated) for value in node.values]
                 return self._combined(node, parts, conjoined=isinstance(node.op, ast.And) != negated)
             case ast.Compare():
-                self.linear.take(PREDICATE_STEPS * len(node.ops))
+                self.linear.spent += PREDICATE_STEPS * len(node.ops)
+                if len(node.ops) == 1:
+                    return comparison(node.left, node.ops[0], node.comparators[0], negated=negated)
                 operands = pairwise([node.left, *node.comparators])
                 links = [
-                    _boxes(comparison(left, sign, right, negated=negated))
+                    comparison(left, sign, right, negated=negated)
                     for (left, right), sign in zip(operands, node.ops, strict=True)
                 ]
                 return self._combined(node, links, conjoined=not negated)
             case ast.Call():
-                self.linear.take(PREDICATE_STEPS)
-                return _boxes(call(node, negated=negated))
+                self.linear.spent += PREDICATE_STEPS
+                return call(node, negated=negated)
             case ast.Constant(value=True | False as truth):
                 return [{}] if truth != negated else []
             case _:
-                raise NodeError(PREDICATE, node, _no_condition(node))
+                raise NodeError(PREDICATE, node, no_condition(node))
 
     def _combined(self, node: ast.expr, parts: Sequence[list[Box]], *, conjoined: bool) -> list[Box]:
-        return self._product(node, parts) if conjoined else self._sum(node, parts)
-
-    def _sum(self, node: ast.expr, parts: Sequence[list[Box]]) -> list[Box]:
-        boxes = [box for part in parts for box in part]
-        return boxes if len(boxes) <= CONJUNCTIONS_LIMIT else self._within_limit(node, boxes)
-
-    def _product(self, node: ast.expr, parts: Sequence[list[Box]]) -> list[Box]:
-        """Multiply the parts; single boxes first, so that contradictions end early."""
-        product = self._joint(node, [part[0] if part else None for part in parts if len(part) <= 1])
+        """Append the parts, or multiply them; single boxes first, so that contradictions end early."""
+        if not conjoined:
+            return self._within_limit(node, [box for part in parts for box in part])
+        product = self._joint(node, parts)
         for part in parts:
             if len(part) > 1:
                 product = self._multiplied(node, product, part)
         return product
 
-    def _joint(self, node: ast.expr, boxes: list[Box | None]) -> list[Box]:
-        """Multiply single boxes, in pairs and pairs of pairs: long lists are not copied for each new one."""
-        everything: Box = {}
-        _check_parts(node, [each for each in boxes if each is not None])
-        while len(boxes) > 1:
-            boxes = [
-                None if one is None or other is None else intersection(one, other, self.linear)
-                for one, other in zip_longest(boxes[::2], boxes[1::2], fillvalue=everything)
-            ]
-        first = boxes[0] if boxes else everything
-        return [] if first is None else [first]
+    def _joint(self, node: ast.expr, parts: Sequence[list[Box]]) -> list[Box]:
+        """Multiply the parts that have no alternatives, attribute by attribute."""
+        sides: dict[str, list[Constraint]] = {}
+        is_empty = not all(parts)
+        for part in parts:
+            if len(part) == 1:
+                for name, constraint in part[0].items():
+                    sides.setdefault(name, []).append(constraint)
+                self.linear.spent += 1 + len(part[0])
+        product: Box = {}
+        for name, constraints in sides.items():
+            joint = constraints[0] if len(constraints) == 1 else self._intersected(node, name, constraints)
+            if joint is None:
+                is_empty = True
+            else:
+                product[name] = joint
+        return [] if is_empty else [product]
+
+    def _intersected(self, node: ast.expr, name: str, constraints: list[Constraint]) -> Constraint | None:
+        """Intersect in pairs and pairs of pairs: long lists are not copied for each new one."""
+        _check_parts(node, name, constraints)
+        while len(constraints) > 1:
+            joint = [constraints[-1]] if len(constraints) % 2 else []
+            for one, other in zip(constraints[::2], constraints[1::2], strict=False):
+                self.linear.take(shaping_steps(one, other))
+                both = intersect(one, other)
+                if both is None:
+                    return None
+                joint.append(both)
+            constraints = joint
+        return constraints[0]
 
     def _multiplied(self, node: ast.expr, boxes: list[Box], part: list[Box]) -> list[Box]:
         product: list[Box] = []
@@ -214,27 +351,28 @@ class _Expansion:
             factor = _merged(part, self.multiplying)
             for box in boxes:
                 for other in factor:
-                    _check_parts(node, (box, other))
+                    for name in box.keys() & other:
+                        _check_parts(node, name, (box[name], other[name]))
                     both = intersection(box, other, self.multiplying)
                     if both is not None:
                         product.append(both)
                 if len(product) > MERGING_POINT:
                     product = self._within_limit(node, product)
-        return product if len(product) <= CONJUNCTIONS_LIMIT else self._within_limit(node, product)
+        return self._within_limit(node, product)
 
     def _within_limit(self, node: ast.expr, boxes: list[Box]) -> list[Box]:
-        try:
-            fewer = _merged(boxes, self.multiplying)
-        except OverBudgetError:
-            fewer = boxes
-        if len(fewer) > CONJUNCTIONS_LIMIT:
+        if len(boxes) <= CONJUNCTIONS_LIMIT:
+            return boxes
+        with suppress(OverBudgetError):
+            boxes = _merged(boxes, self.multiplying)
+        if len(boxes) > CONJUNCTIONS_LIMIT:
             raise NodeError(
                 CONJUNCTIONS,
                 node,
                 f"written out this has more than {CONJUNCTIONS_LIMIT} alternatives;"
                 " use fewer 'or' inside 'and', or subscribe in several parts",
             )
-        return fewer
+        return boxes
 
 
 def _merged(boxes: list[Box], steps: Steps) -> list[Box]:
@@ -255,28 +393,8 @@ def _charged(node: ast.expr) -> Iterator[None]:
         ) from None
 
 
-def _check_parts(node: ast.expr, boxes: Sequence[Box]) -> None:
+def _check_parts(node: ast.expr, name: str, constraints: Sequence[Constraint]) -> None:
     """Refuse what names too many parts of a text, before it is one pattern: parts are compared in pairs."""
-    counts: dict[str, int] = {}
-    for box in boxes:
-        for name, constraint in box.items():
-            if isinstance(constraint, TextPattern) and constraint.parts:
-                counts[name] = counts.get(name, 0) + constraint.parts
-    for name, count in counts.items():
-        if count > PARTS_LIMIT:
-            raise NodeError(PARTS, node, too_many_parts(name, count))
-
-
-def _no_condition(node: ast.expr) -> str:
-    name = attribute_name(node)
-    if name is not None:
-        return f"an attribute alone is no condition; write {name} == True or exists({name})"
-    if isinstance(node, ast.Constant):
-        return "a constant alone is no condition; compare an attribute with it"
-    return (
-        "this is no condition; write comparisons, in, startswith, endswith, exists, joined with and, or, not"
-    )
-
-
-def _boxes(predicate: Predicate) -> list[Box]:
-    return [{predicate.name: constraint} for constraint in predicate.alternatives]
+    count = sum(each.parts for each in constraints if isinstance(each, TextPattern))
+    if count > PARTS_LIMIT:
+        raise NodeError(PARTS, node, too_many_parts(name, count))

@@ -6,19 +6,19 @@ Laws:
 * An excluded number lies strictly between the bounds; at a closed bound it opens the bound instead.
 * A union has one form (`unite`): ranges that neither touch nor differ by a single point, and one set of the
   points outside all of them. So equal unions of numbers are equal values.
+* A range's open bounds become closed ones where that is exact (`closed`), so that one chain of comparisons
+  serves all.
 * Hashes are of labels, which nobody outside this process can align (see `label`).
 """
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from math import inf, nextafter
 from typing import ClassVar, Final
 
 from attrs import frozen
 
-from broker.filters.number_readers import between, equal_to, one_sided
-from broker.filters.number_unions import PuncturedSpan, Span, disjoint_spans, punctured
-from broker.filters.values import Matcher, Number, is_number, label, listed, may_collide
+from broker.filters.values import Number, is_number, label, may_collide, printed_set
 
 COLLISIONS_A_STEP: Final = 16
 """Comparisons of numbers that may have one hash; a set of them takes time by the square."""
@@ -28,6 +28,16 @@ TRYING_STEPS: Final = 3
 
 FEW: Final = 8
 """Of fewer numbers it does not matter how they are hashed."""
+
+EXACT_LIMIT: Final = 2**52
+"""Up to here every whole number is a float, and the next float above it is at most one away: so an open bound
+is the same as a closed one at the neighbouring float, for whole and floating numbers alike."""
+
+Span = tuple[Number | None, bool, Number | None, bool]
+"""A low bound, whether it is closed, a high bound, and whether it is closed; None is open to that side. A
+plain tuple, because a union makes one for each number it has or excludes."""
+
+PuncturedSpan = tuple[Span, list[Number]]
 
 
 @frozen
@@ -63,14 +73,6 @@ class NumberSet:
         """Tell whether the value satisfies the constraint."""
         return is_number(value) and value in self.values
 
-    def reader(self, name: str) -> Matcher:
-        """Make the test of that attribute as fast as can be."""
-        if len(self.values) > 1:
-            accepts = self.accepts
-            return lambda attributes: accepts(attributes.get(name))
-        (number,) = self.values
-        return equal_to(name, number)
-
     def intersect(self, other: object) -> "NumberSet | None":
         """Return what satisfies both, or None."""
         if isinstance(other, NumberSet | NumberRange):
@@ -93,7 +95,7 @@ class NumberSet:
 
     def printed(self, name: str) -> str:
         """Write the constraint in the filter language."""
-        return _printed_set(name, self.values, "==", "in")
+        return printed_set(name, self.values, "==", "in")
 
     def rank(self) -> tuple[int, float]:
         """Return where the constraint stands among those on the same attribute."""
@@ -116,14 +118,13 @@ class NumberRange:
     excluded: frozenset[Number] = frozenset()
 
     def __hash__(self) -> int:
-        low = None if self.low is None else label(self.low)
-        high = None if self.high is None else label(self.high)
-        excluded = _hash(self.excluded) if len(self.excluded) < FEW else self._hash
-        return hash((low, self.low_closed, high, self.high_closed, excluded))
+        return self._hash
 
     @cached_property
     def _hash(self) -> int:
-        return _hash(self.excluded)
+        low = None if self.low is None else label(self.low)
+        high = None if self.high is None else label(self.high)
+        return hash((low, self.low_closed, high, self.high_closed, _hash(self.excluded)))
 
     @property
     def weight(self) -> int:
@@ -147,14 +148,12 @@ class NumberRange:
         above = low is None or value > low or (value == low and self.low_closed)
         return above and (high is None or value < high or (value == high and self.high_closed))
 
-    def reader(self, name: str) -> Matcher:
-        """Make the test of that attribute as fast as can be."""
-        if self.excluded or (self.low is None and self.high is None):
-            accepts = self.accepts
-            return lambda attributes: accepts(attributes.get(name))
-        if self.low is not None and self.high is not None:
-            return between(name, self.low, self.high, self.low_closed, self.high_closed)
-        return one_sided(name, self.low, self.high, self.low_closed or self.high_closed)
+    @cached_property
+    def closed(self) -> tuple[float, float] | None:
+        """Return the bounds as those of a closed interval of floats; None where that would not be exact."""
+        low = -inf if self.low is None else _closed(self.low, inf, is_closed=self.low_closed)
+        high = inf if self.high is None else _closed(self.high, -inf, is_closed=self.high_closed)
+        return None if low is None or high is None else (low, high)
 
     def intersect(self, other: object) -> "NumberConstraint | None":
         """Return what satisfies both, or None."""
@@ -205,12 +204,12 @@ class NumberRange:
         elif self.high is not None:
             parts.append(f"{name} {'<=' if self.high_closed else '<'} {self.high!r}")
         if self.excluded:
-            parts.append(_printed_set(name, self.excluded, "!=", "not in"))
+            parts.append(printed_set(name, self.excluded, "!=", "not in"))
         return " and ".join(parts) or f"({name} < 0 or {name} >= 0)"
 
     def rank(self) -> tuple[int, float]:
         """Return where the constraint stands among those on the same attribute."""
-        return (2, -math.inf if self.low is None else float(self.low))
+        return (2, -inf if self.low is None else float(self.low))
 
 
 NumberConstraint = NumberSet | NumberRange
@@ -241,6 +240,12 @@ def number_range(
     return NumberRange(low, low is not None and low_closed, high, high is not None and high_closed, excluded)
 
 
+def _closed(bound: Number, inward: float, *, is_closed: bool) -> float | None:
+    if not -EXACT_LIMIT <= bound <= EXACT_LIMIT:
+        return None
+    return float(bound) if is_closed else nextafter(float(bound), inward)
+
+
 def _hash(numbers: Collection[Number]) -> int:
     return hash(frozenset(map(label, numbers))) if numbers else 0
 
@@ -260,7 +265,7 @@ def unite(constraints: Sequence[object]) -> list[NumberConstraint]:
     spans: list[Span] = [(number, True, number, True) for number in points]
     for each in ranges:
         spans.extend(_spans(each))
-    return _constraints(punctured(disjoint_spans(spans)))
+    return _constraints(_punctured(_disjoint_spans(spans)))
 
 
 def _spans(constraint: NumberRange) -> Iterator[Span]:
@@ -270,6 +275,48 @@ def _spans(constraint: NumberRange) -> Iterator[Span]:
         yield low, low_closed, cut, False
         low, low_closed = cut, False
     yield low, low_closed, constraint.high, constraint.high_closed
+
+
+def _disjoint_spans(spans: Iterable[Span]) -> list[Span]:
+    """Join spans where they overlap or touch; return them in order."""
+    joined: list[Span] = []
+    for span in sorted(spans, key=_span_start):
+        if not joined or _has_gap(joined[-1], span):
+            joined.append(span)
+        elif _span_ends_later(span, joined[-1]):
+            joined[-1] = (*joined[-1][:2], *span[2:])
+    return joined
+
+
+def _punctured(spans: Iterable[Span]) -> list[PuncturedSpan]:
+    """Turn disjoint spans that only a single number parts into one, with the numbers that it lacks."""
+    found: list[PuncturedSpan] = []
+    for span in spans:
+        if found and found[-1][0][2] is not None and found[-1][0][2] == span[0]:
+            last, lacking = found[-1]
+            lacking.append(last[2])  # type: ignore[arg-type]  # it is not None
+            found[-1] = ((*last[:2], *span[2:]), lacking)
+        else:
+            found.append((span, []))
+    return found
+
+
+def _span_start(span: Span) -> tuple[bool, Number, bool]:
+    low = span[0]
+    return (False, 0, not span[1]) if low is None else (True, low, not span[1])
+
+
+def _span_ends_later(one: Span, other: Span) -> bool:
+    if one[2] is None or other[2] is None:
+        return other[2] is not None
+    return one[2] > other[2] or (one[2] == other[2] and one[3] and not other[3])
+
+
+def _has_gap(left: Span, right: Span) -> bool:
+    """Tell whether some number lies between the end of one and the start of the next."""
+    if left[2] is None or right[0] is None:
+        return False
+    return left[2] < right[0] or (left[2] == right[0] and not (left[3] or right[1]))
 
 
 def _constraints(spans: Iterable[PuncturedSpan]) -> list[NumberConstraint]:
@@ -299,9 +346,3 @@ def _begins_before_end(one: NumberRange, other: NumberRange) -> bool:
     if one.low is None or other.high is None:
         return True
     return one.low < other.high or (one.low == other.high and one.low_closed and other.high_closed)
-
-
-def _printed_set(name: str, numbers: frozenset[Number], one: str, many: str) -> str:
-    if len(numbers) == 1:
-        return f"{name} {one} {next(iter(numbers))!r}"
-    return f"{name} {many} {listed([repr(number) for number in sorted(numbers)])}"

@@ -28,7 +28,7 @@ from broker.filters.constraints import (
     Truths,
 )
 from broker.filters.intervals import ZERO, Cut
-from broker.filters.steps import Steps
+from broker.filters.limits import Steps
 
 Bits = int
 TextPlace = tuple[bool, str]

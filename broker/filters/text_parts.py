@@ -1,4 +1,4 @@
-"""Sets of prefixes, suffixes and substrings: which of them say something, and how dear they are to compare.
+"""What patterns of texts are made of: prefixes, suffixes and substrings, how they are written.
 
 Theory of operation: prefixes are found by sorting, or by cutting a text to every length in use, so that sets
 of a thousand take a time in proportion. Substrings and suffixes are compared in pairs; what a user may name
@@ -6,15 +6,13 @@ is bounded (`PARTS_LIMIT`).
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING
 
-CHARACTERS_A_STEP: Final = 16
-"""Of a text that is compared or searched; a search takes one text's length times the other's at worst."""
+from broker.filters.intervals import bounds_of, interval_of
+from broker.filters.values import listed, printed_set
 
-
-def weight(texts: Iterable[str]) -> int:
-    """Return the steps that going through the texts takes."""
-    return sum(1 + len(text) // CHARACTERS_A_STEP for text in texts)
+if TYPE_CHECKING:
+    from broker.filters.texts import TextPattern
 
 
 def lengths(texts: Iterable[str]) -> tuple[int, ...]:
@@ -69,3 +67,50 @@ def telling_suffixes(suffixes: frozenset[str], required: str, not_contains: froz
         and not any(ending != other and ending.endswith(other) for other in suffixes)
         and not any(part in ending for part in not_contains)
     )
+
+
+def printed_pattern(pattern: "TextPattern", name: str) -> str:
+    """Write a pattern."""
+    parts = [*_printed_bounds(pattern, name), *_printed_affixes(pattern, name)]
+    if pattern.excluded:
+        parts.append(printed_set(name, pattern.excluded, "!=", "not in"))
+    return " and ".join(parts) or f"{name} >= ''"
+
+
+def _printed_bounds(pattern: "TextPattern", name: str) -> list[str]:
+    """Write the bounds, and the prefix where they do not imply it."""
+    low, high = pattern.low, pattern.high
+    left, right = "<=" if pattern.low_closed else "<", "<=" if pattern.high_closed else "<"
+    parts: list[str] = []
+    if low is not None and high is not None:
+        parts.append(f"{low!r} {left} {name} {right} {high!r}")
+    elif low is not None:
+        parts.append(f"{name} {'>=' if pattern.low_closed else '>'} {low!r}")
+    elif high is not None:
+        parts.append(f"{name} {right} {high!r}")
+    if pattern.prefix and not _is_implied(pattern):
+        parts.append(f"{name}.startswith({pattern.prefix!r})")
+    return parts
+
+
+def _is_implied(pattern: "TextPattern") -> bool:
+    """Tell whether the prefix follows from the bounds."""
+    interval = interval_of("", pattern.low, pattern.low_closed, pattern.high, pattern.high_closed)
+    return bounds_of(interval)[0] == pattern.prefix
+
+
+def _printed_affixes(pattern: "TextPattern", name: str) -> list[str]:
+    """Write what is demanded of the ends and the inside."""
+    parts = [f"{part!r} in {name}" for part in sorted(pattern.contains)]
+    if pattern.suffix:
+        parts.append(f"{name}.endswith({pattern.suffix!r})")
+    if pattern.not_prefixes:
+        parts.append(f"not {name}.startswith({_one_or_many(pattern.not_prefixes)})")
+    if pattern.not_suffixes:
+        parts.append(f"not {name}.endswith({_one_or_many(pattern.not_suffixes)})")
+    parts.extend(f"{part!r} not in {name}" for part in sorted(pattern.not_contains))
+    return parts
+
+
+def _one_or_many(texts: frozenset[str]) -> str:
+    return repr(next(iter(texts))) if len(texts) == 1 else listed([repr(text) for text in sorted(texts)])

@@ -23,7 +23,7 @@ from broker.filters.intervals import (
     ends_by,
     point,
 )
-from broker.filters.steps import CONSTRAINT_STEPS, Steps, shaping_steps, unlimited
+from broker.filters.limits import CONSTRAINT_STEPS, Steps, shaping_steps
 from broker.filters.texts import TextConstraint, TextPattern, TextSet, shaped, text_set
 
 WINDOW = 64
@@ -35,7 +35,7 @@ Ends = tuple[str, frozenset[str], frozenset[str], frozenset[str]]
 
 def unite(constraints: Iterable[object], steps: Steps | None = None) -> list[TextConstraint]:
     """Return the union of constraints on texts; raise `OverBudgetError` if it takes more steps."""
-    steps = steps or unlimited()
+    steps = steps or Steps()
     values: frozenset[str] = frozenset()
     patterns: list[TextPattern] = []
     for constraint in constraints:

@@ -16,6 +16,7 @@ Laws:
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cached_property
+from operator import itemgetter
 from typing import ClassVar, Final
 
 from attrs import evolve, frozen
@@ -34,31 +35,20 @@ from broker.filters.intervals import (
     point,
     trimmed,
 )
+from broker.filters.limits import CHARACTERS_A_STEP, HOLE_STEPS, PREFIX_STEPS, SHAPING_STEPS, text_steps
 from broker.filters.text_parts import (
-    CHARACTERS_A_STEP,
     lengths,
     longest,
+    printed_pattern,
     shortest,
     shortest_prefixes,
     starts_with_one,
     telling_suffixes,
-    weight,
 )
-from broker.filters.text_printing import printed_bounds, printed_patterns, printed_set
-from broker.filters.text_readers import contains_part, ends_with, starts_with
-from broker.filters.values import Attributes, Matcher
-
-PREFIX_STEPS: Final = 10
-"""A prefix alone, which is compared without bringing it into canonical form."""
+from broker.filters.values import printed_set
 
 TRYING_STEPS: Final = 4
 """A text looked for among the excluded ones, and compared with two bounds and an affix."""
-
-SHAPING_STEPS: Final = 80
-"""A pattern brought into canonical form."""
-
-HOLE_STEPS: Final = 4
-"""A text or prefix left out, which is sorted and trimmed in turn."""
 
 
 @frozen
@@ -73,24 +63,11 @@ class TextSet:
     @cached_property
     def weight(self) -> int:
         """Return the steps that going through its texts takes."""
-        return weight(self.values)
+        return text_steps(self.values)
 
     def accepts(self, value: object) -> bool:
         """Tell whether the value satisfies the constraint."""
         return isinstance(value, str) and value in self.values
-
-    def reader(self, name: str) -> Matcher:
-        """Make the test of that attribute as fast as can be."""
-        values = self.values
-        if len(values) == 1:
-            (text,) = values
-            return lambda attributes: attributes.get(name) == text
-
-        def one_of(attributes: Attributes) -> bool:
-            value = attributes.get(name)
-            return isinstance(value, str) and value in values
-
-        return one_of
 
     def intersect(self, other: object) -> "TextSet | None":
         """Return what satisfies both, or None."""
@@ -185,7 +162,7 @@ class TextPattern:
 
     @cached_property
     def _demands(self) -> int:
-        return weight(self.contains) + weight(self.not_contains) + weight(self.not_suffixes)
+        return text_steps(self.contains) + text_steps(self.not_contains) + text_steps(self.not_suffixes)
 
     @property
     def weight(self) -> int:
@@ -196,7 +173,7 @@ class TextPattern:
 
     @cached_property
     def _listed_weight(self) -> int:
-        return self._demands + weight(self.excluded) + weight(self.not_prefixes)
+        return self._demands + text_steps(self.excluded) + text_steps(self.not_prefixes)
 
     @property
     def shaping(self) -> int:
@@ -215,17 +192,6 @@ class TextPattern:
     def _lists_anything(self) -> bool:
         holes = self.excluded or self.not_prefixes
         return bool(holes or self.contains or self.not_suffixes or self.not_contains)
-
-    def reader(self, name: str) -> Matcher:
-        """Make the test of that attribute as fast as can be."""
-        if self.is_bare_prefix():
-            return starts_with(name, self.prefix)
-        if self == TextPattern(suffix=self.suffix):
-            return ends_with(name, self.suffix)
-        if len(self.contains) == 1 and self == TextPattern(contains=self.contains):
-            return contains_part(name, next(iter(self.contains)))
-        accepts = self.accepts
-        return lambda attributes: accepts(attributes.get(name))
 
     def intersect(self, other: object) -> "TextConstraint | None":
         """Return what satisfies both, or None."""
@@ -254,15 +220,26 @@ class TextPattern:
         return _both(self, other) is not None
 
     def complement(self) -> "tuple[TextConstraint, ...]":
-        """Return the texts that do not satisfy it."""
-        return _complement(self)
+        """Return the texts that do not satisfy it: each demand is negated in turn."""
+        raw: list[TextPattern] = []
+        if self.low is not None:
+            raw.append(TextPattern(high=self.low, high_closed=not self.low_closed))
+        if self.high is not None:
+            raw.append(TextPattern(low=self.high, low_closed=not self.high_closed))
+        if self.prefix:
+            raw.append(TextPattern(not_prefixes=frozenset((self.prefix,))))
+        if self.suffix:
+            raw.append(TextPattern(not_suffixes=frozenset((self.suffix,))))
+        raw.extend(TextPattern(not_contains=frozenset((part,))) for part in sorted(self.contains))
+        raw.extend(TextPattern(prefix=part) for part in sorted(self.not_prefixes))
+        raw.extend(TextPattern(suffix=part) for part in sorted(self.not_suffixes))
+        raw.extend(TextPattern(contains=frozenset((part,))) for part in sorted(self.not_contains))
+        left_out = (TextSet(self.excluded),) if self.excluded else ()
+        return _present(*map(text_pattern, raw), *left_out)
 
     def printed(self, name: str) -> str:
         """Write the constraint in the filter language."""
-        parts = [*printed_bounds(self, name), *printed_patterns(self, name)]
-        if self.excluded:
-            parts.append(printed_set(name, self.excluded, "!=", "not in"))
-        return " and ".join(parts) or f"{name} >= ''"
+        return printed_pattern(self, name)
 
     def rank(self) -> tuple[int, float]:
         """Return where the constraint stands among those on the same attribute."""
@@ -280,9 +257,7 @@ def text_set(texts: Iterable[str]) -> TextSet | None:
 
 def text_pattern(raw: TextPattern) -> TextConstraint | None:
     """Bring a pattern into canonical form, or return None where it is seen that nothing satisfies it."""
-    if _is_canonical(raw):
-        return raw
-    return shaped(raw.interval, raw)
+    return raw if _is_canonical(raw) else shaped(raw.interval, raw)
 
 
 def _is_canonical(raw: TextPattern) -> bool:
@@ -406,12 +381,8 @@ def _holes_cover(one: TextPattern, other: TextPattern) -> bool:
         return False
     if not one.not_prefixes:
         return True
-    holes = sorted([*_cylinders(other), *map(point, other.excluded)], key=_start)
+    holes = sorted([*_cylinders(other), *map(point, other.excluded)], key=itemgetter(0))
     return all(_lacks_prefix(other, prefix, holes) for prefix in one.not_prefixes)
-
-
-def _start(hole: Interval) -> str:
-    return hole[0]
 
 
 def _lacks_prefix(pattern: TextPattern, prefix: str, holes: list[Interval]) -> bool:
@@ -419,29 +390,10 @@ def _lacks_prefix(pattern: TextPattern, prefix: str, holes: list[Interval]) -> b
     if pattern.forbids_start(prefix) or any(part in prefix for part in pattern.not_contains):
         return True
     (start, end), after = pattern.interval, after_prefix(prefix)
-    first = bisect_left(holes, prefix, key=_start)
-    last = len(holes) if after is None else bisect_left(holes, after, first, key=_start)
+    first = bisect_left(holes, prefix, key=itemgetter(0))
+    last = len(holes) if after is None else bisect_left(holes, after, first, key=itemgetter(0))
     return trimmed((max(start, prefix), earlier(end, after)), holes[first:last]) is None
 
 
 def _present(*parts: TextConstraint | None) -> tuple[TextConstraint, ...]:
     return tuple(part for part in parts if part is not None)
-
-
-def _complement(pattern: TextPattern) -> tuple[TextConstraint, ...]:
-    """Negate each demand in turn; together they are every text that fails one of them."""
-    raw: list[TextPattern] = []
-    if pattern.low is not None:
-        raw.append(TextPattern(high=pattern.low, high_closed=not pattern.low_closed))
-    if pattern.high is not None:
-        raw.append(TextPattern(low=pattern.high, low_closed=not pattern.high_closed))
-    if pattern.prefix:
-        raw.append(TextPattern(not_prefixes=frozenset((pattern.prefix,))))
-    if pattern.suffix:
-        raw.append(TextPattern(not_suffixes=frozenset((pattern.suffix,))))
-    raw.extend(TextPattern(not_contains=frozenset((part,))) for part in sorted(pattern.contains))
-    raw.extend(TextPattern(prefix=part) for part in sorted(pattern.not_prefixes))
-    raw.extend(TextPattern(suffix=part) for part in sorted(pattern.not_suffixes))
-    raw.extend(TextPattern(contains=frozenset((part,))) for part in sorted(pattern.not_contains))
-    left_out = (TextSet(pattern.excluded),) if pattern.excluded else ()
-    return _present(*map(text_pattern, raw), *left_out)

@@ -7,7 +7,7 @@ Laws:
 * Not-a-number is a value (the attribute exists) but satisfies no predicate of any type.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeGuard
 
 Number = int | float
@@ -58,6 +58,13 @@ def label(number: Number) -> str:
             return number.hex()
         number = int(number)
     return hex(number)
+
+
+def printed_set(name: str, values: Collection[str] | Collection[Number], one: str, many: str) -> str:
+    """Write a comparison with one value or with several of one type."""
+    if len(values) == 1:
+        return f"{name} {one} {next(iter(values))!r}"
+    return f"{name} {many} {listed([repr(each) for each in sorted(values)])}"
 
 
 def listed(literals: list[str]) -> str:

@@ -16,15 +16,27 @@ Laws.
 from collections.abc import Iterable
 from typing import Final
 
-from attrs import define, evolve, field
-
-from broker.healing.place import Place
+from attrs import define, evolve, field, frozen
 
 BROKERS_MAX: Final = 10_000
 """More brokers than an overlay has. Words of further ones are not taken: a megabyte is kept at most."""
 
 VERSION_MAX: Final = 2**62
 """No broker moves so often. A larger number is none of ours, and would leave no room for a later one."""
+
+
+@frozen
+class Place:
+    """One broker's word. Of two words of one broker the one with the larger number counts.
+
+    `address` is "" if nobody can dial it, `uplink` the name of the last broker it was attached to, or "".
+    """
+
+    name: str
+    version: int
+    address: str
+    uplink: str
+
 
 Places = tuple[Place, ...]
 

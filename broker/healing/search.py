@@ -1,6 +1,6 @@
 """Whom a broker without an uplink dials next.
 
-A broker without an uplink is the top of its tree, meant to be or not, and goes through its candidates again
+A broker without an uplink is the root of its tree, meant to be or not, and goes through its candidates again
 and again, in rounds. It begins anew when it has lost an uplink.
 
 Laws.
@@ -9,7 +9,7 @@ Laws.
    those who belong below it.
 2. Whoever has lost its uplink then tries the brokers above that one, nearest first; then the other children
    of the lost uplink with a smaller name than its own, the smallest first; then all others with a smaller
-   name. So those who lost their root agree: the one with the smallest name finds nobody and stays the top,
+   name. So those who lost their root agree: the one with the smallest name finds nobody and stays the root,
    the others come to it, or to the next if it is gone too.
 3. Every `FAR_EVERY`th round goes to everybody who is known, those with a larger name too: somebody may not
    know of us. Only such rounds go beyond the configured uplinks once a broker has searched for so many, or if
@@ -18,8 +18,8 @@ Laws.
 5. A broker that is attached dials nobody, a preferred uplink that came back included: moving costs a flood of
    routes, and a broker that comes and goes would make its neighbours move each time.
 
-Why all survivors end in one tree: as long as there are two, some top has a candidate alive that is not below
-it, at the latest in a far round. Its request climbs to another top, which grants it unless both ask in a
+Why all survivors end in one tree: as long as there are two, some root has a candidate alive that is not below
+it, at the latest in a far round. Its request climbs to another root, which grants it unless both ask in a
 ring, and then one of the ring is granted (R9). Each attachment leaves one tree less, and no tree ever falls
 apart by itself.
 """
@@ -30,10 +30,14 @@ from typing import Final
 from attrs import define, field, frozen
 
 from broker.healing.roster import Roster
+from broker.lines import json_line
 
 FAR_EVERY: Final = 8
 """Rounds until everybody is tried. With the shell's waits between rounds that is longer than it takes all
 children of a lost root to notice the loss, so that the smallest of them does not ask too early."""
+
+CANDIDATES_TOLD: Final = 32
+"""The first of those that would be dialled: no person reads more, and they have to fit into one line."""
 
 
 @frozen
@@ -127,3 +131,25 @@ class Search:
 
     def _smaller(self, names: list[str]) -> list[str]:
         return [name for name in names if name < self.name]
+
+
+def describe_search(search: Search, roster: Roster, uplink: str | None, below: frozenset[str]) -> str:
+    """The present uplink, how often it moved, and whom it would dial in this order if it had none."""
+    own = roster.own
+    candidates = search.candidates(roster, below)
+    return json_line(
+        {
+            "broker": search.name,
+            "address": own.address if own is not None else "",
+            "uplink": uplink,
+            "uplink_address": roster.address_of(uplink) if uplink is not None else None,
+            "moves": search.moves,
+            "round": search.round,
+            "known": len(roster),
+            "candidates": [
+                {"address": each.address, "name": each.name, "why": each.why}
+                for each in candidates[:CANDIDATES_TOLD]
+            ],
+            "more_candidates": max(len(candidates) - CANDIDATES_TOLD, 0),
+        }
+    )

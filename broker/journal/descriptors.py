@@ -21,8 +21,6 @@ from typing import Final, Self, TypeVar
 
 from attrs import define, field
 
-__all__ = ["DESCRIPTOR_ERRORS", "RESERVE", "Descriptors"]
-
 DESCRIPTOR_ERRORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
 """The process, or the system, has as many files open as it may have: others will close some."""
 

@@ -6,8 +6,6 @@ from typing import Final
 
 from broker.errors import ConcordError
 
-__all__ = ["ROOM_ERRORS", "JournalError", "explained", "shown"]
-
 ROOM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The disk, the quota or the limit on a file's size is used up: it may have room again later."""
 

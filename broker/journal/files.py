@@ -24,8 +24,6 @@ from attrs import define, field
 
 from broker.journal.descriptors import DESCRIPTOR_ERRORS, Descriptors
 
-__all__ = ["Files", "OpenFile", "SystemFiles"]
-
 ZEROS_BYTES: Final = 1024 * 1024
 """Zeros are written in pieces of this size: large enough for the disk, small enough for memory."""
 
@@ -41,28 +39,22 @@ class OpenFile(Protocol):
     @property
     def size_bytes(self) -> int:
         """How long it is."""
-        ...
 
     @property
     def is_removed(self) -> bool:
         """Whether it has no name any more: what is written into it is gone when it is closed."""
-        ...
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """Return what is there; less at the end of the file."""
-        ...
 
     def write(self, start: int, parts: Sequence[bytes | memoryview]) -> None:
         """Write all of it, one part behind the other."""
-        ...
 
     def sync(self) -> None:
         """Return when everything written is on the disk."""
-        ...
 
     def close(self) -> None:
         """Let go of it."""
-        ...
 
 
 class Files(Protocol):
@@ -71,43 +63,33 @@ class Files(Protocol):
     @property
     def path(self) -> Path:
         """Where it is, for messages."""
-        ...
 
     def names(self) -> list[str]:
         """What is in it, sorted."""
-        ...
 
     def open(self, name: str) -> OpenFile:
         """Open a file that is there."""
-        ...
 
     def create(self, name: str) -> OpenFile:
         """Make an empty file, in the place of any other of that name."""
-        ...
 
     def reserve(self, name: str, size_bytes: int) -> OpenFile:
         """Make a file of that many zeros, synced; nothing is left of it if there is no room."""
-        ...
 
     def rename(self, old: str, new: str) -> None:
         """Give a file another name, in the place of any other of that name."""
-        ...
 
     def remove(self, name: str) -> None:
         """Remove a file."""
-        ...
 
     def sync(self) -> None:
         """Return when all changes of names are on the disk."""
-        ...
 
     def used_bytes(self) -> int:
         """What all files together take."""
-        ...
 
     def displaced(self) -> str:
         """Say what has become of the directory if it is not where it was; nothing if it is."""
-        ...
 
 
 @define(eq=False)

@@ -23,8 +23,6 @@ from broker.journal.errors import JournalError, explained, shown
 from broker.journal.files import Files
 from broker.journal.layout import FORMAT
 
-__all__ = ["ABOUT", "LOCK", "SPARE_SUFFIX", "Identity", "identify", "lock", "made", "write_aside"]
-
 ABOUT: Final = "about.json"
 LOCK: Final = "lock"
 

@@ -30,13 +30,10 @@ from attrs import define, field
 from broker.journal.descriptors import DESCRIPTOR_ERRORS
 from broker.journal.errors import ROOM_ERRORS, JournalError, explained
 from broker.journal.files import Files, OpenFile
-from broker.journal.layout import mark
-from broker.journal.names import SNAPSHOT, name_of
+from broker.journal.layout import SNAPSHOT, mark, name_of
 from broker.journal.recovery import MARK, Recovered
 from broker.journal.segments import SPARE, Segment, begin, capacity_for
 from broker.journal.snapshots import prune, write_snapshot
-
-__all__ = ["BATCH_BYTES_MAX", "SALT_BYTES", "Journal"]
 
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """What collects beyond this while a sync takes long goes into a batch of its own: each is read at once."""
@@ -96,8 +93,6 @@ class Journal:
     def path(self) -> Path:
         """The directory."""
         return self._files.path
-
-    # --- records ---
 
     def append(self, record: bytes) -> int:
         """Put a record behind the others, in memory; return its number."""
@@ -167,8 +162,6 @@ class Journal:
             self._comes_now()
             return True
 
-    # --- what is missing for a while ---
-
     def _comes_later(self, error: OSError, expected: frozenset[int]) -> bool:
         """Whether what could not be done is to be tried again; say so once."""
         if error.errno in DESCRIPTOR_ERRORS and not self._is_starved:
@@ -186,8 +179,6 @@ class Journal:
         if self._is_starved:
             self._is_starved = False
             _log.info("journal has a file descriptor again", journal=str(self.path))
-
-    # --- whether it is still there ---
 
     def check(self) -> None:
         """Make sure that the directory is where the next start will look for it. Raises `JournalError`."""
@@ -213,8 +204,6 @@ class Journal:
             "one: the broker then comes back without its memory",
             str(self.path),
         )
-
-    # --- room ---
 
     @property
     def has_room(self) -> bool:
@@ -252,8 +241,6 @@ class Journal:
                 self._spare_bytes = self._spare.size_bytes
                 self._comes_now()
             return True
-
-    # --- snapshots ---
 
     def snapshot(self, content: bytes, upto: int) -> bool:
         """Keep a picture of the state after that record, and drop what it makes superfluous; blocks.
@@ -294,8 +281,6 @@ class Journal:
     def size_bytes(self) -> int:
         """What the directory holds. Raises `OSError`."""
         return self._files.used_bytes()
-
-    # --- the end ---
 
     def close(self) -> None:
         """Get everything appended to disk, and let go of the directory. Raises `JournalError`."""

@@ -1,4 +1,4 @@
-"""The bytes of a journal's files.
+"""The bytes of a journal's files, and the names of numbered ones: they sort as their numbers do.
 
     N.segment     page 0: magic, version, first record number, size, salt, digest
                   then batches, each from the beginning of a page:
@@ -18,34 +18,11 @@ Laws:
 
 import hashlib
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from zlib import crc32
 
 from attrs import frozen
-
-__all__ = [
-    "FORMAT",
-    "MARK_BYTES",
-    "NUMBER_MAX",
-    "PAGE_BYTES",
-    "SNAPSHOT_HEAD_BYTES",
-    "Batch",
-    "SegmentHead",
-    "SnapshotHead",
-    "batch_head",
-    "batch_parts",
-    "batch_size_bytes",
-    "mark",
-    "padded",
-    "read_batch_head",
-    "read_mark",
-    "read_segment_head",
-    "read_snapshot_head",
-    "records_in",
-    "segment_head",
-    "snapshot_head",
-]
 
 FORMAT: Final = 1
 """A journal of another version is not read."""
@@ -97,9 +74,6 @@ def padded(size_bytes: int) -> int:
     return -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
 
 
-# --- segments ---
-
-
 @frozen
 class SegmentHead:
     """What a segment says of itself. `first` is the number of its first record."""
@@ -124,9 +98,6 @@ def read_segment_head(journal_id: bytes, page: bytes) -> SegmentHead | None:
         ):
             return SegmentHead(version, first, size_bytes, salt)
     return None
-
-
-# --- batches ---
 
 
 @frozen
@@ -207,9 +178,6 @@ def records_in(content: memoryview) -> Iterator[bytes]:
         place += size_bytes
 
 
-# --- snapshots ---
-
-
 @frozen
 class SnapshotHead:
     """What a snapshot says of itself: it covers the records up to `upto`."""
@@ -249,9 +217,6 @@ def read_snapshot_head(journal_id: bytes, content: bytes) -> SnapshotHead | None
     return None
 
 
-# --- the mark ---
-
-
 def mark(journal_id: bytes, number: int) -> bytes:
     """Return what says that the records up to this one are on disk."""
     return _sealed(_MARK.pack(_MARK_MAGIC, number), journal_id)
@@ -263,3 +228,24 @@ def read_mark(journal_id: bytes, content: bytes) -> int | None:
         case (bytes(magic), int(number)) if magic == _MARK_MAGIC and number <= NUMBER_MAX:
             return number
     return None
+
+
+SEGMENT: Final = ".segment"
+"""The number is that of the first record."""
+
+SNAPSHOT: Final = ".snapshot"
+"""The number is that of the last record covered."""
+
+_DIGITS: Final = 20
+"""As many as the largest number has that fits the files' fields."""
+
+
+def name_of(number: int, kind: str) -> str:
+    """Return the name of the file of that kind and number."""
+    return f"{number:0{_DIGITS}}{kind}"
+
+
+def numbers(names: Iterable[str], kind: str) -> list[int]:
+    """Return the numbers of the files of that kind, in order."""
+    stems = [name.removesuffix(kind) for name in names if name.endswith(kind)]
+    return sorted(int(stem) for stem in stems if len(stem) == _DIGITS and stem.isdecimal() and stem.isascii())

@@ -15,13 +15,10 @@ from broker.journal.errors import JournalError, explained
 from broker.journal.files import Files, OpenFile, SystemFiles
 from broker.journal.identity import SPARE_SUFFIX, Identity, identify, lock, made, write_aside
 from broker.journal.journal import SALT_BYTES, Journal
-from broker.journal.layout import PAGE_BYTES, mark
-from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
+from broker.journal.layout import PAGE_BYTES, SEGMENT, SNAPSHOT, mark, name_of, numbers
 from broker.journal.recovery import MARK, Found, recover
 from broker.journal.segments import SPARE, Segment, begin
 from broker.journal.walk import Walk
-
-__all__ = ["SEGMENT_BYTES_MAX", "SEGMENT_BYTES_MIN", "open_journal", "opened_in"]
 
 SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """Made in some ten milliseconds on a fast disk, and filled in a second by a busy broker."""

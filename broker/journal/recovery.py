@@ -19,12 +19,18 @@ from attrs import define, field, frozen
 
 from broker.journal.errors import JournalError
 from broker.journal.files import Files
-from broker.journal.layout import FORMAT, MARK_BYTES, SegmentHead, read_mark
-from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
+from broker.journal.layout import (
+    FORMAT,
+    MARK_BYTES,
+    SEGMENT,
+    SNAPSHOT,
+    SegmentHead,
+    name_of,
+    numbers,
+    read_mark,
+)
 from broker.journal.snapshots import read_snapshot
 from broker.journal.walk import Walk, read_head, read_records, walk
-
-__all__ = ["MARK", "Found", "Recovered", "recover"]
 
 MARK: Final = "synced"
 
@@ -100,8 +106,6 @@ class _Search:
     def refuse(self, name: str, what: str) -> JournalError:
         return JournalError(f"{self.path(name)}: {what}; {_ADVICE}", str(self.path(name)))
 
-    # --- the mark ---
-
     def read_mark(self, names: list[str]) -> None:
         if MARK not in names:
             if numbers(names, SEGMENT):
@@ -117,8 +121,6 @@ class _Search:
         else:
             self.mark = number
 
-    # --- the snapshot ---
-
     def choose_snapshot(self, names: list[str]) -> None:
         """Take the newest that is sound, and set damaged ones aside."""
         for upto in reversed(numbers(names, SNAPSHOT)):
@@ -129,8 +131,6 @@ class _Search:
             self.notes.append(
                 f"{name_of(upto, SNAPSHOT)} is damaged: the one before it and the records are used"
             )
-
-    # --- the segments ---
 
     def needed(self, names: list[str]) -> list[int]:
         """The segments that may have records after the snapshot; there is none between the two."""

@@ -16,14 +16,13 @@ from broker.journal.files import Files, OpenFile
 from broker.journal.layout import (
     FORMAT,
     PAGE_BYTES,
+    SEGMENT,
     SegmentHead,
     batch_parts,
     batch_size_bytes,
+    name_of,
     segment_head,
 )
-from broker.journal.names import SEGMENT, name_of
-
-__all__ = ["SPARE", "Segment", "begin", "capacity_for"]
 
 SPARE = "spare.new"
 """The room for the next segment, until that is begun."""

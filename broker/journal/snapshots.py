@@ -14,14 +14,15 @@ from broker.journal.files import Files
 from broker.journal.identity import write_aside
 from broker.journal.layout import (
     FORMAT,
+    SEGMENT,
+    SNAPSHOT,
     SNAPSHOT_HEAD_BYTES,
     SnapshotHead,
+    name_of,
+    numbers,
     read_snapshot_head,
     snapshot_head,
 )
-from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
-
-__all__ = ["KEPT", "prune", "read_snapshot", "write_snapshot"]
 
 KEPT: Final = 2
 """The newest, and one to fall back on."""

@@ -29,8 +29,6 @@ from broker.journal.layout import (
     records_in,
 )
 
-__all__ = ["Walk", "read_head", "read_records", "walk"]
-
 _SIZE_BYTES_MAX: Final = 2**32
 """No segment is larger; a head that says so would have to be forged."""
 

@@ -16,8 +16,7 @@ from typing import Generic
 from attrs import define, field
 
 from broker.filters.constraints import Constraint, TextPattern, Value
-from broker.matching.bucket import Bucket, Buckets, Event, Filing
-from broker.matching.entry import Entry, Key, Payload
+from broker.matching.bucket import Bucket, Buckets, Entry, Event, Filing, Key, Payload
 
 # Every length up to the first is used as it is; longer ones are rounded down to one of the others.
 _EXACT_LENGTH = 48

@@ -25,10 +25,10 @@ from typing import Generic
 
 from attrs import define, field
 
-from broker.filters.constraints import Constraint, NumberRange, Value
-from broker.matching.bucket import Bucket, Event
-from broker.matching.compile import Test, closed_bounds
-from broker.matching.entry import Entry, Key, Payload
+from broker.filters.constraints import Constraint, Value
+from broker.filters.values import Matcher
+from broker.matching.bucket import Bucket, Entry, Event, Key, Payload
+from broker.matching.ranges import closed_bounds
 
 # Bits of one row that Python handles as one number: longer numbers make single changes dearer, shorter ones
 # make lookups dearer.
@@ -58,7 +58,7 @@ class Slab(Generic[Key]):
     _cuts: list[list[float]] = field(init=False)
     _rows: list[list[list[int]]] = field(init=False)
     _bounds: "list[array[float]]" = field(init=False)
-    _tests: list[Test | None] = field(factory=list, init=False)
+    _tests: list[tuple[Matcher, ...]] = field(factory=list, init=False)
     _payloads: list[Payload[Key] | None] = field(factory=list, init=False)
     _places: dict[Entry[Key], int] = field(factory=dict, init=False)
     _free: list[int] = field(factory=list, init=False)
@@ -84,11 +84,11 @@ class Slab(Generic[Key]):
             for cuts, (low, high) in zip(self._cuts, box, strict=True)
         )
 
-    def add(self, entry: Entry[Key], box: Box, test: Test | None) -> None:
-        """Put the entry in; the test is of what the box does not say."""
+    def add(self, entry: Entry[Key], box: Box, tests: tuple[Matcher, ...]) -> None:
+        """Put the entry in; the tests are of what the box does not say."""
         place = self._place()
         self._places[entry] = place
-        self._tests[place] = test
+        self._tests[place] = tests
         self._payloads[place] = entry.payload
         for bounds, (low, high) in zip(self._bounds, box, strict=True):
             bounds[2 * place] = low
@@ -101,7 +101,7 @@ class Slab(Generic[Key]):
         """Take the entry out."""
         place = self._places.pop(entry)
         self._mark(place)
-        self._tests[place] = None
+        self._tests[place] = ()
         self._payloads[place] = None
         self._free.append(place)
 
@@ -125,8 +125,10 @@ class Slab(Generic[Key]):
                         if not other_bounds[low] <= other <= other_bounds[low + 1]:
                             break
                     else:
-                        test = tests[place]
-                        if test is None or test(event):
+                        for test in tests[place]:
+                            if not test(event):
+                                break
+                        else:
                             found.append(payloads[place])  # type: ignore[arg-type]  # a marked place is taken
             start += CHUNK
 
@@ -136,7 +138,7 @@ class Slab(Generic[Key]):
             return self._free.pop()
         place = len(self._payloads)
         self._payloads.append(None)
-        self._tests.append(None)
+        self._tests.append(())
         for bounds in self._bounds:
             bounds.extend((0.0, 0.0))
         if place % CHUNK == 0:
@@ -210,7 +212,7 @@ class Boxes(Generic[Key]):
         if slab is None:
             slab = Slab(self._names)
             self._slabs.append(slab)
-        slab.add(entry, _box(entry, self._names), entry.test(self._proven))
+        slab.add(entry, _box(entry, self._names), entry.tests(self._proven))
 
     def remove(self, entry: Entry[Key], _constraint: Constraint) -> None:
         """Take the entry out of its slab."""
@@ -233,24 +235,5 @@ class Boxes(Generic[Key]):
             slab.probe(values, event, found)
 
 
-def box_names(entry: Entry[Key], used: frozenset[str]) -> tuple[str, ...]:
-    """The attributes not looked up yet that the entry bounds by a range without holes."""
-    return tuple(
-        name
-        for name, constraint in entry.conjunction
-        if name not in used
-        and isinstance(constraint, NumberRange)
-        and not constraint.excluded
-        and closed_bounds(constraint) is not None
-    )
-
-
 def _box(entry: Entry[Key], names: tuple[str, ...]) -> Box:
-    return tuple(_bounds_of(constraint) for name, constraint in entry.conjunction if name in names)
-
-
-def _bounds_of(constraint: Constraint) -> tuple[float, float]:
-    assert isinstance(constraint, NumberRange)
-    bounds = closed_bounds(constraint)
-    assert bounds is not None
-    return bounds
+    return tuple(closed_bounds(constraint) for name, constraint in entry.conjunction if name in names)

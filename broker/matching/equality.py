@@ -1,4 +1,4 @@
-"""Lookup of conjunctions that demand one of some values of an attribute: a hash table by value.
+"""Lookup of conjunctions by one value of an attribute: a hash table by value, and one bucket for any value.
 
 Laws:
 
@@ -7,6 +7,8 @@ Laws:
 * The lookup is exact: what it finds needs no further test of this attribute.
 * Nobody outside this process can choose many numbers that the tables hash alike: numbers that may collide are
   found by their labels, which are hashed with a secret. What is found, and its order, do not depend on it.
+* What no better structure takes is found by the presence of an attribute alone: `exists(x)`, for which that
+  is exact, and substrings, exclusions, and bounds that are no floats, which must still be tested.
 """
 
 from collections.abc import Hashable
@@ -16,8 +18,7 @@ from attrs import define, field
 
 from broker.filters.constraints import Constraint, NumberSet, TextSet, Truths, Value
 from broker.filters.values import COLLIDING_FROM, label, may_collide
-from broker.matching.bucket import Bucket, Buckets, Event, Filing
-from broker.matching.entry import Entry, Key, Payload
+from broker.matching.bucket import Bucket, Buckets, Entry, Event, Filing, Key, Payload
 
 # No attribute's value is a tuple, so these labels cannot meet one.
 _TRUTH_LABELS: dict[bool, Hashable] = {False: ("false",), True: ("true",)}
@@ -71,3 +72,28 @@ class Equality(Generic[Key]):
             for number in constraint.values
             if number == number  # noqa: PLR0124 - NaN equals nothing
         ]
+
+
+@define(eq=False)
+class Presence(Generic[Key]):
+    """One bucket, found by any value."""
+
+    _filing: Filing[Key]
+    _buckets: Buckets[Key] = field(factory=dict)
+
+    def add(self, entry: Entry[Key], _constraint: Constraint) -> None:
+        """Put the entry into the bucket."""
+        self._filing.insert(self._buckets, None, entry)
+
+    def remove(self, entry: Entry[Key], _constraint: Constraint) -> None:
+        """Take the entry out of the bucket."""
+        self._filing.discard(self._buckets, None, entry)
+
+    def probe(
+        self, _value: Value, _event: Event, pending: list[Bucket[Key]], _found: list[Payload[Key]]
+    ) -> None:
+        """Append the bucket."""
+        pending.extend(self._buckets.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._buckets)

@@ -3,7 +3,7 @@
 Theory of operation: filters are disjunctions; each of their conjunctions is an entry. An entry is looked up
 by its most selective attribute; entries that meet in one bucket are looked up by their next attribute, and
 so on until a bucket is small enough to try its entries one by one. See `node` for the choice of the
-attribute, `equality`, `affixes`, `ranges`, `rays` and `presence` for the lookups.
+attribute, `equality`, `affixes`, `ranges` and `boxes` for the lookups.
 
 Laws:
 
@@ -19,8 +19,7 @@ from attrs import define, field
 
 from broker.filters import Conjunction, Filter
 from broker.filters.constraints import Value
-from broker.matching.bucket import Bucket, Buckets, Filing
-from broker.matching.entry import Entry, Key, Path, Payload
+from broker.matching.bucket import Bucket, Buckets, Entry, Filing, Key, Path, Payload
 from broker.matching.node import TreeNode
 
 # There is one root, so its memory does not count, and every event meets it.
@@ -62,8 +61,11 @@ class MatchingIndex(Generic[Key]):
         get = attributes.get
         for bucket in pending:  # Lookups append to it.
             if isinstance(bucket, list):
-                for test, payload, _ in bucket:
-                    if test is None or test(attributes):
+                for tests, payload, _ in bucket:
+                    for test in tests:
+                        if not test(attributes):
+                            break
+                    else:
                         found.append(payload)
                 continue
             if bucket.rest:

@@ -3,21 +3,91 @@
 Laws:
 
 * Every entry is in one place: a structure of the attribute that `choose` names, a set of boxes, or `rest`.
+* The choice depends on the entry and the path alone, so that removal finds what addition did.
 * Ranges on several attributes are boxes unless one of them is narrow. That depends on the other boxes; so
   whether an entry is one is not worked out again when it goes, but looked up.
 * An entry with no attribute left to look up is in `rest` and tried each time.
 """
 
+from collections.abc import Callable
 from typing import Generic
 
-from attrs import define, field
+from attrs import define, field, frozen
 
-from broker.matching.boxes import Boxes, box_names
-from broker.matching.bucket import Filing, Probe, Structure
-from broker.matching.choice import Choice, choose
-from broker.matching.entry import Entry, Item, Key, Path
-from broker.matching.ranges import Grids
-from broker.matching.rays import Rays
+from broker.filters.constraints import (
+    AnyValue,
+    Constraint,
+    Number,
+    NumberRange,
+    NumberSet,
+    TextPattern,
+    TextSet,
+    Truths,
+)
+from broker.filters.numbers import EXACT_LIMIT
+from broker.matching.affixes import is_bare_prefix, prefix_of, prefixes, suffix_of, suffixes
+from broker.matching.boxes import Boxes
+from broker.matching.bucket import Entry, Filing, Item, Key, Path, Probe, Structure
+from broker.matching.equality import Equality, Presence
+from broker.matching.ranges import Grids, Rays
+
+Kind = Callable[[Filing[Key]], Structure[Key]]
+
+
+@frozen
+class Choice(Generic[Key]):
+    """One attribute, what the entry demands of it, and the structure for that.
+
+    The lowest rank is best. After an exact lookup nothing of the attribute is left to test.
+    """
+
+    rank: float
+    name: str
+    constraint: Constraint
+    kind: Kind[Key]
+    exact: bool = False
+
+
+def choose(entry: Entry[Key], path: Path) -> Choice[Key] | None:
+    """The best choice among the attributes that were not looked up yet; None if there are none left."""
+    best: Choice[Key] | None = None
+    for name, constraint in entry.conjunction:
+        if name not in path.used:
+            choice: Choice[Key] = _classify(name, constraint)
+            if best is None or choice.rank < best.rank:
+                best = choice
+    return best
+
+
+def _classify(name: str, constraint: Constraint) -> Choice[Key]:  # noqa: PLR0911 - a table, a row each
+    """How selective a lookup is likely to be, and the structure for it."""
+    match constraint:
+        case TextSet() | NumberSet():
+            return Choice(0, name, constraint, Equality, exact=True)
+        case TextPattern() if prefix_of(constraint):
+            return Choice(1, name, constraint, prefixes, exact=is_bare_prefix(constraint))
+        case NumberRange(low, _, high) if (
+            low is not None and high is not None and -EXACT_LIMIT <= low <= high <= EXACT_LIMIT
+        ):
+            return Choice(2 + _breadth(low, high), name, constraint, Grids)
+        case TextPattern() if suffix_of(constraint):
+            return Choice(4, name, constraint, suffixes)
+        case Truths():
+            return Choice(5, name, constraint, Equality, exact=True)
+        case NumberRange(low, _, high) if (
+            (low is None) != (high is None) and not constraint.excluded and constraint.closed is not None
+        ):
+            return Choice(6, name, constraint, Rays, exact=True)
+        case NumberRange() | TextPattern():
+            return Choice(7, name, constraint, Presence)
+        case AnyValue():
+            return Choice(8, name, constraint, Presence, exact=True)
+
+
+def _breadth(low: Number, high: Number) -> float:
+    """The width of a range beside its bounds, from 0 to 2: what is narrow on its own scale comes first."""
+    largest = max(abs(low), abs(high))
+    return (high - low) / largest if largest else 0.0
 
 
 @define(eq=False)
@@ -60,7 +130,11 @@ class TreeNode(Generic[Key]):
 
     def _box_names(self, entry: Entry[Key], choice: Choice[Key]) -> tuple[str, ...]:
         """The attributes on which the entry may be a box; none if it is better looked up otherwise."""
-        names = box_names(entry, self._path.used) if choice.kind in (Grids, Rays) else ()
+        names: tuple[str, ...] = ()
+        if choice.kind in (Grids, Rays):
+            for name, constraint in entry.conjunction:
+                if name not in self._path.used and isinstance(constraint, NumberRange):
+                    names += (name,) if constraint.closed is not None and not constraint.excluded else ()
         return names if len(names) > 1 else ()
 
     def _suits_boxes(self, entry: Entry[Key], names: tuple[str, ...]) -> bool:

@@ -1,37 +1,35 @@
-"""Lookup of conjunctions that demand a number between two bounds: grids of several widths.
+"""Lookup of conjunctions that bound a number: grids of several widths, and sorted bounds.
 
-Theory of operation: a range of width w goes into the grid whose cells are the power of two in (w/2, w], and
-there into the two or three cells it touches. A value lies in one cell of each grid in use, so a lookup costs
-one hash per width class and finds the ranges that hold the value, and about as many again that end nearby.
-Nothing needs balancing, so ranges come and go at the price of a few hash operations, whatever their number.
+Theory of operation: a range between two bounds, of width w, goes into the grid whose cells are the power of
+two in (w/2, w], and there into the two or three cells it touches. A value lies in one cell of each grid in
+use, so a lookup costs one hash per width class and finds the ranges that hold the value, and about as many
+again that end nearby. Nothing needs balancing, so ranges come and go at the price of a few hash operations,
+whatever their number.
+
+A range that bounds a number on one side only is a ray. Bounds of rays are sorted and searched by halving;
+everything on the near side of the value is found, so a lookup costs what it finds.
 
 Laws:
 
 * The cell of a value never decreases as the value grows; so a value between the bounds lies in a cell between
   theirs. (Dividing by a power of two is exact; turning a large whole number into a float keeps order.)
-* The lookup is not exact: what it finds must still be tested. Where a range is all that is left to test, its
-  bounds lie in the cell's strip and are tested at once.
+* The lookup in a grid is not exact: what it finds must still be tested. Where a range is all that is left to
+  test, its bounds lie in the cell's strip and are tested at once.
+* That of rays is exact. Their bounds are closed and exact (`NumberRange.closed`), and they have no holes.
 """
 
 from array import array
-from math import frexp, ldexp
+from bisect import bisect_left, bisect_right, insort
+from math import frexp, inf, ldexp
 from typing import Generic
 
 from attrs import define, field
 
 from broker.filters.constraints import Constraint, NumberRange, Value
-from broker.matching.bucket import Bucket, Buckets, Event, Filing
-from broker.matching.compile import EXACT_LIMIT, closed_bounds
-from broker.matching.entry import Entry, Key, Payload
+from broker.matching.bucket import Bucket, Buckets, Entry, Event, Filing, Key, Payload
 
 # Narrower ranges use the grid for this width: cells must have exact numbers where the bounds lie.
 _NARROWEST_PART = 2.0**-52
-
-
-def fits_grid(constraint: NumberRange) -> bool:
-    """Whether the range is bounded on both sides and not by numbers too large for exact cells."""
-    low, high = constraint.low, constraint.high
-    return low is not None and high is not None and -EXACT_LIMIT <= low <= high <= EXACT_LIMIT
 
 
 @define(eq=False)
@@ -73,7 +71,7 @@ class Grids(Generic[Key]):
         assert isinstance(constraint, NumberRange)
         width, cells = _cells(constraint)
         if self._is_plain(entry, constraint):
-            low, high = _bounds(constraint)
+            low, high = closed_bounds(constraint)
             strips = self._strips.setdefault(width, {})
             for cell in cells:
                 strip = strips.get(cell)
@@ -90,7 +88,7 @@ class Grids(Generic[Key]):
         assert isinstance(constraint, NumberRange)
         width, cells = _cells(constraint)
         if self._is_plain(entry, constraint):
-            low, high = _bounds(constraint)
+            low, high = closed_bounds(constraint)
             strips = self._strips[width]
             for cell in cells:
                 strips[cell].remove(low, high, entry.payload)
@@ -131,10 +129,11 @@ class Grids(Generic[Key]):
         return entry.unproven_count(self._filing.path) == 1 and not constraint.excluded
 
 
-def _bounds(constraint: NumberRange) -> tuple[float, float]:
-    bounds = closed_bounds(constraint)
-    assert bounds is not None
-    return bounds
+def closed_bounds(constraint: Constraint) -> tuple[float, float]:
+    """Return the bounds of a range that closes exactly."""
+    assert isinstance(constraint, NumberRange)
+    assert constraint.closed is not None
+    return constraint.closed
 
 
 def _as_float(value: int) -> float:
@@ -153,3 +152,99 @@ def _cells(constraint: NumberRange) -> tuple[float, list[float]]:
     width = ldexp(1.0, frexp(max(high - low, narrowest))[1] - 1)
     first = low // width
     return width, [first + step for step in range(int(high // width - first) + 1)]
+
+
+@define(eq=False)
+class _Side(Generic[Key]):
+    """Lower bounds, sorted, and what lies at each: payloads that are certain there, or a bucket to look into.
+
+    `certain` runs beside `certain_bounds`, so that all payloads up to a bound are one slice.
+    """
+
+    filing: Filing[Key]
+    certain_bounds: list[float] = field(factory=list)
+    certain: list[Payload[Key]] = field(factory=list)
+    tested_bounds: list[float] = field(factory=list)
+    tested: Buckets[Key] = field(factory=dict)
+
+    def add(self, bound: float, entry: Entry[Key]) -> None:
+        if entry.unproven_count(self.filing.path) == 0:
+            place = bisect_right(self.certain_bounds, bound)
+            self.certain_bounds.insert(place, bound)
+            self.certain.insert(place, entry.payload)
+        else:
+            if bound not in self.tested:
+                insort(self.tested_bounds, bound)
+            self.filing.insert(self.tested, bound, entry)
+
+    def remove(self, bound: float, entry: Entry[Key]) -> None:
+        if entry.unproven_count(self.filing.path) == 0:
+            place = self.certain.index(entry.payload, bisect_left(self.certain_bounds, bound))
+            del self.certain_bounds[place]
+            del self.certain[place]
+        else:
+            self.filing.discard(self.tested, bound, entry)
+            if bound not in self.tested:
+                del self.tested_bounds[bisect_left(self.tested_bounds, bound)]
+
+    def __bool__(self) -> bool:
+        return bool(self.certain or self.tested)
+
+
+@define(eq=False)
+class Rays(Generic[Key]):
+    """Two sides: numbers from a bound upwards, and numbers from a bound downwards.
+
+    An upper bound is kept as a lower bound of the negated value.
+    """
+
+    _filing: Filing[Key]
+    _up: _Side[Key] = field()
+    _down: _Side[Key] = field()
+
+    @_up.default
+    def _make_up(self) -> _Side[Key]:
+        return _Side(self._filing)
+
+    @_down.default
+    def _make_down(self) -> _Side[Key]:
+        return _Side(self._filing)
+
+    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+        """Put the entry at its bound."""
+        side, bound = self._place(constraint)
+        side.add(bound, entry)
+
+    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+        """Take the entry away from its bound."""
+        side, bound = self._place(constraint)
+        side.remove(bound, entry)
+
+    def probe(
+        self, value: Value, _event: Event, pending: list[Bucket[Key]], found: list[Payload[Key]]
+    ) -> None:
+        """Append what lies at the bounds that the value reaches."""
+        if value.__class__ is not float and value.__class__ is not int:
+            return
+        if value != value:  # noqa: PLR0124 - NaN
+            return
+        # Both sides are written out, because a call for each would double the cost of a small index.
+        side = self._up
+        if side.certain:
+            found += side.certain[: bisect_right(side.certain_bounds, value)]
+        if side.tested:
+            reached = side.tested_bounds[: bisect_right(side.tested_bounds, value)]
+            pending.extend(map(side.tested.__getitem__, reached))
+        side = self._down
+        if side.certain:
+            found += side.certain[: bisect_right(side.certain_bounds, -value)]
+        if side.tested:
+            reached = side.tested_bounds[: bisect_right(side.tested_bounds, -value)]
+            pending.extend(map(side.tested.__getitem__, reached))
+
+    def __bool__(self) -> bool:
+        return bool(self._up or self._down)
+
+    def _place(self, constraint: Constraint) -> tuple[_Side[Key], float]:
+        low, high = closed_bounds(constraint)
+        return (self._up, low) if high == inf else (self._down, -high)

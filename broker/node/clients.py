@@ -30,9 +30,10 @@ from broker.node.exchange import Exchange
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import SubscriptionQueue
 from broker.node.replaying import objection_to, past_of
-from broker.node.starts import Start, bound_within_limits, start_of
+from broker.node.starts import Start, start_of, terms_of
 from broker.node.subscriptions import Subscription
 from broker.sessions import SessionError
+from broker.station import SubscriptionTerms
 from broker.wire import encode
 
 __all__ = ["ClientSession"]
@@ -47,7 +48,7 @@ CONTROL_UNITS: Final = 10
 """What any request costs of a step, in publications: about as much time as ten of them."""
 
 UNIT_STEPS: Final = 10
-"""So many steps of reading a filter (`broker.filters.steps`) cost as much as a publication; half of it is
+"""So many steps of reading a filter (`broker.filters.limits`) cost as much as a publication; half of it is
 for the tables that it goes into."""
 
 EXPLAIN_UNITS: Final = 1000
@@ -225,7 +226,7 @@ class ClientSession:
             else:
                 publisher.withdraw()
         for subscription in subscriptions:
-            if is_kept or subscription.place.durable:
+            if is_kept or subscription.place.terms.durable:
                 subscription.detach()
             else:
                 subscription.withdraw()
@@ -315,8 +316,9 @@ class ClientSession:
 
         What costs nothing is looked at first: who has no right or no room makes nobody read its filter.
         """
-        refusal = self._refusal(verb, len(text))
-        if refusal is not None:
+        if not self._is_next(number):
+            return None
+        if (refusal := self._refusal(verb, len(text))) is not None:
             self._refuse(number, *refusal)
             return None
         try:
@@ -326,8 +328,7 @@ class ClientSession:
             self._refuse(number, "filter", str(error))
             return None
         self._units -= wanted.cost // UNIT_STEPS
-        objection = self.user.objection(verb, wanted)
-        if objection is not None:
+        if (objection := self.user.objection(verb, wanted)) is not None:
             self._refuse(number, "not-allowed", objection)
             return None
         return wanted
@@ -347,8 +348,6 @@ class ClientSession:
         return None
 
     def _advertise(self, request: m.Advertise) -> None:
-        if not self._is_next(request.number):
-            return
         wanted = self._wanted(request.number, "advertise", request.filter)
         if wanted is None:
             return
@@ -401,29 +400,27 @@ class ClientSession:
         return self._later.wanted(publisher)
 
     def _unadvertise(self, request: m.Unadvertise) -> None:
-        publisher = self._publisher_numbers.get(request.number)
-        if publisher is not None:
+        if (publisher := self._publisher_numbers.get(request.number)) is not None:
             self._withdraw(publisher)
 
     def _subscribe(self, request: m.Subscribe) -> None:
-        if not self._is_next(request.number):
-            return
         wanted = self._wanted(request.number, "subscribe", request.filter)
         if wanted is None:
             return
-        objection = objection_to(request)
-        if objection:
+        if request.replay and (objection := objection_to(request)):
             self._refuse(request.number, "replay", objection)
             return
-        known = self._known(request)
+        terms, known = terms_of(request, wanted, self.name, self.user.name), self._known(request)
         if known is None:
-            self._subscribe_anew(request, wanted)
-        elif (known.place.filter, known.place.ordered) != (wanted, request.ordered):
-            text = f"the subscription has another filter or order: {known.place.filter}; forget it first"
+            self._subscribe_anew(request, terms)
+            return
+        before = known.place.terms
+        if (before.filter, before.ordered) != (terms.filter, terms.ordered):
+            text = f"the subscription has another filter or order: {before.filter}; forget it first"
             self._refuse(request.number, "another-filter", text)
         else:
             known.taken_over()
-            self._go_on(request, known, start_of(request, known.place))
+            self._go_on(request, terms, known, start_of(request, known.place))
 
     def _known(self, request: m.Subscribe) -> Subscription | None:
         """The subscription that is meant, by its durable name or by its id on an earlier connection."""
@@ -431,34 +428,23 @@ class ClientSession:
             place = self._exchange.station.durable(self.user.name, self.name, request.durable)
             return None if place is None else self._exchange.subscribers[place.id]
         known = self._exchange.subscribers.get(request.resume)
-        if known is None or known.place.durable or not known.is_of(self.name, self.user.name):
-            return None
-        return known
+        is_mine = (
+            known is not None and not known.place.terms.durable and known.is_of(self.name, self.user.name)
+        )
+        return known if is_mine else None
 
-    def _subscribe_anew(self, request: m.Subscribe, wanted: Filter) -> None:
+    def _subscribe_anew(self, request: m.Subscribe, terms: SubscriptionTerms) -> None:
         exchange, station = self._exchange, self._exchange.station
-        refusal = self._refusal_of_new(request)
-        if refusal:
+        if refusal := self._refusal_of_new(request):
             self._refuse(request.number, "too-many", refusal)
             return
         identity = station.mint(self._label)
-        station.subscribe(
-            identity,
-            wanted,
-            ordered=request.ordered,
-            client=self.name,
-            user=self.user.name,
-            durable=request.durable,
-            bound_bytes=bound_within_limits(request.bound_bytes),
-            policy=request.policy,
-            age_s=request.age_s,
-            replay=past_of(request, exchange.replaying.wall_ns()),
-        )
-        place = station.subscriptions[identity]
-        known = Subscription(place, exchange, self._patience_s)
+        past = past_of(request, exchange.replaying.wall_ns()) if request.replay else ()
+        station.subscribe(identity, terms, past)
+        known = Subscription(station.subscriptions[identity], exchange, self._patience_s)
         if request.replay:
             self._replaying[known] = None
-        self._go_on(request, known, Start(0, 0, goes_on=False))
+        self._go_on(request, terms, known, Start(0, 0, goes_on=False))
 
     def _refusal_of_new(self, request: m.Subscribe) -> str:
         """Why there cannot be one more durable subscription, or one that asks for the past."""
@@ -477,7 +463,9 @@ class ClientSession:
             return "this broker plays as many pasts as it can: ask again when some have been played"
         return ""
 
-    def _go_on(self, request: m.Subscribe, subscription: Subscription, start: Start) -> None:
+    def _go_on(
+        self, request: m.Subscribe, terms: SubscriptionTerms, subscription: Subscription, start: Start
+    ) -> None:
         """Deliver on this connection from the start that was agreed on."""
         number = request.number
         self.connection.send(encode(m.Placed(number, subscription.id, start.position, start.goes_on)))
@@ -485,8 +473,7 @@ class ClientSession:
             self.connection.send(encode(m.Gap(number, start.missing_count, "taken")))
         if start.is_had:
             self._exchange.station.taken(subscription.id, start.position)
-        bound_bytes = bound_within_limits(request.bound_bytes)
-        queue = SubscriptionQueue(number, bound_bytes, request.policy, min(request.credit, CREDIT_MAX))
+        queue = SubscriptionQueue(number, terms.bound_bytes, terms.policy, min(request.credit, CREDIT_MAX))
         self._subscriptions[number] = subscription
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, subscription.filter_bytes)
@@ -494,24 +481,21 @@ class ClientSession:
 
     def let_go(self, number: int) -> None:
         """The subscription of that number is not this client's any more."""
-        subscription = self._subscriptions.pop(number, None)
-        if subscription is not None:
+        if (subscription := self._subscriptions.pop(number, None)) is not None:
             self._account.release(Resource.REQUESTS)
             self._account.release(Resource.FILTER_BYTES, subscription.filter_bytes)
 
     def _unsubscribe(self, request: m.Unsubscribe) -> None:
-        subscription = self._subscriptions.get(request.number)
-        if subscription is None:
+        if (subscription := self._subscriptions.get(request.number)) is None:
             return
-        if subscription.place.durable:
+        if subscription.place.terms.durable:
             self.let_go(request.number)
             subscription.detach()
         else:
             subscription.withdraw()
 
     def _credit(self, credit: m.Credit) -> None:
-        subscription = self._subscriptions.get(credit.number)
-        if subscription is None:
+        if (subscription := self._subscriptions.get(credit.number)) is None:
             return
         try:
             subscription.confirmed(credit.taken)

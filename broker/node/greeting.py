@@ -32,6 +32,7 @@ from broker.node.exchange import Exchange
 from broker.node.links import LinkSession, LinkWatcher
 from broker.node.timers import Timer
 from broker.station import LinkPlace
+from broker.transitions import Transitions, follow
 from broker.wire import DEFAULT_LIMITS, VERSION, encode
 
 __all__ = [
@@ -40,8 +41,8 @@ __all__ = [
     "SETTLE_S",
     "Callee",
     "Dialled",
+    "Greeting",
     "House",
-    "Stage",
     "difference",
     "link_of",
     "open_client",
@@ -229,7 +230,7 @@ def open_client(house: House, connection: Connection, name: str, user: User) -> 
     house.exchange.log.info("client came", client=name, peer=connection.peer, user=user.name)
 
 
-class Stage(Enum):
+class Greeting(Enum):
     """How far the greeting of somebody who dialled us has come."""
 
     HELLO = "nothing has come"
@@ -238,13 +239,21 @@ class Stage(Enum):
     DONE = "it has been answered"
 
 
+TRANSITIONS: Final[Transitions[Greeting]] = {
+    Greeting.HELLO: frozenset({Greeting.SETTLING, Greeting.PROBING, Greeting.DONE}),
+    Greeting.SETTLING: frozenset({Greeting.DONE}),
+    Greeting.PROBING: frozenset({Greeting.DONE}),
+    Greeting.DONE: frozenset(),
+}
+
+
 @define(eq=False)
 class Callee:
     """The session of a connection that somebody dialled to us, until it has been answered."""
 
     house: House
     connection: Connection
-    stage: Stage = Stage.HELLO
+    greeting: Greeting = Greeting.HELLO
     _probe: Timer | None = None
 
     def handle(self, messages: Sequence[object]) -> int:
@@ -261,8 +270,11 @@ class Callee:
                     raise AssertionError(f"the decoder let {message!r} through before a welcome")
         return len(messages)
 
+    def _enter(self, greeting: Greeting) -> None:
+        self.greeting = follow(TRANSITIONS, self.greeting, greeting)
+
     def _refuse(self, fault: Fault) -> None:
-        self.stage = Stage.DONE
+        self._enter(Greeting.DONE)
         self.house.exchange.totals.refused += 1
         self.house.exchange.log.warning(
             "connection refused", peer=self.connection.peer, code=fault.code, text=fault.text
@@ -288,11 +300,11 @@ class Callee:
         user = self._identify(hello)
         if user is None:
             return
-        self.stage = Stage.SETTLING
+        self._enter(Greeting.SETTLING)
         self.house.when_settled(lambda: self._open_client(hello.name, user))
 
     def _open_client(self, name: str, user: User) -> None:
-        if self.connection.is_ended or self.stage is not Stage.SETTLING:
+        if self.connection.is_ended or self.greeting is not Greeting.SETTLING:
             return
         if self.house.exchange.is_closing:
             self._refuse(fault_of("closing", "the broker is shutting down"))
@@ -300,7 +312,7 @@ class Callee:
         if refusal := self.house.exchange.budgets.user(user.name).refusal(Resource.CONNECTIONS):
             self._refuse(fault_of("busy", refusal))
             return
-        self.stage = Stage.DONE
+        self._enter(Greeting.DONE)
         open_client(self.house, self.connection, name, user)
 
     def _greet_broker(self, hello: Hello) -> None:
@@ -332,7 +344,7 @@ class Callee:
         return fault_of("auth", f"the broker {name!r} belongs to another user than {user.name!r}")
 
     def _open_link(self, hello: Hello) -> None:
-        self.stage = Stage.DONE
+        self._enter(Greeting.DONE)
         _open_lower_link(self.house, self.connection, hello)
 
     def _resume(self, hello: Hello, known: LinkSession) -> None:
@@ -341,7 +353,7 @@ class Callee:
         if known.is_closed:
             self._open_link(hello)
             return
-        self.stage = Stage.DONE
+        self._enter(Greeting.DONE)
         self.house.exchange.log.info(
             "link resumed", neighbour=hello.name, peer=self.connection.peer, uplink=False
         )
@@ -360,7 +372,7 @@ class Callee:
 
     def _begin_probe(self, hello: Hello, connection: Connection) -> None:
         """Ask the neighbour whether it is still there."""
-        self.stage = Stage.PROBING
+        self._enter(Greeting.PROBING)
         connection.send(encode(Ping(0)))
         seen_bytes = connection.read_bytes
         self._probe = self.house.exchange.timers.after(

@@ -15,6 +15,7 @@ Laws:
 """
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Final, Protocol, cast
 
 from attrs import define, field
@@ -27,9 +28,10 @@ from broker.node.exchange import Exchange
 from broker.node.queues import LinkQueue, Run
 from broker.sessions import SessionError
 from broker.station import LinkPlace
+from broker.transitions import Transitions, follow
 from broker.wire import encode
 
-__all__ = ["PASSING", "LinkSession", "LinkWatcher"]
+__all__ = ["PASSING", "TRANSITIONS", "Carriage", "LinkSession", "LinkWatcher"]
 
 _OURS: Final = frozenset({Acknowledge, Grant, Ping, Pong, Fault})
 """Messages of the connection; everything else is the station's."""
@@ -49,6 +51,23 @@ PASSING: Final = frozenset({"busy", "elsewhere", "replaced", "restarting", "sile
 _VERDICTS: Final = {
     "cycle": "the uplink is in the tree below this broker: the overlay would have a cycle",
     "duplicate": "the tree of the uplink has another broker with the name of one on this side",
+}
+
+
+class Carriage(Enum):
+    """What carries an open link now."""
+
+    AWAY = "nothing: a connection is waited for"
+    CONNECTED = "a connection"
+    ENDING = "at most a connection that ends, and the link with it"
+    CLOSED = "nothing any more: the link is declared lost"
+
+
+TRANSITIONS: Final[Transitions[Carriage]] = {
+    Carriage.AWAY: frozenset({Carriage.CONNECTED, Carriage.ENDING, Carriage.CLOSED}),
+    Carriage.CONNECTED: frozenset({Carriage.AWAY, Carriage.ENDING, Carriage.CLOSED}),
+    Carriage.ENDING: frozenset({Carriage.CLOSED}),
+    Carriage.CLOSED: frozenset(),
 }
 
 
@@ -82,11 +101,10 @@ class LinkSession:
     publications_in: int = field(default=0, init=False)
     publications_out: int = field(default=0, init=False)
     connections: int = field(default=0, init=False)
-    is_closed: bool = field(default=False, init=False)
+    carriage: Carriage = field(default=Carriage.AWAY, init=False)
     _connection: Connection | None = field(default=None, init=False)
     _held: list[Batch] = field(factory=list, init=False)
     _told: int = field(default=0, init=False)
-    _is_final: bool = field(default=False, init=False)
     _looked_at: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -121,6 +139,19 @@ class LinkSession:
         """The connection that carries the link now."""
         return self._connection
 
+    def _enter(self, carriage: Carriage) -> None:
+        self.carriage = follow(TRANSITIONS, self.carriage, carriage)
+
+    def _begin_to_end(self) -> None:
+        """Another connection would not help."""
+        if self.carriage in {Carriage.AWAY, Carriage.CONNECTED}:
+            self._enter(Carriage.ENDING)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has been declared lost."""
+        return self.carriage is Carriage.CLOSED
+
     @property
     def is_connected(self) -> bool:
         """Whether it has a connection now."""
@@ -143,7 +174,7 @@ class LinkSession:
 
     def attach(self, connection: Connection, received: int, credit_bytes: int) -> None:
         """Go on over this connection behind what the other end has received."""
-        assert self._connection is None
+        self._enter(Carriage.CONNECTED)
         self._exchange.absences.came(self)
         self._exchange.station.acknowledged(self.hop, received)
         self.connections += 1
@@ -163,9 +194,11 @@ class LinkSession:
         connection, self._connection = self._connection, None
         assert connection is not None
         self._held += self.queue.clear()
-        if self._is_final or connection.is_malformed or not self._exchange.is_kept:
+        is_kept = self._exchange.is_kept and not connection.is_malformed
+        if self.carriage is not Carriage.CONNECTED or not is_kept:
             self.close(reason)
             return
+        self._enter(Carriage.AWAY)
         self._exchange.absences.left(self, self._patience_s - connection.silent_s)
         self._exchange.log.info(
             "link without connection", neighbour=self.name, uplink=self.is_uplink, reason=reason
@@ -179,7 +212,7 @@ class LinkSession:
         """Declare the link lost (R8)."""
         if self.is_closed:
             return
-        self.is_closed = True
+        self._enter(Carriage.CLOSED)
         exchange = self._exchange
         exchange.absences.came(self)
         exchange.leave_lower(self)
@@ -189,7 +222,6 @@ class LinkSession:
         held, self._held = self._held, []
         for batch in held + self.queue.clear():
             batch.release()
-        self._is_final = True
         if self._connection is not None:
             self._connection.end(reason, fault_of("lost", reason))
         exchange.totals.lost_links += 1
@@ -203,7 +235,7 @@ class LinkSession:
     def handle(self, messages: Sequence[object]) -> int:  # noqa: C901 - one pass, without a call for each message
         """Pass on everything that arrived together."""
         handled_count = len(messages)
-        if self.is_closed:
+        if self.carriage is Carriage.CLOSED:
             return handled_count
         size_bytes = count = 0
         has_ours = False
@@ -257,7 +289,8 @@ class LinkSession:
             case Ping(number=number):
                 self._connection.send_free(encode(Pong(number)))
             case Fault(code=code, text=text):
-                self._is_final = code not in PASSING
+                if code not in PASSING:
+                    self._begin_to_end()
                 self._connection.end(f"{self.name} said {code}: {text}")
                 if self.watcher is not None:
                     self.watcher.refused(code, text)
@@ -282,7 +315,12 @@ class LinkSession:
             if batch is not None:
                 batch.hold()
                 self._held.append(batch)
-        elif run is not None and queue.has_room_for(run) and connection.outbox_bytes < OUTBOX_BYTES:
+        elif (
+            run is not None
+            and not queue.queued_bytes
+            and queue.credit_bytes >= len(run.frames)
+            and connection.outbox_bytes < OUTBOX_BYTES
+        ):
             # Nothing waits and credit is there: the usual case needs no queue.
             queue.credit_bytes -= len(run.frames)
             self.publications_out += run.count
@@ -305,7 +343,7 @@ class LinkSession:
 
     def pump(self) -> None:
         """Put into the outbox what credit and its room allow."""
-        if not self.queue.ready or self._connection is None:
+        if not self.queue.queued_bytes or self._connection is None:
             return
         chunks, batches, count = self.queue.take(OUTBOX_BYTES - self._connection.outbox_bytes)
         if chunks:
@@ -347,7 +385,7 @@ class LinkSession:
     def _fault(self, code: str, text: str) -> None:
         """End the link for a reason that another connection would not mend."""
         self._exchange.totals.refused += 1
-        self._is_final = True
+        self._begin_to_end()
         peer = "none"
         if self._connection is not None:
             peer = self._connection.peer

@@ -144,12 +144,18 @@ class Node:
             self._steps[type(content)](content)
         while exchange.ended_connections:
             self._let_go_of_ended()
-        if is_small:
-            if exchange.filled_connections:
-                self._write()
-        else:
-            self._effects.wants_pass = True
-        return self._hand_over()
+        if is_small and exchange.filled_connections:
+            self._write()
+        effects, self._effects = self._effects, Effects()
+        if exchange.fresh_records:
+            effects.records, exchange.fresh_records = exchange.fresh_records, []
+        if exchange.log.lines:
+            effects.logs = exchange.log.take()
+        effects.wants_pass = not is_small
+        effects.is_settled = self.house.is_ready
+        effects.failure = self.uplinks.failure
+        effects.is_stopped = self._is_stopped
+        return effects
 
     @property
     def next_deadline_s(self) -> float:
@@ -163,19 +169,6 @@ class Node:
         """Return what a clock on the wall says, as far as this is known."""
         return self._wall_ns + round((self.exchange.now_s - self._wall_at_s) * 1e9)
 
-    def _hand_over(self) -> Effects:
-        """Return the effects of this step, and begin those of the next."""
-        exchange = self.exchange
-        effects, self._effects = self._effects, Effects()
-        if exchange.fresh_records:
-            effects.records, exchange.fresh_records = exchange.fresh_records, []
-        if exchange.log.lines:
-            effects.logs = exchange.log.take()
-        effects.is_settled = self.house.is_ready
-        effects.failure = self.uplinks.failure
-        effects.is_stopped = self._is_stopped
-        return effects
-
     def _let_go_of_ended(self) -> None:
         exchange = self.exchange
         ended, exchange.ended_connections = exchange.ended_connections, []
@@ -184,17 +177,16 @@ class Node:
 
     def _write(self) -> None:
         """Seal what connections have to send, and write what may leave."""
-        exchange = self.exchange
+        exchange, writes = self.exchange, self._effects.writes
+        outbox_bytes_max = self.config.limits.outbox_bytes
         upto = 0 if exchange.synced >= exchange.records else exchange.records
         filled, exchange.filled_connections = exchange.filled_connections, []
         for connection in filled:
             if content := connection.take(upto):
-                self._effects.writes.append(Write(connection.number, content))
+                writes.append(Write(connection.number, content))
             elif connection.is_ended and connection.is_idle:
                 self._close(connection)
-            if connection.is_paused or (
-                connection.is_client and connection.outbox_bytes > self.config.limits.outbox_bytes
-            ):
+            if connection.is_paused or (connection.is_client and connection.outbox_bytes > outbox_bytes_max):
                 self._pause_or_resume(connection)
 
     # --- reading ---
@@ -210,9 +202,17 @@ class Node:
         return self._feed(connection, content.content)
 
     def _feed(self, connection: Connection, content: bytes | bytearray | memoryview) -> bool:
-        """Decode and handle what the connection has kept, and this; return whether that was little."""
+        """Decode what the connection has kept, and this, and let its session handle what it has time for.
+
+        Return whether that was little. A defect that is met before anything was recorded ends this connection
+        alone (law 3).
+        """
+        touched, session, decoder = self.station.touched, connection.session, connection.decoder
+        assert session is not None, "who has no session has ended"
+        messages: list[object] = []
         try:
-            messages = connection.decoder.feed(content) if connection.failure is None else []
+            if connection.failure is None:
+                messages = decoder.feed(content)
         except WireError as error:
             messages = error.messages
             connection.failure = fault_of(error.code, error.text)
@@ -221,35 +221,29 @@ class Node:
             return True
         if connection.unhandled:
             messages = [*connection.unhandled, *messages]
-        self._handle(connection, messages)
-        return len(messages) <= SMALL_STEP
-
-    def _handle(self, connection: Connection, messages: list[object]) -> None:
-        """Let the session handle what it has time for, and keep the rest.
-
-        A defect that is met before anything was recorded ends this connection alone (law 3).
-        """
-        touched, session = self.station.touched, connection.session
-        assert session is not None, "who has no session has ended"
         try:
             handled_count = session.handle(messages)
         except Exception as error:
             if self.station.touched != touched:
                 raise
             self.exchange.contain(connection, error)
-            return
-        if connection.is_ended:
-            return
-        if handled_count < len(messages) or connection.decoder.has_more:
-            connection.unhandled = messages[handled_count:]
-            # Where others have sent something since its last turn, it rests for longer than a turn takes.
-            is_busy = connection in self._unhandled and self._inputs != connection.inputs_at_turn
-            self._unhandled[connection] = None
-            connection.turn_at_s = self.exchange.now_s + (REST_S if is_busy else 0)
-            connection.inputs_at_turn = self._inputs
-            self._pause_or_resume(connection)
-        elif connection.is_paused or connection.failure is not None or connection.end_when_handled:
-            self._all_handled(connection)
+            return True
+        if not connection.is_ended:
+            if handled_count < len(messages) or decoder.has_more:
+                self._keep_unhandled(connection, messages[handled_count:])
+            elif connection.is_paused or connection.failure is not None or connection.end_when_handled:
+                self._all_handled(connection)
+        return len(messages) <= SMALL_STEP
+
+    def _keep_unhandled(self, connection: Connection, messages: list[object]) -> None:
+        """The step has no time for these: read no more, and give the connection another turn."""
+        connection.unhandled = messages
+        # Where others have sent something since its last turn, it rests for longer than a turn takes.
+        is_busy = connection in self._unhandled and self._inputs != connection.inputs_at_turn
+        self._unhandled[connection] = None
+        connection.turn_at_s = self.exchange.now_s + (REST_S if is_busy else 0)
+        connection.inputs_at_turn = self._inputs
+        self._pause_or_resume(connection)
 
     def _all_handled(self, connection: Connection) -> None:
         """Everything that came is handled: go on reading, or end for what was behind it."""
@@ -375,8 +369,6 @@ class Node:
             if connection is None or not connection.is_writing:
                 continue
             connection.written()
-            if connection.has_more and not connection.is_filled:
-                self.exchange.filled(connection)
 
     # --- the journal ---
 

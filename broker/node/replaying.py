@@ -15,7 +15,7 @@ from attrs import define, field
 
 from broker.messages import Subscribe
 from broker.node.timers import Timer, Timers
-from broker.replay.window import COUNT_MAX
+from broker.replay.bounds import COUNT_MAX
 
 if TYPE_CHECKING:
     from broker.node.subscriptions import Subscription

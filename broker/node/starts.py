@@ -8,10 +8,11 @@ from typing import Final
 
 from attrs import frozen
 
+from broker.filters import Filter
 from broker.messages import Subscribe
-from broker.station import SubscriptionPlace
+from broker.station import SubscriptionPlace, SubscriptionTerms
 
-__all__ = ["Start", "bound_within_limits", "patience_of", "start_of"]
+__all__ = ["Start", "patience_of", "start_of", "terms_of"]
 
 BOUND_BYTES_MIN: Final = 64 * 1024
 BOUND_BYTES_MAX: Final = 256 * 1024 * 1024
@@ -46,17 +47,19 @@ def start_of(request: Subscribe, place: SubscriptionPlace) -> Start:
     if position < place.taken:
         return Start(position, place.taken - position, goes_on=True)
     # What a client has received for a durable subscription may die with it before its program had it.
-    is_had = not (place.durable and request.resume)
+    is_had = not (place.terms.durable and request.resume)
     return Start(position, 0, goes_on=True, is_had=is_had)
 
 
-def patience_of(place: SubscriptionPlace, link_timeout_s: float) -> float:
+def patience_of(terms: SubscriptionTerms, link_timeout_s: float) -> float:
     """Return for how long a subscription is kept without a client."""
-    if not place.durable:
+    if not terms.durable:
         return link_timeout_s
-    return min(place.age_s or DURABLE_AGE_MAX_S, DURABLE_AGE_MAX_S)
+    return min(terms.age_s or DURABLE_AGE_MAX_S, DURABLE_AGE_MAX_S)
 
 
-def bound_within_limits(size_bytes: int) -> int:
-    """Return the bound that a client gets who asks for this one."""
-    return min(max(size_bytes, BOUND_BYTES_MIN), BOUND_BYTES_MAX)
+def terms_of(request: Subscribe, wanted: Filter, client: str, user: str) -> SubscriptionTerms:
+    """Return the terms that a client gets for its request, with its bound within the limits."""
+    bound_bytes = min(max(request.bound_bytes, BOUND_BYTES_MIN), BOUND_BYTES_MAX)
+    own = client, user, request.durable
+    return SubscriptionTerms(wanted, request.ordered, *own, bound_bytes, request.policy, request.age_s)

@@ -52,10 +52,10 @@ ROOM_PART: Final = 8
 """Whoever has to make room makes this part of the limit free, so that it is looked for rarely."""
 
 STALLED_S: Final = 1.0
-"""A reader that confirms nothing for so long does not move: the client library does four times a second."""
+"""A reader that confirms nothing for so long does not move: the client says it four times a second."""
 
 EVENT_BYTES: Final = 512
-"""What an event takes beside its frame while it is kept: 450 bytes were measured, and 90 an attribute."""
+"""What an event takes beside its frame while it is kept: measured are 450 bytes, and 90 an attribute."""
 
 
 class Reader(Protocol):
@@ -91,16 +91,16 @@ class Subscription:
 
     def __attrs_post_init__(self) -> None:
         place = self.place
-        self._account = self._exchange.budgets.user(place.user)
+        self._account = self._exchange.budgets.user(place.terms.user)
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, self.filter_bytes)
         if self._account.used[Resource.REQUESTS] > MANY_COUNT:
             self._step_bytes = ACCOUNTED_BYTES_MANY
-        if place.durable:
+        if place.terms.durable:
             self._account.charge(Resource.DURABLE)
         self._exchange.subscribers[self.id] = self
         self._exchange.sinks[self.hop] = self
-        self._begin(SubscriptionQueue(0, place.bound_bytes, place.policy, 0), place.taken)
+        self._begin(SubscriptionQueue(0, place.terms.bound_bytes, place.terms.policy, 0), place.taken)
         if self._exchange.core.replays.is_replaying(self.hop):
             self._exchange.replaying.add(self)
 
@@ -137,7 +137,7 @@ class Subscription:
     @property
     def filter_bytes(self) -> int:
         """How large its filter is as text."""
-        return len(str(self.place.filter))
+        return len(str(self.place.terms.filter))
 
     @property
     def is_slow(self) -> bool:
@@ -151,7 +151,7 @@ class Subscription:
 
     def is_of(self, client: str, user: str) -> bool:
         """Whether it belongs to a client of that name and user."""
-        return (self.place.client, self.place.user) == (client, user)
+        return (self.place.terms.client, self.place.terms.user) == (client, user)
 
     @property
     def replay_room_bytes(self) -> int:
@@ -181,8 +181,8 @@ class Subscription:
             self._reader.backlog.pop(self, None)
             self._reader = None
         self.queue.credit = 0
-        patience_s = patience_of(self.place, self._link_timeout_s)
-        chance_s = self._link_timeout_s if self.place.durable else None
+        patience_s = patience_of(self.place.terms, self._link_timeout_s)
+        chance_s = self._link_timeout_s if self.place.terms.durable else None
         self._exchange.absences.left(self, patience_s, chance_s=chance_s)
 
     def taken_over(self) -> None:
@@ -225,19 +225,22 @@ class Subscription:
 
     def _send_at_once(self, run: Run) -> bool:
         """Send what nothing waits before and for which everything has room: the usual case needs no queue."""
-        queue, reader, size_bytes = self.queue, self._reader, len(run.frames)
-        if reader is None or self._is_over or not queue.is_free_for(run):
+        reader, size_bytes = self._reader, len(run.frames)
+        if reader is None or self._is_over:
             return False
         connection = reader.connection
         if (
             connection.outbox_bytes + size_bytes > OUTBOX_BYTES
             or self.unconfirmed_bytes + size_bytes > self._exchange.config.limits.unconfirmed_bytes
+            or not (head := self.queue.pass_by(run))
         ):
             return False
-        connection.send_all((queue.passed(run), run.frames))
+        connection.send_all((head, run.frames))
         self._exchange.totals.deliveries += run.count
         self._sent(size_bytes, run.count)
-        if self.kept_bytes - self._accounted_bytes >= self._step_bytes:
+        # Nothing is in the queue: what is unconfirmed is all that is kept.
+        kept_bytes = self.unconfirmed_bytes + EVENT_BYTES * self._unconfirmed_count
+        if kept_bytes - self._accounted_bytes >= self._step_bytes:
             self._look_at_account()
         return True
 
@@ -438,7 +441,7 @@ class Subscription:
         self._account.release(Resource.REQUESTS)
         self._account.release(Resource.FILTER_BYTES, self.filter_bytes)
         self._account.release(Resource.KEPT_BYTES, self._accounted_bytes)
-        if self.place.durable:
+        if self.place.terms.durable:
             self._account.release(Resource.DURABLE)
 
     def _let_go(self) -> None:
@@ -451,8 +454,8 @@ class Subscription:
         place = self.place
         return json_line(
             {
-                "durable": place.durable,
-                "filter": str(place.filter),
+                "durable": place.terms.durable,
+                "filter": str(place.terms.filter),
                 "taken": place.taken,
                 "emitted": place.emitted,
                 "connected": self._reader is not None,

@@ -34,6 +34,7 @@ from broker.node.effects import Dial
 from broker.node.greeting import FINAL_REFUSALS, House
 from broker.node.log import Log
 from broker.node.timers import Timer, Timers
+from broker.transitions import Transitions, follow
 
 __all__ = ["DIAL_TIMEOUT_S", "STEADY_S", "Uplinks", "Waiting"]
 
@@ -68,16 +69,18 @@ class Waiting(Enum):
     NOTHING = "nothing: the broker shuts down or has failed"
 
 
-_NEXT: Final = {
-    Waiting.START: {Waiting.TURN, Waiting.DIALLED},
-    Waiting.TURN: {Waiting.TURN, Waiting.DIALLED},
-    Waiting.DIALLED: {Waiting.GREETED, Waiting.TURN, Waiting.DIALLED},
-    Waiting.GREETED: {Waiting.BREAK, Waiting.TURN, Waiting.DIALLED},
-    Waiting.BREAK: {Waiting.REDIALLED, Waiting.TURN, Waiting.DIALLED},
-    Waiting.REDIALLED: {Waiting.GREETED, Waiting.BREAK, Waiting.TURN, Waiting.DIALLED},
-    Waiting.NOTHING: set[Waiting](),
+_CANDIDATE: Final = frozenset({Waiting.TURN, Waiting.DIALLED, Waiting.NOTHING})
+"""From every state, the next candidate may have its turn, or the search may end."""
+
+TRANSITIONS: Final[Transitions[Waiting]] = {
+    Waiting.START: _CANDIDATE,
+    Waiting.TURN: _CANDIDATE,
+    Waiting.DIALLED: _CANDIDATE | {Waiting.GREETED},
+    Waiting.GREETED: _CANDIDATE | {Waiting.BREAK},
+    Waiting.BREAK: _CANDIDATE | {Waiting.REDIALLED},
+    Waiting.REDIALLED: _CANDIDATE | {Waiting.GREETED, Waiting.BREAK},
+    Waiting.NOTHING: frozenset({Waiting.NOTHING}),
 }
-"""The transitions that there are; all lead to `NOTHING`, too."""
 
 
 @define(eq=False)
@@ -132,8 +135,7 @@ class Uplinks:
     # --- states ---
 
     def _enter(self, state: Waiting) -> None:
-        assert state in _NEXT[self.state] | {Waiting.NOTHING}, f"{self.state} is not followed by {state}"
-        self.state = state
+        self.state = follow(TRANSITIONS, self.state, state)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

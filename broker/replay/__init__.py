@@ -4,13 +4,11 @@
 that gets it before what is live. Who asks whom is decided by `broker.core.replays`.
 """
 
-from broker.replay.bounds import COLLECTED_BYTES_MAX, QUESTIONS_MAX, REPLAYS_MAX, Bounds
+from broker.replay.bounds import COLLECTED_BYTES_MAX, QUESTIONS_MAX, REPLAYS_MAX, Bounds, Item, Window
 from broker.replay.cache import Cache
 from broker.replay.excerpt import Excerpt
-from broker.replay.item import Item
 from broker.replay.merging import Merge
 from broker.replay.playback import Playback
-from broker.replay.window import Window
 
 __all__ = [
     "COLLECTED_BYTES_MAX",

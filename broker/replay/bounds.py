@@ -1,4 +1,4 @@
-"""How much is kept for replays, and how much of one is done at a time."""
+"""What a replay consists of, how much is kept for replays, and how much of one is done at a time."""
 
 from typing import Final
 
@@ -22,6 +22,28 @@ each, and a part of every other link."""
 
 COLLECTED_BYTES_MAX: Final = 64 * 1024 * 1024
 """What all local subscriptions together have collected that ask for a number of publications."""
+
+COUNT_MAX: Final = 100_000
+"""As many publications may be asked for by number: they are collected before the first is delivered."""
+
+Item = tuple[int, str, int, bytes]
+"""When a publication was published, its publisher, its sequence number, and its plain frame.
+
+Items are compared as they stand: that is the order in which they are replayed. The time is the publisher's
+own, but never less than that of its publication before, so that the order of each publisher's is kept.
+"""
+
+
+@frozen
+class Window:
+    """A subscription asks for what is not older than `since_ns`, and of that for the newest `count` (0: all).
+
+    `bound_bytes` is what may be held back or collected for it.
+    """
+
+    since_ns: int
+    count: int
+    bound_bytes: int
 
 
 @frozen

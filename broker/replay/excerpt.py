@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from broker.filters import Filter
+from broker.replay.bounds import Item
 from broker.replay.cache import Cache
-from broker.replay.item import Item
 from broker.replay.retention import COST_BYTES, Cursor
 from broker.replay.time_index import Entry, Key, key_of
 

@@ -13,9 +13,8 @@ from typing import Final, Generic, TypeVar
 
 from attrs import define, field
 
-from broker.replay.bounds import PART_COUNT
+from broker.replay.bounds import PART_COUNT, Item
 from broker.replay.excerpt import Excerpt
-from broker.replay.item import Item
 from broker.replay.time_index import key_of
 
 Place = TypeVar("Place")

@@ -20,8 +20,7 @@ from typing import Final
 from attrs import define, field
 
 from broker.messages import LinkMessage, Publication
-from broker.replay.item import Item
-from broker.replay.window import Window
+from broker.replay.bounds import Item, Window
 from broker.replay_messages import ReplayCut, ReplayMark
 from broker.wire import replayed
 

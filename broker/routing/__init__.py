@@ -1,4 +1,4 @@
-"""Routing strategies: how little a neighbour has to be told of what is known here.
+"""Routing strategies: how little of what is known here is announced to a neighbour.
 
 `strategy` is the interface and its laws, `names` finds strategies by name, and each strategy stands in a
 file of its own. Everything is decided without looking at brokers, links or messages.
@@ -8,11 +8,11 @@ from broker.routing.names import DEFAULT, SIMPLE, Routing, RoutingError, known, 
 from broker.routing.strategy import (
     MERGER_MARK,
     NOTHING,
-    NOTHING_TOLD,
+    NOTHING_ANNOUNCED,
     Change,
     Item,
-    Picture,
     Selection,
+    Snapshot,
     Strategy,
     Wish,
 )
@@ -21,14 +21,14 @@ __all__ = [
     "DEFAULT",
     "MERGER_MARK",
     "NOTHING",
-    "NOTHING_TOLD",
+    "NOTHING_ANNOUNCED",
     "SIMPLE",
     "Change",
     "Item",
-    "Picture",
     "Routing",
     "RoutingError",
     "Selection",
+    "Snapshot",
     "Strategy",
     "Wish",
     "known",

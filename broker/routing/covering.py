@@ -1,45 +1,253 @@
-"""Covering routing: what a told filter covers is not told.
+"""Covering routing: what an announced filter covers is not announced.
 
-Theory of operation: every item is either told, or held by one told item that stands for it. An item that
-comes is compared with what is told, never with what is held: if something stands for it, it is held; else it
-is told, and what it stands for becomes held by it. When a told item ends, only what it held looks for another
-place. Which of several holds an item does not show: an item is told iff nothing told stands for it.
+Theory of operation: every item is either announced, or held by one announced item that stands for it. An item
+that comes is compared with what is announced, never with what is held: if something stands for it, it is
+held; else it is announced, and what it stands for becomes held by it. When an announced item ends, only what
+it held looks for another place. Which of several holds an item does not show: an item is announced iff
+nothing announced stands for it. `Filter.covers` is false in doubt, so it is not quite transitive. Therefore
+what an item held before it came to be held itself may have to be placed anew, and an item that moves again
+and again within one change stays (`RETURNS_LIMIT`).
 
-`Filter.covers` is false in doubt, so it is not quite transitive. Therefore what an item held before it came
-to be held itself may have to be placed anew, and an item that moves again and again within one change stays
-(`RETURNS_LIMIT`).
+How it is looked up: a *witness* of a filter is one event that it matches. What covers a filter matches its
+witness; so a matching index of the announced filters finds, by the witness, all that has to be compared with
+a filter, and little else. What an item stands for has a witness that the item matches; so it is found among
+the witnesses (see `points`). Either way few are found, and `stands_for` decides. Values of a witness are
+tried at the ends of what a constraint accepts, where few other filters reach; an attribute that only has to
+exist is not-a-number, which no other constraint accepts.
+
+Laws:
+
+* An item stands for another iff its filter covers the other's, and it is ordered or the other is not.
+* A witness depends on the filter's form alone. There is none for a filter that matches nothing; and none may
+  be found where suffixes, substrings and holes of a text leave little room (see `broker.filters.texts`).
+* Where no witness of a filter is known, it is covered by an equal one alone. That spares looking for the
+  others.
+* Where two stand for each other, although their filters differ in form, the one of lower `rank` is above.
+  So `above` is a strict order, as far as `Filter.covers` decides.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import product
+from math import inf, nan, nextafter
 from typing import Final
 
 from attrs import Factory, define
 
-from broker.routing.cover_index import CoverIndex
-from broker.routing.coverage import is_above, maximal, narrowness, stands_for, wins
+from broker.filters import Conjunction, Filter
+from broker.filters.constraints import (
+    AnyValue,
+    Number,
+    NumberRange,
+    NumberSet,
+    TextPattern,
+    TextSet,
+    Truths,
+    Value,
+    position,
+)
+from broker.matching import MatchingIndex
 from broker.routing.grouped import GroupedStrategy, Moves
+from broker.routing.points import Points, Witness
 from broker.routing.strategy import Item
+
+JOINERS: Final = ("", "\0", " ", "~", "x", "\U0010ffff")
+"""What may stand between the parts of a text, and after the last: a pattern would have to forbid each."""
+
+KEPT_LIMIT = 4096
+"""Witnesses kept: more than the links of a broker ask for within one change."""
+
+
+@lru_cache(maxsize=KEPT_LIMIT)
+def witness(filter: Filter) -> Witness | None:  # noqa: A002 - it is a filter
+    """Return the attributes of an event that the filter matches, or None if none was found."""
+    for conjunction in filter.conjunctions:
+        attributes = _satisfying(conjunction)
+        if attributes is not None:
+            return attributes
+    return None
+
+
+def _satisfying(conjunction: Conjunction) -> Witness | None:
+    attributes: dict[str, Value] = {}
+    for name, constraint in conjunction:
+        value: Value | None
+        match constraint:
+            case AnyValue():
+                value = nan
+            case NumberSet(values) | TextSet(values) | Truths(values):
+                value = min(values)
+            case NumberRange():
+                value = next(filter(constraint.accepts, _numbers(constraint)), None)
+            case TextPattern():
+                value = next(filter(constraint.accepts, _texts(constraint)), None)
+        if value is None:
+            return None
+        attributes[name] = value
+    return attributes
+
+
+def _numbers(constraint: NumberRange) -> Iterator[Number]:
+    """The ends of a range, what is next to them, and more numbers inside than it can leave out."""
+    low, high = constraint.low, constraint.high
+    steps = range(1, len(constraint.excluded) + 2)
+    if low is not None:
+        yield low
+        yield nextafter(low, inf)
+        yield int(low) + 1
+    if high is not None:
+        yield high
+        yield nextafter(high, -inf)
+    if low is None or high is None:
+        yield -inf if high is not None else inf
+        yield from ((low or high or 0) + (step if high is None else -step) for step in steps)
+    else:
+        yield from (low + (high - low) * (step / (len(steps) + 1)) for step in steps)
+
+
+def _texts(pattern: TextPattern) -> Iterator[str]:
+    """Texts with all parts the pattern demands, in several spellings."""
+    start, _ = pattern.interval
+    stems = dict.fromkeys((start, pattern.prefix, pattern.low or ""))
+    parts = sorted(pattern.contains)
+    for joiner, stem in product(JOINERS, stems):
+        middle = joiner.join((stem, *parts))
+        yield middle + joiner + pattern.suffix
+        yield middle + pattern.suffix
+        yield stem + "".join(parts) + joiner + pattern.suffix
+
+
+def stands_for(announced: Item, wanted: Item) -> bool:
+    """Whether announcing the first spares announcing the second."""
+    if wanted.ordered and not announced.ordered:
+        return False
+    if announced.filter == wanted.filter:
+        return True
+    return announced.filter.covers(wanted.filter) and witness(wanted.filter) is not None
+
+
+def is_above(one: Item, other: Item) -> bool:
+    """Whether the first is announced rather than the second."""
+    return stands_for(one, other) and wins(one, other)
+
+
+def wins(one: Item, other: Item) -> bool:
+    """Whether the first is announced, given that it stands for the second."""
+    return not stands_for(other, one) or rank(one) < rank(other)
+
+
+def equal(item: Item) -> tuple[Item, Item]:
+    """The item, and the other one with the same filter."""
+    return item, Item(item.filter, not item.ordered)
+
+
+def rank(item: Item) -> tuple[object, ...]:
+    """The place of an item in an order of all items, by how they are written."""
+    return (*(position(each) for each in item.filter.conjunctions), ()), item.ordered
+
+
+def narrowness(item: Item) -> tuple[int, float]:
+    """A guess that puts what covers before what is covered: few constraints first, and long ranges."""
+    constraints = [each for one in item.filter.conjunctions for _, each in one]
+    ranges = [each for each in constraints if isinstance(each, NumberRange)]
+    lengths = [each.high - each.low for each in ranges if each.low is not None and each.high is not None]
+    return len(constraints), -sum(lengths)
+
+
+def covers_transitively(one: Filter) -> bool:
+    """Whether it is certain that a filter is seen to cover what those are seen to cover that it covers.
+
+    That is so where everything is decided one constraint at a time, and each constraint is compared exactly.
+    """
+    if len(one.conjunctions) != 1:
+        return False
+    patterns = [each for _, each in one.conjunctions[0] if isinstance(each, TextPattern)]
+    return all(each.is_bare_prefix() for each in patterns)
+
+
+def maximal(items: Iterable[Item]) -> list[Item]:
+    """The items to announce, by comparing each with each: none is above another, and all have one above.
+
+    Where `covers` decides everything, one round is enough. Else something may be below an item that is not
+    announced itself, and below no other; the next round announces it.
+    """
+    kept: list[Item] = []
+    left = list(items)
+    while left:
+        top = [one for one in left if not any(is_above(other, one) for other in left)]
+        kept += top or [min(left, key=rank)]
+        left = [one for one in left if one not in kept and not any(is_above(other, one) for other in kept)]
+    return kept
+
+
+@define(eq=False)
+class CoverIndex:
+    """Items of which none stands for another."""
+
+    _filters: MatchingIndex[Item] = Factory(MatchingIndex)
+    _witnesses: Points[Item] = Factory(Points)
+
+    def add(self, item: Item) -> None:
+        """Take an item in."""
+        self._filters.add(item, item.filter)
+        event = witness(item.filter)
+        if event is not None:
+            self._witnesses.add(item, event)
+
+    def remove(self, item: Item) -> None:
+        """Forget an item."""
+        self._filters.remove(item)
+        if witness(item.filter) is not None:
+            self._witnesses.remove(item)
+
+    def near(self, item: Item) -> list[Item]:
+        """All that may stand for the item."""
+        event = witness(item.filter)
+        if event is not None:
+            return self._filters.match(event)
+        return [each for each in equal(item) if each in self._filters]
+
+    def standing_for(self, item: Item) -> Iterator[Item]:
+        """Those that stand for the item."""
+        return (each for each in self.near(item) if stands_for(each, item))
+
+    def has_standing_for(self, item: Item) -> bool:
+        """Whether any stands for the item."""
+        return any(stands_for(each, item) for each in self.near(item))
+
+    def covered_by(self, item: Item) -> list[Item]:
+        """Those that the item stands for."""
+        near = self._witnesses.matched(item.filter)
+        if witness(item.filter) is None:
+            near += [each for each in equal(item) if each in self._filters]
+        return [each for each in near if stands_for(item, each)]
+
+    def __bool__(self) -> bool:
+        """Whether anything is in it."""
+        return bool(len(self._filters) or self._witnesses)
+
 
 RETURNS_LIMIT = 2
 """Filters that stand for each other in a ring, without any of them being known to be equal, could move for
 ever; no others move more than once or twice."""
 
 RISEN_TRIED = 4
-"""Trying one costs a tenth of a lookup, and the first to be told are likely to cover most."""
+"""Trying one costs a tenth of a lookup, and the first to be announced are likely to cover most."""
 
 
 @define(eq=False)
 class Maximal:
-    """Tells the items that no other stands for."""
+    """Announces the items that no other stands for."""
 
-    _told: CoverIndex = Factory(CoverIndex)
+    _announced: CoverIndex = Factory(CoverIndex)
     _holder: dict[Item, Item] = Factory(dict)
     _held: dict[Item, dict[Item, None]] = Factory(dict)
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
-        """Tell each instead of what it stands for, or let something told hold it; the widest come first."""
-        self._place(sorted(items, key=narrowness, reverse=True), moves)
+        """Announce each instead of what it stands for, or let something hold it; the widest come first."""
+        ordered = sorted(items, key=narrowness, reverse=True) if len(items) > 1 else list(items)
+        self._place(ordered, moves)
 
     def ended(self, item: Item, moves: Moves) -> None:
         """Forget it, and find another place for what it held."""
@@ -50,17 +258,17 @@ class Maximal:
             self._place(sorted(self._fall(item, moves), key=narrowness, reverse=True), moves)
 
     def standing_for(self, item: Item) -> Iterable[Item]:
-        """All told items that stand for an item."""
-        return self._told.standing_for(item)
+        """All announced items that stand for an item."""
+        return self._announced.standing_for(item)
 
-    def again(self, told: Iterable[Item], candidates: Iterable[Item]) -> None:
-        """Go on from what was told of these candidates."""
-        for item in told:
+    def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:
+        """Go on from what was announced of these candidates."""
+        for item in announced:
             self._rise(item)
         self.came([item for item in candidates if item not in self._held], Moves())
 
     def _place(self, pending: list[Item], moves: Moves) -> None:
-        """Tell each item, or have it held, from the last to the first."""
+        """Announce each item, or have it held, from the last to the first."""
         returns: Counter[Item] = Counter()
         risen: list[Item] = []
         while pending:
@@ -70,20 +278,23 @@ class Maximal:
                 self._hold(holder, item)
                 continue
             returns[item] += 1
-            below = [each for each in self._told.covered_by(item) if wins(item, each)]
+            below = [each for each in self._announced.covered_by(item) if wins(item, each)]
             self._rise(item)
             risen.append(item)
-            moves.tell(item)
+            moves.announce(item)
             for each in below:
                 if returns[each] < RETURNS_LIMIT:
                     pending += self._replace(each, item, moves)
 
     def _holder_for(self, item: Item, risen: list[Item]) -> Item | None:
-        """Something told that stands for an item; what has just been told is tried first."""
+        """Something announced that stands for an item; what has just been announced is tried first."""
         for each in risen[:RISEN_TRIED]:
             if each in self._held and is_above(each, item):
                 return each
-        return next((each for each in self._told.standing_for(item) if wins(each, item)), None)
+        for each in self._announced.near(item):
+            if is_above(each, item):
+                return each
+        return None
 
     def _replace(self, lower: Item, upper: Item, moves: Moves) -> list[Item]:
         """Let one hold another and what that held; return what it does not stand for."""
@@ -97,12 +308,12 @@ class Maximal:
         return left
 
     def _rise(self, item: Item) -> None:
-        self._told.add(item)
+        self._announced.add(item)
         self._held[item] = {}
 
     def _fall(self, item: Item, moves: Moves) -> Iterable[Item]:
-        """Tell an item no more; return what it held."""
-        self._told.remove(item)
+        """Announce an item no more; return what it held."""
+        self._announced.remove(item)
         moves.take_back(item)
         held = self._held.pop(item)
         for each in held:

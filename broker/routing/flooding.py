@@ -1,9 +1,9 @@
-"""Flooding: a neighbour is told of everything at once, and of nothing in particular.
+"""Flooding: everything is announced to a neighbour at once, and nothing in particular.
 
-For subscriptions: every neighbour behind which somebody publishes gets one entry for everything, which
-stands for every subscription, so publications go everywhere. For advertisements: nothing is told, and every
-neighbour counts as a publisher of everything, so subscriptions go everywhere. Both entries for everything
-are made by who uses the strategy: they are candidates like others, with the filter `True`.
+For subscriptions: every neighbour behind which somebody publishes gets one entry for everything, which stands
+for every subscription, so publications go everywhere. For advertisements: nothing is announced, and every
+neighbour counts as a publisher of everything, so subscriptions go everywhere. Both entries for everything are
+made by who uses the strategy: they are candidates like others, with the filter `True`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,46 +12,54 @@ from typing import Final
 from attrs import Factory, define, frozen
 
 from broker.filters import parse
-from broker.routing.edits import edited
-from broker.routing.strategy import NOTHING, NOTHING_TOLD, Change, Item, Picture, Selection, Wish
+from broker.routing.strategy import (
+    NOTHING,
+    NOTHING_ANNOUNCED,
+    Change,
+    Item,
+    Selection,
+    Snapshot,
+    Wish,
+    edited,
+)
 
 EVERYTHING: Final = Wish("*", parse("True"))
-"""The one candidate that comes from nobody and is told."""
+"""The one candidate that comes from nobody and is announced."""
 
 
 @define(eq=False)
 class Everywhere:
-    """The selection that tells only `EVERYTHING`, if that is a candidate."""
+    """The selection that announces only `EVERYTHING`, if that is a candidate."""
 
-    told: dict[str, Wish] = Factory(dict)
+    announced: dict[str, Wish] = Factory(dict)
     mergers: int = 0
 
     def add(self, wish: Wish) -> Change:
-        """Tell it if it is everything."""
-        if wish != EVERYTHING or self.told:
+        """Announce it if it is everything."""
+        if wish != EVERYTHING or self.announced:
             return NOTHING
-        self.told[wish.id] = wish
+        self.announced[wish.id] = wish
         return Change(added=(wish,))
 
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
         """Take it back if it is everything."""
-        return NOTHING if self.told.pop(id, None) is None else Change(removed=(id,))
+        return NOTHING if self.announced.pop(id, None) is None else Change(removed=(id,))
 
     def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
-        """Tell of everything, or take it back, if it is one of these."""
+        """Announce everything, or take it back, if it is one of these."""
         return edited(self, add, remove)
 
     def standing_for(self, wish: Wish) -> Iterable[str]:  # noqa: ARG002 - whatever it is
         """Everything stands for whatever there is."""
-        return tuple(self.told)
+        return tuple(self.announced)
 
     def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
-        """Whether everything is told if it is among these, and not otherwise; the others do not matter."""
-        return (EVERYTHING.id in candidates) is bool(self.told)
+        """Whether everything is announced if it is among these, and not otherwise; no other matters."""
+        return (EVERYTHING.id in candidates) is bool(self.announced)
 
-    def picture(self) -> Picture:
+    def snapshot(self) -> Snapshot:
         """What has to be kept of it."""
-        return Picture(tuple(self.told.values()))
+        return Snapshot(tuple(self.announced.values()))
 
 
 @frozen
@@ -66,16 +74,16 @@ class Flooding:
 
     def selection(
         self,
-        picture: Picture = NOTHING_TOLD,
-        candidates: Iterable[Wish] = (),  # noqa: ARG002 - what is told is the only one that matters
+        snapshot: Snapshot = NOTHING_ANNOUNCED,
+        candidates: Iterable[Wish] = (),  # noqa: ARG002 - what is announced is the only one that matters
     ) -> Selection:
         """Make a selection, or make one again."""
-        return Everywhere({wish.id: wish for wish in picture.told})
+        return Everywhere({wish.id: wish for wish in snapshot.announced})
 
-    def stands_for(self, told: Item, wanted: Item) -> bool:  # noqa: ARG002 - whatever is wanted
-        """Whether telling the first spares telling the second."""
-        return told == EVERYTHING.item
+    def stands_for(self, announced: Item, wanted: Item) -> bool:  # noqa: ARG002 - whatever is wanted
+        """Whether announcing the first spares announcing the second."""
+        return announced == EVERYTHING.item
 
     def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
-        """What to tell of these candidates: everything, if it is one of them."""
+        """What to announce of these candidates: everything, if it is one of them."""
         return tuple(wish for wish in candidates if wish == EVERYTHING)

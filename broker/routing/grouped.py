@@ -1,35 +1,175 @@
-"""A selection in which equal candidates count once; the strategies differ in which items they tell.
+"""A selection in which equal candidates count once; the strategies differ in which items they announce.
 
 Theory of operation: candidates with the same filter share an item. A choice hears of each item that comes and
-goes, and moves items into and out of what is told. `told` turns those moves into a change with ids.
+goes, and moves items into and out of what is announced. `Announced` turns those moves into a change with ids.
+
+Laws:
+
+* The ids of an item are sorted, so that nothing depends on the order in which candidates came.
+* An id goes on for an item whose candidate of that id has ended. Should a candidate with another item need
+  that very id, it gets it, and the first item is announced anew under an id of its own.
+* An item without candidates is a merger, and gets a new id with `MERGER_MARK`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from attrs import Factory, define, frozen
 
-from broker.routing.candidates import Candidates
-from broker.routing.strategy import NOTHING_TOLD, Change, Item, Picture, Selection, Wish
-from broker.routing.told import Told
+from broker.routing.strategy import (
+    MERGER_MARK,
+    NOTHING,
+    NOTHING_ANNOUNCED,
+    Change,
+    Item,
+    Selection,
+    Snapshot,
+    Wish,
+)
+
+
+@define(eq=False)
+class Candidates:
+    """Wishes by id, and the ids that share an item."""
+
+    _wishes: dict[str, Wish] = Factory(dict)
+    _ids: dict[Item, list[str]] = Factory(dict)
+
+    def get(self, id: str) -> Wish | None:  # noqa: A002 - as in the interface
+        """Return the candidate of this id."""
+        return self._wishes.get(id)
+
+    def add(self, wish: Wish) -> Item | None:
+        """Take a new candidate in; return its item if this is the first with it."""
+        assert wish.id not in self._wishes
+        self._wishes[wish.id] = wish
+        item = Item(wish.filter, wish.ordered)
+        ids = self._ids.get(item)
+        if ids is None:
+            self._ids[item] = [wish.id]
+            return item
+        insort(ids, wish.id)
+        return None
+
+    def remove(self, wish: Wish) -> bool:
+        """Forget a candidate; tell whether it was the last with its item."""
+        del self._wishes[wish.id]
+        ids = self._ids[wish.item]
+        if len(ids) == 1:
+            del self._ids[wish.item]
+            return True
+        del ids[bisect_left(ids, wish.id)]
+        return False
+
+    def ids(self, item: Item) -> list[str]:
+        """The ids of the candidates with this item, sorted; none for a merger."""
+        return self._ids.get(item, [])
+
+    def __contains__(self, item: object) -> bool:
+        """Whether some candidate has this item."""
+        return item in self._ids
+
+    def __len__(self) -> int:
+        return len(self._wishes)
+
+    def items(self) -> Iterator[Item]:
+        """Every item once."""
+        return iter(self._ids)
+
+
+@define(eq=False)
+class Announced:
+    """What has been announced to the neighbour, by id and by item.
+
+    An item is announced under the smallest id of its candidates, and keeps that id while it is announced.
+    """
+
+    _candidates: Candidates
+    mergers: int = 0
+    wishes: dict[str, Wish] = Factory(dict)
+    _ids: dict[Item, str] = Factory(dict)
+
+    @classmethod
+    def again(cls, snapshot: Snapshot, candidates: Candidates) -> "Announced":
+        """Make it again from what was kept."""
+        announced = cls(candidates, snapshot.mergers)
+        for wish in snapshot.announced:
+            announced.wishes[wish.id] = wish
+            announced._ids[wish.item] = wish.id
+        return announced
+
+    def id_of(self, item: Item) -> str:
+        """The id under which an item is announced."""
+        return self._ids[item]
+
+    def __contains__(self, item: object) -> bool:
+        """Whether an item is announced."""
+        return item in self._ids
+
+    def snapshot(self) -> Snapshot:
+        """What has to be kept of it."""
+        return Snapshot(tuple(self.wishes.values()), self.mergers)
+
+    def change(self, dropped: Collection[Item], new: Collection[Item]) -> Change:
+        """Announce the new items instead of the dropped ones; no item is both."""
+        if not dropped and not new:
+            return NOTHING
+        removed = [self._take_back(item) for item in dropped]
+        pending = sorted(new, key=self._first_id)
+        added: list[Wish] = []
+        for item in pending:  # Items that have to give up their id are appended.
+            chosen = self._id_for(item)
+            holder = self.wishes.get(chosen)
+            if holder is not None:
+                removed.append(self._take_back(holder.item))
+                pending.append(holder.item)
+            wish = self.wishes[chosen] = Wish(chosen, item.filter, item.ordered)
+            self._ids[item] = chosen
+            added.append(wish)
+        return Change(tuple(sorted(added, key=_id)), tuple(sorted(removed)))
+
+    def _take_back(self, item: Item) -> str:
+        announced = self._ids.pop(item)
+        del self.wishes[announced]
+        return announced
+
+    def _first_id(self, item: Item) -> tuple[bool, str]:
+        """Mergers come last, in the order in which they were made."""
+        ids = self._candidates.ids(item)
+        return (False, ids[0]) if ids else (True, "")
+
+    def _id_for(self, item: Item) -> str:
+        ids = self._candidates.ids(item)
+        if ids:
+            return next((each for each in ids if each not in self.wishes), ids[0])
+        while True:
+            self.mergers += 1
+            merger = f"{MERGER_MARK}{self.mergers}"
+            if merger not in self.wishes and self._candidates.get(merger) is None:
+                return merger
+
+
+def _id(wish: Wish) -> str:
+    return wish.id
 
 
 @define(eq=False)
 class Moves:
-    """Items on their way into what is told, and out of it. One that goes out and in again has not moved."""
+    """Items on their way into what is announced, and out. One that goes out and in again has not moved."""
 
     dropped: dict[Item, None] = Factory(dict)
     new: dict[Item, None] = Factory(dict)
 
-    def tell(self, item: Item) -> None:
-        """The item is to be told."""
+    def announce(self, item: Item) -> None:
+        """The item is to be announced."""
         if item in self.dropped:
             del self.dropped[item]
         else:
             self.new[item] = None
 
     def take_back(self, item: Item) -> None:
-        """The item is to be told no more."""
+        """The item is to be announced no more."""
         if item in self.new:
             del self.new[item]
         else:
@@ -37,7 +177,7 @@ class Moves:
 
 
 class Choice(Protocol):
-    """Which items are told: the heart of a strategy."""
+    """Which items are announced: the heart of a strategy."""
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
         """The first candidates with these items have come."""
@@ -46,38 +186,38 @@ class Choice(Protocol):
         """The last candidate with this item has gone."""
 
     def standing_for(self, item: Item) -> Iterable[Item]:
-        """All told items that stand for an item, each once."""
+        """All announced items that stand for an item, each once."""
 
-    def again(self, told: Iterable[Item], candidates: Iterable[Item]) -> None:
-        """Go on from what was told of these candidates."""
+    def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:
+        """Go on from what was announced of these candidates."""
 
 
 @define(eq=False)
 class Grouped:
-    """The selection of the strategies that tell equal candidates once."""
+    """The selection of the strategies that announce equal candidates once."""
 
     _candidates: Candidates
-    _told: Told
+    _announced: Announced
     _choice: Choice
 
     @classmethod
-    def again(cls, picture: Picture, candidates: Iterable[Wish], choice: Choice) -> "Grouped":
+    def again(cls, snapshot: Snapshot, candidates: Iterable[Wish], choice: Choice) -> "Grouped":
         """Make it again from what was kept."""
         known = Candidates()
         for wish in candidates:
             known.add(wish)
-        choice.again([wish.item for wish in picture.told], sorted(known.items(), key=known.ids))
-        return cls(known, Told.again(picture, known), choice)
+        choice.again([wish.item for wish in snapshot.announced], sorted(known.items(), key=known.ids))
+        return cls(known, Announced.again(snapshot, known), choice)
 
     @property
-    def told(self) -> Mapping[str, Wish]:
-        """What the neighbour has been told, by id, in the order it was told."""
-        return self._told.wishes
+    def announced(self) -> Mapping[str, Wish]:
+        """What has been announced to the neighbour, by id, in its order."""
+        return self._announced.wishes
 
     @property
     def mergers(self) -> int:
         """How many ids of its own the selection has given to mergers so far."""
-        return self._told.mergers
+        return self._announced.mergers
 
     def add(self, wish: Wish) -> Change:
         """Take a candidate in; one with its id is replaced, an equal one changes nothing."""
@@ -90,36 +230,41 @@ class Grouped:
     def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
         """Take candidates in and forget some, as one change."""
         moves = Moves()
-        came = [wish.item for wish in {wish.id: wish for wish in add}.values() if self._is_new(wish, moves)]
+        came = [item for wish in _newest(add) if (item := self._new_item(wish, moves)) is not None]
         if came:
             self._choice.came(came, moves)
         for gone in remove:
             known = self._candidates.get(gone)
             if known is not None and self._candidates.remove(known):
                 self._choice.ended(known.item, moves)
-        return self._told.change(moves.dropped, moves.new)
+        return self._announced.change(moves.dropped, moves.new)
 
-    def _is_new(self, wish: Wish, moves: Moves) -> bool:
-        """Take a candidate in; tell whether its item is new."""
+    def _new_item(self, wish: Wish, moves: Moves) -> Item | None:
+        """Take a candidate in; return its item if that is new."""
         known = self._candidates.get(wish.id)
         if known == wish:
-            return False
+            return None
         if known is not None and self._candidates.remove(known):
             self._choice.ended(known.item, moves)
         return self._candidates.add(wish)
 
     def standing_for(self, wish: Wish) -> Iterable[str]:
-        """The ids of all told items that stand for the wish, sorted."""
-        return sorted(self._told.id_of(item) for item in self._choice.standing_for(wish.item))
+        """The ids of all announced items that stand for the wish, sorted."""
+        return sorted(self._announced.id_of(item) for item in self._choice.standing_for(wish.item))
 
     def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
         """Whether these, by id, are all its candidates."""
         known = self._candidates
         return len(known) == len(candidates) and all(known.get(id_) == candidates[id_] for id_ in candidates)
 
-    def picture(self) -> Picture:
+    def snapshot(self) -> Snapshot:
         """What has to be kept, beside the candidates, to make the selection again."""
-        return self._told.picture()
+        return self._announced.snapshot()
+
+
+def _newest(wishes: Iterable[Wish]) -> Iterable[Wish]:
+    """Of several with one id the last one counts."""
+    return {wish.id: wish for wish in wishes}.values()
 
 
 @frozen
@@ -137,11 +282,11 @@ class GroupedStrategy:
 
     def selection(
         self,
-        picture: Picture = NOTHING_TOLD,
+        snapshot: Snapshot = NOTHING_ANNOUNCED,
         candidates: Iterable[Wish] = (),
     ) -> Selection:
         """Make a selection, or make one again."""
-        return Grouped.again(picture, candidates, self._choice())
+        return Grouped.again(snapshot, candidates, self._choice())
 
     def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
         """What is kept of these candidates' items, each under its smallest id."""

@@ -1,4 +1,4 @@
-"""Identity routing: of candidates with equal filters one is told.
+"""Identity routing: of candidates with equal filters one is announced.
 
 An ordered one stands for an unordered one with the same filter, but not the other way round: order would be
 lost.
@@ -16,13 +16,13 @@ from broker.routing.strategy import Item
 
 @define(eq=False)
 class Distinct:
-    """Tells each filter once, ordered if some candidate with it is."""
+    """Announces each filter once, ordered if some candidate with it is."""
 
     _ordered: set[Filter] = Factory(set)
     _unordered: set[Filter] = Factory(set)
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
-        """Tell each, unless an ordered one stands for it."""
+        """Announce each, unless an ordered one stands for it."""
         for item in items:
             self._came(item, moves)
 
@@ -35,14 +35,14 @@ class Distinct:
             self._unordered.add(item.filter)
             if item.filter in self._ordered:
                 return
-        moves.tell(item)
+        moves.announce(item)
 
     def ended(self, item: Item, moves: Moves) -> None:
-        """Take it back, and tell what it stood for."""
+        """Take it back, and announce what it stood for."""
         if item.ordered:
             self._ordered.remove(item.filter)
             if item.filter in self._unordered:
-                moves.tell(Item(item.filter, ordered=False))
+                moves.announce(Item(item.filter, ordered=False))
         else:
             self._unordered.remove(item.filter)
             if item.filter in self._ordered:
@@ -50,20 +50,20 @@ class Distinct:
         moves.take_back(item)
 
     def standing_for(self, item: Item) -> Iterator[Item]:
-        """The told item with the same filter, if it keeps the order that is wanted."""
+        """The announced item with the same filter, if it keeps the order that is wanted."""
         if item.filter in self._ordered:
             yield Item(item.filter, ordered=True)
         elif item.filter in self._unordered and not item.ordered:
             yield item
 
-    def again(self, told: Iterable[Item], candidates: Iterable[Item]) -> None:  # noqa: ARG002 - it follows from the candidates
-        """Go on from what was told of these candidates."""
+    def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:  # noqa: ARG002 - it follows
+        """Go on from what was announced of these candidates."""
         for item in candidates:
             (self._ordered if item.ordered else self._unordered).add(item.filter)
 
 
-def _stands_for(told: Item, wanted: Item) -> bool:
-    return told.filter == wanted.filter and (told.ordered or not wanted.ordered)
+def _stands_for(announced: Item, wanted: Item) -> bool:
+    return announced.filter == wanted.filter and (announced.ordered or not wanted.ordered)
 
 
 def _distinct(items: Iterable[Item]) -> list[Item]:

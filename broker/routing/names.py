@@ -54,12 +54,12 @@ class Routing:
 
 
 SIMPLE: Final = Routing(Simple(), Simple())
-"""Every subscription and every advertisement is told, under its own id."""
+"""Every subscription and every advertisement is announced, under its own id."""
 
 
 DEFAULT: Final = Routing(COVERING, Simple())
 """What brokers do if nothing is said. Subscriptions are many, and many of them cover others. Advertisements
-are few; where each is told by itself, its publisher waits for nobody else's."""
+are few; where each is announced by itself, its publisher waits for nobody else's."""
 
 
 def known() -> tuple[str, ...]:

@@ -7,7 +7,7 @@ promises the fewest keys, and what is found there is tried.
 Law: `matched` equals trying the filter on every key's event.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Final, Generic, TypeVar
 
 from attrs import Factory, define
@@ -26,9 +26,11 @@ from broker.filters.constraints import (
     Value,
 )
 from broker.filters.values import is_number, label, may_collide
-from broker.routing.witnesses import Witness
 
 Key = TypeVar("Key", bound=Hashable)
+
+Witness = Mapping[str, Value]
+"""The attributes of an event that a filter matches."""
 
 _TRUTHS: Final[dict[bool, Hashable]] = {False: ("false",), True: ("true",)}
 """Labels of truth values, which Python takes for numbers. No value of an attribute is a tuple."""

@@ -26,8 +26,8 @@ from broker.routing.strategy import Item
 from broker.routing.unions import Seam, cuts
 
 WINDOW: Final = 4
-"""Items that begin before a constraint, or after its end, and may still be united with it. Those told do not
-touch each other, so at most one before reaches it; hulls may reach over some."""
+"""Items that begin before a constraint, or after its end, and may still be united with it. Those announced do
+not touch each other, so at most one before reaches it; hulls may reach over some."""
 
 _RELATED: Final[dict[type[Constraint], tuple[type[Constraint], ...]]] = {
     NumberRange: (NumberRange, NumberSet),

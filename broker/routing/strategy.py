@@ -1,48 +1,37 @@
-"""The interface of routing strategies: what a neighbour is told of what is known here.
+"""The interface of routing strategies: what of all that is known here is announced to a neighbour.
 
 Theory of operation: a broker keeps, for each neighbour, one selection of subscriptions and one of
-advertisements. Its *candidates* are what is known through other hops; what the neighbour has been *told* is
-as little of it as the strategy needs. Every change of a candidate yields the difference, which goes to the
-neighbour in one message.
+advertisements. Its *candidates* are what is known through other hops; what has been *announced* to the
+neighbour is as little of it as the strategy needs. Every change of a candidate yields the difference, which
+goes to the neighbour in one message.
 
 Laws of every selection:
 
-1. What a change yields depends on nothing but what was told (with its order), on how many mergers were made,
-   and on the set of candidates: never on the order in which those came. So a picture of the three is enough
-   to go on exactly as before.
-2. Every candidate is stood for by something told. Nothing told stands for something else told.
-3. Of the filters told, with whether they are ordered, `reduce` computes the same set from scratch; under
+1. What a change yields depends on nothing but what was announced (with its order), on how many mergers were
+   made, and on the set of candidates: never on the order in which those came. So a snapshot of the three is
+   enough to go on exactly as before.
+2. Every candidate is stood for by something announced. Nothing announced stands for something else announced.
+3. Of the filters announced, with whether they are ordered, `reduce` computes the same set from scratch; under
    merging, the same union.
 
-A told item carries the id of a candidate with its filter. The id may outlive that candidate, while another
-one has the same filter. When an id is both removed and added, it goes on with another filter. Mergers have
-ids of their own, which begin with `MERGER_MARK` and never come again within one selection.
+An announced item carries the id of a candidate with its filter. The id may outlive that candidate, while
+another one has the same filter. When an id is both removed and added, it goes on with another filter. Mergers
+have ids of their own, which begin with `MERGER_MARK` and never come again within one selection.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Final, NamedTuple, Protocol
 
 from attrs import frozen
 
 from broker.filters import Filter
 
-__all__ = [
-    "MERGER_MARK",
-    "NOTHING",
-    "NOTHING_TOLD",
-    "Change",
-    "Item",
-    "Picture",
-    "Selection",
-    "Strategy",
-    "Wish",
-]
-
 MERGER_MARK: Final = "~"
 
 
 class Item(NamedTuple):
-    """What a neighbour can be told, without the id: equal ones need telling once."""
+    """What can be announced to a neighbour, without the id: equal ones need it once."""
 
     filter: Filter
     ordered: bool
@@ -64,13 +53,13 @@ class Wish:
 
 @frozen
 class Change:
-    """What to tell the neighbour, in one message: both parts take effect at once. Each is sorted by id."""
+    """What to announce to the neighbour, in one message: both parts take effect at once. Sorted by id."""
 
     added: tuple[Wish, ...] = ()
     removed: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether there is anything to announce."""
         return bool(self.added or self.removed)
 
 
@@ -78,22 +67,22 @@ NOTHING: Final = Change()
 
 
 @frozen
-class Picture:
+class Snapshot:
     """What has to be kept of a selection, beside its candidates, to make it again."""
 
-    told: tuple[Wish, ...] = ()
+    announced: tuple[Wish, ...] = ()
     mergers: int = 0
 
 
-NOTHING_TOLD: Final = Picture()
+NOTHING_ANNOUNCED: Final = Snapshot()
 
 
 class Selection(Protocol):
-    """What one neighbour is told of one level: subscriptions or advertisements."""
+    """What is announced to one neighbour on one level: subscriptions or advertisements."""
 
     @property
-    def told(self) -> Mapping[str, Wish]:
-        """What the neighbour has been told, by id, in the order it was told."""
+    def announced(self) -> Mapping[str, Wish]:
+        """What has been announced to the neighbour, by id, in its order."""
 
     @property
     def mergers(self) -> int:
@@ -109,17 +98,17 @@ class Selection(Protocol):
         """Take candidates in and forget some, as one change; of two with one id the later one counts."""
 
     def standing_for(self, wish: Wish) -> Iterable[str]:
-        """The ids of all told items that stand for the wish, be it a candidate or not; sorted."""
+        """The ids of all announced items that stand for the wish, be it a candidate or not; sorted."""
 
     def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
-        """Whether these, by id, are all its candidates, told or not."""
+        """Whether these, by id, are all its candidates, announced or not."""
 
-    def picture(self) -> Picture:
+    def snapshot(self) -> Snapshot:
         """What has to be kept, beside the candidates, to make the selection again."""
 
 
 class Strategy(Protocol):
-    """A way to choose what neighbours are told."""
+    """A way to choose what is announced to neighbours."""
 
     @property
     def name(self) -> str:
@@ -127,29 +116,38 @@ class Strategy(Protocol):
 
     @property
     def floods(self) -> bool:
-        """Whether nothing is ever told, because every link has a built-in entry for everything."""
+        """Whether nothing is ever announced, because every link has a built-in entry for everything."""
 
     @property
     def is_exact(self) -> bool:
-        """Whether every candidate is told under its own id, and nothing stands for anything else."""
+        """Whether every candidate is announced under its own id, and nothing stands for anything else."""
 
     @property
     def unites(self) -> bool:
-        """Whether it tells unions too, which nobody asked for as such, and which may outlive their parts."""
+        """Whether it announces unions too, which nobody asked for, and which may outlive their parts."""
 
     @property
     def is_perfect(self) -> bool:
-        """Whether what is told matches only what some candidate matches."""
+        """Whether what is announced matches only what some candidate matches."""
 
     def selection(
         self,
-        picture: Picture = NOTHING_TOLD,
+        snapshot: Snapshot = NOTHING_ANNOUNCED,
         candidates: Iterable[Wish] = (),
     ) -> Selection:
-        """Make a selection, or make one again from its picture and its candidates in any order."""
+        """Make a selection, or make one again from its snapshot and its candidates in any order."""
 
-    def stands_for(self, told: Item, wanted: Item) -> bool:
-        """Whether telling the first spares telling the second."""
+    def stands_for(self, announced: Item, wanted: Item) -> bool:
+        """Whether announcing the first spares announcing the second."""
 
     def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
-        """What to tell of these candidates, computed from scratch and slowly; sorted by id."""
+        """What to announce of these candidates, computed from scratch and slowly; sorted by id."""
+
+
+def edited(selection: Selection, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+    """Make one change after the other, for a selection that gains nothing from seeing them together."""
+    added, removed = dict[str, Wish](), set[str]()
+    for change in chain(map(selection.add, add), map(selection.remove, remove)):
+        removed.update(each for each in change.removed if added.pop(each, None) is None)
+        added.update((wish.id, wish) for wish in change.added)
+    return Change(tuple(added[each] for each in sorted(added)), tuple(sorted(removed)))

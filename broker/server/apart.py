@@ -23,8 +23,6 @@ from typing import Final, NoReturn
 import trio
 from attrs import define, field
 
-__all__ = ["Apart", "ApartError"]
-
 CHUNK_BYTES: Final = 1024 * 1024
 
 DONE: Final = b"\x01"

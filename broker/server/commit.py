@@ -12,71 +12,12 @@ Laws:
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Protocol
 
 import trio
 from attrs import Factory, define, field
 
+from broker.journal import Journal
 from broker.node import Input, JournalState, Synced
-
-__all__ = ["Commit", "Store"]
-
-
-class Store(Protocol):
-    """What the commit needs of a journal (`broker.journal.Journal`)."""
-
-    @property
-    def appended(self) -> int:
-        """The number of the last record."""
-        ...
-
-    @property
-    def synced(self) -> int:
-        """The number of the last record on disk."""
-        ...
-
-    @property
-    def has_room(self) -> bool:
-        """Whether more may be promised."""
-        ...
-
-    @property
-    def is_full(self) -> bool:
-        """Whether publications must be refused."""
-        ...
-
-    @property
-    def written_bytes(self) -> int:
-        """What was written since the start."""
-        ...
-
-    @property
-    def size_bytes(self) -> int:
-        """What all its files take."""
-        ...
-
-    @property
-    def room_bytes(self) -> int:
-        """What is reserved for more."""
-        ...
-
-    @property
-    def snapshots(self) -> int:
-        """How many snapshots were written since the start."""
-        ...
-
-    @property
-    def snapshot_age_s(self) -> float:
-        """How old the last one is."""
-        ...
-
-    def append(self, record: bytes) -> int:
-        """Put it behind the others, in memory; return its number."""
-        ...
-
-    def flush(self) -> None:
-        """Write and sync everything appended; blocks."""
-        ...
 
 
 @define(eq=False)
@@ -86,7 +27,7 @@ class Commit:
     `after_sync` is called after every sync.
     """
 
-    store: Store
+    store: Journal
     syncs: int = field(default=0, init=False)
     sync_s: float = field(default=0.0, init=False)
     records: int = field(default=0, init=False)

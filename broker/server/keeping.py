@@ -22,8 +22,6 @@ from broker.server.memory import Memory
 from broker.server.pictures import Pictures
 from broker.station import picture_of
 
-__all__ = ["Keeping"]
-
 _log = structlog.get_logger()
 
 

@@ -18,8 +18,6 @@ from typing import Any, Final, TextIO
 import structlog
 from attrs import frozen
 
-__all__ = ["FORMATS", "LEVELS", "configure"]
-
 LEVELS: Final = ("debug", "info", "warning", "error")
 FORMATS: Final = ("console", "json")
 

@@ -18,8 +18,6 @@ from broker.station import Station, recover
 from ordering.interface import OptionError, OrderingFactory
 from ordering.plugins import UnknownOrderingError, caution, load
 
-__all__ = ["Memory", "Over", "remember"]
-
 _INCARNATION_BYTES = 4
 """Enough that two runs of one broker are never taken for each other."""
 

@@ -4,7 +4,7 @@ Law: nothing is counted for this module's sake. It is asked rarely, and then loo
 core count anyway.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import trio
@@ -18,8 +18,6 @@ from broker.server.commit import Commit
 from broker.server.server import Server
 from broker.server.settings import SettingsError
 
-__all__ = ["BrokerCollector", "serve_metrics"]
-
 REQUEST_BYTES_MAX: Final = 8 * 1024
 """A scrape's request is a few hundred bytes."""
 
@@ -28,6 +26,27 @@ SCRAPES_MAX: Final = 16
 
 REQUEST_TIMEOUT_S: Final = 5.0
 """A scraper that does not finish its request by then has gone wrong."""
+
+
+Row = tuple[str, str, float]
+"""A metric's name without what all names begin with, what it counts, and how much there is."""
+
+
+def _counters(*rows: Row) -> Iterator[Metric]:
+    for name, text, value in rows:
+        yield CounterMetricFamily(f"concord_{name}", text, value=value)
+
+
+def _gauges(*rows: Row) -> Iterator[Metric]:
+    for name, text, value in rows:
+        yield GaugeMetricFamily(f"concord_{name}", text, value=value)
+
+
+def _labelled(name: str, text: str, label: str, values: Iterable[tuple[str, float]]) -> Metric:
+    table = GaugeMetricFamily(f"concord_{name}", text, labels=[label])
+    for each, value in values:
+        table.add_metric([each], value)
+    return table
 
 
 class BrokerCollector(Collector):
@@ -53,27 +72,19 @@ class BrokerCollector(Collector):
         yield from self._replays()
         if self._server.commit is not None:
             yield from _journal(self._server.commit)
-        table = GaugeMetricFamily(
-            "concord_table_size", "Entries of each table of the core.", labels=["table"]
-        )
-        for name, count in self._exchange.core.counts().items():
-            table.add_metric([name], count)
-        yield table
+        core = self._exchange.core
+        sizes = core.counts().items()
+        yield _labelled("table_size", "Entries of each table of the core.", "table", sizes)
         yield from self._budgets()
-        yield GaugeMetricFamily(
-            "concord_absent",
-            "Links, publishers and subscriptions that wait for a connection.",
-            value=len(self._exchange.absences),
-        )
-        yield GaugeMetricFamily(
-            "concord_waiting",
-            "Items that the ordering plugin keeps.",
-            value=self._exchange.core.waiting_count,
+        absent = len(self._exchange.absences)
+        yield from _gauges(
+            ("absent", "Links, publishers and subscriptions that wait for a connection.", absent),
+            ("waiting", "Items that the ordering plugin keeps.", core.waiting_count),
         )
 
     def _totals(self) -> Iterator[Metric]:
         totals = self._exchange.totals
-        for name, text, value in (
+        yield from _counters(
             ("publications_in", "Publications read from clients and links.", totals.publications_in),
             ("deliveries", "Publications sent to subscriptions of clients.", totals.deliveries),
             ("dropped", "Deliveries dropped at a subscription's bound.", totals.dropped),
@@ -86,105 +97,91 @@ class BrokerCollector(Collector):
             ("defects", "Defects that ended one connection and hurt nothing else.", totals.defects),
             ("connections", "Connections accepted.", totals.connections),
             ("core_seconds", "Time spent matching, ordering and routing.", totals.core_s),
-        ):
-            yield CounterMetricFamily(f"concord_{name}", text, value=value)
+        )
 
     def _budgets(self) -> Iterator[Metric]:
         """What is used of what all peers together may have, and how much that is."""
         broker = self._exchange.budgets.broker
-        used = GaugeMetricFamily("concord_budget_used", "What peers have of a resource.", labels=["resource"])
-        limit = GaugeMetricFamily("concord_budget_limit", "What they may have of it.", labels=["resource"])
-        for resource, count in broker.limits.items():
-            used.add_metric([resource.name.lower()], broker.used[resource])
-            limit.add_metric([resource.name.lower()], count)
-        yield from (used, limit)
-        node = self._server.node
-        yield GaugeMetricFamily(
-            "concord_paused_connections",
-            "Connections that are not read now, because their peer is behind.",
-            value=sum(1 for each in node.connections.values() if each.is_paused),
+        limits = {resource.name.lower(): (broker.used[resource], n) for resource, n in broker.limits.items()}
+        used = ((name, used) for name, (used, _) in limits.items())
+        allowed = ((name, limit) for name, (_, limit) in limits.items())
+        yield _labelled("budget_used", "What peers have of a resource.", "resource", used)
+        yield _labelled("budget_limit", "What they may have of it.", "resource", allowed)
+        connections = self._server.node.connections
+        paused = sum(1 for each in connections.values() if each.is_paused)
+        yield from _gauges(
+            (
+                "paused_connections",
+                "Connections that are not read now, because their peer is behind.",
+                paused,
+            ),
+            ("open_connections", "Connections now.", len(connections)),
         )
-        yield GaugeMetricFamily("concord_open_connections", "Connections now.", value=len(node.connections))
 
     def _ordering(self) -> Iterator[Metric]:
         measures = self._exchange.core.measures
-        for name, text, value in (
-            ("requests", "Publications sent that ask a neighbour for an answer.", measures.requests),
-            ("acknowledgements", "Answers given to neighbours.", measures.acknowledgements),
-            ("deferred", "Publications that had to wait.", measures.deferred),
-            ("refused", "Publications dropped at the ordering plugin's bound.", measures.refused),
-            ("metadata_bytes", "What publications carried beyond their mark.", measures.metadata_bytes),
-        ):
-            yield CounterMetricFamily(f"concord_ordering_{name}", text, value=value)
+        yield from _counters(
+            ("ordering_requests", "Publications sent that ask a neighbour for an answer.", measures.requests),
+            ("ordering_acknowledgements", "Answers given to neighbours.", measures.acknowledgements),
+            ("ordering_deferred", "Publications that had to wait.", measures.deferred),
+            ("ordering_refused", "Publications dropped at the ordering plugin's bound.", measures.refused),
+            (
+                "ordering_metadata_bytes",
+                "What publications carried beyond their mark.",
+                measures.metadata_bytes,
+            ),
+        )
 
     def _links(self) -> Iterator[Metric]:
-        hop = ["hop"]
-        received = CounterMetricFamily(
-            "concord_link_publications_in", "Publications read from a link.", labels=hop
-        )
-        sent = CounterMetricFamily(
-            "concord_link_publications_out", "Publications sent over a link.", labels=hop
-        )
-        queued = GaugeMetricFamily("concord_link_queue_bytes", "Bytes that wait for a link.", labels=hop)
-        credit = GaugeMetricFamily("concord_link_credit_bytes", "Bytes a neighbour still takes.", labels=hop)
-        for name, link in sorted(self._exchange.links.items()):
-            received.add_metric([name], link.publications_in)
-            sent.add_metric([name], link.publications_out)
-            queued.add_metric([name], link.queue.queued_bytes)
-            credit.add_metric([name], link.queue.credit_bytes)
-        yield from (received, sent, queued, credit)
+        links = sorted(self._exchange.links.items())
+        for way, text in (
+            ("in", "Publications read from a link."),
+            ("out", "Publications sent over a link."),
+        ):
+            counter = CounterMetricFamily(f"concord_link_publications_{way}", text, labels=["hop"])
+            for name, link in links:
+                counter.add_metric([name], link.publications_in if way == "in" else link.publications_out)
+            yield counter
+        queued = ((name, link.queue.queued_bytes) for name, link in links)
+        credit = ((name, link.queue.credit_bytes) for name, link in links)
+        yield _labelled("link_queue_bytes", "Bytes that wait for a link.", "hop", queued)
+        yield _labelled("link_credit_bytes", "Bytes a neighbour still takes.", "hop", credit)
 
     def _uplink(self) -> Iterator[Metric]:
-        exchange = self._exchange
-        present = GaugeMetricFamily("concord_uplink", "The broker above this one.", labels=["hop"])
-        if exchange.core.uplink is not None:
-            present.add_metric([exchange.core.uplink.name], 1)
-        yield present
-        yield CounterMetricFamily(
-            "concord_uplink_moves",
-            "Times this broker was attached to an uplink.",
-            value=exchange.search.moves,
-        )
-        yield GaugeMetricFamily(
-            "concord_uplink_candidates",
-            "Brokers that would be dialled if the uplink were lost now.",
-            value=len(exchange.search.candidates(exchange.core.roster, exchange.core.below)),
-        )
-        yield GaugeMetricFamily(
-            "concord_known_brokers", "Brokers this one has heard of.", value=len(exchange.core.roster)
+        core, search = self._exchange.core, self._exchange.search
+        above = [] if core.uplink is None else [(core.uplink.name, 1)]
+        candidates = len(search.candidates(core.roster, core.below))
+        yield _labelled("uplink", "The broker above this one.", "hop", above)
+        yield from _counters(("uplink_moves", "Times this broker was attached to an uplink.", search.moves))
+        yield from _gauges(
+            (
+                "uplink_candidates",
+                "Brokers that would be dialled if the uplink were lost now.",
+                candidates,
+            ),
+            ("known_brokers", "Brokers this one has heard of.", len(core.roster)),
         )
 
     def _replays(self) -> Iterator[Metric]:
         core = self._exchange.core
-        for name, text, value in (
+        yield from _gauges(
             ("replay_cache_bytes", "Publications kept for replays, in bytes.", core.cache.size_bytes),
             ("replay_cache_publications", "Publications kept for replays.", core.cache.count),
-        ):
-            yield GaugeMetricFamily(f"concord_{name}", text, value=value)
-        for name, text, value in (
+        )
+        yield from _counters(
             ("replays", "Subscriptions here that asked for the past.", core.replays.asked_count),
             ("replayed_publications", "Publications replayed to them.", core.replays.played_count),
-        ):
-            yield CounterMetricFamily(f"concord_{name}", text, value=value)
+        )
 
     def _subscriptions(self) -> Iterator[Metric]:
         """All together: one label per subscription would be more than a Prometheus server likes."""
-        queues = [each.queue for each in self._exchange.subscribers.values()]
-        sizes = [queue.queued_bytes for queue in queues]
-        for name, text, value in (
+        sizes = [each.queue.queued_bytes for each in self._exchange.subscribers.values()]
+        longest, waiting = max(sizes, default=0), sum(1 for size in sizes if size)
+        yield from _gauges(
             ("subscription_queue_bytes", "Bytes that wait for subscribers, all together.", sum(sizes)),
-            (
-                "subscription_queue_bytes_max",
-                "Bytes in the longest queue of a subscription.",
-                max(sizes, default=0),
-            ),
-            (
-                "subscription_queues",
-                "Subscriptions for which something waits.",
-                sum(1 for size in sizes if size),
-            ),
-        ):
-            yield GaugeMetricFamily(f"concord_{name}", text, value=value)
+            ("subscription_queue_bytes_max", "Bytes in the longest queue of a subscription.", longest),
+            ("subscription_queues", "Subscriptions for which something waits.", waiting),
+        )
 
 
 def _journal(commit: Commit) -> Iterator[Metric]:
@@ -195,19 +192,17 @@ def _journal(commit: Commit) -> Iterator[Metric]:
         count_value=commit.syncs,
         sum_value=commit.sync_s,
     )
-    for name, text, count in (
-        ("records", "Inputs on disk; divide by the syncs for a batch.", commit.records),
-        ("written_bytes", "Bytes written to segments.", store.written_bytes),
-        ("snapshots", "Snapshots written.", store.snapshots),
-    ):
-        yield CounterMetricFamily(f"concord_journal_{name}", text, value=count)
-    for name, text, value in (
-        ("size_bytes", "What the journal's directory holds.", store.size_bytes),
-        ("room_bytes", "What is reserved for more.", store.room_bytes),
-        ("full", "1 while the disk is full and publications are refused, else 0.", store.is_full),
-        ("snapshot_age_seconds", "How old the last snapshot is.", store.snapshot_age_s),
-    ):
-        yield GaugeMetricFamily(f"concord_journal_{name}", text, value=value)
+    yield from _counters(
+        ("journal_records", "Inputs on disk; divide by the syncs for a batch.", commit.records),
+        ("journal_written_bytes", "Bytes written to segments.", store.written_bytes),
+        ("journal_snapshots", "Snapshots written.", store.snapshots),
+    )
+    yield from _gauges(
+        ("journal_size_bytes", "What the journal's directory holds.", store.size_bytes),
+        ("journal_room_bytes", "What is reserved for more.", store.room_bytes),
+        ("journal_full", "1 while the disk is full and publications are refused, else 0.", store.is_full),
+        ("journal_snapshot_age_seconds", "How old the last snapshot is.", store.snapshot_age_s),
+    )
 
 
 async def serve_metrics(

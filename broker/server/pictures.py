@@ -23,8 +23,6 @@ from attrs import define, field
 from broker.server.apart import ApartError
 from broker.server.collector import undisturbed
 
-__all__ = ["Album", "Blocking", "Elsewhere", "Pictures"]
-
 REPLAY_S: Final = 0.4
 """A fifth of the two seconds in which a broker is to be back. Python and its modules take as long, and all of
 it takes several times as long on busy processors. Pictures hold up nobody, so more of them are cheap."""
@@ -62,30 +60,24 @@ class Album(Protocol):
     @property
     def appended(self) -> int:
         """The number of the last record."""
-        ...
 
     @property
     def written_bytes(self) -> int:
         """What was written since it was opened."""
-        ...
 
     @property
     def wants_room(self) -> bool:
         """Whether `make_room` has something to do."""
-        ...
 
     @property
     def is_full(self) -> bool:
         """Whether publications are refused."""
-        ...
 
     def make_room(self) -> bool:
         """Reserve what comes next; blocks."""
-        ...
 
     def snapshot(self, content: bytes, upto: int) -> bool:
         """Keep a picture; blocks. Return whether there was room."""
-        ...
 
 
 class Blocking(Protocol):
@@ -93,7 +85,6 @@ class Blocking(Protocol):
 
     async def __call__(self, call: Callable[..., bool], *arguments: object) -> bool:
         """Return what the call returns."""
-        ...
 
 
 class Elsewhere(Protocol):
@@ -103,7 +94,6 @@ class Elsewhere(Protocol):
 
     async def __call__(self, call: Callable[[], bytes]) -> bytes:
         """Return what the call returns. Raises `ApartError`."""
-        ...
 
 
 async def _in_thread(call: Callable[..., bool], *arguments: object) -> bool:

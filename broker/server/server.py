@@ -54,8 +54,6 @@ from broker.server.users import load_access
 if TYPE_CHECKING:
     from broker.trace.counters import Tracer
 
-__all__ = ["Server", "serve", "within_descriptors"]
-
 HANDSHAKE_TIMEOUT_S: Final = 10.0
 """A peer that has not finished its TLS handshake by then has gone wrong."""
 
@@ -149,11 +147,11 @@ class Server:
         if self._has_failed:
             return
         pending: Input | None = content
-        totals = self.node.exchange.totals
+        totals, now_s = self.node.exchange.totals, trio.current_time()
         try:
             while pending is not None:
                 started_s = perf_counter()
-                effects = self.node.step(pending, trio.current_time())
+                effects = self.node.step(pending, now_s)
                 totals.core_s += perf_counter() - started_s
                 written = self._carry_out(effects)
                 pending = Written(tuple(written)) if written else None

@@ -16,18 +16,7 @@ from broker.node.greeting import NAME_BYTES_MAX
 from broker.node.limits import NodeLimits
 from broker.replay import Bounds
 from broker.routing import DEFAULT, Routing
-
-__all__ = [
-    "DEFAULT_LINK_TIMEOUT_S",
-    "DEFAULT_ORDERING",
-    "DEFAULT_REPLAY_AGE_S",
-    "DEFAULT_REPLAY_CACHE_BYTES",
-    "DEFAULT_REPLAY_COUNT",
-    "NAME_BYTES_MAX",
-    "Settings",
-    "SettingsError",
-    "Tls",
-]
+from ordering.plugins import notes_version
 
 DEFAULT_LINK_TIMEOUT_S: Final = 10.0
 """Longer than a busy or swapping machine is silent, short enough that routes through a dead one go soon."""
@@ -72,6 +61,10 @@ class Tls:
         return self.certificate is not None or self.authority is not None
 
 
+def _or_none_at_all(seconds: float | None) -> float:
+    return seconds or 0.0
+
+
 @frozen(kw_only=True)
 class Settings:
     """Everything `concord broker` can be told. Raises `SettingsError` if it makes no sense together."""
@@ -85,8 +78,8 @@ class Settings:
     routing: Routing = DEFAULT
     journal: Path | None = None
     link_timeout_s: float = DEFAULT_LINK_TIMEOUT_S
-    lease_s: float = 0.0
-    lease_refresh_s: float = 0.0
+    lease_s: float = field(default=0.0, converter=_or_none_at_all)
+    lease_refresh_s: float = field(default=0.0, converter=_or_none_at_all)
     metrics: Address | None = None
     trace: Path | None = None
     tls: Tls = field(factory=Tls)
@@ -137,13 +130,17 @@ class Settings:
 
     @property
     def manner(self) -> str:
-        """Every setting that two neighbours must share, in words: they agree if these are equal."""
+        """Every setting that two neighbours must share, in words: they agree if these are equal.
+
+        Raises `UnknownOrderingError` if the ordering plugin is not installed.
+        """
         options = [f"{key}={value}" for key, value in sorted(self.ordering_options.items())]
         terms = self.terms
         lease = "none" if terms is None else f"{terms.lease_s:g} s, renewed every {terms.refresh_s:g} s"
         return ", ".join(
             (
                 f"ordering {' '.join([self.ordering, *options])}",
+                f"notes version {notes_version(self.ordering)}",
                 f"routing {self.routing}",
                 f"link timeout {self.link_timeout_s:g} s",
                 f"lease {lease}",

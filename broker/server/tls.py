@@ -15,8 +15,6 @@ import trio
 
 from broker.server.settings import SettingsError, Tls
 
-__all__ = ["certificate_names", "dialling_context", "serving_context"]
-
 
 class _Certificate(TypedDict, total=False):
     """What Python says about a certificate, as far as we look."""

@@ -6,8 +6,6 @@ from broker.node.access import Access, AuthError, read_access
 from broker.server.settings import Tls
 from broker.toml_files import TomlError, load
 
-__all__ = ["load_access"]
-
 
 def load_access(path: Path | None, tls: Tls) -> Access:
     """Read the file of users; without one, certificates say who may do what, if they are asked for."""

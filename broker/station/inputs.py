@@ -15,12 +15,13 @@ from typing import Final, cast
 import cbor2
 from attrs import AttrsInstance, frozen
 
+from broker.errors import StationError
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
-from broker.station.errors import StationError
+from broker.station.places import SubscriptionTerms
 from broker.wire import VERSION, Decoder, Limits, Peer, WireError, encode, marked
 from broker.wire.cbor import load_item
-from broker.wire.fields import Field, fields_of
+from broker.wire.fields import Field, fields_of, read_fields, write_fields
 
 FORMAT: Final = f"2.{VERSION}"
 """Of records: ours, and that of the frames in them."""
@@ -126,14 +127,7 @@ class Subscribed:
     """A local client subscribes. `replay` are since when and how many of the past it asks for, if it does."""
 
     subscription: str
-    filter: Filter
-    ordered: bool
-    client: str
-    user: str
-    durable: str
-    bound_bytes: int
-    policy: str
-    age_s: int
+    terms: SubscriptionTerms
     minted: int
     replay: tuple[int, ...] = ()
 
@@ -286,8 +280,7 @@ _FIELDS: Final[dict[int, tuple[Field, ...]]] = {kind: fields_of(owner) for kind,
 def record_of(content: AttrsInstance, taken: int) -> bytes:
     """Write an input that is its fields; `taken` is `TAKEN` or 0."""
     kind = _KIND_OF[type(content)]
-    values = [each.write(getattr(content, each.name)) for each in _FIELDS[kind]]
-    return bytes((kind | taken,)) + cbor2.dumps(values)
+    return bytes((kind | taken,)) + cbor2.dumps(write_fields(_FIELDS[kind], content))
 
 
 def record_of_received(hop: int, messages: Iterable[LinkMessage], taken: int) -> bytes:
@@ -340,8 +333,12 @@ def _read(kind: int, content: bytes) -> Input:
             f"records of format {items[0] if items else '?'} cannot be read by this version, which writes "
             f"{FORMAT}: start the version that wrote them, or begin with an empty journal"
         )
-    fields = [each.read(item, each.name, LIMITS) for each, item in zip(_FIELDS[kind], items, strict=True)]
-    return cast("Input", KINDS[kind](*fields))
+    owner = KINDS[kind]
+    fields = read_fields(_FIELDS[kind], items, owner.__name__, LIMITS)
+    if owner is Subscribed:
+        subscription, *terms, minted, replay = fields
+        fields = [subscription, SubscriptionTerms(*terms), minted, replay]
+    return cast("Input", owner(*fields))
 
 
 def read_frames(frames: bytes) -> list[object]:

@@ -18,9 +18,9 @@ import cbor2
 from broker.core import BrokerCore
 from broker.core.hops import HopTable
 from broker.core.tables import RoutingTables
+from broker.errors import StationError
 from broker.replay import Cache
 from broker.routing import DEFAULT, Routing
-from broker.station.errors import StationError
 from broker.station.inputs import FORMAT as RECORD_FORMAT
 from broker.station.inputs import Begun
 from broker.station.station import Station
@@ -29,7 +29,7 @@ from broker.wire import WireError
 from broker.wire.cbor import KNOWN_TAGS
 from ordering.interface import Context, OrderingFactory
 
-FORMAT: Final = f"3.{RECORD_FORMAT}"
+FORMAT: Final = f"4.{RECORD_FORMAT}"
 """Of pictures: ours, and that of the frames in them."""
 
 DERIVED: Final[Mapping[type, frozenset[str]]] = {

@@ -2,57 +2,99 @@
 
 Law: a place holds nothing of a connection, but for whether there is none (`away`, where that is remembered).
 So it is the same after a restart, and whoever connects finds what was going on.
+
+For how long somebody has been waited for, over restarts.
+
+1. Time is an input of the station like everything else: so much has passed while the broker was up, so much
+   while it was down, and what a clock on the wall says. Nothing here reads a clock.
+2. Who left remembers what the sums were then. So what passes is recorded once for everybody who is away.
+3. For links, publishers and plain subscriptions the time counts in which the broker was up: while it is down
+   nobody can come back. The age of a durable subscription counts all the time.
 """
 
-from attrs import define, field
+from typing import Final
+
+from attrs import define, field, frozen
 
 from broker.core import Hop
 from broker.filters import Filter
 from broker.messages import LinkMessage
-from broker.sessions import Batch, Missing, Retained, Session
-from broker.station.waiting import Away
+from broker.sessions import Batch, Missing, Retained
+
+MS: Final = 1000
+
+
+@frozen
+class Away:
+    """What the sums were when somebody left."""
+
+    awake_ms: int
+    asleep_ms: int
+
+
+@define(eq=False)
+class Waited:
+    """The sums, since the broker's first start; `told_at_ms` is the wall's time when they were told last."""
+
+    awake_ms: int = 0
+    asleep_ms: int = 0
+    told_at_ms: int = 0
+
+    def passed(self, awake_ms: int, asleep_ms: int, at_ms: int) -> None:
+        """So much more has passed."""
+        self.awake_ms += awake_ms
+        self.asleep_ms += asleep_ms
+        self.told_at_ms = at_ms
+
+    def now(self) -> Away:
+        """Somebody leaves."""
+        return Away(self.awake_ms, self.asleep_ms)
+
+    def awake_s(self, since: Away) -> float:
+        """How long the broker has been up since then."""
+        return (self.awake_ms - since.awake_ms) / MS
+
+    def asleep_s(self, since: Away) -> float:
+        """How long it has been down since then."""
+        return (self.asleep_ms - since.asleep_ms) / MS
 
 
 @define(eq=False)
 class LinkPlace:
-    """An open link. `verdict` says why the other tree rejected us, if it did: the link is to be closed."""
+    """An open link. Its session survives its connections; both ends know it by the id `session`.
+
+    `received` counts the session frames that have come. `verdict` says why the other tree rejected us, if it
+    did: the link is to be closed.
+    """
 
     name: str
     hop: Hop
     is_uplink: bool
-    _session: Session[LinkMessage]
+    session: str
+    received: int = 0
     verdict: str = ""
     away: Away | None = None
-
-    @property
-    def session(self) -> str:
-        """The id of its session."""
-        return self._session.id
-
-    @property
-    def received(self) -> int:
-        """How many session frames have come."""
-        return self._session.received
+    _outgoing: Retained[LinkMessage] = field(factory=Retained)
 
     @property
     def sent(self) -> int:
         """How many session frames were sent, over whatever connections."""
-        return self._session.outgoing.sent
+        return self._outgoing.sent
 
     @property
     def acknowledged(self) -> int:
         """How many of them the neighbour is known to have."""
-        return self._session.outgoing.acknowledged
+        return self._outgoing.acknowledged
 
     @property
     def is_overfull(self) -> bool:
         """Whether the neighbour leaves too much unacknowledged: the link is to be closed."""
-        return self._session.outgoing.is_overfull
+        return self._outgoing.is_overfull
 
     def after(self, count: int) -> list[LinkMessage]:
         """Return the session frames after the first `count`, in their order."""
         frames: list[LinkMessage] = []
-        for batch in self._session.outgoing.after(count):
+        for batch in self._outgoing.after(count):
             assert not isinstance(batch, Missing), "nothing is dropped on a link"
             frames += batch
         return frames
@@ -75,23 +117,39 @@ class PublisherPlace:
     away: Away | None = None
 
 
+@frozen
+class SubscriptionTerms:
+    """What a local subscription asks for, and whose it is: the same from its request to its place.
+
+    `durable` is its name if it has one; then it outlives its client for `age_s` (0: as long as the broker
+    allows). `policy` says what a queue means that has more than `bound_bytes`.
+    """
+
+    filter: Filter
+    ordered: bool
+    client: str = ""
+    user: str = ""
+    durable: str = ""
+    bound_bytes: int = 0
+    policy: str = ""
+    age_s: int = 0
+
+    @property
+    def durable_name(self) -> tuple[str, str, str]:
+        """The name of a durable one among all of this broker."""
+        return self.user, self.client, self.durable
+
+
 @define(eq=False)
 class SubscriptionPlace:
-    """A local subscription and its stream of deliveries. `durable` is its name if it has one.
+    """A local subscription and its stream of deliveries.
 
     Positions count deliveries from 1; what was dropped keeps its numbers.
     """
 
     id: str
-    filter: Filter
-    ordered: bool
+    terms: SubscriptionTerms
     hop: Hop
-    client: str
-    user: str
-    durable: str
-    bound_bytes: int
-    policy: str
-    age_s: int
     is_open: bool = False
     away: Away | None = None
     _stream: Retained[LinkMessage] = field(factory=Retained)

@@ -24,10 +24,15 @@ from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
 from broker.replay import Bounds, Window
 from broker.routing import DEFAULT, Routing
-from broker.sessions import Session
 from broker.station import inputs as i
-from broker.station.places import LinkPlace, PublisherPlace, SubscriptionPlace
-from broker.station.waiting import Away, Waited
+from broker.station.places import (
+    Away,
+    LinkPlace,
+    PublisherPlace,
+    SubscriptionPlace,
+    SubscriptionTerms,
+    Waited,
+)
 from ordering.interface import OrderingFactory
 
 RETIRED_COUNT_MAX: Final = 10_000
@@ -217,13 +222,13 @@ class Station:
         assert name not in self._links
         self._record(i.LinkOpened(name, session, uplink))
         hop = self.core.open_link(name, uplink=uplink)
-        place = LinkPlace(name, hop, uplink, Session(session))
+        place = LinkPlace(name, hop, uplink, session)
         self._add_link(place)
         return hop
 
     def _add_link(self, place: LinkPlace) -> None:
         self._links[place.name] = self._link_of[place.hop] = place
-        self._sinks[place.hop] = place._session.outgoing  # noqa: SLF001 - a place shows what the station keeps
+        self._sinks[place.hop] = place._outgoing  # noqa: SLF001 - a place shows what the station keeps
 
     def close_link(self, link: Hop) -> None:
         """The link is declared lost: its session is forgotten (R8)."""
@@ -244,7 +249,7 @@ class Station:
         if self.recorder is not None:
             self.recorder(i.record_of_received(link.number, messages, self._taken))
             self._taken = 0
-        self._link_of[link]._session.received += len(messages)  # noqa: SLF001 - as above
+        self._link_of[link].received += len(messages)
         self.core.receive(link, messages)
 
     def acknowledged(self, link: Hop, count: int) -> None:
@@ -253,7 +258,7 @@ class Station:
         Raises:
             SessionError: so many were never sent.
         """
-        outgoing = self._link_of[link]._session.outgoing  # noqa: SLF001 - as above
+        outgoing = self._link_of[link]._outgoing  # noqa: SLF001 - as above
         outgoing.check_sent(count)
         if count > outgoing.acknowledged:
             self._record(i.Acknowledged(link.number, count))
@@ -295,50 +300,36 @@ class Station:
 
     # --- subscriptions ---
 
-    def subscribe(  # noqa: PLR0913 - what is remembered of a subscription
-        self,
-        subscription: str,
-        content: Filter,
-        *,
-        ordered: bool,
-        client: str = "",
-        user: str = "",
-        durable: str = "",
-        bound_bytes: int = 0,
-        policy: str = "",
-        age_s: int = 0,
-        replay: tuple[int, ...] = (),
-    ) -> Hop:
+    def subscribe(self, subscription: str, terms: SubscriptionTerms, replay: tuple[int, ...] = ()) -> Hop:
         """A local client subscribes; there is no durable subscription of that name and client.
 
         `replay` is empty, or since when (in nanoseconds since 1970) and how many (0: all) of the past it is
         to have first.
         """
         assert subscription not in self._subscriptions
-        assert not durable or (user, client, durable) not in self._durable
-        keeps = (client, user, durable, bound_bytes, policy, age_s)
-        self._record(i.Subscribed(subscription, content, ordered, *keeps, self._minted, replay))
+        assert not terms.durable or terms.durable_name not in self._durable
+        self._record(i.Subscribed(subscription, terms, self._minted, replay))
         window = None
         if replay:
             since_ns, count = replay
-            window = Window(since_ns, count, bound_bytes)
-        hop = self.core.subscribe(subscription, content, ordered=ordered, window=window)
-        self._add_subscription(SubscriptionPlace(subscription, content, ordered, hop, *keeps))
+            window = Window(since_ns, count, terms.bound_bytes)
+        hop = self.core.subscribe(subscription, terms.filter, ordered=terms.ordered, window=window)
+        self._add_subscription(SubscriptionPlace(subscription, terms, hop))
         return hop
 
     def _add_subscription(self, place: SubscriptionPlace) -> None:
         self._subscriptions[place.id] = place
         self._sinks[place.hop] = place._stream  # noqa: SLF001 - as above
-        if place.durable:
-            self._durable[place.user, place.client, place.durable] = place
+        if place.terms.durable:
+            self._durable[place.terms.durable_name] = place
 
     def unsubscribe(self, subscription: str) -> None:
         """A local subscription ends: its place and what was kept for it are forgotten."""
         place = self._subscriptions[subscription]
         self._record(i.Unsubscribed(subscription))
         del self._subscriptions[subscription], self._sinks[place.hop]
-        if place.durable:
-            del self._durable[place.user, place.client, place.durable]
+        if place.terms.durable:
+            del self._durable[place.terms.durable_name]
         self.core.unsubscribe(subscription)
 
     def taken(self, subscription: str, position: int) -> None:

@@ -23,14 +23,15 @@ Laws.
 import sys
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from typing import Any, Final
 
 import attrs
 
 from broker.core import Hop
+from broker.errors import StationError
 from broker.filters import Filter
 from broker.messages import Publication
-from broker.station.errors import StationError
 from broker.station.filter_values import filter_from, values_of
 from broker.station.inputs import frame_of, read_frames
 
@@ -67,14 +68,16 @@ def layout_of(owner: type) -> Layout:
         PictureError: they cannot be.
     """
     name = f"{owner.__module__}:{owner.__qualname__}"
+    if issubclass(owner, Enum):
+        return Layout(name, tuple(owner.__members__))
     if issubclass(owner, tuple) and hasattr(owner, "_fields"):
         return Layout(name, tuple(owner._fields))
     if attrs.has(owner):
         derived: frozenset[str] = getattr(owner, "DERIVED", frozenset())
         return Layout(name, tuple(each.name for each in attrs.fields(owner) if each.name not in derived))
     raise PictureError(
-        f"{name} cannot be part of a snapshot: only plain values, containers of them, named tuples, and "
-        "objects of attrs classes can"
+        f"{name} cannot be part of a snapshot: only plain values, containers of them, named tuples, "
+        "members of enums, and objects of attrs classes can"
     )
 
 
@@ -148,6 +151,8 @@ class Writer:
         if kind not in self._layouts:
             self._layouts[kind] = len(self._layouts), layout_of(kind)
         number, layout = self._layouts[kind]
+        if isinstance(thing, Enum):
+            return [OBJECT, number, thing.name]
         return [OBJECT, number, *[self.write(getattr(thing, name)) for name in layout.fields]]
 
     def _hop(self, hop: Hop) -> list[object]:
@@ -215,6 +220,9 @@ class Reader:
 
     def _object(self, values: list[Any]) -> object:
         owner, names = self._layouts[values[1]]
+        if issubclass(owner, Enum):
+            self._objects.append(owner[values[2]])
+            return self._objects[-1]
         if issubclass(owner, tuple):
             self._objects.append(None)
             place = len(self._objects) - 1

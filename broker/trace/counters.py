@@ -22,8 +22,6 @@ from broker.trace.rows import FLOAT, FLUSH_EVERY_S, TEXT, WHOLE, RowFiles, prepa
 from ordering.interface import OrderingFactory
 from ordering.watched import Watch
 
-__all__ = ["BUCKETS_US", "COLUMNS", "FOLDER", "Tracer"]
-
 FOLDER: Final = "brokers"
 COLUMNS: Final = {"broker": TEXT, "at_ns": WHOLE, "counter": TEXT, "value": FLOAT}
 

@@ -15,19 +15,6 @@ from typing import Final
 
 from attrs import define, field
 
-__all__ = [
-    "FLOAT",
-    "FLUSH_EVERY_S",
-    "ROWS_MAX",
-    "TEXT",
-    "TRUTH",
-    "WHOLE",
-    "Columns",
-    "Pending",
-    "RowFiles",
-    "prepare",
-]
-
 FLUSH_EVERY_S: Final = 1.0
 """What a crash may lose."""
 

@@ -1,4 +1,6 @@
-"""Frames: what brokers and clients say to each other, as bytes. `docs/wire.md` is for other languages.
+"""Frames: what brokers and clients say to each other, as bytes.
+
+`docs/reference/wire.md` is for other languages.
 
 `encode` and `encode_publication` make frames, a `Decoder` per connection reads them. Nothing here does I/O.
 """
@@ -9,13 +11,12 @@ from broker.wire.errors import WireError
 from broker.wire.kinds import VERSION
 from broker.wire.limits import DEFAULT_LIMITS, Limits
 from broker.wire.publications import (
-    Event,
     decode_delivery,
     encode_publication,
     marked,
     plain,
     publication_prefix,
-    read_deliveries,
+    read_publications,
     replayed,
 )
 
@@ -24,7 +25,6 @@ __all__ = [
     "VERSION",
     "Decoder",
     "DeliveredBatch",
-    "Event",
     "Limits",
     "Peer",
     "WireError",
@@ -34,6 +34,6 @@ __all__ = [
     "marked",
     "plain",
     "publication_prefix",
-    "read_deliveries",
+    "read_publications",
     "replayed",
 ]

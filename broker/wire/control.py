@@ -6,6 +6,7 @@ from attrs import AttrsInstance
 from broker.messages import Hello, Welcome
 from broker.wire.cbor import load_item
 from broker.wire.errors import MALFORMED, VERSION, WireError, malformed, oversize
+from broker.wire.fields import read_fields, write_fields
 from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, PUBLICATION
 from broker.wire.kinds import BY_KIND, BY_MESSAGE, FIELDS, Row
 from broker.wire.kinds import VERSION as OUR_VERSION
@@ -22,10 +23,10 @@ def encode(message: AttrsInstance, limits: Limits = DEFAULT_LIMITS) -> bytes:
     row = BY_MESSAGE.get(type(message))
     if row is None or row.kind == PUBLICATION:
         raise TypeError(f"{type(message).__name__} is not encoded here")
-    body = cbor2.dumps([each.write(getattr(message, each.name)) for each in FIELDS[row.kind]])
+    body = cbor2.dumps(write_fields(FIELDS[row.kind], message))
     length = len(body) + KIND_AND_FLAGS_BYTES
-    if length > size_limit(row, limits):
-        raise oversize(row.name, size_limit(row, limits), "bytes", length)
+    if length > (limit_bytes := size_limit(row, limits)):
+        raise oversize(row.name, limit_bytes, "bytes", length)
     return HEADER.pack(length, row.kind, 0) + body
 
 
@@ -35,16 +36,12 @@ def decode(kind: int, body: bytes, limits: Limits) -> object:
     items = load_item(body, row.name)
     if type(items) is not list:
         raise malformed(row.name, "an array of fields", items)
-    _check_version(row, items)
+    if row.message in (Hello, Welcome):
+        _check_version(row, items)
     fields = FIELDS[kind]
     if len(items) != len(fields):
         raise WireError(MALFORMED, f"{row.name}: expected {len(fields)} fields, got {len(items)}")
-    return row.message(
-        *[
-            each.read(item, f"{row.name}.{each.name}", limits)
-            for each, item in zip(fields, items, strict=True)
-        ]
-    )
+    return row.message(*read_fields(fields, items, row.name, limits))
 
 
 def size_limit(row: Row, limits: Limits) -> int:
@@ -55,9 +52,7 @@ def size_limit(row: Row, limits: Limits) -> int:
 
 def _check_version(row: Row, items: list[object]) -> None:
     """The version comes before everything else: another version may have other fields."""
-    if row.message not in (Hello, Welcome) or not items or type(items[0]) is not int:
-        return
-    if items[0] != OUR_VERSION:
+    if items and type(items[0]) is int and items[0] != OUR_VERSION:
         raise WireError(
             VERSION, f"{row.name}.version: this end speaks version {OUR_VERSION}, the other {items[0]}"
         )

@@ -155,7 +155,7 @@ class Decoder:
         try:
             self._read(buffer, messages)
         except WireError as error:
-            error.messages = messages
+            error.messages = messages + error.messages
             self._error = error
             raise
         return messages
@@ -222,18 +222,35 @@ class Decoder:
         raise WireError(UNEXPECTED, f"{row.name}: {due} here")
 
     def _read_run(self, buffer: bytes, position: int, messages: list[object]) -> int:
-        """Read as many publications as follow each other; the first has been admitted and is all there."""
-        frames, end = _cut(buffer, position, self._admission)
+        """Read publications that follow each other, the first of which has been admitted; say where they end.
+
+        It stops before whatever is not quite right: that frame comes up first the next time and is refused
+        there. It looks no further than one largest publication reaches, so that whatever is whole is not too
+        large.
+        """
+        admission = self._admission
+        refused_flags = admission.refused_flags[PUBLICATION]
+        end = min(len(buffer), position + LENGTH_BYTES + admission.limits_bytes[PUBLICATION])
+        last, start = end - _HEADER_BYTES, position
+        frames: list[bytes] = []
+        unpack, append = _unpack_header, frames.append
+        while position <= last:
+            length, kind, flags = unpack(buffer, position)
+            after = position + LENGTH_BYTES + length
+            if kind != PUBLICATION or after > end or length < KIND_AND_FLAGS_BYTES or flags & refused_flags:
+                break
+            append(buffer[position:after])
+            position = after
         if self.stage is not _SERVER:
-            read_publications(frames, self.limits, messages)
-            return end
+            messages += read_publications(frames, self.limits)
+            return position
         if len(frames) > self._outstanding:
             # The first one that nobody announced comes up again, and is refused.
-            end -= sum(map(len, frames[self._outstanding :]))
+            position -= sum(map(len, frames[self._outstanding :]))
             del frames[self._outstanding :]
         self._outstanding -= len(frames)
-        messages.append(DeliveredBatch(self._subscription, frames, end - position))
-        return end
+        messages.append(DeliveredBatch(self._subscription, frames, position - start))
+        return position
 
     def _read_control(self, kind: int, body: bytes, messages: list[object]) -> None:
         """Decode a control message and go where it leads the connection."""
@@ -263,27 +280,6 @@ def _announced(body: bytes) -> tuple[int, int]:
     if message.count == 0:
         raise WireError(MALFORMED, "Deliver.count: expected 1 or more, got 0")
     return message.number, message.count
-
-
-def _cut(buffer: bytes, position: int, admission: _Admission) -> tuple[list[bytes], int]:
-    """Cut out whole publications that follow each other, and say where they end.
-
-    It stops before whatever is not quite right: that frame comes up first the next time and is refused there.
-    It looks no further than one largest publication reaches, so that whatever is whole is not too large.
-    """
-    refused_flags = admission.refused_flags[PUBLICATION]
-    end = min(len(buffer), position + LENGTH_BYTES + admission.limits_bytes[PUBLICATION])
-    last = end - _HEADER_BYTES
-    frames: list[bytes] = []
-    unpack, append = _unpack_header, frames.append
-    while position <= last:
-        length, kind, flags = unpack(buffer, position)
-        after = position + LENGTH_BYTES + length
-        if kind != PUBLICATION or after > end or length < KIND_AND_FLAGS_BYTES or flags & refused_flags:
-            break
-        append(buffer[position:after])
-        position = after
-    return frames, position
 
 
 def _check_length(where: str, length: int, limit_bytes: int) -> None:

@@ -1,17 +1,23 @@
-"""Fields of messages: each attrs type becomes a pair of functions, to CBOR and back with every check.
+"""Fields of messages: each attrs type says how a value goes to CBOR and back, with every check.
 
-Law: what `read` accepts is what `write` can produce. A message class needs nothing but its attrs types; the
-few fields that have a larger bound or only some values are named in a table here.
+Laws:
+
+* What `read_fields` accepts is what `write_fields` can produce. A message class needs nothing but its attrs
+  types; the few fields that have a larger bound or only some values are named in a table here.
+* A plain value (a truth value, a number in bounds, a short text in ASCII) is its own form on the wire, and is
+  taken without a call. Everything else is for its field's `read`, which says what is wrong with it.
+* A field that is an object of fields itself is written as its own fields, in its place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 import attrs
 from attrs import frozen
 
 from broker.filters import Filter, FilterError, parse
-from broker.healing.place import Place
+from broker.healing.roster import Place
 from broker.routing.strategy import Wish
 from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
 from broker.wire.header import HEADER, LENGTH_BYTES, PUBLICATION
@@ -39,28 +45,70 @@ PROSE: Final = frozenset(
 
 @frozen
 class Field:
-    """One field of a message on its way to CBOR and back."""
+    """One field of a message on its way to CBOR and back.
+
+    Values of the type `plain` go both ways as they are; texts of it have the bound of that name in `Limits`.
+    """
 
     name: str
-    write: Write
+    get: Callable[[object], Any]
+    write: Write | None
     read: Read
+    plain: type | None = None
+    bound: str = "id_bytes"
 
 
 def fields_of(message: type[attrs.AttrsInstance]) -> tuple[Field, ...]:
     """The fields of a message class in their order on the wire."""
-    return tuple(_field(message.__name__, each.name, each.type) for each in attrs.fields(message))
+    return tuple(_fields(message.__name__, message, ""))
 
 
-def _field(message: str, name: str, declared: object) -> Field:
-    where = f"{message}.{name}"
+def _fields(message: str, owner: type[attrs.AttrsInstance], prefix: str) -> Iterator[Field]:
+    for each in attrs.fields(owner):
+        name, declared = prefix + each.name, each.type
+        if declared not in _CODECS and isinstance(declared, type) and attrs.has(declared):
+            yield from _fields(message, declared, f"{name}.")
+        else:
+            yield _field(f"{message}.{name}", name, declared)
+
+
+def _field(where: str, name: str, declared: object) -> Field:
+    get = attrgetter(name)
     if where in CHOICES:
-        return Field(name, _same, _read_choice(CHOICES[where]))
+        return Field(name, get, None, _read_choice(CHOICES[where]))
     if where in PROSE:
-        return Field(name, _same, read_prose)
+        return Field(name, get, None, read_prose, str, "prose_bytes")
     if declared not in _CODECS:
         raise TypeError(f"{where}: no way to put {declared} into a frame; add one to _CODECS")
     write, read = _CODECS[declared]
-    return Field(name, write, read)
+    return Field(name, get, write, read, declared if declared in _PLAIN else None)
+
+
+def write_fields(fields: Sequence[Field], message: object) -> list[object]:
+    """Return the fields of a message as values for CBOR."""
+    values: list[object] = []
+    for each in fields:
+        value = each.get(message)
+        values.append(value if each.write is None else each.write(value))
+    return values
+
+
+def read_fields(fields: Sequence[Field], items: Sequence[object], where: str, limits: Limits) -> list[Any]:
+    """Return the values of the fields; there are as many items as fields.
+
+    Raises:
+        WireError: an item is no value of its field.
+    """
+    values: list[Any] = []
+    for each, item in zip(fields, items, strict=True):
+        if type(item) is str:
+            is_plain = each.plain is str and item.isascii() and len(item) <= getattr(limits, each.bound)
+        elif type(item) is int:
+            is_plain = each.plain is int and 0 <= item <= MAX_NUMBER
+        else:
+            is_plain = type(item) is each.plain
+        values.append(item if is_plain else each.read(item, f"{where}.{each.name}", limits))
+    return values
 
 
 def read_text(value: object, where: str, limit_bytes: int) -> str:
@@ -179,7 +227,9 @@ def read_numbers(value: object, where: str, limits: Limits) -> tuple[int, ...]:
     numbers = _array(value, where)
     if len(numbers) > limits.number_count:
         raise oversize(where, limits.number_count, "numbers", len(numbers))
-    return tuple(read_number(each, f"{where}[{place}]", limits) for place, each in enumerate(numbers))
+    if not numbers:
+        return ()
+    return tuple([read_number(each, f"{where}[{place}]", limits) for place, each in enumerate(numbers)])
 
 
 def read_lines(value: object, where: str, limits: Limits) -> tuple[str, ...]:
@@ -222,10 +272,6 @@ def _read_choice(choices: tuple[str, ...]) -> Read:
     return read_choice
 
 
-def _same(value: object) -> object:
-    return value
-
-
 def _write_places(places: tuple[Place, ...]) -> list[list[object]]:
     return [list(attrs.astuple(place)) for place in places]
 
@@ -238,10 +284,12 @@ def _write_routes(routes: tuple[tuple[str, Filter], ...]) -> list[list[str]]:
     return [[id_, str(filter_)] for id_, filter_ in routes]
 
 
-_CODECS: Final[dict[object, tuple[Write, Read]]] = {
-    str: (_same, read_id),
-    int: (_same, read_number),
-    bool: (_same, read_truth),
+_PLAIN: Final = (str, int, bool)
+
+_CODECS: Final[dict[object, tuple[Write | None, Read]]] = {
+    str: (None, read_id),
+    int: (None, read_number),
+    bool: (None, read_truth),
     Filter: (str, read_filter),
     frozenset[str]: (sorted, read_ids),
     tuple[tuple[str, Filter], ...]: (_write_routes, read_routes),

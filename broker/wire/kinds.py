@@ -7,7 +7,7 @@ A number once used is never used again for something else.
 from enum import Enum
 from typing import Final
 
-from attrs import AttrsInstance, frozen
+from attrs import AttrsInstance, field, frozen
 
 from broker import messages as m
 from broker import replay_messages as r
@@ -47,10 +47,11 @@ class Row:
     message: type[AttrsInstance]
     stages: frozenset[Stage]
     size: Size = Size.CONTROL
+    name: str = field(init=False)
+    """What texts of errors call it."""
 
-    @property
-    def name(self) -> str:
-        """What texts of errors call it."""
+    @name.default
+    def _name(self) -> str:
         return self.message.__name__
 
 

@@ -11,6 +11,7 @@ but that copy is), all others are 0.
 """
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from struct import Struct
 from typing import Any, Final
 
@@ -40,13 +41,10 @@ _NUMBER_OF_8_BYTES: Final = 0x1B
 _ONE_BYTE: Final = tuple(bytes([each]) for each in range(256))
 _pack_numbers: Final = Struct(">BQBQ").pack
 _pack_header: Final = HEADER.pack
+_body_of: Final = itemgetter(slice(_BODY_AT, None))
 
-Event = tuple[str, int, int, dict[str, Value], bytes]
-"""Publisher, sequence, published_ns, attributes, payload: a publication as a subscriber wants it.
-
-It is the very list that CBOR's array became (copying it into a tuple costs time on every event); take it
-apart, or pass it on with a star.
-"""
+_Event = tuple[str, int, int, dict[str, Value], bytes]
+"""Publisher, sequence, published_ns, attributes, payload."""
 
 
 # --- making -------------------------------------------------------------------------------------------
@@ -117,62 +115,18 @@ def replayed(publisher: str, sequence: int, frame: bytes) -> Publication:
 # --- reading ------------------------------------------------------------------------------------------
 
 
-def read_publications(frames: Sequence[bytes], limits: Limits, messages: list[object]) -> None:
-    """Decode whole frames for a broker, and append what they hold until one is wrong.
+def read_publications(frames: Sequence[bytes], limits: Limits) -> list[Publication]:
+    """Decode whole frames for a broker, all with one call.
 
     Raises:
-        WireError: a body is wrong; those before it have been appended.
+        WireError: a body is wrong; `messages` of the error are the publications before it.
     """
-    events, error = _read_events([frame[_BODY_AT:] for frame in frames], limits)
-    messages += [
-        Publication(publisher, sequence, attributes, frame[_FLAGS_AT] == ORDERED, frame, 0, published_ns)
-        if frame[_FLAGS_AT] <= ORDERED
-        else _flagged_publication(publisher, sequence, attributes, frame, published_ns)
-        for frame, (publisher, sequence, published_ns, attributes, _) in zip(frames, events, strict=False)
-    ]
-    if error is not None:
-        raise error
-
-
-def _flagged_publication(
-    publisher: str, sequence: int, attributes: dict[str, Value], frame: bytes, published_ns: int
-) -> Publication:
-    flags = frame[_FLAGS_AT]
-    ordered = flags & ORDERED == ORDERED
-    mark = flags >> _MARK_SHIFT
-    return Publication(
-        publisher, sequence, attributes, ordered, plain(frame) if mark else frame, mark, published_ns
-    )
-
-
-def read_deliveries(frames: Sequence[bytes], limits: Limits = DEFAULT_LIMITS) -> list[Event]:
-    """Decode whole frames for a subscriber, all with one call.
-
-    Raises:
-        WireError: one of them is wrong.
-    """
-    events, error = _read_events([frame[_BODY_AT:] for frame in frames], limits)
-    if error is not None:
-        raise error
-    return events
-
-
-def decode_delivery(
-    frame: bytes, limits: Limits = DEFAULT_LIMITS
-) -> tuple[str, int, int, dict[str, Value], bytes, bool]:
-    """Read one whole frame: publisher, sequence, published_ns, attributes, payload, ordered."""
-    event = read_deliveries([frame], limits)[0]
-    return (*event, frame[_FLAGS_AT] & ORDERED == ORDERED)
-
-
-def _read_events(bodies: Sequence[bytes], limits: Limits) -> tuple[list[Event], WireError | None]:
-    """Decode bodies up to the first wrong one, and say what is wrong with that."""
+    bodies = [*map(_body_of, frames)]
     items = load_items(bodies, _DEPTH)
-    if items is None:
-        return _read_one_by_one(bodies, limits)
+    publications: list[Publication] = []
     payload_limit = limits.payload_bytes
     try:
-        for body, item in zip(bodies, items, strict=True):
+        for frame, body, item in zip(frames, bodies, items or (), strict=True):
             publisher, sequence, published_ns, attributes, payload = item
             if not (
                 type(publisher) is str
@@ -190,23 +144,58 @@ def _read_events(bodies: Sequence[bytes], limits: Limits) -> tuple[list[Event], 
                 kind = type(value)
                 if kind not in PLAIN_TYPES and (kind is not int or not MIN_NUMBER <= value <= MAX_NUMBER):
                     _check_event(item, body, limits)
+            flags = frame[_FLAGS_AT]
+            publications.append(
+                Publication(publisher, sequence, attributes, flags == ORDERED, frame, 0, published_ns)
+                if flags <= ORDERED
+                else _flagged(frame, item)
+            )
     except (WireError, TypeError, ValueError):
-        # What is no array of five ends here too.
-        return _read_one_by_one(bodies, limits)
-    return items, None
+        # What was not decoded, and what is no array of five, ends here too.
+        return _read_one_by_one(frames, limits)
+    return publications
 
 
-def _read_one_by_one(bodies: Sequence[bytes], limits: Limits) -> tuple[list[Event], WireError | None]:
+def _read_one_by_one(frames: Sequence[bytes], limits: Limits) -> list[Publication]:
     """The same with every check and its words; taken when something is wrong somewhere."""
-    events: list[Event] = []
-    for body in bodies:
+    publications: list[Publication] = []
+    for frame in frames:
         try:
-            item = load_item(body, _WHERE)
-            _check_event(item, body, limits)
-            events.append(item)
+            publications.append(_flagged(frame, _read_event(frame[_BODY_AT:], limits)))
         except WireError as error:
-            return events, error
-    return events, None
+            error.messages = [*publications]
+            raise
+    return publications
+
+
+def _flagged(frame: bytes, event: _Event) -> Publication:
+    """Make the publication of a frame with any flags."""
+    publisher, sequence, published_ns, attributes, _ = event
+    flags = frame[_FLAGS_AT]
+    ordered = flags & ORDERED == ORDERED
+    mark = flags >> _MARK_SHIFT
+    return Publication(
+        publisher, sequence, attributes, ordered, plain(frame) if mark else frame, mark, published_ns
+    )
+
+
+def decode_delivery(
+    frame: bytes, limits: Limits = DEFAULT_LIMITS
+) -> tuple[str, int, int, dict[str, Value], bytes, bool]:
+    """Read one whole frame: publisher, sequence, published_ns, attributes, payload, ordered.
+
+    Raises:
+        WireError: it is wrong.
+    """
+    return (*_read_event(frame[_BODY_AT:], limits), frame[_FLAGS_AT] & ORDERED == ORDERED)
+
+
+def _read_event(body: bytes, limits: Limits) -> _Event:
+    """Decode one body with every check and its words."""
+    item = load_item(body, _WHERE)
+    _check_event(item, body, limits)
+    event: _Event = item
+    return event
 
 
 def _check_event(item: Any, body: bytes, limits: Limits) -> None:

@@ -17,8 +17,6 @@ from concord import Delivery
 from examples.game.player import Player, join
 from examples.game.world import GEMS, HEIGHT, WIDTH, Event, region_at
 
-__all__ = ["Bot", "command"]
-
 PACE_S: Final = 0.3
 """Between two steps: three a second, as a person plays who does not hurry."""
 

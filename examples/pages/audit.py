@@ -19,8 +19,6 @@ from attrs import define, field, frozen
 from concord import Delivery, Filter, parse
 from examples.ticker.investor import Book, Decision, Tick
 
-__all__ = ["Audit", "Finding", "Line", "Tape", "TradeId", "Value"]
-
 LINES_MAX: Final = 400
 """Of a tape, for pages."""
 

@@ -16,8 +16,6 @@ from broker.commands.signals import asking_to_end
 from concord import ConcordError
 from harness.processes import ProcessError
 
-__all__ = ["demo", "game", "ticker"]
-
 DEFAULT_PORT: Final = 8017
 SWITCHED_OFF: Final = "fifo"
 """What a demo shows beside the ordering that was asked for: what it is like without one."""
@@ -53,13 +51,7 @@ def _options(function: Callable[..., None]) -> Callable[..., None]:
 @click.option("--bots/--no-bots", default=True, show_default=True, help="Play where no person does.")
 @click.option("--pace", default=0.3, show_default=True, metavar="S", help="Seconds between a bot's steps.")
 def game(  # noqa: PLR0913 - one parameter per option is how click calls
-    *,
-    ordering: str,
-    port: int,
-    overlay: tuple[str, ...],
-    players: int,
-    bots: bool,
-    pace: float,
+    *, ordering: str, port: int, overlay: tuple[str, ...], players: int, bots: bool, pace: float
 ) -> None:
     """Players, gems that exist once, and no server that decides who has them."""
     _present("game", port, ordering, overlay, players=players, has_bots=bots, pace_s=pace)

@@ -20,8 +20,6 @@ from examples.pages.overlay import Overlay
 from examples.ticker.day import EXCHANGES, Moment, made, publish
 from examples.ticker.investor import Book, Decision, Rules, Tick, follow
 
-__all__ = ["Floor", "Follower", "Mandate"]
-
 NIGHT_S: Final = 1.0
 """Between the last tick of a day and the next bell: what was published has been delivered by then."""
 
@@ -132,8 +130,6 @@ class Floor:
     def _told(self, follower: Follower, delivery: Delivery, tick: Tick, decision: Decision | None) -> None:
         follower.latencies_s.append(time.time() - delivery.published_at)
         self.audit.told(follower.name, delivery, tick, decision, follower.book)
-
-    # --- for pages ---
 
     def counts(self) -> Json:
         """The figures of the market."""

@@ -19,8 +19,6 @@ from attrs import define, field, frozen
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["TABS_MAX", "Guard"]
-
 NAMES: Final = ("127.0.0.1", "localhost")
 """The names that people open a demo under, which listens on this machine alone."""
 

@@ -20,8 +20,6 @@ from examples.game.world import GEMS, HEIGHT, WIDTH, Event
 from examples.pages.onlooker import Call, Onlooker
 from examples.pages.overlay import Overlay
 
-__all__ = ["NAMES", "Match", "Seat"]
-
 NAMES: Final = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana")
 TAG_POINTS: Final = 3
 GEM_POINTS: Final = 1
@@ -145,8 +143,6 @@ class Match:
             self._marks.append((time.monotonic(), disputed))
         if counts and event.player == seat.name:
             seat.score += {"grab": GEM_POINTS, "tag": TAG_POINTS}.get(event.kind, 0)
-
-    # --- for pages ---
 
     def counts(self) -> Json:
         """The figures of the match."""

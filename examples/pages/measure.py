@@ -17,13 +17,11 @@ import trio
 
 from examples.game.bot import PACE_S
 from examples.pages.floor import Floor
-from examples.pages.game import GameStage
 from examples.pages.match import Match
 from examples.pages.overlay import CITIES, Overlay
 from examples.pages.running import overlays
 from examples.pages.serving import served
-
-__all__ = ["command"]
+from examples.pages.tabs import GameTab
 
 ORDERINGS: Final = ("pairwise", "fifo")
 SEED: Final = 11
@@ -97,8 +95,8 @@ async def _page(bots: int, seconds: float) -> dict[str, float]:
     async with overlays(ORDERINGS[:1], ()) as found, trio.open_nursery() as nursery:
         (match,) = [Match.of(overlay, bots, SEED, pace_s=BOTS_PACE_S) for overlay in found.values()]
         nursery.start_soon(match.play)
-        stage = GameStage({ORDERINGS[0]: match}, nursery)
-        address = await nursery.start(partial(served, "game", stage.open, 0))
+        stage = partial(GameTab, {ORDERINGS[0]: match}, nursery)
+        address = await nursery.start(partial(served, "game", stage, 0))
         figures = await trio.to_thread.run_sync(_watch, address, seconds, abandon_on_cancel=True)
         latencies_ms = [1000 * each for seat in match.seats.values() for each in seat.latencies_s]
         figures["delivered_after_ms"] = round(median(latencies_ms), 1)

@@ -16,8 +16,6 @@ from attrs import define, field
 from concord import Delivery
 from examples.game.world import Event
 
-__all__ = ["Call", "Onlooker"]
-
 _REMEMBERED: Final = 4096
 """Actions that may still be judged by somebody: minutes of play. Older ones are only counted."""
 

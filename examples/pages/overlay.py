@@ -5,7 +5,7 @@ it keeps a journal, in a directory that goes with the demo.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -13,11 +13,9 @@ from typing import Final
 import trio
 from attrs import define, field, frozen
 
-from examples.pages.distance import distant
 from harness.overlay import attached
 from harness.processes import Server, start_server
-
-__all__ = ["CITIES", "TOP", "City", "Overlay", "existing", "started"]
+from harness.runs.shaper import Link, listen
 
 
 @frozen
@@ -107,14 +105,14 @@ async def started(ordering: str, cities: tuple[City, ...] = CITIES) -> AsyncIter
 
 @asynccontextmanager
 async def _started(ordering: str, cities: tuple[City, ...], journals: Path) -> AsyncIterator[Overlay]:
-    async with trio.open_nursery() as nursery, AsyncExitStack() as stack:
+    async with trio.open_nursery() as nursery:
         overlay = Overlay(ordering, {}, {city.name: city.delay_s for city in cities}, nursery=nursery)
         uplink: tuple[str, ...] = ()
         for place, city in enumerate(cities):
             if overlay.addresses:
-                host, _, port = overlay.addresses[cities[0].name].rpartition(":")
-                there = await stack.enter_async_context(distant(host, int(port), city.delay_s))
-                uplink = ("--uplink", there)
+                port = int(overlay.addresses[cities[0].name].rpartition(":")[2])
+                there = await listen(Link(city.name, port, city.delay_s, bytes_per_s=0), nursery)
+                uplink = ("--uplink", f"127.0.0.1:{there}")
             # A sequencer has to be named; the top is where everything comes by anyway.
             named = ("--ordering-option", f"sequencer={cities[0].name}") if ordering == "sequencer" else ()
             journal = ("--journal", str(journals / str(place)))

@@ -10,14 +10,11 @@ import trio
 
 from examples.game.bot import PACE_S
 from examples.pages.floor import Floor
-from examples.pages.game import GameStage
 from examples.pages.match import Match
 from examples.pages.overlay import Overlay, existing, started
 from examples.pages.serving import Stage, check_free, served
-from examples.pages.ticker import TickerStage
+from examples.pages.tabs import GameTab, TickerTab
 from examples.ticker.day import read
-
-__all__ = ["overlays", "perform"]
 
 EXISTING: Final = "as started"
 """What the ordering of an overlay is called that others have started."""
@@ -79,7 +76,7 @@ def _game(
     }
     for match in matches.values():
         nursery.start_soon(match.play)
-    return GameStage(matches, nursery).open
+    return partial(GameTab, matches, nursery)
 
 
 def _ticker(
@@ -89,7 +86,7 @@ def _ticker(
     floors = {ordering: Floor(overlay, day, day_s, SEED) for ordering, overlay in found.items()}
     for floor in floors.values():
         nursery.start_soon(floor.trade)
-    return TickerStage(floors, nursery).open
+    return partial(TickerTab, floors, nursery)
 
 
 STAGES: Final[dict[str, Callable[..., Stage]]] = {"game": _game, "ticker": _ticker}

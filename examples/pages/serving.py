@@ -26,8 +26,6 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from concord import ConcordError
 from examples.pages.guarding import Guard
 
-__all__ = ["Json", "Stage", "Tab", "check_free", "now_ms", "served"]
-
 STATIC: Final = Path(__file__).parent / "static"
 
 HOST: Final = "127.0.0.1"
@@ -55,15 +53,12 @@ class Tab(Protocol):
 
     def frame(self) -> Json:
         """What to show now."""
-        ...
 
     async def do(self, request: Json) -> None:
         """The person did something."""
-        ...
 
     def close(self) -> None:
         """The person has gone."""
-        ...
 
 
 Stage = Callable[[], Tab]

@@ -16,8 +16,6 @@ import trio
 
 from concord import Publisher, connect
 
-__all__ = ["command", "sense"]
-
 INTERVAL_S: Final = 1.0
 """Between two measurements."""
 

@@ -25,8 +25,6 @@ from attrs import asdict, evolve, fields, frozen
 from concord import ConcordError, Publisher
 from examples.ticker.investor import Tick
 
-__all__ = ["DAY_S", "EXCHANGES", "Moment", "command", "made", "publish", "read", "write"]
-
 DAY_S: Final = 8.5 * 3600
 EXCHANGES: Final = ("FRA", "NYC", "SIN")
 OPENING: Final = {"ASML": 702.0, "SAP": 248.0, "SIE": 187.4, "IBM": 101.5, "NOVO": 61.2, "RIO": 44.8}
@@ -69,11 +67,7 @@ def made(seed: int, count: int = TICKS) -> list[Moment]:
 def _tick(random: Random, symbol: str, price: float) -> Tick:
     size = 10 * max(1, round(random.lognormvariate(2.6, 1.0)))
     tick = Tick(
-        kind="trade",
-        exchange=random.choice(EXCHANGES),
-        symbol=symbol,
-        price=round(price, CENTS),
-        size=size,
+        kind="trade", exchange=random.choice(EXCHANGES), symbol=symbol, price=round(price, CENTS), size=size
     )
     if random.random() > QUOTE_SHARE:
         return tick

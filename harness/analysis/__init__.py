@@ -2,7 +2,7 @@
 
     from harness.analysis.session import session
     from harness.analysis.analyzing import analyze
-    from harness.analysis.writing import write
+    from harness.analysis.answers import write
 
 Laws.
 
@@ -13,7 +13,7 @@ Laws.
 4. The answers about order are those of `ordering.verdicts`, which works without Spark; a test compares the
 two.
 
-The way: `datasets` looks the directory through, `numbering` numbers publications, `reading` goes once over
+The way: `datasets` looks the directory through and numbers publications, `reading` goes once over
 all deliveries and packs them, `subscribers` puts each stream together, `comparing` compares all pairs, block
 by block, and sums them up, and `measures` and `witnesses` have what else was found for `answers`.
 The arithmetic on arrays is in `kernels`. Only what workers need is imported with this package, so that it

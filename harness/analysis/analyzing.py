@@ -17,13 +17,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis import comparing, measures, reading, subscribers, witnesses
-from harness.analysis.answers import Answers, Totals, answer
-from harness.analysis.datasets import Run, open_run
-from harness.analysis.numbering import Numbering, number
-from harness.analysis.promises import UnknownVerdictError
+from harness.analysis.answers import Answers, Totals, answer, write
+from harness.analysis.datasets import Numbering, Run, number, open_run
+from harness.analysis.promises import UnknownVerdictError, unknown
 from harness.analysis.session import fit
-
-__all__ = ["analyze"]
 
 Progress = Callable[[str], None]
 
@@ -58,6 +55,20 @@ def analyze(
         raise UnknownVerdictError(f"{path} cannot be analysed: {_first_line(error)}") from error
     finally:
         spark.catalog.clearCache()
+
+
+def judged(spark: SparkSession, path: Path, progress: Progress = _silent) -> dict[str, object]:
+    """Analyse a run and write down what was found, be it that there is no verdict.
+
+    Raises:
+        AnalysisError: there is no such directory.
+    """
+    try:
+        analysis = analyze(spark, path, progress=progress)
+    except UnknownVerdictError as error:
+        analysis = unknown(str(error))
+    write(path, analysis)
+    return analysis
 
 
 def _analyze(spark: SparkSession, path: Path, progress: Progress, long: int) -> dict[str, object]:
@@ -139,10 +150,7 @@ def _totals(run: Run, numbering: Numbering, streams: DataFrame) -> Totals:
     if run.has("matches"):
         sums["missing"] += reading.unpublished_matches(run, numbering)
     return Totals(
-        publications=numbering.count,
-        subscribers=row["subscribers"],
-        has_matches=run.has("matches"),
-        **sums,
+        publications=numbering.count, subscribers=row["subscribers"], has_matches=run.has("matches"), **sums
     )
 
 

@@ -18,20 +18,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.kernels.pairs import Block, Compared, compare_blocks, compare_part
-
-__all__ = [
-    "CLASH",
-    "DISPLACED",
-    "PAIR",
-    "Clash",
-    "Pairs",
-    "Sharing",
-    "coded",
-    "compare",
-    "pairs",
-    "share",
-    "sum_up",
-]
+from harness.analysis.reading import arrow
 
 LONG: Final = 1 << 21
 """Counting this many publications of one pair in the worst order takes a second; longer pairs are divided."""
@@ -53,17 +40,7 @@ there."""
 SCHEMA: Final = (
     "kind int, one int, other int, common bigint, inversions bigint, displaced bigint, furthest bigint"
 )
-_ARROW: Final = pa.schema(
-    [
-        ("kind", pa.int32()),
-        ("one", pa.int32()),
-        ("other", pa.int32()),
-        ("common", pa.int64()),
-        ("inversions", pa.int64()),
-        ("displaced", pa.int64()),
-        ("furthest", pa.int64()),
-    ]
-)
+_ARROW: Final = arrow(SCHEMA)
 
 SAMPLE: Final = 100
 """Pairs of subscribers at different brokers, drawn at random as the paper draws them."""

@@ -11,13 +11,11 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from harness.analysis.promises import PROMISES, UNKNOWN, status, unknown
-
-__all__ = ["main"]
+from harness.analysis.promises import PROMISES, UNKNOWN, status
 
 JOB_FILE: Final = "concord-analysis-job.py"
 
@@ -48,21 +46,16 @@ def _write(target: Path) -> int:
 
 
 def _analyse(directory: Path, require: Sequence[str]) -> int:
-    from harness.analysis.analyzing import analyze  # noqa: PLC0415 - needs Spark, and only here
-    from harness.analysis.promises import AnalysisError, UnknownVerdictError  # noqa: PLC0415 - as above
+    from harness.analysis.analyzing import judged  # noqa: PLC0415 - needs Spark, and only here
+    from harness.analysis.promises import AnalysisError  # noqa: PLC0415 - as above
     from harness.analysis.session import session  # noqa: PLC0415 - as above
-    from harness.analysis.writing import write  # noqa: PLC0415 - as above
 
-    analysis: Mapping[str, object]
     try:
         with session(None) as spark:
-            analysis = analyze(spark, directory)
-    except UnknownVerdictError as error:
-        analysis = unknown(str(error))
+            analysis = judged(spark, directory)
     except AnalysisError as error:
         sys.stderr.write(f"concord: {error}\n")
         return UNKNOWN
-    write(directory, analysis)
     sys.stdout.write(json.dumps(analysis, ensure_ascii=False) + "\n")
     code, reason = status(analysis, require)
     if reason:

@@ -21,23 +21,6 @@ from harness.analysis.datasets import Run
 from harness.analysis.kernels import histograms
 from harness.analysis.reading import LATENCY, TIME, Clock
 
-__all__ = [
-    "FRACTIONS",
-    "TRAFFIC",
-    "Fault",
-    "Latencies",
-    "Latency",
-    "deferral_ms",
-    "detection_us",
-    "faults",
-    "grown",
-    "latencies",
-    "pauses",
-    "timeline",
-    "traffic",
-    "windows",
-]
-
 FRACTIONS: Final = (0.5, 0.9, 0.99, 0.999)
 NAMES: Final = ("p50", "p90", "p99", "p999")
 

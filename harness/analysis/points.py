@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-__all__ = ["Point", "points"]
-
 
 @attrs.frozen
 class Point:

@@ -9,17 +9,6 @@ except ImportError:
     # On a cluster there is this package alone, and whoever started the job reads the error there.
     _Error = Exception  # type: ignore[misc, assignment]  # a name for one of two classes
 
-__all__ = [
-    "PROMISES",
-    "UNKNOWN",
-    "VIOLATED",
-    "AnalysisError",
-    "UnknownVerdictError",
-    "status",
-    "unknown",
-    "verdict",
-]
-
 PROMISES: Final = ("pairwise", "publisher", "causal", "integrity", "completeness")
 
 VIOLATED: Final = 1

@@ -22,22 +22,7 @@ from harness.analysis.kernels.streams import marks_of
 
 if TYPE_CHECKING:
     # Workers load this module, and have no use for what only the driver does.
-    from harness.analysis.datasets import Run
-    from harness.analysis.numbering import Numbering
-
-__all__ = [
-    "BROKERS_MAX",
-    "ELSEWHERE",
-    "LATENCY",
-    "MATCHED",
-    "STREAM",
-    "TIME",
-    "Clock",
-    "distances",
-    "pieces",
-    "unpublished_matches",
-    "unpublished_repeats",
-]
+    from harness.analysis.datasets import Numbering, Run
 
 STREAM: Final = 0
 """A piece of a stream: marks, positions, times."""
@@ -52,17 +37,23 @@ ELSEWHERE: Final = -1
 """The distance between two brokers, where nobody knows how many links lie between."""
 
 SCHEMA: Final = "kind int, name string, broker string, key int, a binary, b binary, c binary"
-_ARROW: Final = pa.schema(
-    [
-        ("kind", pa.int32()),
-        ("name", pa.large_string()),
-        ("broker", pa.large_string()),
-        ("key", pa.int32()),
-        ("a", pa.large_binary()),
-        ("b", pa.large_binary()),
-        ("c", pa.large_binary()),
-    ]
-)
+
+_TYPES: Final = {
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "string": pa.large_string(),
+    "binary": pa.large_binary(),
+    "array<bigint>": pa.list_(pa.int64()),
+}
+
+
+def arrow(schema: str) -> pa.Schema:
+    """Return columns as Arrow has them, given as Spark writes them."""
+    columns = (column.split(" ") for column in schema.split(", "))
+    return pa.schema([(name, _TYPES[kind]) for name, kind in columns])
+
+
+_ARROW: Final = arrow(SCHEMA)
 
 BROADCAST_MAX: Final = 3_000_000
 """Publications that every worker may hold in a table of its own; more are joined by sorting."""

@@ -20,13 +20,11 @@ import attrs
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from harness.analysis.answers import Table, save
 from harness.analysis.datasets import about, check, parquet_files, selected
 from harness.analysis.points import Point, points
 from harness.analysis.promises import AnalysisError
-from harness.analysis.writing import Table, save
 from harness.datasets import STUDY
-
-__all__ = ["analyze", "write"]
 
 _POINT: Final = ("study", "consumers")
 
@@ -58,9 +56,6 @@ def write(path: Path, analysis: Mapping[str, object]) -> Path:
 
 def _cell(value: object) -> object:
     return json.dumps(value) if isinstance(value, list) else value
-
-
-# --- Spark's part ---
 
 
 def _described(path: Path) -> list[Path]:
@@ -137,9 +132,6 @@ def _events(events: DataFrame) -> DataFrame:
         (F.sum("messages") / F.sum("needed") - 1).alias("extra"),
         F.sum(wrong).alias("wrong"),
     )
-
-
-# --- what is small ---
 
 
 def _point(study: Mapping[str, object], row: Mapping[str, object]) -> Point:

@@ -21,8 +21,6 @@ from harness.analysis.session import session
 from harness.analysis.synthetic import Shape, make
 from harness.tables import Column, show, table
 
-__all__ = ["COLUMNS", "command"]
-
 MILLION: Final = 1_000_000
 DISORDER: Final = 12.0
 """Steps that a delivery is away from its place, at most, where there is no common order."""

@@ -23,8 +23,6 @@ from pyspark.sql import SparkSession
 
 from harness.analysis.promises import AnalysisError
 
-__all__ = ["fit", "package", "session"]
-
 DRIVER_MEMORY: Final = "3g"
 """Ten million deliveries need one; Python's workers, which hold the arrays, are not in it."""
 
@@ -60,10 +58,7 @@ _CONFIGURATION: Final = {
     "spark.sql.files.maxPartitionBytes": "32m",
 }
 
-_LOCAL: Final = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-}
+_LOCAL: Final = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 _NO_JAVA: Final = (
     "Spark needs Java 17 or newer, and there is no java: install a headless one, "

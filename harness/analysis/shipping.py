@@ -21,8 +21,6 @@ from harness.analysis import job
 from harness.analysis.promises import VIOLATED
 from harness.analysis.synthetic import Shape, make
 
-__all__ = ["command", "submit"]
-
 CLUSTER: Final = "local-cluster[2,1,1024]"
 """Two executors with a processor and a gigabyte each."""
 

@@ -11,33 +11,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.kernels import streams
-from harness.analysis.reading import MATCHED, STREAM
+from harness.analysis.reading import MATCHED, STREAM, arrow
 
-__all__ = ["put_together"]
-
-_COLUMNS: Final[tuple[tuple[str, str, pa.DataType], ...]] = (
-    ("subscriber", "string", pa.large_string()),
-    ("broker", "string", pa.large_string()),
-    ("deliveries", "bigint", pa.int64()),
-    ("duplicates", "bigint", pa.int64()),
-    ("unpublished", "bigint", pa.int64()),
-    ("repeated_positions", "bigint", pa.int64()),
-    ("late", "bigint", pa.int64()),
-    ("late_number", "bigint", pa.int64()),
-    ("late_after", "bigint", pa.int64()),
-    ("owed", "bigint", pa.int64()),
-    ("missing", "bigint", pa.int64()),
-    ("missing_number", "bigint", pa.int64()),
-    ("unmatched", "bigint", pa.int64()),
-    ("pauses", "array<bigint>", pa.list_(pa.int64())),
-    ("size", "bigint", pa.int64()),
-    ("numbers", "binary", pa.large_binary()),
-    ("firsts", "binary", pa.large_binary()),
+SCHEMA: Final = (
+    "subscriber string, broker string, deliveries bigint, duplicates bigint, unpublished bigint, "
+    "repeated_positions bigint, late bigint, late_number bigint, late_after bigint, owed bigint, "
+    "missing bigint, missing_number bigint, unmatched bigint, pauses array<bigint>, size bigint, "
+    "numbers binary, firsts binary"
 )
-
-SCHEMA: Final = ", ".join(f"{name} {kind}" for name, kind, _ in _COLUMNS)
-_ARROW: Final = pa.schema([(name, kind) for name, _, kind in _COLUMNS])
-
+_ARROW: Final = arrow(SCHEMA)
 
 _Number = TypeVar("_Number", np.int32, np.int64)
 

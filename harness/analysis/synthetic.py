@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from harness.datasets import RUN
 
-__all__ = ["Shape", "make", "rows", "write_dataset"]
-
 BROKERS: Final = 8
 GAP_NS: Final = 100_000
 """Between two publications."""

@@ -12,10 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.comparing import Clash
-from harness.analysis.datasets import Run
-from harness.analysis.numbering import Numbering
-
-__all__ = ["Late", "late", "pairwise", "publisher"]
+from harness.analysis.datasets import Numbering, Run
 
 LATE_MAX: Final = 5
 

@@ -13,7 +13,7 @@ import click
 from attrs import define, frozen
 
 from harness.simulator.outcome import of_seed
-from harness.tables import Column, show, table
+from harness.tables import show, shown, table_of
 from ordering.interface import OrderingFactory
 from ordering.plugins import load
 from ordering.published.plugin import FORMS
@@ -36,16 +36,16 @@ NS_PER_US: Final = 1_000
 class Row:
     """One plugin. Counts are per publication."""
 
-    plugin: str
-    disagreements_percent: float
-    requests: float
-    acknowledgements: float
-    deferred: float
-    deferred_mean: float
-    deferred_max: int
-    waiting_max: int
-    metadata_bytes: float
-    detection_us: float
+    plugin: str = shown("plugin")
+    disagreements_percent: float = shown("schedules out of order", ".1f", "%")
+    requests: float = shown("requests", ".2f")
+    acknowledgements: float = shown("acknowledgements", ".2f")
+    deferred: float = shown("deferred", ".2f")
+    deferred_mean: float = shown("for (mean)", ".1f")
+    deferred_max: int = shown("(longest)")
+    waiting_max: int = shown("longest queue")
+    metadata_bytes: float = shown("metadata bytes", ".1f")
+    detection_us: float = shown("detection us", ".1f")
 
 
 @define
@@ -90,25 +90,11 @@ def _row(name: str, factory: OrderingFactory, seeds: Sequence[int]) -> Row:
     )
 
 
-COLUMNS: Final[Sequence[Column[Row]]] = (
-    ("plugin", lambda row: row.plugin),
-    ("schedules out of order", lambda row: f"{row.disagreements_percent:.1f}%"),
-    ("requests", lambda row: f"{row.requests:.2f}"),
-    ("acknowledgements", lambda row: f"{row.acknowledgements:.2f}"),
-    ("deferred", lambda row: f"{row.deferred:.2f}"),
-    ("for (mean)", lambda row: f"{row.deferred_mean:.1f}"),
-    ("(longest)", lambda row: f"{row.deferred_max}"),
-    ("longest queue", lambda row: f"{row.waiting_max}"),
-    ("metadata bytes", lambda row: f"{row.metadata_bytes:.1f}"),
-    ("detection us", lambda row: f"{row.detection_us:.1f}"),
-)
-
-
 @click.command(epilog="Example: python -m harness.benchmarks.costs")
 def command() -> None:
     """Measure what each ordering plugin costs per publication."""
     click.echo("What each ordering plugin costs per publication, in simulated overlays of 2 to 6 brokers.\n")
-    show(table(COLUMNS, run()))
+    show(table_of(run()))
 
 
 if __name__ == "__main__":

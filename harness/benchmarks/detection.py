@@ -18,11 +18,10 @@ import click
 from attrs import asdict, define, frozen
 
 from broker.core.hops import Hop, HopTable
-from broker.core.tables import Entry, RoutingTables
-from broker.core.view import TableView
+from broker.core.tables import Entry, RoutingTables, TableView
 from broker.filters import Filter, parse
 from broker.messages import Publication
-from harness.tables import Column, show, table
+from harness.tables import show, shown, table_of
 from ordering.interface import (
     Advertisement,
     Context,
@@ -64,26 +63,26 @@ class LargeRow:
     Nobody is exposed; or somebody is, but nobody further up wants it; or it climbs, and somebody waits.
     """
 
-    subscriptions: int
-    advertisements: int
-    place: str
-    route_ns: float
-    unexposed_ns: float
-    exposed_ns: float
-    conflict_ns: float
+    subscriptions: int = shown("subscriptions", ",")
+    place: str = shown("on")
+    advertisements: int = shown("advertisements", ",")
+    route_ns: float = shown("route", ",.0f")
+    unexposed_ns: float = shown("unexposed", ",.0f")
+    exposed_ns: float = shown("exposed", ",.0f")
+    conflict_ns: float = shown("conflict", ",.0f")
 
 
 @frozen
 class PaperRow:
     """One point of figures 5a and 6a, in microseconds per publication."""
 
-    combined: int
-    overlap_percent: int
-    route_us: float
-    basic_us: float
-    progressive_us: float
-    fast_us: float
-    pairwise_us: float
+    combined: int = shown("combined")
+    overlap_percent: int = shown("overlap", "", "%")
+    route_us: float = shown("route", ".2f")
+    basic_us: float = shown("basic", ",.0f")
+    progressive_us: float = shown("progressive", ",.0f")
+    fast_us: float = shown("fast", ",.0f")
+    pairwise_us: float = shown("pairwise", ".2f")
 
 
 @define
@@ -117,9 +116,6 @@ class Broker:
         self.tables.add_entry(Entry(f"s{number}", content, ordered=True, hop=hop))
 
 
-# --- pairwise among many ---
-
-
 def run_large(
     subscriptions: Sequence[int] = SUBSCRIPTIONS, advertisements: Sequence[int] = ADVERTISEMENTS
 ) -> list[LargeRow]:
@@ -147,8 +143,8 @@ def _large_row(subscriptions: int, advertisements: int, place: str) -> LargeRow:
     climbing = [Route(route.targets | broker.uplink.bit, route.exposed) for route in routes]
     return LargeRow(
         subscriptions,
-        advertisements,
         place,
+        advertisements,
         _best(lambda: _time_routes(broker.tables, events)),
         _best(lambda: _time_pairwise(broker, events, unexposed)),
         _best(lambda: _time_pairwise(broker, events, routes)),
@@ -187,9 +183,6 @@ def _time_pairwise(broker: Broker, events: Sequence[Publication], routes: Sequen
         if plugin.waiting_count:
             plugin.note(broker.uplink.bit, (len(batch),))
     return total_ns / len(events)
-
-
-# --- figures 5a and 6a ---
 
 
 @frozen
@@ -291,30 +284,6 @@ def _warm_up(plugin: Ordering, event: Publication, uplink: Hops, route: Route) -
         plugin.note(uplink, Note((1,)).content)
 
 
-# --- tables ---
-
-
-LARGE: Final[Sequence[Column[LargeRow]]] = (
-    ("subscriptions", lambda row: f"{row.subscriptions:,}"),
-    ("on", lambda row: row.place),
-    ("advertisements", lambda row: f"{row.advertisements:,}"),
-    ("route", lambda row: f"{row.route_ns:,.0f}"),
-    ("unexposed", lambda row: f"{row.unexposed_ns:,.0f}"),
-    ("exposed", lambda row: f"{row.exposed_ns:,.0f}"),
-    ("conflict", lambda row: f"{row.conflict_ns:,.0f}"),
-)
-
-PAPER: Final[Sequence[Column[PaperRow]]] = (
-    ("combined", lambda row: f"{row.combined}"),
-    ("overlap", lambda row: f"{row.overlap_percent}%"),
-    ("route", lambda row: f"{row.route_us:.2f}"),
-    ("basic", lambda row: f"{row.basic_us:,.0f}"),
-    ("progressive", lambda row: f"{row.progressive_us:,.0f}"),
-    ("fast", lambda row: f"{row.fast_us:,.0f}"),
-    ("pairwise", lambda row: f"{row.pairwise_us:.2f}"),
-)
-
-
 @click.command()
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of tables.")
 def command(*, json_: bool) -> None:
@@ -328,9 +297,9 @@ def command(*, json_: bool) -> None:
         click.echo(json.dumps(both))
         return
     click.echo("Detection by pairwise, in nanoseconds per publication.\n")
-    show(table(LARGE, large, words=0))
+    show(table_of(large, words=0))
     click.echo("\nDetection as in figures 5a and 6a of the paper, in microseconds per publication.\n")
-    show(table(PAPER, paper, words=0))
+    show(table_of(paper, words=0))
 
 
 if __name__ == "__main__":

@@ -29,8 +29,6 @@ from harness import outcomes
 from harness.overlay import start_brokers
 from harness.processes import ProcessError, Server
 
-__all__ = ["Healing", "Subscriber", "command", "faults_in", "measure"]
-
 UPLINKS: Final = {"B1": None, "B2": "B1", "B3": "B1", "B4": "B2", "B5": "B3"}
 KILLED: Final = ("B1", "B2")
 WATCHED: Final = ("B4", "B5")

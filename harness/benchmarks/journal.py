@@ -9,14 +9,12 @@ all of them at once, and writes them down; then it is made again, from the recor
 
 import json
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import attrs
 import click
@@ -30,31 +28,19 @@ from broker.server.apart import Apart
 from broker.server.collector import undisturbed
 from broker.server.memory import remember
 from broker.server.settings import Settings
-from broker.station import Station, picture_of, recover
+from broker.station import Station, SubscriptionTerms, picture_of, recover
 from broker.station.inputs import read_frames
 from broker.wire import encode_publication, publication_prefix
 from harness import outcomes
 from harness.benchmarks import stores
-from harness.benchmarks.frames import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
+from harness.benchmarks.jobs import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
 from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
 from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing, chosen, machine, measured, round_options
-from harness.tables import Column, show, table
+from harness.tables import Column, show, shown, table, table_of
 from ordering.interface import OrderingFactory
 from ordering.plugins import load
 
-__all__ = [
-    "QUICK_COUNTS",
-    "QUICK_SUBSCRIPTIONS",
-    "THOROUGH_COUNTS",
-    "THOROUGH_SUBSCRIPTIONS",
-    "Comparison",
-    "Pictured",
-    "Start",
-    "command",
-    "pictured",
-    "starts",
-    "sync_ms",
-]
+_Found = TypeVar("_Found")
 
 _MEASURED: Final = ("1 broker, 1 x 1", "1 broker, 4 x 4", "1 broker, 10 x 50", "5 brokers, 4 x 4")
 
@@ -76,14 +62,19 @@ _PREFIX: Final = publication_prefix(_PUBLISHER)
 _PAYLOAD: Final = bytes(PAYLOAD_BYTES)
 
 
+def _megabytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.1f}"
+
+
 @attrs.frozen
 class Start:
     """One journal, and how long it took to start from it."""
 
-    publications: int
-    journal_bytes: int
-    replayed_s: float
-    pictured_s: float
+    publications: int = shown("publications", ",")
+    journal_bytes: int = shown("journal MB", _megabytes)
+    replayed_s: float = shown("replayed in s", ".2f")
+    per_publication_us: float = shown("per publication us", ".1f")
+    pictured_s: float = shown("from a snapshot s", ".2f")
 
 
 def _run(first: int) -> list[Publication]:
@@ -97,7 +88,7 @@ def _run(first: int) -> list[Publication]:
 def _live(station: Station, journal: Journal, count: int) -> None:
     station.begin(journal.append)
     station.advertise(_PUBLISHER, parse(ADVERTISED), client="p", user="")
-    station.subscribe(_SUBSCRIPTION, parse(SUBSCRIBED), ordered=True)
+    station.subscribe(_SUBSCRIPTION, SubscriptionTerms(parse(SUBSCRIBED), ordered=True))
     station.take()
     for first in range(1, count + 1, _RUN):
         station.publish(_PUBLISHER, _run(first))
@@ -127,34 +118,31 @@ def _measure(count: int, directory: Path) -> Start:
     journal.close()
     pictured_s, _, journal = _start(settings)
     journal.close()
-    return Start(count, written_bytes, replayed_s, pictured_s)
+    return Start(count, written_bytes, replayed_s, replayed_s / count * 1e6, pictured_s)
 
 
 def starts(counts: Sequence[int], directory: Path) -> list[Start]:
     """Measure a start for each number of publications."""
-    place = Path(tempfile.mkdtemp(prefix="concord-journals-", dir=directory))
-    try:
-        return [_measure(count, place) for count in counts]
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+    with _folder(directory) as place:
+        return [_measure(count, Path(place)) for count in counts]
 
 
 @attrs.frozen
 class Pictured:
     """A station with many subscriptions: what its picture costs here, apart, and at a start."""
 
-    subscriptions: int
-    picture_bytes: int
-    here_s: float
-    stall_s: float
-    start_s: float
+    subscriptions: int = shown("subscriptions", ",")
+    picture_bytes: int = shown("snapshot MB", _megabytes)
+    here_s: float = shown("taken here s", ".2f")
+    stall_s: float = shown("broker stopped by a process apart ms", lambda stall_s: f"{stall_s * 1000:.1f}")
+    start_s: float = shown("start s", ".2f")
 
 
 def _station_of(subscriptions: int, ordering: OrderingFactory) -> Station:
     station = Station("B1", ordering, "1", ordering_name="pairwise")
     for number in range(subscriptions):
         wanted = parse(f"symbol == 'S{number}' and price > {number % 100}")
-        station.subscribe(f"s{number}", wanted, ordered=True, client="c")
+        station.subscribe(f"s{number}", SubscriptionTerms(wanted, ordered=True, client="c"))
     station.take()
     return station
 
@@ -190,25 +178,24 @@ class Comparison:
     on_latency: Latency
 
 
-@contextmanager
-def _journals(directory: Path) -> Iterator[Target]:
-    """Brokers whose journals are there while the block lasts."""
-    place = Path(tempfile.mkdtemp(prefix="concord-journals-", dir=directory))
-    try:
-        yield Target("concord", journals=place)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+def _folder(directory: Path) -> tempfile.TemporaryDirectory[str]:
+    """Where journals are kept for a while."""
+    return tempfile.TemporaryDirectory(prefix="concord-journals-", dir=directory, ignore_cleanup_errors=True)
 
 
 async def _compare(directory: Path, scenario: Scenario, timing: Timing) -> Comparison:
+    async def kept(measure: Callable[[Target, Scenario, Timing], Awaitable[_Found]]) -> _Found:
+        with _folder(directory) as place:
+            return await measure(Target("concord", journals=Path(place)), scenario, timing)
+
     off = Target("concord")
-    off_throughput = await throughput(off, scenario, timing)
-    with _journals(directory) as on:
-        on_throughput = await throughput(on, scenario, timing)
-    off_latency = await latency(off, scenario, timing)
-    with _journals(directory) as on:
-        on_latency = await latency(on, scenario, timing)
-    return Comparison(scenario.name, off_throughput, on_throughput, off_latency, on_latency)
+    return Comparison(
+        scenario.name,
+        off=await throughput(off, scenario, timing),
+        on=await kept(throughput),
+        off_latency=await latency(off, scenario, timing),
+        on_latency=await kept(latency),
+    )
 
 
 def sync_ms(directory: Path) -> float:
@@ -235,22 +222,6 @@ _COMPARISONS: Final[Sequence[Column[Comparison]]] = (
     ("with journal", lambda each: f"{each.on_latency.p50_ms:.2f}"),
     ("p99 ms", lambda each: f"{each.off_latency.p99_ms:.2f}"),
     ("with journal", lambda each: f"{each.on_latency.p99_ms:.2f}"),
-)
-
-_STARTS: Final[Sequence[Column[Start]]] = (
-    ("publications", lambda each: f"{each.publications:,}"),
-    ("journal MB", lambda each: f"{each.journal_bytes / 1e6:.1f}"),
-    ("replayed in s", lambda each: f"{each.replayed_s:.2f}"),
-    ("per publication us", lambda each: f"{each.replayed_s / each.publications * 1e6:.1f}"),
-    ("from a snapshot s", lambda each: f"{each.pictured_s:.2f}"),
-)
-
-_SNAPSHOTS: Final[Sequence[Column[Pictured]]] = (
-    ("subscriptions", lambda each: f"{each.subscriptions:,}"),
-    ("snapshot MB", lambda each: f"{each.picture_bytes / 1e6:.1f}"),
-    ("taken here s", lambda each: f"{each.here_s:.2f}"),
-    ("broker stopped by a process apart ms", lambda each: f"{each.stall_s * 1000:.1f}"),
-    ("start s", lambda each: f"{each.start_s:.2f}"),
 )
 
 
@@ -292,9 +263,9 @@ def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json
     )
     show(table(_COMPARISONS, results))
     click.echo("\nStarting from a journal, without any snapshot and with one of the last state.\n")
-    show(table(_STARTS, started, words=0))
+    show(table_of(started, words=0))
     click.echo("\nSnapshots of brokers with many subscriptions, and starting from one.\n")
-    show(table(_SNAPSHOTS, pictures, words=0))
+    show(table_of(pictures, words=0))
     click.echo("\nSegments of our own beside SQLite: ", nl=False)
     stores.compare(directory)
 

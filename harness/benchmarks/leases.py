@@ -14,11 +14,11 @@ from typing import Final
 
 import click
 
-from broker.core import BrokerCore
 from broker.filters import parse as filter_of
-from broker.messages import LeaseRenewed, LinkMessage
+from broker.messages import LeaseRenewed
 from broker.routing import parse
 from broker.station.inputs import frame_of
+from harness.benchmarks.pair import Pair
 from harness.simulator.recovery import recover
 from harness.tables import Table, show
 from ordering.pairwise import Pairwise
@@ -64,36 +64,21 @@ def _recovery(name: str, seeds: int) -> Sequence[str]:
 
 
 def _cost(name: str, size: int) -> Sequence[str]:
-    """Let A announce many subscriptions to B, and renew them."""
-    one, other = (BrokerCore(each, Pairwise, routing=parse(name)) for each in "AB")
-    at_other, at_one = other.open_link("A", uplink=False), one.open_link("B", uplink=True)
-
-    def talk() -> list[LinkMessage]:
-        said: list[LinkMessage] = []
-        while True:
-            ours = [m for hop, messages in one.take().outgoing if hop is at_one for m in messages]
-            theirs = [m for hop, messages in other.take().outgoing if hop is at_other for m in messages]
-            if not ours and not theirs:
-                return said
-            said += ours
-            if ours:
-                other.receive(at_other, ours)
-            if theirs:
-                one.receive(at_one, theirs)
-
-    talk()
+    """Let a broker announce many subscriptions to the one above it, and renew them."""
+    pair = Pair.joined(parse(name))
+    one, other = pair.lower, pair.upper
     other.advertise("p", filter_of("True"))
     for number in range(size):
         one.subscribe(
             f"s{number}", filter_of(f"symbol == 'S{number}' and price > {number % 97}"), ordered=True
         )
-    talk()
+    pair.settle()
     begun_s = process_time()
     one.refresh()
     said_s = process_time() - begun_s
     said = [m for _, messages in one.take().outgoing for m in messages]
     begun_s = process_time()
-    other.receive(at_other, said)
+    other.receive(pair.down, said)
     heard_s = process_time() - begun_s
     assert [type(each) for each in said] == [LeaseRenewed]
     assert not other.leases.mended, "nothing was corrupted"

@@ -2,54 +2,164 @@
 
 Beside the index stands naive evaluation in the same run: every filter's closures tried one after the other,
 which is naive evaluation at its fastest. All times are the process's own, in microseconds.
+
+Laws of the random filters and events:
+
+* An event has five attributes with fresh random values, so that no cache of values can flatter an index.
+* Whatever the number of filters, an event matches about `MATCHES` of them; what changes is the selectivity.
+* The same mix, number and seed give the same filters and events.
 """
 
 import gc
 import json
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
+from math import log10, sqrt
+from random import Random
 from time import process_time_ns
-from typing import Final
 
 import click
 from attrs import asdict, frozen
 
-from broker.filters import Filter
-from broker.filters.constraints import NumberRange, TextSet, Value
+from broker.filters import Conjunction, Filter
+from broker.filters.constraints import NumberRange, TextPattern, TextSet, Value
+from broker.filters.readers import reader
 from broker.matching import MatchingIndex
-from broker.matching.compile import compile_tests
-from harness.benchmarks.filter_mixes import MIXES, Mix, events
-from harness.tables import Column, show, table
+from harness.tables import show, shown, table_of
+
+MATCHES = 10
+
+# Prices and volumes lie between 0 and this.
+SPAN = 1000.0
+
+# One symbol for so many filters, so that a tenth of them must match by price.
+FILTERS_PER_SYMBOL = 10 * MATCHES
+
+LETTERS = "abcdefghij"
+TOPIC_LENGTH = 16
 
 SIZES = (1_000, 10_000, 100_000)
 SMALL_SIZES = (1, 10, 50)
 EVENTS = 5_000
-
 # Naive evaluation of one event takes some 10 ms among 100,000 filters.
 NAIVE_TESTS = 1_000_000
 CHANGES = 1_000
 EVENTS_PER_CHANGE = 100
-
 # Passes over fresh events each; the quickest one was disturbed least.
 PASSES = 3
-
 Event = Mapping[str, Value]
+
+MakeFilter = Callable[[Random, int], Filter]
+
+
+@frozen
+class Mix:
+    """A kind of filters; `make` draws one for an index with so many."""
+
+    name: str
+    make: MakeFilter
+
+    def filters(self, count: int, filter_count: int, seed: int) -> list[Filter]:
+        """So many filters for an index with `filter_count` of them."""
+        random = Random(seed)  # noqa: S311 - a workload, no secret
+        return [self.make(random, filter_count) for _ in range(count)]
+
+
+def events(count: int, filter_count: int, seed: int) -> list[dict[str, Value]]:
+    """So many events for an index with so many filters."""
+    random = Random(seed)  # noqa: S311 - a workload, no secret
+    return [
+        {
+            "symbol": _symbol(random, filter_count),
+            "price": random.random() * SPAN,
+            "volume": random.random() * SPAN,
+            "topic": _letters(random, TOPIC_LENGTH),
+            "level": random.randrange(10),
+        }
+        for _ in range(count)
+    ]
+
+
+def _filter(**constraints: NumberRange | TextPattern | TextSet) -> Filter:
+    conjunction: Conjunction = tuple(sorted(constraints.items()))
+    return Filter((conjunction,))
+
+
+def _symbol(random: Random, filter_count: int) -> str:
+    return f"S{random.randrange(max(1, filter_count // FILTERS_PER_SYMBOL))}"
+
+
+def _letters(random: Random, length: int) -> str:
+    return "".join(random.choices(LETTERS, k=length))
+
+
+def _range(random: Random, share: float) -> NumberRange:
+    """A range that holds about this share of the values; its width is half to one and a half times that."""
+    width = SPAN * share * (0.5 + random.random())
+    low = random.random() * (SPAN + width) - width
+    return NumberRange(low, random.random() < 0.5, low + width, random.random() < 0.5)  # noqa: PLR2004 - even odds
+
+
+def _symbol_and_price(random: Random, count: int) -> Filter:
+    symbol = TextSet(frozenset({_symbol(random, count)}))
+    return _filter(symbol=symbol, price=_range(random, MATCHES / FILTERS_PER_SYMBOL))
+
+
+def _one_range(random: Random, count: int) -> Filter:
+    return _filter(price=_range(random, MATCHES / count))
+
+
+def _two_ranges(random: Random, count: int) -> Filter:
+    share = sqrt(MATCHES / count)
+    return _filter(price=_range(random, share), volume=_range(random, share))
+
+
+def _two_rays(random: Random, count: int) -> Filter:
+    """A price from a bound upwards and a volume from a bound downwards, both seldom reached."""
+    share = sqrt(MATCHES / count)
+    low = SPAN * (1 - 2 * share * random.random())
+    high = SPAN * 2 * share * random.random()
+    return _filter(price=NumberRange(low=low), volume=NumberRange(high=high, high_closed=True))
+
+
+def _prefix(random: Random, count: int) -> Filter:
+    """Most have the length at which an event meets ten if all have it; some are shorter or longer."""
+    usual = round(log10(count / MATCHES))
+    length = random.choices([usual - 1, usual, usual + 1, usual + 2, usual + 4], weights=[4, 60, 16, 10, 10])[
+        0
+    ]
+    return _filter(topic=TextPattern(prefix=_letters(random, length)))
+
+
+def _mixture(random: Random, count: int) -> Filter:
+    kinds = (_symbol_and_price, _one_range, _two_ranges, _prefix)
+    return random.choices(kinds, weights=[4, 2, 2, 2])[0](random, count)
+
+
+MIXES = (
+    Mix("symbol and price range", _symbol_and_price),
+    Mix("one range", _one_range),
+    Mix("two ranges", _two_ranges),
+    Mix("two half-open ranges", _two_rays),
+    Mix("prefix", _prefix),
+    Mix("mixture", _mixture),
+)
 
 
 @frozen
 class Row:
     """What was measured for one mix and one number of filters."""
 
-    mix: str
-    filters: int
-    matches: float
-    match_us: float
-    naive_us: float
-    times_naive: float
-    churn_us: float
-    add_us: float
-    remove_us: float
-    bytes_per_filter: float
+    mix: str = shown("mix")
+    filters: int = shown("filters", ",")
+    matches: float = shown("matches", ".1f")
+    match_us: float = shown("match", ".2f")
+    naive_us: float = shown("naive", ",.1f")
+    times_naive: float = shown("times naive", ",.0f")
+    churn_us: float = shown("with churn", ".2f")
+    add_us: float = shown("add", ".1f")
+    remove_us: float = shown("remove", ".1f")
+    bytes_per_filter: float = shown("bytes each", ",.0f")
 
 
 def run(sizes: Sequence[int] = SIZES) -> list[Row]:
@@ -129,11 +239,11 @@ def _match_us(index: MatchingIndex[int], drawn: list[dict[str, Value]]) -> float
 
 
 def _naive_us(filters: list[Filter], drawn: list[dict[str, Value]]) -> float:
-    tests = [compile_tests(conjunction) for one in filters for conjunction in one.conjunctions]
+    entries = [[reader(*pair) for pair in conjunction] for one in filters for conjunction in one.conjunctions]
     some = drawn[: max(3, min(len(drawn), NAIVE_TESTS // len(filters)))]
     start = process_time_ns()
     for event in some:
-        _ = [place for place, test in enumerate(tests) if test is None or test(event)]
+        _ = [place for place, tests in enumerate(entries) if all(test(event) for test in tests)]
     return (process_time_ns() - start) / len(some) / 1000
 
 
@@ -156,20 +266,6 @@ def _each_us(change: Callable[[int], None], count: int) -> float:
     return (process_time_ns() - start) / count / 1000
 
 
-_COLUMNS: Final[Sequence[Column[Row]]] = (
-    ("mix", lambda row: row.mix),
-    ("filters", lambda row: f"{row.filters:,}"),
-    ("matches", lambda row: f"{row.matches:.1f}"),
-    ("match", lambda row: f"{row.match_us:.2f}"),
-    ("naive", lambda row: f"{row.naive_us:,.1f}"),
-    ("times naive", lambda row: f"{row.times_naive:,.0f}"),
-    ("with churn", lambda row: f"{row.churn_us:.2f}"),
-    ("add", lambda row: f"{row.add_us:.1f}"),
-    ("remove", lambda row: f"{row.remove_us:.1f}"),
-    ("bytes each", lambda row: f"{row.bytes_per_filter:,.0f}"),
-)
-
-
 @click.command()
 @click.option("--json", "json_", is_flag=True, help="Print a list instead of a table.")
 def command(*, json_: bool) -> None:
@@ -182,7 +278,7 @@ def command(*, json_: bool) -> None:
         click.echo(json.dumps([asdict(row) for row in rows]))
         return
     click.echo("Matching an event against many filters; times in microseconds.\n")
-    show(table(_COLUMNS, rows))
+    show(table_of(rows))
 
 
 if __name__ == "__main__":

@@ -26,8 +26,6 @@ from harness.benchmarks.rounds import Scenario, Timing
 from harness.overlay import start_brokers
 from harness.processes import ProcessError, Program, Server, start, start_server
 
-__all__ = ["Latency", "Target", "Throughput", "Work", "latency", "throughput"]
-
 READY_TIMEOUT_S: Final = 60.0
 """Sixty clients connect and subscribe through five brokers in a second; a loaded machine is given more."""
 

@@ -23,8 +23,6 @@ from harness.benchmarks.rounds import (
 )
 from harness.tables import NONE, Column, show, table
 
-__all__ = ["Comparison", "command"]
-
 _FIFO: Final = Target("concord", "fifo")
 _PAIRWISE: Final = Target("concord", "pairwise")
 

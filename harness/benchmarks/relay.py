@@ -17,10 +17,7 @@ import attrs
 import click
 import trio
 
-from harness.benchmarks.frames import PAYLOAD_BYTES, age_ns, cut, frame
-from harness.benchmarks.jobs import BATCH, Client
-
-__all__ = ["PUBLISHER", "SUBSCRIBER", "command", "connected", "publish", "subscribe"]
+from harness.benchmarks.jobs import BATCH, PAYLOAD_BYTES, Client, age_ns, cut, frame
 
 PUBLISHER: Final = b"P"
 SUBSCRIBER: Final = b"S"

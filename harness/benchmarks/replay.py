@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from broker.core import BrokerCore, Hop
+from broker.core import BrokerCore
 from broker.filters import parse
 from broker.messages import Publication
 from broker.replay import Bounds, Window
 from broker.wire import encode_publication, publication_prefix
+from harness.benchmarks.pair import Pair
 from harness.tables import Table, show
 from ordering.pairwise import Pairwise
 
@@ -27,7 +28,6 @@ PUBLISHER: Final = "alice@B1.k3f9/1"
 COUNT: Final = 50_000
 RUNS: Final = (1, 16, 64, 256)
 REPEATS: Final = 5
-ROOM_BYTES: Final = 256 * 1024
 US: Final = 1e6
 BOUNDS: Final = Bounds(64 * 1024 * 1024, COUNT)
 
@@ -65,35 +65,15 @@ def _kept(core: BrokerCore, publications: Sequence[Publication]) -> None:
 
 def _replay_us(publications: Sequence[Publication], text: str, *, is_far: bool) -> tuple[float, int]:
     """What a replay takes for each event that is kept, and how many it delivers."""
-    near, far = BrokerCore("B1", Pairwise), BrokerCore("B2", Pairwise)
-    links = {near: near.open_link("B2", uplink=False), far: far.open_link("B1", uplink=True)}
-    _settle(near, far, links)
+    pair = Pair.joined()
+    near, far = pair.upper, pair.lower
     _kept(near, publications)
-    _settle(near, far, links)
+    pair.settle()
     asker = far if is_far else near
     begun_s = process_time()
     asker.subscribe("S", parse(text), ordered=True, window=Window(0, 0, BOUNDS.size_bytes))
-    delivered = _settle(near, far, links)
+    delivered = pair.settle()
     return (process_time() - begun_s) / COUNT * US, delivered
-
-
-def _settle(one: BrokerCore, other: BrokerCore, links: dict[BrokerCore, Hop]) -> int:
-    """Let everything arrive; return how many publications local subscriptions got."""
-    delivered, is_moving = 0, True
-    while is_moving:
-        is_moving = False
-        for core, peer in ((one, other), (other, one)):
-            effects = core.take()
-            for hop, messages in effects.outgoing:
-                is_moving = True
-                if hop.is_link:
-                    peer.receive(links[peer], messages)
-                else:
-                    delivered += len(messages)
-            for name in effects.replaying:
-                is_moving = True
-                core.replay_more(name, ROOM_BYTES)
-    return delivered
 
 
 @click.command(epilog="Example: python -m harness.benchmarks.replay")

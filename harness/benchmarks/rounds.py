@@ -13,18 +13,6 @@ import attrs
 import click
 import trio
 
-__all__ = [
-    "ORDER_SCENARIOS",
-    "SCENARIOS",
-    "Scenario",
-    "Timing",
-    "chosen",
-    "machine",
-    "measured",
-    "middle_of",
-    "round_options",
-]
-
 
 @attrs.frozen
 class Scenario:

@@ -12,7 +12,7 @@ neighbour does with it, and its answer, are not.
 
 import gc
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 from time import process_time_ns
@@ -21,15 +21,14 @@ from typing import Final
 import click
 from attrs import asdict, define, frozen
 
-from broker.core import BrokerCore, Hop
 from broker.filters import Filter
 from broker.filters import parse as filter_of
 from broker.filters.constraints import NumberRange, TextSet
 from broker.messages import LinkMessage, SubscriptionAdded, SubscriptionsReplaced, SubscriptionWithdrawn
 from broker.routing import Change, Wish, parse
-from harness.benchmarks.filter_mixes import MIXES, Mix
-from harness.tables import NONE, Column, show, table
-from ordering.pairwise import Pairwise
+from harness.benchmarks.matching import MIXES, Mix
+from harness.benchmarks.pair import Pair
+from harness.tables import show, shown, table_of
 
 STRATEGIES: Final = ("simple", "identity", "covering", "merging", "merging:1.5")
 BROKER_STRATEGIES: Final = ("simple", "identity", "covering", "merging")
@@ -47,52 +46,31 @@ EVERYTHING: Final = filter_of("True")
 
 
 @define(eq=False)
-class Pair:
-    """A broker and the neighbour above it, joined in memory."""
+class Told:
+    """A pair of brokers, the upper one with a publisher of everything; and what the lower one announces."""
 
-    lower: BrokerCore
-    upper: BrokerCore
-    up: Hop
-    down: Hop
+    pair: Pair
     told: int = 0
-    """Subscriptions that the lower one has told the upper one, and taken back."""
+    """Subscriptions that the lower one has announced to the upper one, and withdrawn."""
 
     @classmethod
-    def joined(cls, name: str) -> "Pair":
-        """Two brokers with this routing; the upper one has a publisher of everything."""
-        upper, lower = (BrokerCore(each, Pairwise, routing=parse(name)) for each in ("U", "L"))
-        pair = cls(lower, upper, lower.open_link("U", uplink=True), upper.open_link("L", uplink=False))
+    def with_routing(cls, name: str) -> "Told":
+        """Two brokers with this routing."""
+        pair = Pair.joined(parse(name))
+        pair.upper.advertise("U.p", EVERYTHING)
         pair.settle()
-        upper.advertise("U.p", EVERYTHING)
-        pair.settle()
-        return pair
-
-    def settle(self, sent: Iterable[LinkMessage] = ()) -> None:
-        """Let both say all they have to say; `sent` is on its way from the lower one already."""
-        upwards = [*sent, *_sent(self.lower, self.up)]
-        while True:
-            if upwards:
-                self.upper.receive(self.down, upwards)
-            downwards = _sent(self.upper, self.down)
-            if downwards:
-                self.lower.receive(self.up, downwards)
-            upwards = _sent(self.lower, self.up)
-            if not upwards and not downwards:
-                return
+        return cls(pair)
 
     def timed_us(self, change: Callable[[], object]) -> float:
         """How long a change of the lower one takes."""
         start = process_time_ns()
         change()
-        sent = _sent(self.lower, self.up)
+        outgoing = self.pair.lower.take().outgoing
         time_us = (process_time_ns() - start) / 1000
+        sent = [each for hop, messages in outgoing if hop is self.pair.up for each in messages]
         self.told += sum(map(_announced, sent))
-        self.settle(sent)
+        self.pair.settle(sent)
         return time_us
-
-
-def _sent(core: BrokerCore, link: Hop) -> list[LinkMessage]:
-    return [each for hop, messages in core.take().outgoing if hop is link for each in messages]
 
 
 def _announced(message: LinkMessage) -> int:
@@ -109,17 +87,17 @@ def _announced(message: LinkMessage) -> int:
 class Row:
     """What was measured for one strategy, mix and number of candidates; times in microseconds."""
 
-    strategy: str
-    mix: str
-    candidates: int
-    told: int
-    told_per_change: float
-    """Items told or taken back, for each candidate that comes or goes."""
-    add_p50_us: float
-    add_p99_us: float
-    remove_p50_us: float
-    remove_p99_us: float
-    at_once_ms: float | None
+    strategy: str = shown("strategy")
+    mix: str = shown("mix")
+    candidates: int = shown("candidates", ",")
+    told: int = shown("announced", ",")
+    told_per_change: float = shown("announced per change", ".2f")
+    """Items announced or withdrawn, for each candidate that comes or goes."""
+    add_p50_us: float = shown("add p50", ".1f")
+    add_p99_us: float = shown("add p99", ".1f")
+    remove_p50_us: float = shown("remove p50", ".1f")
+    remove_p99_us: float = shown("remove p99", ".1f")
+    at_once_ms: float | None = shown("at once, ms", ",.0f")
     """To choose among all candidates, as for a neighbour that is new; not measured in whole brokers."""
 
 
@@ -169,7 +147,9 @@ def _row(name: str, mix: Mix, size: int) -> Row:
         lambda gone: timed_us(partial(selection.remove, gone)),
     )
     moved = sum(len(each.added) + len(each.removed) for each in changes[size:])
-    return _summary(Subject(name, mix.name, size, len(selection.told), moved, at_once_ms), added, removed)
+    return _summary(
+        Subject(name, mix.name, size, len(selection.announced), moved, at_once_ms), added, removed
+    )
 
 
 def _at_once_ms(name: str, filters: Sequence[Filter]) -> float:
@@ -182,22 +162,22 @@ def _at_once_ms(name: str, filters: Sequence[Filter]) -> float:
 
 
 def _broker_row(name: str, size: int) -> Row:
-    pair = Pair.joined(name)
-    before = 0
+    counted = Told.with_routing(name)
+    lower, before = counted.pair.lower, 0
 
     def add_us(wish: Wish) -> float:
         nonlocal before
-        before = pair.told if wish.id == f"s{size}" else before
-        return pair.timed_us(partial(pair.lower.subscribe, wish.id, wish.filter, ordered=True))
+        before = counted.told if wish.id == f"s{size}" else before
+        return counted.timed_us(partial(lower.subscribe, wish.id, wish.filter, ordered=True))
 
     added, removed = _times(
         QUOTES.filters(size + CHANGES, size, seed=size),
         size,
         add_us,
-        lambda gone: pair.timed_us(partial(pair.lower.unsubscribe, gone)),
+        lambda gone: counted.timed_us(partial(lower.unsubscribe, gone)),
     )
-    known = pair.upper.counts()["subscriptions"]
-    return _summary(Subject(name, "quotes, broker", size, known, pair.told - before), added, removed)
+    known = counted.pair.upper.counts()["subscriptions"]
+    return _summary(Subject(name, "quotes, broker", size, known, counted.told - before), added, removed)
 
 
 def _times(
@@ -235,20 +215,6 @@ def _quantile(times_us: list[float], share: float) -> float:
     return sorted(times_us)[int(share * len(times_us))]
 
 
-COLUMNS: Final[Sequence[Column[Row]]] = (
-    ("strategy", lambda row: row.strategy),
-    ("mix", lambda row: row.mix),
-    ("candidates", lambda row: f"{row.candidates:,}"),
-    ("announced", lambda row: f"{row.told:,}"),
-    ("announced per change", lambda row: f"{row.told_per_change:.2f}"),
-    ("add p50", lambda row: f"{row.add_p50_us:.1f}"),
-    ("add p99", lambda row: f"{row.add_p99_us:.1f}"),
-    ("remove p50", lambda row: f"{row.remove_p50_us:.1f}"),
-    ("remove p99", lambda row: f"{row.remove_p99_us:.1f}"),
-    ("at once, ms", lambda row: NONE if row.at_once_ms is None else f"{row.at_once_ms:,.0f}"),
-)
-
-
 @click.command()
 @click.option("--json", "json_", is_flag=True, help="Print a list instead of a table.")
 def command(*, json_: bool) -> None:
@@ -261,7 +227,7 @@ def command(*, json_: bool) -> None:
         click.echo(json.dumps([asdict(row) for row in rows]))
         return
     click.echo("A subscription that comes or goes, by routing strategy; times in microseconds.\n")
-    show(table(COLUMNS, rows, words=2))
+    show(table_of(rows, words=2))
 
 
 if __name__ == "__main__":

@@ -24,8 +24,6 @@ from harness.overlay import start_brokers
 from harness.processes import ProcessError
 from harness.tables import Column, show, table
 
-__all__ = ["Outcome", "command", "measure"]
-
 HEALTHY: Final = 2
 PAYLOAD: Final = bytes(100)
 CREDIT: Final = 1

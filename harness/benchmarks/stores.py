@@ -18,8 +18,6 @@ from broker.journal import open_journal
 from harness.benchmarks.rounds import machine
 from harness.tables import Column, show, table
 
-__all__ = ["Cost", "command", "compare", "measure"]
-
 _BATCHES: Final = 200
 _SIZES_BYTES: Final = (300, 4096, 65_536, 1_048_576)
 

@@ -16,8 +16,6 @@ from harness.benchmarks.measurement import Latency, Target, Throughput, latency,
 from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing, chosen, machine, measured, round_options
 from harness.tables import Column, show, table
 
-__all__ = ["RATES", "WORK", "Result", "command"]
-
 _RELAY = Target("relay")
 
 _IDLE_LOAD = 0.5

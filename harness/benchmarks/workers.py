@@ -20,10 +20,18 @@ import trio
 
 from broker import Deliveries, connect
 from harness.benchmarks import relay
-from harness.benchmarks.frames import ADVERTISED, EVENTS, SUBSCRIBED, age_ns, stamped
-from harness.benchmarks.jobs import BATCH, Ages, Client, Job, opened
-
-__all__ = ["main", "publish", "subscribe"]
+from harness.benchmarks.jobs import (
+    ADVERTISED,
+    BATCH,
+    EVENTS,
+    SUBSCRIBED,
+    Ages,
+    Client,
+    Job,
+    age_ns,
+    opened,
+    stamped,
+)
 
 _LINE_BYTES: Final = 64
 _STANDARD_INPUT: Final = 0

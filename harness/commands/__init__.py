@@ -15,11 +15,12 @@ COMMANDS: Final = {
     "analyze": "harness.commands.analyze:command",
     "compare": "harness.commands.compare:command",
     "explore": "harness.commands.explore:command",
-    "faults": "harness.commands.faults:command",
+    "faults": "harness.commands.listing:faults",
+    "peers": "harness.commands.peers:command",
     "run": "harness.commands.run:command",
-    "scenarios": "harness.commands.scenarios:command",
+    "scenarios": "harness.commands.listing:scenarios",
     "replay": "harness.commands.replay:command",
-    "report": "harness.commands.report:command",
+    "report": "harness.commands.analyze:report",
 }
 """Where each command lives, as `module:attribute`."""
 

@@ -1,4 +1,7 @@
-"""`concord harness analyze`: what a run's datasets say, as `analysis.json` and a short table."""
+"""`concord harness analyze`: what a run's datasets say, as `analysis.json` and a short table.
+
+`concord harness report` writes one page about every analysed run in a directory.
+"""
 
 import sys
 import time
@@ -9,11 +12,10 @@ from typing import Final
 import click
 
 from broker.commands.extras import require_extras
-from broker.commands.json_output import to_json
-from harness.analysis.promises import PROMISES, UnknownVerdictError, status, unknown
+from broker.commands.lines import to_json
+from harness.analysis.promises import PROMISES, status
+from harness.report.page import write
 from harness.tables import NONE, Table, show
-
-__all__ = ["command"]
 
 
 class _Progress:
@@ -62,19 +64,14 @@ def command(*, directory: Path, master: str, require: tuple[str, ...], as_json: 
     """
     require_extras("analysis")
     # Spark is loaded by whoever analyses, and not by whoever asks for help.
-    from harness.analysis.analyzing import analyze  # noqa: PLC0415 - see above
+    from harness.analysis.analyzing import judged  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
-    from harness.analysis.writing import write  # noqa: PLC0415 - see above
 
     progress = _Progress()
     say = (lambda _: None) if quiet else progress
     say("starting Spark")
     with session(master) as spark:
-        try:
-            analysis = analyze(spark, directory, progress=say)
-        except UnknownVerdictError as error:
-            analysis = unknown(str(error))
-    write(directory, analysis)
+        analysis = judged(spark, directory, say)
     if as_json:
         click.echo(to_json(analysis))
     else:
@@ -128,3 +125,13 @@ def _number(value: object) -> str:
     if value is None:
         return NONE
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+
+
+@click.command("report", epilog="Example: concord harness report runs/quick")
+@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+def report(*, directory: Path) -> None:
+    """Write DIR/report/index.html about all analysed runs in DIR and below.
+
+    It is one page that needs nothing else; the data of its figures is beside it, as CSV.
+    """
+    click.echo(str(write(directory)))

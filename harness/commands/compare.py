@@ -10,14 +10,12 @@ import attrs
 import click
 
 from broker.commands.extras import require_extras
-from broker.commands.json_output import to_json
-from harness.analysis.promises import UnknownVerdictError, unknown
-from harness.commands.running import asked, perform, scenario_options
+from broker.commands.lines import to_json
+from harness.commands.run import asked, perform, scenario_options
 from harness.commands.schedules import check_ordering
+from harness.report.results import Result
 from harness.runs.performance import Ending
 from harness.tables import NONE, Table, show
-
-__all__ = ["command"]
 
 PROMISING: Final = "pairwise"
 """The ordering that promises what is looked at, and the promise."""
@@ -28,8 +26,6 @@ BASELINE: Final = "fifo"
 VIOLATED: Final = 1
 UNKNOWN: Final = 2
 
-Analysis = Mapping[str, object]
-
 
 @attrs.frozen(eq=False)
 class _Judged:
@@ -37,28 +33,11 @@ class _Judged:
 
     point: str
     ending: Ending
-    analysis: Analysis
-
-    def number(self, *path: str) -> float | None:
-        """A number in the analysis."""
-        found: object = self.analysis
-        for name in path:
-            found = found.get(name) if isinstance(found, Mapping) else None
-        return float(found) if isinstance(found, int | float) else None
+    found: Result
 
     def verdict(self, promise: str) -> str:
         """Kept, broken or unknown."""
-        verdicts = self.analysis.get("verdicts")
-        found = verdicts.get(promise) if isinstance(verdicts, Mapping) else None
-        word = str(found.get("word")) if isinstance(found, Mapping) else "unknown"
-        return _KEPT.get(word, "unknown")
-
-    def outcome(self, promise: str) -> bool | None:
-        """The same, for programs."""
-        verdicts = self.analysis.get("verdicts")
-        found = verdicts.get(promise) if isinstance(verdicts, Mapping) else None
-        outcome = found.get("outcome") if isinstance(found, Mapping) else None
-        return outcome if isinstance(outcome, bool) else None
+        return _KEPT.get(str(self.found.part("verdicts", promise, "word")), "unknown")
 
 
 def _orderings(ctx: click.Context, param: click.Parameter, given: str | None) -> tuple[str, ...]:
@@ -125,21 +104,17 @@ def _judge(
 ) -> Iterator[_Judged]:
     """Analyse every run, in one Spark session."""
     # Spark is loaded by whoever analyses, and not by whoever asks for help.
-    from harness.analysis.analyzing import analyze  # noqa: PLC0415 - see above
+    from harness.analysis.analyzing import judged  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
-    from harness.analysis.writing import write  # noqa: PLC0415 - see above
 
     say("analysing: starting Spark")
     with session(master) as spark:
         for ending in endings:
             say(f"analysing {ending.folder}")
-            try:
-                analysis = analyze(spark, ending.folder)
-            except UnknownVerdictError as error:
-                analysis = unknown(str(error))
-            write(ending.folder, analysis)
             parts = ending.folder.relative_to(out).parts
-            yield _Judged(parts[1] if len(parts) > 2 else "", ending, analysis)  # noqa: PLR2004 - points/POINT/ORDERING
+            point = parts[1] if len(parts) > 2 else ""  # noqa: PLR2004 - points/POINT/ORDERING
+            found = Result(ending.folder.name, {}, judged(spark, ending.folder))
+            yield _Judged(point, ending, found)
 
 
 def _report(out: Path) -> Path:
@@ -155,19 +130,19 @@ def _row(judged: _Judged, all_judged: Sequence[_Judged]) -> dict[str, object]:
         "pairwise": judged.verdict("pairwise"),
         "publisher": judged.verdict("publisher"),
         "complete": judged.verdict("completeness"),
-        "pairs_out_of_order": judged.number("pairs_out_of_order"),
-        "pairs": judged.number("pairs"),
-        "ordering_degree": judged.number("ordering_degree"),
+        "pairs_out_of_order": judged.found.number("pairs_out_of_order"),
+        "pairs": judged.found.number("pairs"),
+        "ordering_degree": judged.found.number("ordering_degree"),
         "delivered": judged.ending.delivered,
         "published": judged.ending.published,
-        "p50_ms": judged.number("latency_ms", "p50"),
-        "p99_ms": judged.number("latency_ms", "p99"),
-        "max_ms": judged.number("latency_ms", "max"),
+        "p50_ms": judged.found.number("latency_ms", "p50"),
+        "p99_ms": judged.found.number("latency_ms", "p99"),
+        "max_ms": judged.found.number("latency_ms", "max"),
     }
     base = next((b for b in all_judged if b.point == judged.point and b.ending.ordering == BASELINE), None)
     for name, part in (("p50_ratio", "p50"), ("max_ratio", "max")):
-        mine = judged.number("latency_ms", part)
-        theirs = base.number("latency_ms", part) if base else None
+        mine = judged.found.number("latency_ms", part)
+        theirs = base.found.number("latency_ms", part) if base else None
         row[name] = mine / theirs if mine is not None and theirs else None
     return row
 
@@ -215,7 +190,7 @@ def _shown(value: object) -> str:
 
 
 def _status(judged: Sequence[_Judged]) -> int:
-    promising = [each.outcome(PROMISING) for each in judged if each.ending.ordering == PROMISING]
-    if any(outcome is False for outcome in promising):
+    promising = [each.found for each in judged if each.ending.ordering == PROMISING]
+    if any(found.part("verdicts", PROMISING, "outcome") is False for found in promising):
         return VIOLATED
-    return UNKNOWN if any("reason" in each.analysis for each in judged) else 0
+    return 0 if all(each.found.is_known for each in judged) else UNKNOWN

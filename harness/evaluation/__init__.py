@@ -2,5 +2,5 @@
 
 `paper` repeats the evaluation of the paper about order (`make evaluation`), `routing` that of the thesis
 about routing strategies (`make evaluation-routing`). Both choose, resume and show their studies by
-`campaign`, and write numbers as `pages` says. `quiet` says how much of the machine others took meanwhile.
+`campaign`.
 """

@@ -10,9 +10,8 @@ import click
 from harness.evaluation.campaign import chosen
 from harness.evaluation.paper.document import document
 from harness.evaluation.paper.studies import STUDIES, analyse, perform, report
+from harness.results import stamped
 from harness.runs.progress import progress_for
-
-__all__ = ["command"]
 
 SCALING: Final = "scaling.json"
 """What `python -m harness.analysis.scaling --out` wrote, if somebody measured that."""
@@ -21,7 +20,7 @@ SCALING: Final = "scaling.json"
 @click.command("evaluation")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/evaluation"), show_default=True)
 @click.option(
-    "--page", type=click.Path(path_type=Path), default=Path("docs/evaluation.md"), show_default=True
+    "--page", type=click.Path(path_type=Path), default=Path("docs/results/evaluation.md"), show_default=True
 )
 @click.option("--only", help="Studies whose names begin so, with commas between.")
 @click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
@@ -38,7 +37,8 @@ def command(*, out: Path, page: Path, only: str | None, master: str, quiet: bool
     report(studies, out)
     scaling = out / SCALING
     rows = json.loads(scaling.read_text(encoding="utf-8")) if scaling.is_file() else []
-    page.write_text(document(out, rows), encoding="utf-8")
+    before = page.read_text(encoding="utf-8") if page.is_file() else ""
+    page.write_text(stamped(before, document(out, rows)), encoding="utf-8")
     click.echo(f"page: {page}")
     if failed:
         raise click.ClickException("; ".join(failed))

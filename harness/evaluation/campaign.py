@@ -18,8 +18,6 @@ import click
 
 from harness.runs.progress import Progress
 
-__all__ = ["Done", "Named", "chosen", "perform", "whole"]
-
 
 class Named(Protocol):
     """A study, as far as campaigns know it."""
@@ -27,7 +25,6 @@ class Named(Protocol):
     @property
     def name(self) -> str:
         """What it is chosen by, and what its folder is called."""
-        ...
 
 
 _Study = TypeVar("_Study", bound=Named)

@@ -6,6 +6,7 @@ Each does what the method does, but for the one thing its docstring says.
 from collections.abc import Iterable, Sequence
 
 from broker.core.advertising import Advertising
+from broker.core.announcements import Announcements, Difference
 from broker.core.attachment import Attachments, Send
 from broker.core.barrier import Awaited, Barrier, Passed
 from broker.core.broker import BrokerCore
@@ -17,7 +18,6 @@ from broker.core.routing import Announced
 from broker.core.subscribing import Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import Entry, RoutingTables
-from broker.core.told import Difference, Told
 from broker.filters import Filter
 from broker.messages import (
     AdvertisementWithdrawn,
@@ -38,7 +38,7 @@ _add = Pairwise._add
 _emit_free = Pairwise._emit_free
 _start = Barrier.start
 _answered = Subscribing.answered
-_edit = Told.edit
+_edit = Announcements.edit
 _synchronise = Synchronisation.synchronise
 _flood = Synchronisation._flood
 _synchronisation_done = Synchronisation.done
@@ -189,14 +189,16 @@ def withdraws_for_all(
     self: Advertising, wish: Wish, came_by: Hop | None, *, is_lost: bool = False
 ) -> list[Passed]:
     """Withdraw an advertisement from everybody although it is known another way (R9)."""
-    for link, told in self.told.items():
+    for link, told in self.announced.items():
         if link is not came_by:
             told.edit(remove=[wish.id])
             self._send(link, AdvertisementWithdrawn(wish.id, is_lost))
     return self.barrier.withdrawn(wish.id, came_by)
 
 
-def withdraws_nothing(self: Told, add: Iterable[Wish] = (), remove: Iterable[str] = ()) -> Difference:
+def withdraws_nothing(
+    self: Announcements, add: Iterable[Wish] = (), remove: Iterable[str] = ()
+) -> Difference:
     """Never take anything back from a neighbour (R8)."""
     return _edit(self, add) if remove == () else Difference()
 
@@ -216,9 +218,9 @@ def knows_nothing(self: Membership) -> frozenset[str]:
     return frozenset()
 
 
-def says_once(self: Membership, link: Hop, joining: object) -> None:
+def says_once(self: Membership, link: Hop, newcomer: object) -> None:
     """Announce routes once, although some of them have gone since."""
-    del self, link, joining
+    del self, link, newcomer
 
 
 def crosses_early(self: Synchronisation, message: Synchronise, link: Hop) -> None:

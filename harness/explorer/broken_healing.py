@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from broker.core.directory import Directory
 from broker.core.hops import Hop
+from broker.core.membership import Directory
 from broker.healing import Candidate, Roster, Search
 from broker.messages import Whereabouts
 from ordering.interface import Emission, Hops
@@ -55,13 +55,13 @@ def tells_nothing_on(self: Directory, message: Whereabouts, link: Hop) -> None:
 
 def says_nothing_when_attached(self: Directory, uplink: Hop) -> None:
     """Attach without saying where we and those below us are."""
-    self._tell(self.roster.attached_to(uplink.name))
-    self._told[uplink] = None
+    self._send_news(self.roster.attached_to(uplink.name))
+    self._informed[uplink] = None
 
 
 def forgets_with_the_link(self: Directory, link: Hop) -> None:
     """Forget everybody when a link is lost."""
-    self._told.pop(link, None)
+    self._informed.pop(link, None)
     own = self.roster.own
     self.roster.places = {} if own is None else {own.name: own}
 

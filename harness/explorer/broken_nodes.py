@@ -17,7 +17,7 @@ from broker.node.queues import LinkQueue, SubscriptionQueue
 from broker.node.starts import Start
 from broker.node.subscriptions import Subscription
 from broker.node.timers import Timers
-from broker.station import LinkPlace, SubscriptionPlace
+from broker.station import LinkPlace, SubscriptionPlace, SubscriptionTerms
 from broker.wire import encode
 
 _link_after = LinkPlace.after
@@ -98,13 +98,17 @@ def answers_no_resumption(self: LocalPublisher, owner: Any, number: int) -> None
 
 
 def places_one_further(
-    self: clients.ClientSession, request: Subscribe, subscription: Subscription, start: Start
+    self: clients.ClientSession,
+    request: Subscribe,
+    terms: SubscriptionTerms,
+    subscription: Subscription,
+    start: Start,
 ) -> None:
     """Count a resumed subscription from one delivery later."""
     further = start
     if start.position and start.position < subscription.place.emitted:
         further = Start(start.position + 1, start.missing_count, goes_on=False)
-    _go_on(self, request, subscription, further)
+    _go_on(self, request, terms, subscription, further)
 
 
 # --- credit ---
@@ -223,7 +227,9 @@ def unseals_early(self: Connection, synced: int) -> None:
 def seals_nothing(self: Connection, upto: int) -> None:
     """Let out what follows from a record before that is on disk."""
     del upto
-    _seal(self, 0)
+    self._ready += self._fresh
+    self._ready_batches += self._fresh_batches
+    self._fresh, self._fresh_batches = [], []
 
 
 def seals_for_one_more(self: Connection, upto: int) -> None:
@@ -232,6 +238,7 @@ def seals_for_one_more(self: Connection, upto: int) -> None:
 
 
 _seal = Connection._seal
+_written = Connection.written
 
 
 # --- timers ---
@@ -274,13 +281,9 @@ def replays_once(self: Any) -> None:
 
 def pumps_nothing(self: Connection) -> None:
     """Ask no session for more when a buffer has been written."""
-    self.is_writing = False
-    self.sent_bytes += self._writing_bytes
-    self.outbox_bytes -= self._writing_bytes
-    self._writing_bytes = 0
-    batches, self._writing_batches = self._writing_batches, []
-    for batch in batches:
-        batch.release()
+    session, self.session = self.session, None
+    _written(self)
+    self.session = session
 
 
 def never_resumes(self: node.Node, connection: Connection) -> None:

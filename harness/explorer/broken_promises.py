@@ -26,7 +26,7 @@ def acknowledges_its_own_at_once(self: Subscribing, entry: Entry) -> None:
 def opens_under_a_closed_cover(self: Subscribing, neighbour: Neighbour, entry: Entry) -> list[str]:
     """Take what stands for another subscription for acknowledged, although it is not yet (R7)."""
     wish = wish_of(entry)
-    standing = [neighbour.told.wishes[each] for each in neighbour.told.standing_for(wish)]
+    standing = [neighbour.announced.wishes[each] for each in neighbour.announced.standing_for(wish)]
     if standing and all(told.item != wish.item for told in standing):
         return []
     return _wait(self, neighbour, entry)

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 
-from broker.core.arrivals import Arrivals
 from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier, Passed
-from broker.core.gates import Gates
+from broker.core.gates import Arrivals, Gates
 from broker.core.hops import Hop
 from broker.core.subscribing import Neighbour, Subscribing
 from broker.core.tables import Entry

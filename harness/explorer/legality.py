@@ -13,7 +13,7 @@ As soon as H has taken in so many, it must send B at least that. The witness say
 or nothing at all.
 
 Acknowledgements are no part of the criterion. What has been withdrawn may serve on until what serves in its
-place is open (`broker.core.arrivals`), so (c) allows entries for others to go if enough is left.
+place is open (`broker.core.gates`), so (c) allows entries for others to go if enough is left.
 
 Ordering may keep control messages back. So this is watched under `fifo`, which keeps nothing.
 """

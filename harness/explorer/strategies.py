@@ -2,8 +2,8 @@
 
     python -m harness.explorer.strategies [--runs N] [--seed N] [--routing NAME[+NAME]]... [--jobs N]
 
-Prints a table with a row per pair, as in `docs/routing.md`. The exit status is 1 if anything was wrong. A run
-follows from its seed and its pair alone. What is asked of each:
+Prints a table with a row per pair, as in `docs/results/routing.md`. The exit status is 1 if anything was
+wrong. A run follows from its seed and its pair alone. What is asked of each:
 
 | property | when |
 |---|---|

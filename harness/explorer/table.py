@@ -1,4 +1,4 @@
-"""How soon the explorer finds each broken rule, as the table of `docs/order.md`.
+"""How soon the explorer finds each broken rule, as the table of `docs/explanation/order.md`.
 
     python -m harness.explorer.table [--seeds N] [--within-s S]
 

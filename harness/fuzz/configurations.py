@@ -18,8 +18,8 @@ from broker.commands import concord
 from broker.node.access import AuthError
 from broker.server.settings import Settings, Tls
 from broker.server.users import load_access
-from harness.fuzz.campaigns import Campaign, Crash, check_message, command_for, line_of
-from harness.fuzz.spoiling import spoilt
+from harness.fuzz.campaigns import Campaign, Crash, Tally, check_message, command_for, line_of
+from harness.fuzz.mutations import spoilt
 
 CONFIG: Final = "--config"
 AUTH: Final = "--auth"
@@ -34,58 +34,15 @@ _USERS: Final = (
 )
 _KEYS: Final = tuple(each.opts[0].removeprefix("--") for each in product.command.params)
 _VALUES: Final = (
-    *(
-        '"127.0.0.1:7411"',
-        '["127.0.0.1:1", "127.0.0.1:2"]',
-        '"B1"',
-        "3",
-        "0",
-        "-1",
-        "4.5",
-        "nan",
-        "inf",
-        "-inf",
-    ),
-    *("1e308", "true", "false", '""', '"\\u0000"', '"a\\u0000b"', '"\\n"', '"\\u001b[2J"', '"x=1"', '"=1"'),
-    *(
-        '["k=1", "k=2"]',
-        "[[]]",
-        "[{}]",
-        "{}",
-        "{a = 1}",
-        "[1, true]",
-        "[nan]",
-        "1979-05-27",
-        "07:32:00",
-        "[]",
-    ),
-    *(
-        '"64MiB"',
-        '"1h30m"',
-        '"9e9"',
-        '"requests=0"',
-        '"requests=1e9"',
-        '"kept-bytes=64MiB"',
-        '"debug"',
-        '"json"',
-    ),
-    *('"covering+simple"', '"simple"', '"sequencer"', '"queue=5"', "0x" + "f" * 5000, "0x" + "f" * 400),
-    *(
-        "9" * 4000,
-        '"' + "9" * 400 + 'd"',
-        '"' + "9" * 400 + '"',
-        '"' + "x" * 5000 + '"',
-        '"requests=9' + "9" * 400 + '"',
-    ),
-    *(
-        '"\\U0010ffff"',
-        '"\\u2028"',
-        '"127.0.0.1:99999"',
-        '"[::1]:0"',
-        '"[x]:1"',
-        '"localhost:\\u0661"',
-        "'''\na'''",
-    ),
+    *('"127.0.0.1:7411"', '["127.0.0.1:1", "127.0.0.1:2"]', '"B1"', "3", "0", "-1", "4.5", "nan"),
+    *("inf", "-inf", "1e308", "true", "false", '""', '"\\u0000"', '"a\\u0000b"', '"\\n"'),
+    *('"\\u001b[2J"', '"x=1"', '"=1"', '["k=1", "k=2"]', "[[]]", "[{}]", "{}", "{a = 1}", "[1, true]"),
+    *("[nan]", "1979-05-27", "07:32:00", "[]", '"64MiB"', '"1h30m"', '"9e9"', '"requests=0"'),
+    *('"requests=1e9"', '"kept-bytes=64MiB"', '"debug"', '"json"', '"covering+simple"', '"simple"'),
+    *('"sequencer"', '"queue=5"', "0x" + "f" * 5000, "0x" + "f" * 400, "9" * 4000),
+    *('"' + "9" * 400 + 'd"', '"' + "9" * 400 + '"', '"' + "x" * 5000 + '"'),
+    *('"requests=9' + "9" * 400 + '"', '"\\U0010ffff"', '"\\u2028"', '"127.0.0.1:99999"', '"[::1]:0"'),
+    *('"[x]:1"', '"localhost:\\u0661"', "'''\na'''"),
 )
 _PLAIN: Final = b'name = "B1"\nlisten = "127.0.0.1:0"\n'
 _CONFIGS: Final = (
@@ -125,7 +82,7 @@ def _drawn(random: Random) -> bytes:
     return "".join(f"{key} = {value}\n" for key, value in {**plain, **drawn}.items()).encode()
 
 
-def _judge(case: Case) -> str:
+def _judge(case: Case, _: Tally) -> str:
     with tempfile.TemporaryDirectory(prefix="concord-fuzz-") as directory:
         path = Path(directory) / "file"
         path.write_bytes(case.content)

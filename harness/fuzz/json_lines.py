@@ -25,8 +25,8 @@ from broker.commands import lines as product
 from broker.commands.publish import _publish_all
 from broker.filters import parse
 from broker.filters.constraints import Value
-from harness.fuzz.campaigns import Campaign, Crash, command_for, line_of
-from harness.fuzz.spoiling import spoilt
+from harness.fuzz.campaigns import Campaign, Crash, Tally, command_for, line_of
+from harness.fuzz.mutations import spoilt
 
 if TYPE_CHECKING:
     from broker.client import Publisher
@@ -78,7 +78,7 @@ def _make(random: Random) -> Case:
     return Case(random.choice(FILTERS), spoilt(random, _LINES), random.choice((1000, 3000, 8000)))
 
 
-def _judge(case: Case) -> str:
+def _judge(case: Case, _: Tally) -> str:
     whole = trio.run(_published, case, len(case.content) + 1)
     cut = trio.run(_published, case, case.read_bytes)
     if cut != whole:

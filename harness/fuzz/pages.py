@@ -17,8 +17,8 @@ from urllib.parse import unquote
 import trio
 from attrs import define, field, frozen
 
-from harness.fuzz.campaigns import Campaign, Crash, command_for
-from harness.fuzz.spoiling import spoilt
+from harness.fuzz.campaigns import Campaign, Crash, Tally, command_for
+from harness.fuzz.mutations import spoilt
 
 TOKEN: Final = "the-token-of-this-run"  # noqa: S105 - it guards nothing
 PORT: Final = 8080
@@ -35,27 +35,16 @@ _ODD_HOSTS: Final = (
     *(b"127.0.0.1:8080 ", b"127.0.0.1:8080@evil.example", b"LOCALHOST:8080", b"x" * 4000, b"[::1]:8080"),
 )
 _ODD_ORIGINS: Final = (
-    *(
-        b"",
-        b"null",
-        b"http://evil.example",
-        b"https://127.0.0.1:8080",
-        b"http://127.0.0.1:8080/",
-        b"\xff\xfe",
-    ),
-    *(b"http://localhost:8080", b"http://127.0.0.1:8080.evil.example", b"HTTP://127.0.0.1:8080", b"x" * 4000),
+    *(b"", b"null", b"http://evil.example", b"https://127.0.0.1:8080", b"http://127.0.0.1:8080/"),
+    *(b"\xff\xfe", b"http://localhost:8080", b"http://127.0.0.1:8080.evil.example"),
+    *(b"HTTP://127.0.0.1:8080", b"x" * 4000),
 )
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "X" * 200)
 _PATHS: Final = (
-    *(b"/", b"/live", b"/static/game.js", b"/static/", b"/static", b"/static/../serving.py", b"/nowhere"),
-    *(b"/static/%2e%2e/serving.py", b"/static/%00", b"/static//etc/passwd", b"/%ff", b"*", b"", b"//"),
-    *(
-        b"/static/" + b"x" * 5000,
-        b"/static/" + b"x/" * 2000,
-        b"/static/\\..\\serving.py",
-        b"/live/",
-        b"/static/.",
-    ),
+    *(b"/", b"/live", b"/static/game.js", b"/static/", b"/static", b"/static/../serving.py"),
+    *(b"/nowhere", b"/static/%2e%2e/serving.py", b"/static/%00", b"/static//etc/passwd", b"/%ff", b"*"),
+    *(b"", b"//", b"/static/" + b"x" * 5000, b"/static/" + b"x/" * 2000, b"/static/\\..\\serving.py"),
+    *(b"/live/", b"/static/."),
 )
 _QUERIES: Final = (
     *(b"", b"token", b"token=", b"token=%ff", b"token=\xff", b"token=%00", b"token=guess", b"&" * 3000),
@@ -119,11 +108,11 @@ class _Stage:
         overlay._servers["Frankfurt"] = None  # noqa: SLF001 - as if it had been started here
         if self.name == "game":
             show = resolve_name("examples.pages.match:Match").of(overlay, 3, seed=1)
-            stage = resolve_name("examples.pages.game:GameStage")({"pairwise": show}, self)
+            tab = resolve_name("examples.pages.tabs:GameTab")({"pairwise": show}, self)
         else:
             show = resolve_name("examples.pages.floor:Floor")(overlay, (), 1.0, 1)
-            stage = resolve_name("examples.pages.ticker:TickerStage")({"pairwise": show}, self)
-        return _Tab(stage.open(), self.done)
+            tab = resolve_name("examples.pages.tabs:TickerTab")({"pairwise": show}, self)
+        return _Tab(tab, self.done)
 
 
 @define(eq=False)
@@ -174,7 +163,7 @@ def _make(random: Random) -> Case:
     return Case(kind, method, path, query, tuple(headers), messages)
 
 
-def _judge(case: Case) -> str:
+def _judge(case: Case, _: Tally) -> str:
     done, sent = trio.run(_handled, case)
     opened = any(each["type"] == "websocket.accept" for each in sent)
     if (done or opened) and not (case.kind == "websocket" and case.may_do):

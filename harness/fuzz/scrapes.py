@@ -16,8 +16,8 @@ from attrs import frozen
 from prometheus_client import CollectorRegistry, Gauge
 
 from broker.server.metrics import REQUEST_BYTES_MAX, _answer
-from harness.fuzz.campaigns import Campaign, Crash, command_for
-from harness.fuzz.spoiling import spoilt
+from harness.fuzz.campaigns import Campaign, Crash, Tally, command_for
+from harness.fuzz.mutations import spoilt
 
 SECRET: Final = b"fuzzed_metric"
 """What only a scrape may see."""
@@ -53,7 +53,7 @@ def _make(random: Random) -> Case:
     return Case(request, tuple(sorted(cuts)))
 
 
-def _judge(case: Case) -> str:
+def _judge(case: Case, _: Tally) -> str:
     answer = trio.run(_answered, case)
     if not answer:
         if b"\r\n\r\n" in case.request or len(case.request) >= REQUEST_BYTES_MAX:

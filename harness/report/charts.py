@@ -11,8 +11,6 @@ from typing import Final
 
 import attrs
 
-__all__ = ["Axis", "Bars", "Chart", "Line", "Mark", "draw", "drawn_bars", "opening", "shown"]
-
 WIDE: Final = 540
 NARROW: Final = 350
 """Widths in the units of the letters: CSS pixels on a desk and on a phone."""

@@ -16,8 +16,6 @@ import attrs
 from harness.report.charts import Line
 from harness.report.results import ORDER, Result
 
-__all__ = ["Drawn", "Figure", "keep", "of_ordering", "same_scenario", "section", "style", "swept"]
-
 _STYLES: Final[Mapping[str, str]] = {name: f"c{index}" for index, name in enumerate(ORDER)}
 _OTHER: Final = "c4"
 

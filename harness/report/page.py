@@ -16,8 +16,6 @@ from harness.report.results import Result, find
 from harness.report.routing_figures import ROUTING_FIGURES
 from harness.report.run_figures import FIGURES
 
-__all__ = ["write", "write_routing"]
-
 WITNESSES_MAX: Final = 2
 """One picture shows what went wrong; a second that it was not the only one."""
 

@@ -9,8 +9,6 @@ import attrs
 
 from broker.errors import ConcordError
 
-__all__ = ["ORDER", "SIZES", "ReportError", "Result", "find"]
-
 ORDER: Final = ("pairwise", "fifo", "sequencer", "published")
 """The product's default first, then what it is compared with; others follow by name."""
 

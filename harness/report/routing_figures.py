@@ -10,8 +10,6 @@ from harness.analysis.points import Point
 from harness.report.charts import Axis, Chart, Line, draw
 from harness.report.figures import Figure
 
-__all__ = ["ROUTING_FIGURES"]
-
 _Value = Callable[[Point], float | None]
 
 _KINDS: Final[Mapping[str, str]] = {

@@ -10,8 +10,6 @@ from harness.report.charts import Axis, Bars, Chart, Line, Mark, draw, drawn_bar
 from harness.report.figures import Figure, same_scenario, style, swept
 from harness.report.results import Result
 
-__all__ = ["FIGURES"]
-
 A_THOUSAND: Final = 1_000
 _UNMOVED: Final = "0"
 

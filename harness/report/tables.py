@@ -7,8 +7,6 @@ from typing import Final
 from harness.report.figures import of_ordering
 from harness.report.results import Result
 
-__all__ = ["PROMISES", "faults", "figures_of", "table", "verdicts"]
-
 _NONE: Final = "\u2013"
 _LONG_MS: Final = 100
 """From here on nobody reads hundredths."""

@@ -13,8 +13,6 @@ import attrs
 
 from harness.report.charts import NARROW, WIDE, opening
 
-__all__ = ["diagram"]
-
 _ROW: Final = 34
 _TOP: Final = 58
 _STYLES: Final = ("c0", "c1")

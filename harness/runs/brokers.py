@@ -21,8 +21,6 @@ from attrs import define, field
 from harness.overlay import tells_attachment
 from harness.processes import START_TIMEOUT_S, ProcessError, Program, start
 
-__all__ = ["Broker", "Fleet", "open_fleet"]
-
 _POLL_S: Final = 0.01
 """Between two looks at a log; attaching takes a few milliseconds."""
 

@@ -12,8 +12,6 @@ from harness.processes import ProcessError, Program, start
 from harness.runs.plan import Job, Plan
 from harness.runs.wiring import Wiring
 
-__all__ = ["Crews", "open_crews"]
-
 CONNECT_TIMEOUT_S: Final = 120.0
 """A thousand clients at a hundred brokers take ten seconds; a loaded machine is given twelve times that."""
 

@@ -12,30 +12,15 @@ from time import time_ns
 from typing import Final
 
 from broker.errors import ConcordError
+from harness.datasets import RUN
 from harness.runs.plan import Plan
-
-__all__ = ["SCHEDULE_FILE", "DirectoryError", "describe", "prepare", "write"]
 
 RUN_FILE: Final = "run.json"
 
 SCHEDULE_FILE: Final = "schedule.txt"
 """What a simulated run leaves."""
 
-OURS: Final = frozenset(
-    {
-        "publications",
-        "deliveries",
-        "matches",
-        "seen",
-        "tables",
-        "brokers",
-        "faults",
-        "subscriptions",
-        "logs",
-        "journals",
-        "report",
-    }
-)
+OURS: Final = frozenset({*RUN, "tables", "logs", "journals", "report"})
 """Folders that a run or its analysis makes."""
 
 _SHOWN: Final = ("concord-pubsub", "trio", "pyarrow", "cbor2", "attrs")

@@ -21,8 +21,6 @@ from harness.runs.crews import Crews
 from harness.runs.plan import Plan
 from harness.runs.wiring import Wiring
 
-__all__ = ["Injector", "Targeted", "read_faults", "spoilt_links"]
-
 _SHOWN: int = 8
 
 FOR_EVER_S: Final = 1e9
@@ -154,8 +152,6 @@ class Injector:
         for name, kind in list(self._owed.items()):
             await self.fleet.brokers[name].ended.wait()
             await self.start(name, kind)
-
-    # --- what faults may do ---
 
     async def sleep(self, seconds: float | None) -> None:
         """Wait so long; for None, for ever."""

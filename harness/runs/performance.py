@@ -29,8 +29,6 @@ from harness.runs.wiring import Wiring, open_wiring
 from harness.scenarios import Point, Scenario, Study
 from harness.traces import BROKERS, DELIVERIES, FAULTS, MATCHES, PUBLICATIONS, SEEN, SUBSCRIPTIONS, merge
 
-__all__ = ["Ending", "Performance", "perform_all", "planned"]
-
 QUIET_S: Final = 2.0
 """When nothing has been delivered for so long, nothing is on its way: far more than any round trip."""
 
@@ -102,8 +100,6 @@ class Performance:
         count = self._injector.count
         return Ending(self.folder, self.ordering, published, delivered, count, self._crews.ended(), seconds)
 
-    # --- before ---
-
     def _ordering(self) -> dict[str, object]:
         return {"ordering": self.ordering, "ordering_options": self._options()}
 
@@ -155,8 +151,6 @@ class Performance:
         random = Random(f"{self.scenario.seed}/faults")  # noqa: S311 - chance here is repeatable, not secret
         self._injector = Injector(self._fleet, self._wiring, self._crews, rows, random, self.progress.event)
 
-    # --- meanwhile ---
-
     async def _publish(self, nursery: trio.Nursery) -> int:
         """Let publishers publish and faults happen, until everything has arrived; return when it began."""
         scenario, crews = self.scenario, self._crews
@@ -203,8 +197,6 @@ class Performance:
         """Whether a fault may cost deliveries that nobody brings back."""
         lossy = {"crash", "slow subscriber"} | (set() if self.scenario.journal else {"restart", "kill"})
         return any(" ".join(each.fault.words) in lossy for each in self.faults)
-
-    # --- after ---
 
     async def _wind_up(self) -> tuple[int, int]:
         """Let everybody write down what is left, and end."""

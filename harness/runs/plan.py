@@ -16,19 +16,6 @@ from harness.processes import ProcessError
 from harness.scenarios import Scenario, edges, fallbacks, uplinks
 from harness.scenarios.scenario import Publishers
 
-__all__ = [
-    "HOST",
-    "Job",
-    "Plan",
-    "Seat",
-    "due_times",
-    "free_ports",
-    "plan_of",
-    "publisher_seats",
-    "stream_name",
-    "subscriber_seats",
-]
-
 HOST: Final = "127.0.0.1"
 
 PORTS: Final = range(10_000, 32_000)

@@ -5,7 +5,7 @@ Everything goes to standard error, so that standard output is what was asked for
 
 import sys
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import click
 from attrs import define, field
@@ -14,54 +14,27 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-__all__ = ["Plain", "Progress", "Rich", "Silent", "progress_for"]
-
 PLAIN_EVERY_S: Final = 5.0
 """Between two plain lines of the same stage."""
 
 
-class Progress(Protocol):
-    """What shows how far it is."""
+class Progress:
+    """What shows how far it is; by itself it shows nothing."""
 
     def run(self, title: str) -> None:
         """A run begins."""
-        ...
 
     def stage(self, text: str, total: float) -> None:
         """Something begins that is done when `advance` says so much."""
-        ...
 
     def advance(self, done: float, published: int | None = None, delivered: int | None = None) -> None:
         """So much is done."""
-        ...
 
     def event(self, text: str) -> None:
         """Something happened, such as a fault."""
-        ...
 
     def close(self) -> None:
         """Nothing more will come."""
-        ...
-
-
-@define(eq=False)
-class Silent:
-    """Shows nothing."""
-
-    def run(self, title: str) -> None:
-        """Show nothing."""
-
-    def stage(self, text: str, total: float) -> None:
-        """Show nothing."""
-
-    def advance(self, done: float, published: int | None = None, delivered: int | None = None) -> None:
-        """Show nothing."""
-
-    def event(self, text: str) -> None:
-        """Show nothing."""
-
-    def close(self) -> None:
-        """Show nothing."""
 
 
 def _counts(published: int | None, delivered: int | None) -> str:
@@ -71,7 +44,7 @@ def _counts(published: int | None, delivered: int | None) -> str:
 
 
 @define(eq=False)
-class Plain:
+class Plain(Progress):
     """A line for each stage and each event, and one now and then in between."""
 
     _title: str = ""
@@ -99,15 +72,12 @@ class Plain:
         """Say it."""
         self._say(text)
 
-    def close(self) -> None:
-        """Nothing is left open."""
-
     def _say(self, text: str) -> None:
         click.echo(f"{self._title}: {text}", err=True)
 
 
 @define(eq=False)
-class Rich:
+class Rich(Progress):
     """One line that changes, and a line above it for each event."""
 
     _display: "RichProgress"
@@ -140,7 +110,7 @@ class Rich:
 def progress_for(*, is_quiet: bool) -> Progress:
     """Return what fits standard error."""
     if is_quiet:
-        return Silent()
+        return Progress()
     if not sys.stderr.isatty():
         return Plain()
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it

@@ -26,9 +26,8 @@ from typing import Final, cast
 import trio
 from attrs import define, field
 
+from harness.processes import orders
 from harness.runs.plan import HOST
-
-__all__ = ["main"]
 
 READ_BYTES: Final = 64 * 1024
 
@@ -47,7 +46,7 @@ _RESET: Final = struct.pack("ii", 1, 0)
 
 
 @define(eq=False)
-class _Link:
+class Link:
     """One link and the connections on it."""
 
     name: str
@@ -73,7 +72,7 @@ class _Link:
 class _Direction:
     """What passes one way over one connection."""
 
-    link: _Link
+    link: Link
     source: trio.SocketStream
     sink: trio.SocketStream
     underway: deque[tuple[float, bytes]] = field(factory=deque)
@@ -126,7 +125,15 @@ def _reset(stream: trio.SocketStream) -> None:
     stream.socket.close()
 
 
-async def _serve(link: _Link, lower: trio.SocketStream) -> None:
+async def listen(link: Link, nursery: trio.Nursery) -> int:
+    """Stand in a link until the nursery ends; return the port to dial."""
+    (listener,) = await trio.open_tcp_listeners(0, host=HOST)
+    nursery.start_soon(trio.serve_listeners, partial(_serve, link), [listener])
+    port: int = listener.socket.getsockname()[1]
+    return port
+
+
+async def _serve(link: Link, lower: trio.SocketStream) -> None:
     """Join one connection with the one behind it, until either ends or the link is cut."""
     upper: trio.SocketStream | None = None
     try:
@@ -142,7 +149,7 @@ async def _serve(link: _Link, lower: trio.SocketStream) -> None:
                 _reset(stream)
 
 
-async def _join(link: _Link, lower: trio.SocketStream, upper: trio.SocketStream) -> None:
+async def _join(link: Link, lower: trio.SocketStream, upper: trio.SocketStream) -> None:
     with trio.CancelScope() as scope:
         link.connections[scope] = None
         try:
@@ -158,22 +165,17 @@ async def _join(link: _Link, lower: trio.SocketStream, upper: trio.SocketStream)
 class _Shaper:
     """All links."""
 
-    links: dict[str, _Link] = field(factory=dict)
+    links: dict[str, Link] = field(factory=dict)
 
     async def open(self, nursery: trio.Nursery, asked: list[dict[str, object]]) -> None:
         """Listen for every link, and tell where."""
         ports: dict[str, int] = {}
         for each in asked:
-            link = _Link(**each)  # type: ignore[arg-type]  # as our own starter wrote it
-            (listener,) = await trio.open_tcp_listeners(0, host=HOST)
+            link = Link(**each)  # type: ignore[arg-type]  # as our own starter wrote it
             self.links[link.name] = link
-            ports[link.name] = listener.socket.getsockname()[1]
-            nursery.start_soon(self._listen, link, listener)
+            ports[link.name] = await listen(link, nursery)
         sys.stdout.write(json.dumps({"ports": ports}) + "\n")
         sys.stdout.flush()
-
-    async def _listen(self, link: _Link, listener: trio.SocketListener) -> None:
-        await trio.serve_listeners(partial(_serve, link), [listener])
 
     def obey(self, order: Mapping[str, object]) -> None:
         """Change a link."""
@@ -189,16 +191,12 @@ class _Shaper:
 
 async def _main() -> None:
     shaper = _Shaper()
-    received = bytearray()
-    async with trio.open_nursery() as nursery, trio.lowlevel.FdStream(0) as orders:
-        while chunk := await orders.receive_some():
-            *lines, rest = (received + chunk).split(b"\n")
-            received = bytearray(rest)
-            for order in map(json.loads, lines):
-                if "links" in order:
-                    await shaper.open(nursery, order["links"])
-                else:
-                    shaper.obey(order)
+    async with trio.open_nursery() as nursery:
+        async for order in orders():
+            if "links" in order:
+                await shaper.open(nursery, order["links"])
+            else:
+                shaper.obey(order)
         nursery.cancel_scope.cancel()
 
 

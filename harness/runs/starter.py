@@ -29,8 +29,6 @@ from typing import Final, NoReturn
 
 import attrs
 
-__all__ = ["main"]
-
 _CHUNK_BYTES: Final = 64 * 1024
 _INPUT: Final = 0
 _OUTPUT: Final = 1

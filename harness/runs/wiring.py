@@ -15,8 +15,6 @@ from harness.faults import Link
 from harness.processes import START_TIMEOUT_S, ProcessError, Program, start
 from harness.runs.plan import HOST, Plan
 
-__all__ = ["Wiring", "open_wiring"]
-
 _BYTES_PER_MBIT: Final = 1e6 / 8
 
 

@@ -20,13 +20,11 @@ import trio
 from attrs import define
 
 from broker.trace import FLUSH_EVERY_S, prepare
-from harness.runs.clients import publish, subscribe
-from harness.runs.crew import Crew, Ledger, Slowness, write_matches
+from harness.processes import orders
+from harness.runs.crew import Crew, Ledger, Slowness, publish, subscribe, write_matches
 from harness.runs.plan import Seat
 from harness.scenarios import from_content
 from harness.traces import DELIVERIES, PUBLICATIONS
-
-__all__ = ["main"]
 
 CONNECTING_AT_ONCE: Final = 16
 """Clients that connect and ask at the same time: more only wait longer for the brokers."""
@@ -34,26 +32,10 @@ CONNECTING_AT_ONCE: Final = 16
 COLLECT_AFTER: Final = 100_000
 """New objects before a search for cycles of garbage; what clients deal with makes none."""
 
-_LINE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A job lists every client and its address: some hundred bytes for each."""
-
 _Row = tuple[str, str, int, list[str]]
 """A seat's name, broker, place and roles, as a job has them."""
 
 _Orders = AsyncIterator[Mapping[str, object]]
-
-
-async def _orders() -> _Orders:
-    """What is told, line by line, until the input ends."""
-    received = bytearray()
-    async with trio.lowlevel.FdStream(0) as stream:
-        while chunk := await stream.receive_some():
-            received += chunk
-            assert len(received) <= _LINE_BYTES_MAX
-            *lines, rest = received.split(b"\n")
-            received = bytearray(rest)
-            for line in lines:
-                yield json.loads(line)
 
 
 def _tell(**what: object) -> None:
@@ -87,12 +69,12 @@ class _Worker:
         ledgers = {seat.name: Ledger(seat.broker, crew.rows) for seat in seats} if role == "publisher" else {}
         return cls(crew, role, seats, ledgers)
 
-    async def work(self, orders: _Orders) -> None:
+    async def work(self, told: _Orders) -> None:
         """Connect everybody, obey, and write down what there is, until told to finish or the input ends."""
         async with trio.open_nursery() as nursery:
             # The input may end before everybody is connected, and then nobody ever will be.
             nursery.start_soon(self._begin, nursery)
-            restarts = await self._obey(orders)
+            restarts = await self._obey(told)
             nursery.cancel_scope.cancel()
         crew = self.crew
         crew.rows.flush()
@@ -147,9 +129,9 @@ class _Worker:
             )
             await trio.sleep(REPORT_EVERY_S)
 
-    async def _obey(self, orders: _Orders) -> object:
+    async def _obey(self, told: _Orders) -> object:
         """Do what is told. Return what `finish` says: when streams began anew, if matches are wanted."""
-        async for order in orders:
+        async for order in told:
             for name, detail in order.items():
                 if name == "finish":
                     return detail
@@ -180,9 +162,8 @@ _ORDERS: Final[Mapping[str, Callable[[Crew, object], None]]] = {"go": _go, "slow
 
 
 async def _main() -> None:
-    orders = _orders()
-    setup = await anext(orders)
-    await _Worker.of(setup).work(orders)
+    told = orders()
+    await _Worker.of(await anext(told)).work(told)
 
 
 def main() -> None:

@@ -24,8 +24,6 @@ from harness.scenarios.keys import ScenarioError, read
 from harness.scenarios.overlays import edges, uplinks
 from harness.scenarios.scenario import Scenario
 
-__all__ = ["Point", "Study", "find", "from_content", "shipped_scenarios"]
-
 POINTS_MAX: Final = 200
 """A sweep of more runs than this is a mistake in the file, or a night's work that is better cut in parts."""
 

@@ -20,8 +20,6 @@ from broker.filters.constraints import Value
 from harness.scenarios.keys import ScenarioError
 from harness.scenarios.scenario import Filters
 
-__all__ = ["Interests", "groups", "interests"]
-
 Event = dict[str, Value]
 
 _TOLERANCE: Final = 1e-3

@@ -15,23 +15,6 @@ import attrs
 
 from broker.errors import ConcordError
 
-__all__ = [
-    "Key",
-    "ScenarioError",
-    "choice",
-    "flag",
-    "key_of",
-    "keys_of",
-    "number",
-    "numbers_by_name",
-    "read",
-    "table",
-    "text",
-    "texts",
-    "texts_by_name",
-    "whole",
-]
-
 Kind = TypeVar("Kind")
 
 _KEY: Final = "key"

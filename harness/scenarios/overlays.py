@@ -7,8 +7,6 @@ from typing import Final
 from harness.scenarios.keys import ScenarioError
 from harness.scenarios.scenario import BROKERS_MAX, Overlay
 
-__all__ = ["Uplinks", "edges", "fallbacks", "uplinks"]
-
 Uplinks = Mapping[str, str | None]
 """Each broker's uplink, the top first and every broker behind its uplink."""
 

@@ -20,18 +20,6 @@ from harness.scenarios.keys import (
     whole,
 )
 
-__all__ = [
-    "BROKERS_MAX",
-    "CLIENTS_MAX",
-    "Clients",
-    "Filters",
-    "Links",
-    "Overlay",
-    "Publishers",
-    "Scenario",
-    "Subscribers",
-]
-
 BROKERS_MAX: Final = 500
 """A broker is a process of about 30 megabytes; more than this is no longer an overlay on one machine."""
 
@@ -112,7 +100,9 @@ class Subscribers:
     per_connection: int = whole(1, 1, 1000, "how many subscriptions of a broker share a connection")
     ordered_percent: float = number(100.0, 0, 100, "how many subscriptions ask for order")
     policy: str = choice(
-        "disconnect", ("disconnect", "drop"), "what becomes of one that is too slow, see docs/client.md"
+        "disconnect",
+        ("disconnect", "drop"),
+        "what becomes of one that is too slow, see docs/reference/client.md",
     )
     bound_bytes: int = whole(8 * _MIB, 64 * 1024, 256 * _MIB, "queue of a subscription at its broker")
 

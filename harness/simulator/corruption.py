@@ -100,13 +100,13 @@ def forget_told(core: BrokerCore, link: Hop, random: Random) -> str:
     if not told:
         return ""
     gone = random.choice(told)
-    neighbour.told.edit(remove=[gone])
+    neighbour.announced.edit(remove=[gone])
     return f"{core.name} forgot that it told {link.name} of {gone}"
 
 
 def invent_told(core: BrokerCore, link: Hop, random: Random) -> str:
     """A neighbour counts as told of something that it was not told."""
-    told = core._routing.subscribing.neighbours[link].told
+    told = core._routing.subscribing.neighbours[link].announced
     invented = Wish(f"{GARBAGE}{random.randrange(2**30)}", _some_filter(random))
     told.edit(add=[invented])
     return f"{core.name} believes that it told {link.name} of {invented.id}"
@@ -118,7 +118,7 @@ def forget_told_advertisement(core: BrokerCore, link: Hop, random: Random) -> st
     if not known:
         return ""
     gone = random.choice(known)
-    core._routing.advertising.told[link].edit(remove=[gone])
+    core._routing.advertising.announced[link].edit(remove=[gone])
     return f"{core.name} forgot that it told {link.name} of the advertisement {gone}"
 
 

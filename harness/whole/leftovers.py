@@ -110,7 +110,7 @@ def _batches(node: Node) -> Iterator[str]:
         if subscription._held:  # noqa: SLF001 - only to look
             yield f"{subscription.id} holds {len(subscription._held)} batches"  # noqa: SLF001 - only to look
         kept = subscription.place.emitted - subscription.place.taken
-        if subscription._reader is None and not subscription.place.durable:  # noqa: SLF001 - only to look
+        if subscription._reader is None and not subscription.place.terms.durable:  # noqa: SLF001 - only to look
             yield f"{subscription.id} has no reader"
         if not kept and subscription.unconfirmed_bytes:
             yield f"{subscription.id} has {subscription.unconfirmed_bytes} bytes unconfirmed and none kept"
@@ -129,7 +129,7 @@ def _budgets(node: Node) -> Iterator[str]:
     for subscription in exchange.subscribers.values():
         used[Resource.REQUESTS] += 1
         used[Resource.FILTER_BYTES] += subscription.filter_bytes
-        used[Resource.DURABLE] += subscription.place.durable != ""
+        used[Resource.DURABLE] += subscription.place.terms.durable != ""
         used[Resource.KEPT_BYTES] += subscription._accounted_bytes  # noqa: SLF001 - only to look
     sessions = [each.session for each in node.connections.values()]
     used[Resource.CONNECTIONS] = sum(isinstance(each, ClientSession) for each in sessions)

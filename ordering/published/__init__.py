@@ -1,7 +1,7 @@
 """`published`: total order as the paper resolves it (Algorithms 1 to 5), for comparison.
 
-Never for production: it breaks the order that it is to keep. docs/order.md says how often and shows the
-smallest schedules.
+Never for production: it breaks the order that it is to keep. docs/explanation/order.md says how often and
+shows the smallest schedules.
 
 A broker that finds a possible conflict delivers nothing of it to the subscribers concerned until neighbours
 have acknowledged. What waits for one subscriber is sorted by message id, that is publisher and sequence.

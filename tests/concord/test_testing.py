@@ -98,7 +98,7 @@ async def test_everything_is_gone_with_the_block() -> None:
 
 
 def test_the_example_in_the_documentation_is_a_test_that_passes() -> None:
-    page = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "client.md").read_text(encoding="utf-8")
     (program,) = (each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "overlay(" in each)
     names: dict[str, Any] = {}
     exec(program, names)  # noqa: S102 - what our own page shows

@@ -190,7 +190,7 @@ def test_the_wheel_says_what_it_is_where_from_and_for_whom(installed: Installed)
     assert {"Typing :: Typed", "Framework :: Trio"} <= set(metadata.get_all("Classifier", []))
     labels = {each.partition(",")[0] for each in metadata.get_all("Project-URL", [])}
     assert {"Homepage", "Documentation", "Source", "Issues"} <= labels
-    assert set(metadata.get_all("Provides-Extra", [])) == {*EXTRAS, "test"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {*EXTRAS, "docs", "peers", "test"}
 
 
 def test_the_core_starts_with_what_it_depends_on_alone(installed: Installed) -> None:

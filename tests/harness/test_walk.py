@@ -4,8 +4,8 @@ from click.testing import CliRunner
 
 from harness.walk import main, walk_of_a_publication, walk_of_a_subscription
 
-PUBLICATION_CALLS, PUBLICATION_MODULES = 110, 23
-SUBSCRIPTION_CALLS, SUBSCRIPTION_MODULES = 500, 66
+PUBLICATION_CALLS, PUBLICATION_MODULES = 80, 19
+SUBSCRIPTION_CALLS, SUBSCRIPTION_MODULES = 270, 44
 
 
 def test_a_publication_goes_a_short_way() -> None:

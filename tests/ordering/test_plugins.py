@@ -5,7 +5,16 @@ import pytest
 from ordering.fifo import Fifo
 from ordering.interface import ALONE, Context, OptionError, OrderingFactory
 from ordering.pairwise import Pairwise
-from ordering.plugins import UnknownOrderingError, caution, configured, load, names, routing
+from ordering.plugins import (
+    IncompatibleOrderingError,
+    UnknownOrderingError,
+    caution,
+    configured,
+    load,
+    names,
+    notes_version,
+    routing,
+)
 from ordering.published import Published
 from ordering.sequencer import Sequencer
 
@@ -51,3 +60,17 @@ def test_only_published_is_never_for_production() -> None:
 
 def test_only_published_needs_a_routing_of_its_own() -> None:
     assert {name: routing(name) for name in OURS if routing(name)} == {"published": "simple+simple"}
+
+
+def test_a_plugin_for_another_version_of_the_interface_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Fifo, "INTERFACE_VERSION", 2, raising=False)
+    with pytest.raises(
+        IncompatibleOrderingError, match=r"'fifo' was written for version 2 .* this broker has version 1"
+    ):
+        load("fifo")
+
+
+def test_who_says_no_version_has_the_first() -> None:
+    assert {notes_version(name) for name in OURS} == {1}

@@ -1,4 +1,4 @@
-"""The paper's evaluation, repeated with real brokers and clients, and ours beside it.
+"""Experiments after the paper's, with real brokers and clients, and ours beside them.
 
 `studies` is the table of what is run, and runs it; `claims` compares with the paper; `document` writes the
 page.

@@ -7,11 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Final
 
-from harness.evaluation.pages import plain, whole
 from harness.report.results import Result
-from harness.tables import NONE, Table
-
-__all__ = ["FAULTY", "LARGEST", "LOSING", "Studies", "aims", "claims", "growth"]
+from harness.tables import NONE, Table, plain, whole
 
 Studies = Mapping[str, Sequence[Result]]
 

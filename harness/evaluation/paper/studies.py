@@ -1,27 +1,37 @@
-"""What is run, scenarios under some orderings; each run is analysed, and each study has a report."""
+"""What is run, scenarios under some orderings; each run is analysed, and each study has a report.
 
+With each run stands how much of the machine other programs took meanwhile: what its figures can be trusted
+for. Linux counts what all processors did, and what the children of a process did that have ended. The
+difference is the others'. Elsewhere nothing is known, and nothing is said.
+"""
+
+import os
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import attrs
 import click
 
-from harness.analysis.analyzing import analyze
-from harness.analysis.promises import UnknownVerdictError, unknown
+from harness.analysis.analyzing import judged
 from harness.analysis.session import session
-from harness.analysis.writing import write as write_analysis
 from harness.evaluation import campaign
-from harness.evaluation.quiet import watched
 from harness.report.page import write as write_report
 from harness.runs.progress import Progress
 
-__all__ = ["STUDIES", "RunError", "Study", "analyse", "perform", "report"]
-
 ALL: Final = ("pairwise", "fifo", "sequencer", "published")
+
+FILE: Final = "others.txt"
+_COUNTS: Final = Path("/proc/stat")
+_IDLE: Final = (3, 4)
+"""Which of the first eight counts are no work: doing nothing, and waiting for a disk."""
+
+_STATES: Final = 8
 
 
 @attrs.frozen
@@ -105,11 +115,7 @@ def analyse(folder: Path, master: str) -> None:
     with session(master) as spark:
         for index, path in enumerate(missing):
             click.echo(f"analysing {index + 1}/{len(missing)}  {path.relative_to(folder)}")
-            try:
-                analysis = analyze(spark, path)
-            except UnknownVerdictError as error:
-                analysis = unknown(str(error))
-            write_analysis(path, analysis)
+            judged(spark, path)
 
 
 def _unanalysed(folder: Path) -> Iterator[Path]:
@@ -125,3 +131,47 @@ def report(studies: Sequence[Study], folder: Path) -> None:
         place = folder / study.name
         if any(place.rglob("analysis.json")):
             click.echo(f"report: {write_report(place)}")
+
+
+@attrs.frozen
+class Moment:
+    """Seconds so far: by the clock, of all processors at work, of our own programs at work."""
+
+    at_s: float
+    busy_s: float
+    own_s: float
+
+    @classmethod
+    def now(cls) -> "Moment | None":
+        """What is counted at present; nothing where the system does not count."""
+        try:
+            counts = _COUNTS.read_text(encoding="ascii").split()[1 : _STATES + 1]
+        except OSError:
+            return None
+        busy = sum(int(count) for place, count in enumerate(counts) if place not in _IDLE)
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return cls(time.monotonic(), busy / os.sysconf("SC_CLK_TCK"), ended.ru_utime + ended.ru_stime)
+
+
+def others(before: Moment, after: Moment, processors: int) -> float:
+    """The part of all processors that others took between two moments."""
+    there_was_s = (after.at_s - before.at_s) * processors
+    taken_s = (after.busy_s - before.busy_s) - (after.own_s - before.own_s)
+    return min(1.0, max(0.0, taken_s / there_was_s))
+
+
+@contextmanager
+def watched(run: Path) -> Iterator[None]:
+    """While a run is made in this folder, watch the others, and write down what they took."""
+    before = Moment.now()
+    yield
+    after = Moment.now()
+    if before is not None and after is not None and run.is_dir():
+        part = others(before, after, os.cpu_count() or 1)
+        (run / FILE).write_text(f"{part:.4f}\n", encoding="utf-8")
+
+
+def read(folder: Path) -> list[float]:
+    """What others took in every run of a folder's studies that is whole."""
+    found = sorted(folder.glob(f"*/[!.]*/{FILE}"))
+    return [float(path.read_text(encoding="utf-8")) for path in found]

@@ -12,16 +12,17 @@ from harness.evaluation.routing.document import document, in_place
 from harness.evaluation.routing.measuring import perform
 from harness.evaluation.routing.studies import STUDIES, quick
 from harness.report.page import write_routing as write_report
+from harness.results import stamped
 from harness.runs.progress import progress_for
-
-__all__ = ["command"]
 
 
 @click.command("evaluation-routing")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Default: runs/evaluation-routing, -quick with --quick."
 )
-@click.option("--page", type=click.Path(path_type=Path), help="Default: docs/routing.md; none with --quick.")
+@click.option(
+    "--page", type=click.Path(path_type=Path), help="Default: docs/results/routing.md; none with --quick."
+)
 @click.option("--only", help="Studies whose names begin so, with commas between.")
 @click.option("--quick", "is_quick", is_flag=True, help="Few consumers: a minute or so.")
 @click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True)
@@ -52,11 +53,12 @@ def command(  # noqa: PLR0913 - one parameter for each option
     routing.write(folder, analysis)
     found = points(analysis)
     click.echo(f"report: {write_report(folder, found)}")
-    target = page or (None if is_quick else Path("docs/routing.md"))
+    target = page or (None if is_quick else Path("docs/results/routing.md"))
     if target is None:
         click.echo(document(found))
     else:
-        target.write_text(in_place(target.read_text(encoding="utf-8"), document(found)), encoding="utf-8")
+        before = target.read_text(encoding="utf-8")
+        target.write_text(stamped(before, in_place(before, document(found))), encoding="utf-8")
         click.echo(f"page: {target}")
     if failed:
         raise click.ClickException("; ".join(failed))

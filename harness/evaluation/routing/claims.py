@@ -5,12 +5,9 @@ from itertools import pairwise
 from typing import Final
 
 from harness.analysis.points import Point
-from harness.evaluation.pages import deviation, number
 from harness.evaluation.routing.expected import expected_messages
 from harness.evaluation.routing.references import CURVES, Curve, at, of_study
-from harness.tables import Table
-
-__all__ = ["claims"]
+from harness.tables import Table, deviation, number
 
 CLOSE: Final = 0.05
 """What we aim at: within five percent of the reference."""
@@ -30,9 +27,6 @@ def claims(points: Sequence[Point]) -> Iterator[str]:
         holds, figures = judge(points)
         rows.append((claim, {True: "holds", False: "does not hold", None: "not measured"}[holds], figures))
     yield Table(("claim", "here", "figures"), rows).markdown()
-
-
-# --- judging ---
 
 
 def _clearly_better(points: Sequence[Point]) -> Finding:

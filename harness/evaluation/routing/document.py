@@ -6,13 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.analysis.points import Point
-from harness.evaluation.pages import beside, exactly, number, percent
 from harness.evaluation.routing.claims import claims
 from harness.evaluation.routing.expected import expected_entries, expected_messages
 from harness.evaluation.routing.references import CURVES, FACTORS, Curve, at, limit, mean_way, of_study
-from harness.tables import NONE, Table
-
-__all__ = ["BEGIN", "END", "PageError", "document", "in_place"]
+from harness.tables import NONE, Table, beside, exactly, number, percent
 
 BEGIN: Final = "<!-- measured by make evaluation-routing: begin -->"
 END: Final = "<!-- measured by make evaluation-routing: end -->"
@@ -54,16 +51,7 @@ def in_place(page: str, measured: str) -> str:
 def document(points: Sequence[Point]) -> str:
     """The measured part; what was not measured is left out or shown as a dash."""
     opening = _OPENING.format(python=platform.python_version(), cores=os.cpu_count())
-    sections = (
-        _checked,
-        claims,
-        _exact,
-        _curves,
-        _changes,
-        _localities,
-        _break_even,
-        _factors,
-    )
+    sections = (_checked, claims, _exact, _curves, _changes, _localities, _break_even, _factors)
     return "\n".join([opening, *(part for section in sections for part in section(points))])
 
 
@@ -77,9 +65,6 @@ def _checked(points: Sequence[Point]) -> Iterator[str]:
         f"{sum(each.quotes or 0 for each in published):,} quotes "
         f"{sum(each.wrong or 0 for each in published)} deliveries were missing or not wanted.\n"
     )
-
-
-# --- exact results ---
 
 
 def _exact(points: Sequence[Point]) -> Iterator[str]:
@@ -135,9 +120,6 @@ def _exact_localities(points: Sequence[Point]) -> Iterator[Sequence[str]]:
 
 def _each(points: Sequence[Point]) -> list[float]:
     return [each.entries / each.subscriptions for each in points if not each.is_continued]
-
-
-# --- curves ---
 
 
 def _curves(points: Sequence[Point]) -> Iterator[str]:
@@ -242,9 +224,6 @@ def _column(
         beside(value(each) if each is not None else None, curve.values[many])
         for each, many in zip(found, consumers, strict=True)
     ]
-
-
-# --- locality, break-even, factors ---
 
 
 def _localities(points: Sequence[Point]) -> Iterator[str]:

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from harness.evaluation.routing.thesis import EACH, LOCALITIES, STOCKS, Tree, Want, thesis_tree
 
-__all__ = ["expected_entries", "expected_messages", "expected_tables", "is_countable", "needed_links"]
-
 Columns = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 """Stocks, and the lowest and the highest price wanted; a quote subscription wants from -1 to -1."""
 

@@ -34,8 +34,6 @@ from harness.evaluation.routing.thesis import STOCKS, Crowd, Place, Tree, Want, 
 from harness.runs.progress import Progress
 from harness.traces import Dataset
 
-__all__ = ["Measuring", "measure", "perform"]
-
 ROUNDS_LEAST: Final = 4
 
 ERROR_MOST: Final = 0.01
@@ -96,8 +94,6 @@ class Measuring:
             for rows in self._rows.values():
                 rows.flush()
 
-    # --- consumers ---
-
     def _grow(self, consumers: int) -> None:
         """New consumers come to every broker in turn; if some are to come and go, each with even chances."""
         for consumer in range(self._consumers, consumers):
@@ -144,8 +140,6 @@ class Measuring:
         sent = self._network.take()
         self._write("changes", number, place.name, is_added, sent.changes, sent.acknowledgements)
         return sent.changes
-
-    # --- counting ---
 
     def _write(self, dataset: str, *values: str | float) -> None:
         self._rows[dataset].append(self.study.name, self._consumers, *values)

@@ -13,8 +13,6 @@ from attrs import frozen
 
 from harness.analysis.points import Point
 
-__all__ = ["CURVES", "FACTORS", "Curve", "at", "limit", "mean_way", "of_study"]
-
 Values = Mapping[int, float]
 """By the number of consumers at each broker."""
 

@@ -7,8 +7,6 @@ from attrs import evolve, frozen
 
 from harness.evaluation.routing.thesis import LOCALITIES, ROOT
 
-__all__ = ["FACTORS", "FAR", "STUDIES", "Study", "quick"]
-
 POINTS: Final = (2, 5, 10, 20, 50, 100, 150, 200)
 """Consumers at each local broker."""
 
@@ -84,33 +82,26 @@ def _ways() -> Iterator[tuple[str, str]]:
     yield "-advertised", "simple"
 
 
+_MADE_FOR: Final = (
+    ("quotes", "simple"),
+    ("quotes", "identity"),
+    ("intervals", "covering"),
+    ("intervals", "merging"),
+)
+"""Strategies, with the subscriptions that each was made for."""
+
+
 def _tables() -> Iterator[Study]:
-    for kind, strategy in (
-        ("quotes", "simple"),
-        ("quotes", "identity"),
-        ("intervals", "covering"),
-        ("intervals", "merging"),
-        ("quotes", "merging"),
-    ):
+    for kind, strategy in (*_MADE_FOR, ("quotes", "merging")):
         for way, advertising in _ways():
             name = f"tables-{kind}-{strategy}{way}"
-            points: Sequence[int] = POINTS
-            if name == "tables-quotes-simple":
-                points = HEAVY
-            elif name == "tables-intervals-merging":
-                points = UP_TO_A_HUNDRED
-            elif strategy == "merging" and kind == "quotes":
-                points = SMALL
-            yield Study(name, "tables", kind, strategy, advertising, points)
+            usual = SMALL if (kind, strategy) == ("quotes", "merging") else POINTS
+            points = {"tables-quotes-simple": HEAVY, "tables-intervals-merging": UP_TO_A_HUNDRED}
+            yield Study(name, "tables", kind, strategy, advertising, points.get(name, usual))
 
 
 def _changes() -> Iterator[Study]:
-    for kind, strategy in (
-        ("quotes", "simple"),
-        ("quotes", "identity"),
-        ("intervals", "covering"),
-        ("intervals", "merging"),
-    ):
+    for kind, strategy in _MADE_FOR:
         for way, advertising in _ways():
             name = f"changes-{kind}-{strategy}{way}"
             points = {"changes-quotes-simple": COSTLY, "changes-intervals-merging": COARSE}.get(name, HALF)

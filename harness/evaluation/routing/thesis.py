@@ -21,20 +21,6 @@ from attrs import field, frozen
 
 from broker.filters import Filter, parse
 
-__all__ = [
-    "EACH",
-    "LEAF_LOCALS",
-    "ROOT",
-    "STOCKS",
-    "Crowd",
-    "Place",
-    "Tree",
-    "Want",
-    "price_of",
-    "symbol",
-    "thesis_tree",
-]
-
 LEVELS: Final = 4
 CHILDREN: Final = 3
 LEAF_LOCALS: Final = 2

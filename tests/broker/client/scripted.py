@@ -14,10 +14,10 @@ from trio.testing import MemorySendStream, memory_stream_pair
 from broker import messages as m
 from broker.backoff import Backoff
 from broker.client import Client, Limits, StateChange
-from broker.client.client import open_client
-from broker.client.connection import Connection
+from broker.client.driver import Driver
 from broker.client.machine import ClientMachine
 from broker.client.session import Session
+from broker.client.trio_shell import TrioShell, open_client
 from broker.filters.constraints import Value
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
 
@@ -181,4 +181,6 @@ class ScriptedBroker:
         if not flushes:
             limits = attrs.evolve(limits, flush_interval_s=FOREVER_S)
         machine = ClientMachine(Session("alice", "i0", "secret", limits), ADDRESS, Backoff(Random(1)))
-        return open_client(Connection(machine, self.dial, self.states.append), retry=retry)
+        shell = TrioShell(self.dial)
+        shell.driver = Driver(machine, shell, self.states.append)
+        return open_client(shell, retry=retry)

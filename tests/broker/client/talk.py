@@ -7,7 +7,7 @@ import attrs
 from broker import messages as m
 from broker.backoff import Backoff
 from broker.client.inbox import Inbox
-from broker.client.life import Life, StateChange, Wants
+from broker.client.life import ClientLife, StateChange, Wants
 from broker.client.limits import Limits
 from broker.client.machine import ClientMachine
 from broker.client.session import Session
@@ -48,7 +48,7 @@ class Talk:
     def wants(self) -> Wants:
         return self.machine.wants
 
-    def life(self) -> Life:
+    def life(self) -> ClientLife:
         return self.machine.life
 
     def open(self) -> None:

@@ -62,7 +62,7 @@ async def test_after_a_broken_connection_the_present_state_is_told() -> None:
     ):
         async with bob.subscribe("True"):
             await publisher.wanted()
-            stream = alice._connection._stream
+            stream = alice._driver.shell.stream  # type: ignore[attr-defined]  # no door leads there
             assert stream is not None
             await trio.aclose_forcefully(stream)
         await publisher.unwanted()

@@ -10,7 +10,7 @@ import pytest
 
 from broker import messages as m
 from broker.backoff import FIRST_S, LONGEST_S, TRIES_WHILE_KEPT, Backoff
-from broker.client.life import TRANSITIONS, Life, StateChange, Wants
+from broker.client.life import TRANSITIONS, ClientLife, StateChange, Wants
 from broker.client.limits import Limits
 from broker.client.machine import FAREWELL_S, KEPT_HEARTBEATS, ClientMachine
 from broker.client.session import Session
@@ -35,18 +35,18 @@ def talk() -> Talk:
 
 
 def test_every_state_can_be_come_to_and_ends_closed() -> None:
-    assert set(TRANSITIONS) == set(Life)
-    assert set().union(*TRANSITIONS.values()) == set(Life) - {Life.IDLE}
-    assert [life for life in Life if Life.CLOSED not in TRANSITIONS[life]] == [Life.CLOSED]
-    assert not TRANSITIONS[Life.CLOSED]
+    assert set(TRANSITIONS) == set(ClientLife)
+    assert set().union(*TRANSITIONS.values()) == set(ClientLife) - {ClientLife.IDLE}
+    assert [life for life in ClientLife if ClientLife.CLOSED not in TRANSITIONS[life]] == [ClientLife.CLOSED]
+    assert not TRANSITIONS[ClientLife.CLOSED]
 
 
-@pytest.mark.parametrize("life", Life)
-def test_a_step_that_is_not_in_the_table_is_a_mistake(life: Life) -> None:
-    for after in set(Life) - TRANSITIONS[life]:
+@pytest.mark.parametrize("life", ClientLife)
+def test_a_step_that_is_not_in_the_table_is_a_mistake(life: ClientLife) -> None:
+    for after in set(ClientLife) - TRANSITIONS[life]:
         machine = ClientMachine(Session("alice", "i0", "", Limits()), ADDRESS, Backoff(Random(1)))
         machine.life = life
-        with pytest.raises(AssertionError, match="does not follow"):
+        with pytest.raises(AssertionError, match="is not followed by"):
             machine._enter(after, inf)
 
 
@@ -61,7 +61,7 @@ def test_a_client_dials_greets_and_is_connected() -> None:
     assert talk.machine.state == "reconnecting"
     talk.say(welcome())
     lives.append(talk.life())
-    assert lives == [Life.DIALLING, Life.GREETING, Life.CONNECTED]
+    assert lives == [ClientLife.DIALLING, ClientLife.GREETING, ClientLife.CONNECTED]
     assert talk.changes == [StateChange("connected", ADDRESS, "the broker answered")]
     assert talk.machine.state == "connected"
     assert talk.machine.was_connected
@@ -90,7 +90,7 @@ def test_the_machine_does_not_load_trio() -> None:
 def test_a_first_connection_that_fails_is_a_failure_that_says_where_and_why() -> None:
     talk = Talk()
     talk.refuse()
-    assert talk.life() is Life.CLOSED
+    assert talk.life() is ClientLife.CLOSED
     failure = talk.machine.failure
     assert isinstance(failure, ConnectionFailedError)
     assert str(failure) == f"cannot connect to {ADDRESS}: connection refused"
@@ -104,7 +104,7 @@ def test_with_retry_attempts_are_made_with_growing_waits() -> None:
     longest_s = FIRST_S
     for _ in range(12):
         talk.refuse()
-        assert talk.life() is Life.WAITING
+        assert talk.life() is ClientLife.WAITING
         waited_s = talk.pass_to_deadline()
         assert longest_s / 2 <= waited_s <= longest_s * 1.001
         longest_s = min(LONGEST_S, longest_s * 2)
@@ -134,9 +134,9 @@ def test_the_next_attempt_waits_until_the_old_transport_is_gone() -> None:
     talk.pass_s(QUIET.connect_timeout_s)
     assert talk.wants() is Wants.CLOSE
     talk.pass_s(60)
-    assert (talk.life(), talk.machine.next_deadline()) == (Life.WAITING, inf)
+    assert (talk.life(), talk.machine.next_deadline()) == (ClientLife.WAITING, inf)
     talk.machine.tick(talk.now_s)
-    assert talk.life() is Life.WAITING
+    assert talk.life() is ClientLife.WAITING
     talk.machine.is_changed = False
     talk.close()
     assert talk.machine.is_changed
@@ -151,7 +151,7 @@ def test_a_transport_that_opens_too_late_is_not_used() -> None:
     talk.machine.connected(talk.now_s)
     talk.say(welcome())
     assert talk.machine.take_output() == b""
-    assert (talk.life(), talk.wants()) == (Life.WAITING, Wants.CLOSE)
+    assert (talk.life(), talk.wants()) == (ClientLife.WAITING, Wants.CLOSE)
 
 
 def test_the_end_in_the_place_of_an_answer_makes_one_wonder_who_listens() -> None:
@@ -168,7 +168,7 @@ def test_a_broker_that_refuses_the_client_is_not_asked_again(*, retry: bool) -> 
     talk.say(m.Fault("auth", "no user with this token"))
     assert isinstance(talk.machine.failure, BrokerFaultError)
     assert talk.machine.failure.code == "auth"
-    assert (talk.life(), talk.wants()) == (Life.CLOSED, Wants.CLOSE)
+    assert (talk.life(), talk.wants()) == (ClientLife.CLOSED, Wants.CLOSE)
 
 
 @pytest.mark.parametrize("code", ["closing", "restarting", "busy", "replaced", "silent"])
@@ -176,7 +176,7 @@ def test_a_broker_that_cannot_answer_now_is_asked_again(code: str) -> None:
     talk = Talk(retry=True)
     talk.open()
     talk.say(welcome(), m.Fault(code, "not now"))
-    assert (talk.life(), talk.session.welcome) == (Life.WAITING, None)
+    assert (talk.life(), talk.session.welcome) == (ClientLife.WAITING, None)
     assert "not now" in talk.machine.reason
     talk.close()
     talk.connect()
@@ -197,7 +197,7 @@ def test_a_silent_broker_is_asked_after_a_heartbeat_and_lost_after_another(talk:
     assert talk.pass_to_deadline() == HEARTBEAT_S
     assert talk.heard() == [m.Ping(1)]
     assert talk.pass_to_deadline() == HEARTBEAT_S
-    assert talk.life() is Life.CONNECTED
+    assert talk.life() is ClientLife.CONNECTED
     assert talk.pass_to_deadline() == pytest.approx(HEARTBEAT_S / 10)
     assert talk.changes[1] == StateChange("reconnecting", ADDRESS, "nothing came from the broker for 20 s")
     assert talk.wants() is Wants.CLOSE
@@ -230,7 +230,7 @@ def test_a_process_that_was_held_up_asks_before_it_gives_up(talk: Talk) -> None:
     assert talk.machine.next_deadline() == talk.now_s + HEARTBEAT_S
     talk.now_s += 100 * HEARTBEAT_S
     talk.machine.tick(talk.now_s)
-    assert talk.life() is Life.CONNECTED
+    assert talk.life() is ClientLife.CONNECTED
     talk.say(m.Pong(1))
     assert talk.machine.next_deadline() == talk.now_s + HEARTBEAT_S
 
@@ -242,7 +242,7 @@ def test_each_connection_is_asked_before_it_is_lost(talk: Talk) -> None:
         talk.connect()
     talk.pass_s(2 * HEARTBEAT_S)
     assert talk.heard() == [m.Ping(3)]
-    assert talk.life() is Life.CONNECTED
+    assert talk.life() is ClientLife.CONNECTED
 
 
 # --- what is due by itself ---
@@ -289,7 +289,7 @@ def test_what_was_to_be_said_on_a_lost_connection_is_not_said(talk: Talk) -> Non
     talk.say(m.Ping(1))
     assert talk.machine.has_output
     talk.lose()
-    assert (talk.life(), talk.machine.has_output) == (Life.WAITING, False)
+    assert (talk.life(), talk.machine.has_output) == (ClientLife.WAITING, False)
     assert talk.machine.take_output() == b""
 
 
@@ -331,7 +331,7 @@ def test_a_client_told_to_gives_up_when_it_is_time() -> None:
     talk = connected(Limits(reconnect_timeout_s=30))
     talk.lose()
     lost_s = talk.now_s
-    while talk.life() is not Life.CLOSED:
+    while talk.life() is not ClientLife.CLOSED:
         talk.pass_to_deadline()
         if talk.wants() is Wants.DIAL:
             talk.refuse()
@@ -421,14 +421,14 @@ def test_who_leaves_waits_until_everything_is_taken_over_and_says_goodbye_last(t
     assert flush == m.Flush(2)
     talk.say(m.Ping(7))
     assert talk.heard() == [m.Pong(7)]
-    assert talk.life() is Life.DRAINING
+    assert talk.life() is ClientLife.DRAINING
     talk.say(m.Flushed(2))
     (goodbye,) = talk.heard()
     assert isinstance(goodbye, m.Fault)
     assert goodbye.code == "left"
-    assert (talk.life(), talk.wants()) == (Life.LEAVING, Wants.NOTHING)
+    assert (talk.life(), talk.wants()) == (ClientLife.LEAVING, Wants.NOTHING)
     talk.machine.lost(None, talk.now_s)
-    assert (talk.life(), talk.wants()) == (Life.CLOSED, Wants.NOTHING)
+    assert (talk.life(), talk.wants()) == (ClientLife.CLOSED, Wants.NOTHING)
     assert talk.machine.failure is None
     assert talk.states == ["connected"]
 
@@ -437,10 +437,10 @@ def test_the_goodbye_waits_for_what_is_being_written(talk: Talk) -> None:
     talk.session.advertise("True")
     talk.machine.take_output()
     talk.machine.leave(talk.now_s)
-    assert talk.life() is Life.DRAINING
+    assert talk.life() is ClientLife.DRAINING
     assert not talk.machine.has_output
     talk.machine.written(talk.now_s)
-    assert talk.life() is Life.LEAVING
+    assert talk.life() is ClientLife.LEAVING
     (goodbye,) = talk.heard()
     assert isinstance(goodbye, m.Fault)
 
@@ -452,7 +452,7 @@ def test_nothing_follows_the_goodbye() -> None:
     inbox.take()
     talk.machine.leave(talk.now_s)
     talk.machine.take_output()
-    assert talk.life() is Life.LEAVING
+    assert talk.life() is ClientLife.LEAVING
     talk.session.credit(inbox, 2)
     talk.session.unsubscribe(inbox)
     talk.say(m.Ping(1))
@@ -472,7 +472,7 @@ def test_who_leaves_while_there_is_no_connection_is_gone_at_once(talk: Talk) -> 
     talk.publish(talk.publisher())
     talk.lose()
     talk.machine.leave(talk.now_s)
-    assert talk.life() is Life.CLOSED
+    assert talk.life() is ClientLife.CLOSED
     assert talk.machine.take_output() == b""
 
 
@@ -493,7 +493,7 @@ def test_a_broker_that_does_not_hang_up_after_the_goodbye_is_not_waited_for(clos
     talk.machine.leave(talk.now_s)
     talk.heard()
     assert talk.pass_to_deadline() == min(close_timeout_s, FAREWELL_S)
-    assert (talk.life(), talk.wants()) == (Life.CLOSED, Wants.CLOSE)
+    assert (talk.life(), talk.wants()) == (ClientLife.CLOSED, Wants.CLOSE)
     assert talk.machine.take_output() == b""
 
 
@@ -518,7 +518,7 @@ def test_a_connection_lost_while_leaving_is_not_made_again(talk: Talk) -> None:
     talk.publish(talk.publisher())
     talk.machine.leave(talk.now_s)
     talk.lose()
-    assert talk.life() is Life.CLOSED
+    assert talk.life() is ClientLife.CLOSED
     assert talk.changes[1:] == [StateChange("closed", ADDRESS, "broken pipe")]
     assert talk.machine.failure is None
 
@@ -527,7 +527,7 @@ def test_a_connection_that_breaks_after_the_goodbye_is_no_loss(talk: Talk) -> No
     talk.machine.leave(talk.now_s)
     talk.machine.take_output()
     talk.lose()
-    assert talk.life() is Life.CLOSED
+    assert talk.life() is ClientLife.CLOSED
     assert talk.states == ["connected"]
 
 
@@ -539,4 +539,4 @@ def test_leaving_goes_on_while_the_broker_is_asked_whether_it_is_there() -> None
     talk.pass_to_deadline()
     assert talk.heard() == [m.Ping(1)]
     talk.pass_s(HEARTBEAT_S * 1.2)
-    assert talk.life() is Life.CLOSED
+    assert talk.life() is ClientLife.CLOSED

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker import messages as m
-from broker.client.life import Life, Wants
+from broker.client.life import ClientLife, Phase, Wants
 from broker.client.limits import Limits
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer, decode_delivery, encode
 from tests.broker.client.scripted import frame, welcome
@@ -130,7 +130,7 @@ class World(Talk):
         if self.wants() is Wants.CLOSE:
             self._closed()
         assert self.machine.failure is None
-        if self.life() in {Life.IDLE, Life.WAITING, Life.DIALLING}:
+        if self.life() in {ClientLife.IDLE, ClientLife.WAITING, ClientLife.DIALLING}:
             assert self.machine.take_output() == b""
 
     def _closed(self) -> None:
@@ -155,12 +155,12 @@ class World(Talk):
             self.step(kind, 100 + number % 2)
 
     def _break(self, _: int) -> None:
-        if self.life() in {Life.GREETING, Life.CONNECTED, Life.DRAINING}:
+        if self.life() in {ClientLife.GREETING, ClientLife.CONNECTED, ClientLife.DRAINING}:
             self.lose()
             self.to_broker.clear()
 
     def _publish(self, number: int) -> None:
-        if self.source.is_ready and not self.session.window.is_full:
+        if self.source.phase is Phase.OPEN and not self.session.window.is_full:
             self.publish(self.source, number % 4)
             self.published += number % 4
 
@@ -177,7 +177,7 @@ class World(Talk):
         count = number * 10
         chunk = bytes(self.broker.out[:count])
         del self.broker.out[:count]
-        if chunk and self.life() is not Life.WAITING:
+        if chunk and self.life() is not ClientLife.WAITING:
             self.machine.received(chunk, self.now_s)
 
     def _deliver(self, number: int) -> None:
@@ -209,7 +209,7 @@ class World(Talk):
     def leave(self) -> None:
         self.machine.leave(self.now_s)
         for _ in range(1000):
-            if self.life() is Life.CLOSED:
+            if self.life() is ClientLife.CLOSED:
                 return
             for kind in ("write", "read"):
                 self.step(kind, 100)

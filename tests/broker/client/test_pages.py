@@ -13,7 +13,7 @@ PROGRAM = re.compile(r"```python\n(import trio.*?)```", re.DOTALL)
 
 
 async def test_the_two_programs_of_getting_started_talk_to_each_other() -> None:
-    page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "tutorials" / "getting-started.md").read_text(encoding="utf-8")
     async with running(settings("B1")) as broker, trio.open_nursery() as nursery:
         watch, trade = (
             [sys.executable, "-c", program.replace("127.0.0.1:7411", broker.address)]

@@ -67,9 +67,9 @@ async def test_a_cut_connection_loses_and_repeats_nothing_for_other_subscribers(
 async def _cut(client: object) -> None:
     """Break the client's connection as a network would."""
     await trio.lowlevel.checkpoint()
-    connection = client._connection  # type: ignore[attr-defined]  # no door leads there
-    if connection._stream is not None:
-        await trio.aclose_forcefully(connection._stream)
+    stream = client._driver.shell.stream  # type: ignore[attr-defined]  # no door leads there
+    if stream is not None:
+        await trio.aclose_forcefully(stream)
 
 
 async def test_after_a_restart_of_the_broker_everything_goes_on_with_a_gap_between(

@@ -6,7 +6,7 @@ from attrs import AttrsInstance
 from broker import messages as m
 from broker.client import questions
 from broker.client.delivery import Gap
-from broker.client.life import Life, Wants
+from broker.client.life import ClientLife, Wants
 from broker.client.limits import Limits
 from broker.client.questions import Forgetting, Question
 from broker.errors import (
@@ -29,7 +29,7 @@ def talk() -> Talk:
 
 def failure_of(talk: Talk) -> BrokerFaultError:
     """The fault that closed the client."""
-    assert talk.life() is Life.CLOSED
+    assert talk.life() is ClientLife.CLOSED
     assert isinstance(talk.machine.failure, BrokerFaultError)
     return talk.machine.failure
 

@@ -1,7 +1,9 @@
-"""Lines of JSON are read the same however they arrive."""
+"""Lines of JSON are read the same however they arrive, and every reader of JSON takes those printed."""
 
+import json
 import os
 from collections.abc import Mapping
+from math import inf, nan
 from pathlib import Path
 
 import click
@@ -9,7 +11,8 @@ import pytest
 import trio
 
 from broker.commands import lines
-from broker.commands.lines import object_batches
+from broker.commands.lines import object_batches, to_json
+from tests.sources import product_files
 
 
 async def read(path: Path) -> tuple[list[Mapping[str, object]], str]:
@@ -55,3 +58,20 @@ async def test_a_number_of_a_thousand_digits_is_not_repeated(tmp_path: Path) -> 
     assert found == []
     assert "larger than any floating number" in said
     assert len(said) < 200
+
+
+def test_numbers_that_json_does_not_have_are_null() -> None:
+    value = {"a": nan, "b": [inf, -inf, 1.5], "c": {"d": (nan, "NaN", True)}}
+    assert to_json(value) == '{"a": null, "b": [null, null, 1.5], "c": {"d": [null, "NaN", true]}}'
+
+
+@pytest.mark.parametrize("value", [None, {"price": 1e308, "name": "händler"}, [1, 2.5, "x"]])
+def test_everything_else_is_printed_as_python_prints_it(value: object) -> None:
+    assert to_json(value) == json.dumps(value, ensure_ascii=False)
+
+
+def test_every_command_prints_json_in_this_one_way() -> None:
+    commands = [source for source in product_files() if source.path.parts[1] == "commands"]
+    assert len(commands) > 15
+    own = {"broker/commands/lines.py"}
+    assert {str(each.path) for each in commands if "json.dumps" in each.text} == own

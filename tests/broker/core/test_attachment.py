@@ -1,5 +1,6 @@
 """R9: who may attach, and that no cycle ever forms."""
 
+from collections.abc import Iterator
 from itertools import permutations
 from random import Random
 
@@ -8,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.core import BrokerCore, ProtocolError
+from broker.core.attachment import Standing
+from broker.core.membership import Attach, Membership, Take
 from broker.messages import (
+    AttachAnswer,
     AttachRequest,
     BrokersChanged,
     Publication,
@@ -17,10 +21,11 @@ from broker.messages import (
     Synchronise,
 )
 from ordering.fifo import Fifo
+from ordering.pairwise import Pairwise
 from tests.broker.core.network import Network
 
 
-def tops(network: Network) -> list[str]:
+def roots(network: Network) -> list[str]:
     return [name for name, core in network.cores.items() if core.uplink is None]
 
 
@@ -37,7 +42,7 @@ def test_a_ring_of_brokers_that_dial_at_once_becomes_a_tree(names: str, seed: in
     for child, parent in zip(names, names[1:] + names[0], strict=True):
         network.dial(child, parent)
     network.settle()
-    assert len(tops(network)) == 1
+    assert len(roots(network)) == 1
     assert links(network) == 2
     assert [reason for _, _, reason in network.rejected] == ["cycle"]
 
@@ -56,8 +61,8 @@ def test_whoever_dials_whomever_the_result_is_a_forest(seed: int, count: int) ->
         for _ in range(random.randint(0, 5)):
             network.step_any()
     network.settle()
-    assert links(network) == count - len(tops(network))
-    assert {name for name, _, _ in network.rejected} <= set(tops(network))
+    assert links(network) == count - len(roots(network))
+    assert {name for name, _, _ in network.rejected} <= set(roots(network))
 
 
 def test_a_broker_whose_name_is_taken_is_refused() -> None:
@@ -148,3 +153,42 @@ def test_an_uplink_does_not_ask_its_child(message: AttachRequest | BrokersChange
     network.chain("A", "B")
     with pytest.raises(ProtocolError, match="the uplink A"):
         network.cores["B"].receive(network.hops["B", "A"], [message])
+
+
+@pytest.mark.parametrize("verdict", ["granted", "cycle"])
+def test_a_verdict_counts_only_if_it_comes_from_whom_we_asked(verdict: str) -> None:
+    network = Network(Fifo)
+    network.chain("A", "B")
+    core = network.cores["A"]
+    core.open_link("C", uplink=True)
+    core.receive(network.hops["A", "B"], [AttachAnswer("A.", 1, verdict)])
+    assert core.take().rejected == []
+    assert core._membership.attachments.standing is Standing.ASKING
+
+
+def test_attachments_are_looked_at_when_a_link_joins_and_not_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network(Pairwise)
+    network.chain("A", "B")
+    looks = []
+    go_on = Membership.go_on
+
+    def counting(self: Membership) -> Iterator[Attach | Take]:
+        looks.append(self)
+        return go_on(self)
+
+    monkeypatch.setattr(Membership, "go_on", counting)
+    for broker in ("A", "B"):
+        network.advertise(broker, f"p{broker}", "c > 0")
+        network.subscribe(broker, f"s{broker}", "c == 1")
+    network.settle()
+    network.publish("B", "pB", c=1)
+    network.settle()
+    network.unsubscribe("B", "sB")
+    network.unadvertise("B", "pB")
+    network.settle()
+    assert not looks
+    network.add("C")
+    network.dial("C", "B")
+    network.settle()
+    assert network.cores["C"].uplink is not None
+    assert looks

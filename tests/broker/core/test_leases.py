@@ -148,7 +148,7 @@ def _invent_an_advertisement(core: BrokerCore) -> None:
 
 def _forget_what_was_told(core: BrokerCore) -> None:
     neighbour = core._routing.subscribing.neighbours[core.neighbours["A"]]
-    neighbour.told.edit(remove=[each.id for each in neighbour.offered.values()])
+    neighbour.announced.edit(remove=[each.id for each in neighbour.offered.values()])
 
 
 @pytest.mark.parametrize("routing", ["simple", "identity", "covering"])

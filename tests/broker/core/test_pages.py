@@ -22,12 +22,12 @@ from broker.messages import (
     Flood,
     LeaseTold,
     LinkMessage,
+    Notice,
     Publication,
     RouteIds,
     SubscriptionAcknowledged,
     SubscriptionsReplaced,
     Synchronise,
-    Told,
     WayTold,
     Whereabouts,
 )
@@ -67,7 +67,7 @@ class Overlay(Network):
 
     def largest(self) -> int:
         """How large the largest frame was that is no publication."""
-        return max(len(encode(each)) for each in self.sent if not isinstance(each, Publication | Told))
+        return max(len(encode(each)) for each in self.sent if not isinstance(each, Publication | Notice))
 
     def count(self, kind: type) -> int:
         return sum(isinstance(each, kind) for each in self.sent)

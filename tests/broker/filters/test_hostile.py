@@ -158,7 +158,7 @@ def test_what_nobody_foresaw_is_an_error_of_the_filter(
         raise failure
 
     monkeypatch.setattr(language, "canonical", broken)
-    error = error_of("x == 1")
+    error = error_of("x == 1 or y == 1")
     assert (error.code, error.column) == (UNREADABLE, 1)
     assert failure.__name__ in error.reason
 

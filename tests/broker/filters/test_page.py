@@ -8,7 +8,7 @@ import pytest
 
 from broker.filters import parse
 
-PAGE = Path(__file__).parents[3] / "docs" / "filters.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "filters.md"
 
 
 def test_the_examples_of_the_page_give_what_it_shows() -> None:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.filters import parse, simplifying
-from broker.filters.conjunctions import Conjunction, conjunction_covers, overlap_within
+from broker.filters import disjunctions, parse
+from broker.filters.constraints import Conjunction, conjunction_covers, overlap_within
+from broker.filters.limits import OverBudgetError, Steps
 from broker.filters.sieve import places, sieve
-from broker.filters.steps import OverBudgetError, budget, unlimited
 from tests.broker.filters.reference import filters, predicates
 
 MIXED = filters(predicates(affixes=True), 6)
@@ -20,7 +20,7 @@ def conjunctions_of(texts: list[str]) -> list[Conjunction]:
 
 @given(MANY, MANY)
 def test_a_sieve_leaves_out_nothing_that_covers_overlaps_or_helps(ones: list[str], others: list[str]) -> None:
-    conjunctions, steps = conjunctions_of(ones), unlimited()
+    conjunctions, steps = conjunctions_of(ones), Steps()
     found = sieve(conjunctions, steps)
     for box in map(dict, conjunctions_of(others)):
         covering = set(places(found.covering(box, steps)))
@@ -35,18 +35,18 @@ def test_a_sieve_leaves_out_nothing_that_covers_overlaps_or_helps(ones: list[str
 
 def test_a_sieve_leaves_out_nearly_all_ranges_and_points() -> None:
     conjunctions = conjunctions_of([f"{place} < x < {place}.5 and y == {place}" for place in range(100)])
-    found = sieve(conjunctions, unlimited())
+    found = sieve(conjunctions, Steps())
     box = dict(parse("7.1 < x < 7.2 and y == 7").conjunctions[0])
-    assert list(places(found.covering(box, unlimited()))) == [7]
-    assert list(places(found.touching(box, unlimited()))) == [7]
-    assert not found.covering(dict(parse("7.1 < x < 7.2").conjunctions[0]), unlimited())
+    assert list(places(found.covering(box, Steps()))) == [7]
+    assert list(places(found.touching(box, Steps()))) == [7]
+    assert not found.covering(dict(parse("7.1 < x < 7.2").conjunctions[0]), Steps())
 
 
 @given(MIXED, st.integers(0, 400))
 def test_what_is_too_dear_to_simplify_keeps_its_form_and_its_meaning(text: str, steps: int) -> None:
     simplified = parse(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simplifying, "SIMPLIFYING_STEPS", steps)
+        patch.setattr(disjunctions, "SIMPLIFYING_STEPS", steps)
         wanted = parse(text)
         assert parse(str(wanted)) == wanted
     assert wanted.covers(simplified)
@@ -54,8 +54,8 @@ def test_what_is_too_dear_to_simplify_keeps_its_form_and_its_meaning(text: str, 
 
 
 def test_a_budget_ends_what_takes_more() -> None:
-    steps = budget(10)
+    steps = Steps(10)
     steps.take(7)
-    assert (steps.left, steps.spent) == (3, 7)
+    assert steps.spent == 7
     with pytest.raises(OverBudgetError):
         steps.take(4)

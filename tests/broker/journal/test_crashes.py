@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from broker.journal import JournalError
 from broker.journal.layout import PAGE_BYTES
-from harness.journals.disk import CrashError, SimulatedDisk
-from harness.journals.truth import Keeper
+from harness.journals import CrashError, Keeper, SimulatedDisk
 
 SEGMENT_BYTES = 6 * PAGE_BYTES
 

@@ -17,8 +17,7 @@ from broker.journal.files import SystemFiles
 from broker.journal.identity import identify
 from broker.journal.layout import PAGE_BYTES
 from broker.journal.opening import opened_in
-from harness.journals.disk import SimulatedDisk
-from harness.journals.truth import Keeper
+from harness.journals import Keeper, SimulatedDisk
 
 SEGMENT_BYTES = 8 * PAGE_BYTES
 SOME = 24

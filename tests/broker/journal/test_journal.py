@@ -14,8 +14,7 @@ from broker.journal import JournalError, open_journal
 from broker.journal.errors import explained
 from broker.journal.identity import ABOUT
 from broker.journal.layout import PAGE_BYTES
-from harness.journals.disk import SimulatedDisk
-from harness.journals.truth import Keeper
+from harness.journals import Keeper, SimulatedDisk
 from tests.sources import ROOT
 
 SEGMENT_BYTES = 8 * PAGE_BYTES

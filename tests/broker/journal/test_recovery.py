@@ -5,11 +5,9 @@ from random import Random
 import pytest
 
 from broker.journal import JournalError
-from broker.journal.layout import PAGE_BYTES
-from broker.journal.names import SEGMENT, SNAPSHOT, name_of, numbers
+from broker.journal.layout import PAGE_BYTES, SEGMENT, SNAPSHOT, name_of, numbers
 from broker.journal.recovery import MARK
-from harness.journals.disk import SimulatedDisk
-from harness.journals.truth import Keeper
+from harness.journals import Keeper, SimulatedDisk
 
 SEGMENT_BYTES = 8 * PAGE_BYTES
 

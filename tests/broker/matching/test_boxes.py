@@ -6,10 +6,10 @@ import pytest
 
 from broker.filters import Filter
 from broker.filters.constraints import AnyValue, Constraint, NumberRange, TextPattern, Value
+from broker.filters.readers import reader
 from broker.matching import MatchingIndex
 from broker.matching.boxes import CHUNK, LAST_CUT, SLAB, Slab
-from broker.matching.compile import compile_tests
-from broker.matching.entry import Entry, Payload
+from broker.matching.bucket import Entry, Payload
 
 Box = tuple[tuple[float, float], ...]
 
@@ -59,9 +59,9 @@ def test_a_crowd_of_boxes_that_comes_and_goes_matches_as_each_does(seed: int) ->
     for key, one in enumerate(crowd(random, CHUNK // 4), start=2 * CHUNK):
         index.add(key, one)
         filters[key] = one
-    tests = {key: compile_tests(one.conjunctions[0]) for key, one in filters.items()}
+    tests = {key: [reader(*pair) for pair in one.conjunctions[0]] for key, one in filters.items()}
     for event in events(random, 30):
-        expected = [key for key, test in sorted(tests.items()) if test is not None and test(event)]
+        expected = [key for key, each in sorted(tests.items()) if all(test(event) for test in each)]
         assert sorted(index.match(event)) == expected
     for key in filters:
         index.remove(key)
@@ -71,7 +71,7 @@ def test_a_crowd_of_boxes_that_comes_and_goes_matches_as_each_does(seed: int) ->
 def slab_of(boxes: list[Box]) -> Slab[int]:
     slab: Slab[int] = Slab(("a", "b"))
     for key, box in enumerate(boxes):
-        slab.add(Entry((), key), box, None)
+        slab.add(Entry((), key), box, ())
     return slab
 
 
@@ -99,7 +99,7 @@ def test_a_place_is_used_again() -> None:
     slab = slab_of([])
     for key in range(10):
         entry: Entry[int] = Entry((), key)
-        slab.add(entry, ((0, 1), (0, 1)), None)
+        slab.add(entry, ((0, 1), (0, 1)), ())
         assert found(slab, 1, 1) == [key]
         slab.remove(entry)
     assert slab.count == 0

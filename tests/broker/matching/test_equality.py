@@ -6,8 +6,7 @@ from broker.filters import parse
 from broker.filters.constraints import Value
 from broker.filters.values import COLLIDING_FROM
 from broker.matching import MatchingIndex
-from broker.matching.bucket import Filing
-from broker.matching.entry import Entry, Path
+from broker.matching.bucket import Entry, Filing, Path
 from broker.matching.equality import Equality
 from broker.matching.node import TreeNode
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from broker.filters.constraints import Constraint, NumberRange, TextPattern, TextSet, Value
-from broker.matching.bucket import FEW, Node
-from broker.matching.entry import Entry, Item, Path, Payload
+from broker.matching.bucket import FEW, Entry, Item, Node, Path, Payload
 from broker.matching.node import TreeNode
 
 

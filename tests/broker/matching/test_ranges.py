@@ -4,11 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.filters.constraints import Number, NumberRange
-from broker.matching.bucket import Filing
-from broker.matching.compile import EXACT_LIMIT
-from broker.matching.entry import Entry, Path, Payload
-from broker.matching.node import TreeNode
-from broker.matching.ranges import Grids, fits_grid
+from broker.filters.numbers import EXACT_LIMIT
+from broker.matching.bucket import Entry, Filing, Path, Payload
+from broker.matching.node import TreeNode, choose
+from broker.matching.ranges import Grids
 
 numbers: st.SearchStrategy[Number] = st.floats(-EXACT_LIMIT, EXACT_LIMIT) | st.integers(
     -EXACT_LIMIT, EXACT_LIMIT
@@ -58,5 +57,7 @@ def test_a_value_near_many_ranges_tries_few_of_them() -> None:
 
 
 def test_numbers_beyond_exact_cells_do_not_fit() -> None:
-    assert not fits_grid(NumberRange(0, True, 2**60, True))
-    assert not fits_grid(NumberRange(low=0))
+    for constraint in (NumberRange(0, True, 2**60, True), NumberRange(low=0)):
+        choice = choose(Entry((("x", constraint),), "key"), Path())
+        assert choice is not None
+        assert choice.kind is not Grids

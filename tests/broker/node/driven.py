@@ -76,6 +76,8 @@ class Driven:
     def step(self, content: Input) -> Effects:
         """One input, and everything that follows from carrying out what it asks for."""
         effects = self.node.step(content, self.now_s)
+        due = self.node.exchange.core.take()
+        assert (due.outgoing, due.has_news) == ([], False), "what the core decided is carried out at once"
         self._carry_out(effects)
         return effects
 

@@ -7,7 +7,7 @@ from attrs import Factory, define
 from broker.filters import parse
 from broker.node.absences import PART, Absences
 from broker.node.timers import Timers
-from broker.station import Station, recover
+from broker.station import Station, SubscriptionTerms, recover
 from ordering.pairwise import Pairwise
 
 AGE_S = 100
@@ -64,7 +64,8 @@ def made() -> Broker:
     broker = Broker()
     station = broker.station()
     station.open_link("B2", "B2/1", uplink=False)
-    station.subscribe("s", parse("x > 0"), ordered=True, client="c", durable="d", age_s=AGE_S)
+    terms = SubscriptionTerms(parse("x > 0"), ordered=True, client="c", durable="d", age_s=AGE_S)
+    station.subscribe("s", terms)
     station.take()
     return broker
 

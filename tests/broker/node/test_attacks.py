@@ -239,7 +239,9 @@ def test_what_was_read_before_a_connection_broke_is_handled() -> None:
     broker.lose(busy)
     broker.catch_up()
     assert busy.is_ended
-    assert [each for each in broker.node.exchange.subscribers.values() if each.place.client == "busy"] == []
+    assert [
+        each for each in broker.node.exchange.subscribers.values() if each.place.terms.client == "busy"
+    ] == []
     others.goes_on()
 
 

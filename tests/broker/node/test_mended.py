@@ -20,8 +20,8 @@ from starlette.types import Scope
 from broker import lines
 from broker.core import pages
 from broker.filters import language, numbers
-from broker.filters.literals import NodeError
-from broker.filters.steps import Steps
+from broker.filters.limits import Steps
+from broker.filters.predicates import NodeError
 from broker.journal import Journal, descriptors
 from broker.journal import journal as journals
 from broker.journal.files import SystemFiles
@@ -533,7 +533,7 @@ def test_as_long_as_nothing_is_broken_nothing_is_found(
 
 def rows() -> Iterator[tuple[int, list[str], list[str]]]:
     """Number, modules and tests of each finding in the threat model."""
-    text = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "threat-model.md").read_text(encoding="utf-8")
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if cells[0].isdecimal():

@@ -42,7 +42,9 @@ def test_credit_without_end_makes_nobody_keep_more_than_the_bound() -> None:
     assert "bound" in ended.text
     sent_bytes = sum(sum(map(len, batch.frames)) for batch in broker.heard(rude, DeliveredBatch))
     assert sent_bytes < SMALL.unconfirmed_bytes + 2 * 256 * KIB
-    assert not [each for each in broker.node.exchange.subscribers.values() if each.place.client == "rude"]
+    assert not [
+        each for each in broker.node.exchange.subscribers.values() if each.place.terms.client == "rude"
+    ]
 
 
 def test_who_confirms_gets_everything_however_much_that_is() -> None:
@@ -77,7 +79,7 @@ def test_many_queues_of_one_user_are_bounded_together() -> None:
 
 def kept_by(broker: Driven, client: str) -> int:
     subscribers = broker.node.exchange.subscribers.values()
-    return sum(each.kept_bytes for each in subscribers if each.place.client == client)
+    return sum(each.kept_bytes for each in subscribers if each.place.terms.client == client)
 
 
 @pytest.mark.parametrize("policy", ["drop", "disconnect"])

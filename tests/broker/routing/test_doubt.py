@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from broker.filters import Filter, parse
-from broker.routing import Selection, Wish, bulk, coverage, merging
+from broker.routing import Selection, Wish, merging, unions
 from broker.routing import parse as routing
 
 EQUALS = [parse(f"0 <= x <= {high}") for high in range(1, 6)]
@@ -29,9 +29,9 @@ def see(monkeypatch: pytest.MonkeyPatch, seen: Seen) -> None:
     def covers(one: Filter, other: Filter) -> bool:
         return (numbers.get(one, -1), numbers.get(other, -1)) in seen
 
-    monkeypatch.setattr(coverage, "covers", covers)
+    monkeypatch.setattr(Filter, "covers", covers)
     monkeypatch.setattr(merging, "covers_transitively", lambda _: False)
-    monkeypatch.setattr(bulk, "covers_transitively", lambda _: False)
+    monkeypatch.setattr(unions, "covers_transitively", lambda _: False)
 
 
 def took(selection: Selection, known: dict[str, Wish], step: int) -> None:
@@ -67,6 +67,6 @@ def test_without_rings_covering_tells_what_is_computed_from_scratch(
     selection, known = covering.selection(), dict[str, Wish]()
     for step in steps:
         took(selection, known, step)
-        assert {wish.item for wish in selection.told.values()} == {
+        assert {wish.item for wish in selection.announced.values()} == {
             wish.item for wish in covering.reduce(known.values())
         }

@@ -43,7 +43,7 @@ def selection(name: str, *texts: str) -> Selection:
 
 
 def told(one: Selection) -> dict[str, str]:
-    return {each.id: str(each.filter) for each in one.told.values()}
+    return {each.id: str(each.filter) for each in one.announced.values()}
 
 
 @pytest.mark.parametrize(("one", "other", "union"), UNITED)
@@ -98,7 +98,7 @@ def test_the_id_of_a_merger_never_comes_again() -> None:
     for _ in range(3):
         seen += [each.id for each in made.add(Wish("b", parse("3 <= x <= 9"))).added]
         made.remove("b")
-        made = routing("merging").subscriptions.selection(made.picture(), [Wish("a", parse("1 <= x <= 5"))])
+        made = routing("merging").subscriptions.selection(made.snapshot(), [Wish("a", parse("1 <= x <= 5"))])
     assert seen == ["~1", "~2", "~3"]
     assert made.mergers == len(seen)
 
@@ -116,7 +116,7 @@ def test_unions_stay_within_the_length_of_a_filter() -> None:
     for number in range(count):
         made.add(Wish(f"s{number}", parse(f"symbol == '{number:060}'")))
     made.remove("s7")
-    lengths = [len(str(each.filter)) for each in made.told.values()]
+    lengths = [len(str(each.filter)) for each in made.announced.values()]
     assert max(lengths) <= SIZE_LIMIT_BYTES
     assert len(lengths) < count / 20
     for number in range(count):

@@ -67,7 +67,7 @@ def test_the_neighbour_knows_what_was_told(name: str, several: list[Step]) -> No
         change = history.take(step)
         assert list(change.removed) == sorted(set(change.removed))
         assert [wish.id for wish in change.added] == sorted({wish.id for wish in change.added})
-        assert history.neighbour == dict(history.selection.told)
+        assert history.neighbour == dict(history.selection.announced)
 
 
 @by_name
@@ -85,7 +85,7 @@ def test_a_selection_knows_all_its_candidates_told_or_not(name: str, several: li
 @settings(deadline=None)
 def test_standing_for_names_all_told_items_that_do(name: str, several: list[Step], wish: Wish) -> None:
     history = histories(name, several)
-    told, strategy = history.selection.told, history.strategy
+    told, strategy = history.selection.announced, history.strategy
     for each in (*history.candidates.values(), wish):
         standing = list(history.selection.standing_for(each))
         assert standing == sorted(
@@ -102,7 +102,7 @@ def test_standing_for_names_all_told_items_that_do(name: str, several: list[Step
 def test_nothing_told_stands_for_anything_else_told(name: str, several: list[Step]) -> None:
     history = histories(name, several)
     if name != "simple":
-        for wish in history.selection.told.values():
+        for wish in history.selection.announced.values():
             assert list(history.selection.standing_for(wish)) == [wish.id]
 
 
@@ -114,7 +114,7 @@ def test_the_items_told_are_those_computed_from_scratch(name: str, several: list
     for step in several:
         history.take(step)
         reduced = history.strategy.reduce(history.candidates.values())
-        told = [wish.item for wish in history.selection.told.values()]
+        told = [wish.item for wish in history.selection.announced.values()]
         assert {wish.item for wish in reduced} == set(told)
         if name != "simple":
             assert len(told) == len(set(told))
@@ -127,7 +127,9 @@ def test_what_is_told_matches_what_candidates_match(name: str, several: list[Ste
     history = histories(name, several)
     for ordered in (True, False):
         wanted = meaning(wish.filter for wish in history.candidates.values() if wish.ordered or not ordered)
-        told = meaning(wish.filter for wish in history.selection.told.values() if wish.ordered or not ordered)
+        told = meaning(
+            wish.filter for wish in history.selection.announced.values() if wish.ordered or not ordered
+        )
         assert told == wanted if ":" not in name else is_within(wanted, told)
 
 
@@ -135,7 +137,7 @@ def test_what_is_told_matches_what_candidates_match(name: str, several: list[Ste
 @settings(deadline=None)
 def test_a_merger_matches_what_the_candidates_match_that_it_stands_for(several: list[Step]) -> None:
     history = histories("merging", several)
-    for told in history.selection.told.values():
+    for told in history.selection.announced.values():
         parts = [
             wish.filter
             for wish in history.candidates.values()
@@ -154,12 +156,12 @@ def test_a_selection_made_again_goes_on_in_the_same_way(
     shuffled = list(history.candidates.values())
     choice.shuffle(shuffled)
     again = History(history.strategy)
-    again.selection = history.strategy.selection(history.selection.picture(), shuffled)
+    again.selection = history.strategy.selection(history.selection.snapshot(), shuffled)
     again.candidates, again.neighbour = dict(history.candidates), dict(history.neighbour)
-    assert again.selection.picture() == history.selection.picture()
+    assert again.selection.snapshot() == history.selection.snapshot()
     for step in rest:
         assert again.take(step) == history.take(step)
-    assert again.selection.picture() == history.selection.picture()
+    assert again.selection.snapshot() == history.selection.snapshot()
 
 
 @by_name
@@ -173,7 +175,7 @@ def test_several_changes_are_told_as_one(name: str, several: list[Step], rest: l
     for each in going:
         history.candidates.pop(each, None)
     history.hear(history.selection.edit(coming, going))
-    assert history.neighbour == dict(history.selection.told)
+    assert history.neighbour == dict(history.selection.announced)
     told = [wish.filter for wish in history.neighbour.values()]
     for wish in history.candidates.values():
         assert list(history.selection.standing_for(wish))
@@ -196,7 +198,7 @@ def test_nothing_is_left_when_all_candidates_have_gone(
     for each in ids:
         history.take(each)
     assert not history.neighbour
-    assert not history.selection.told
+    assert not history.selection.announced
 
 
 @by_name
@@ -204,5 +206,5 @@ def test_nothing_is_left_when_all_candidates_have_gone(
 @settings(deadline=None)
 def test_a_told_id_is_that_of_a_candidate_or_outlives_one(name: str, several: list[Step]) -> None:
     history = histories(name, several)
-    for wish in history.selection.told.values():
+    for wish in history.selection.announced.values():
         assert wish in several or wish.id.startswith(MERGER_MARK)

@@ -11,7 +11,7 @@ from broker.filters import parse
 from broker.journal import JournalError
 from broker.server.memory import remember
 from broker.server.settings import Settings
-from broker.station import picture_of
+from broker.station import SubscriptionTerms, picture_of
 from ordering.watched import Watch
 
 
@@ -29,7 +29,7 @@ def test_what_was_written_down_is_there_after_a_restart(tmp_path: Path) -> None:
     begun = remember(settings(tmp_path / "B1"))
     assert begun.journal is not None
     begun.station.begin(begun.journal.append)
-    begun.station.subscribe("s", parse("x > 0"), ordered=True)
+    begun.station.subscribe("s", SubscriptionTerms(parse("x > 0"), ordered=True))
     begun.station.take()
     begun.journal.close()
     with structlog.testing.capture_logs() as logs:
@@ -50,7 +50,7 @@ def test_a_watched_plugin_leaves_the_same_memory_as_one_that_is_not(tmp_path: Pa
         begun = remember(settings(place), first)
         assert begun.journal is not None
         begun.station.begin(begun.journal.append)
-        begun.station.subscribe("s", parse("x > 0"), ordered=True)
+        begun.station.subscribe("s", SubscriptionTerms(parse("x > 0"), ordered=True))
         begun.station.take()
         begun.journal.snapshot(picture_of(begun.station), begun.journal.appended)
         begun.journal.close()

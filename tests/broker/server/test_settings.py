@@ -5,7 +5,9 @@ import attrs
 import pytest
 
 from broker.addresses import Address
+from broker.node.greeting import difference
 from broker.server.settings import Settings, SettingsError, Tls
+from ordering.pairwise import Pairwise
 
 LOCAL = Address("127.0.0.1", 7411)
 EVERYWHERE = Address("0.0.0.0", 7411)  # noqa: S104 - what must not happen by accident
@@ -87,3 +89,12 @@ def test_others_are_told_where_it_listens_or_what_was_said() -> None:
     assert wide.reached_at(7) == there
     with pytest.raises(SettingsError, match="nobody can dial that"):
         Settings(name="B", listen=LOCAL, advertise_address=EVERYWHERE)
+
+
+def test_neighbours_share_what_their_plugins_speak(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = Settings(name="B1", listen=LOCAL).manner
+    monkeypatch.setattr(Pairwise, "NOTES_VERSION", 2, raising=False)
+    theirs = Settings(name="B2", listen=LOCAL).manner
+    assert difference("B1", ours, "B2", theirs) == (
+        "neighbours must share these settings: B1 has 'notes version 1' and B2 has 'notes version 2': set one"
+    )

@@ -1,4 +1,7 @@
-"""Stations joined by links in memory, driven by chance; every input meets a station and its double."""
+"""Stations joined by links in memory, driven by chance; every input meets a station and its double.
+
+Law: when an input is recorded, the station is as it was before; what is not recorded changes nothing.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -12,7 +15,7 @@ from broker.filters import parse
 from broker.messages import LinkMessage, Publication, PublicationsLost
 from broker.replay import Bounds
 from broker.replay_messages import ReplayCut
-from broker.station import Station, picture_of, recover
+from broker.station import Station, SubscriptionTerms, picture_of, recover
 from broker.station.inputs import frame_of
 from broker.wire import encode_publication, publication_prefix
 from ordering import plugins
@@ -34,6 +37,8 @@ VERBS: Final = (
     "leave",
     "ask",
     "reach",
+    "renew",
+    "forget",
 )
 
 End = tuple[str, str]
@@ -72,6 +77,23 @@ class Recorded:
     records: list[bytes] = Factory(list)
     picture: bytes | None = None
     pictured: int = 0
+    before: bytes | None = None
+    """The station before the input at hand; None once that is recorded."""
+
+    def record(self, record: bytes) -> None:
+        """Append a record, of an input that has not been applied."""
+        if self.before is not None:
+            assert picture_of(self.station) == self.before, "an input was applied before it was recorded"
+            self.before = None
+        self.records.append(record)
+
+    def do(self, change: Change) -> None:
+        """Change the station by one input."""
+        self.before = picture_of(self.station)
+        change(self.station)
+        if self.before is not None:
+            assert picture_of(self.station) == self.before, "an input was applied that was not recorded"
+            self.before = None
 
 
 @define(eq=False)
@@ -88,7 +110,7 @@ class Stations:
         for name in ("B1", "B2", "B3"):
             station = Station(name, plugins.load(self.ordering), f"{name}i", ordering_name=self.ordering)
             self.brokers[name] = Recorded(station)
-            station.begin(self.brokers[name].records.append)
+            station.begin(self.brokers[name].record)
             self._reach(name)
             # One publication at a time, and a cache that forgets: so a replay takes many steps.
             self.do(name, lambda station: station.bound_replays(Bounds(400, 100, 1, 1)))
@@ -109,7 +131,7 @@ class Stations:
         station = recorded.station
         double = recover(name, plugins.load(self.ordering), self.ordering, picture_of(station), ())
         assert double is not None
-        change(station)
+        recorded.do(change)
         change(double)
         effects = station.take()
         assert seen(effects) == seen(double.take())
@@ -148,19 +170,15 @@ class Stations:
     def _subscribe(self, name: str) -> None:
         identity = self.brokers[name].station.mint("s")
         wanted = parse(f"kind == '{self.random.choice(KINDS)}'")
-        durable = self.random.choice(("", identity))
-        self.do(name, lambda station: station.subscribe(identity, wanted, ordered=True, durable=durable))
+        terms = SubscriptionTerms(wanted, ordered=True, durable=self.random.choice(("", identity)))
+        self.do(name, lambda station: station.subscribe(identity, terms))
 
     def _replay(self, name: str) -> None:
         identity = self.brokers[name].station.mint("s")
         past = (0, self.random.choice((0, 0, 3)))
         bound_bytes = self.random.choice((100, 10**6))
-        self.do(
-            name,
-            lambda station: station.subscribe(
-                identity, parse("kind == 'a'"), ordered=True, bound_bytes=bound_bytes, replay=past
-            ),
-        )
+        terms = SubscriptionTerms(parse("kind == 'a'"), ordered=True, bound_bytes=bound_bytes)
+        self.do(name, lambda station: station.subscribe(identity, terms, past))
 
     def _replay_more(self, name: str) -> None:
         for identity in list(self.brokers[name].station.subscriptions):
@@ -219,6 +237,13 @@ class Stations:
             place = self.random.choice(list(station.publishers.values()))
             question = station.mint("?")
             self.do(name, lambda station: station.explain_way(question, place.id, place.taken))
+
+    def _renew(self, name: str) -> None:
+        self.do(name, Station.refresh)
+        self.do(name, lambda station: station.sweep(2))
+
+    def _forget(self, name: str) -> None:
+        self.do(name, lambda station: station.forget_before(2))
 
     def _lose(self) -> None:
         """A link is lost for good, and dialled again."""

@@ -1,13 +1,15 @@
 """Records are read as they were written, and what is no record is refused with a message."""
 
 import attrs
+import cbor2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.errors import StationError
 from broker.filters import Filter, parse
 from broker.messages import LinkMessage, OrderingMessage, SubscriptionWithdrawn
-from broker.station import StationError
+from broker.station import SubscriptionTerms
 from broker.station import inputs as i
 from tests.broker.station.stations import publication
 
@@ -19,6 +21,10 @@ _FIELDS: dict[object, st.SearchStrategy[object]] = {
     Filter: st.sampled_from(("True", "x == 1 or y.startswith('a')")).map(parse),
 }
 
+_FIELDS[SubscriptionTerms] = st.builds(
+    SubscriptionTerms, **{each.name: _FIELDS[each.type] for each in attrs.fields(SubscriptionTerms)}
+)
+
 contents = st.sampled_from([owner for kind, owner in i.KINDS.items() if kind != i.BEGUN]).flatmap(
     lambda owner: st.builds(owner, **{each.name: _FIELDS[each.type] for each in attrs.fields(owner)})
 )
@@ -27,6 +33,15 @@ contents = st.sampled_from([owner for kind, owner in i.KINDS.items() if kind != 
 @given(contents, st.booleans())
 def test_an_input_that_is_its_fields_is_read_as_it_was_written(content: i.Input, is_taken: bool) -> None:  # noqa: FBT001 - drawn
     assert i.read_record(i.record_of(content, i.TAKEN * is_taken)) == (content, is_taken)
+
+
+def test_the_terms_of_a_subscription_lie_flat_in_its_record() -> None:
+    terms = SubscriptionTerms(
+        parse("x == 1"), ordered=True, client="carol", user="u", durable="audit", bound_bytes=65536,
+        policy="drop", age_s=60,
+    )  # fmt: skip
+    flat = ["s", "x == 1", True, "carol", "u", "audit", 65536, "drop", 60, 7, [5, 0]]
+    assert i.record_of(i.Subscribed("s", terms, 7, (5, 0)), 0) == b"\x22" + cbor2.dumps(flat)
 
 
 def test_frames_are_written_untouched_and_keep_their_marks() -> None:

@@ -1,5 +1,6 @@
 """A station made of its picture, or of its records, does what the one that never stopped does."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker.errors import StationError
 from broker.filters import parse
-from broker.station import Station, StationError, picture_of, recover
+from broker.station import Station, SubscriptionTerms, inputs, picture_of, recover
 from ordering import plugins
 from ordering.fifo import Fifo
 from tests.broker.station.stations import Stations, publication
@@ -38,9 +40,30 @@ def test_a_double_made_before_every_step_does_the_same_and_so_does_a_replay(orde
                 assert picture_of(again) == expected
 
 
+def applies_first(self: Station, patience: int) -> None:
+    self.core.sweep(patience)
+    self._record(inputs.Swept(patience))
+
+
+def records_nothing(self: Station, patience: int) -> None:
+    self.core.sweep(patience)
+
+
+@pytest.mark.parametrize("wrong", [applies_first, records_nothing])
+def test_a_station_that_touches_its_core_before_it_records_is_noticed(
+    wrong: Callable[[Station, int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stations = Stations("fifo", Random(0))
+    stations.start()
+    monkeypatch.setattr(Station, "sweep", wrong)
+    with pytest.raises(AssertionError, match="an input was applied"):
+        stations.do("B1", lambda station: station.sweep(3))
+
+
 def station(name: str = "B1", ordering: str = "pairwise") -> Station:
     made = Station(name, plugins.load(ordering), "i", ordering_name=ordering)
-    made.subscribe("s", parse("kind == 'a' or 1 < price <= 2.5 or text.startswith('x')"), ordered=True)
+    wanted = parse("kind == 'a' or 1 < price <= 2.5 or text.startswith('x')")
+    made.subscribe("s", SubscriptionTerms(wanted, ordered=True))
     made.advertise("p", parse("True"))
     made.publish("p", [publication("p", 1, "a"), publication("p", 2, "a")])
     made.take()

@@ -2,8 +2,9 @@
 
 import pytest
 
+from broker.errors import StationError
 from broker.filters import parse
-from broker.station import Station, StationError, picture_of, recover
+from broker.station import Station, SubscriptionTerms, picture_of, recover
 from ordering import plugins
 from tests.broker.station.stations import publication
 
@@ -14,7 +15,8 @@ def records() -> list[bytes]:
     written: list[bytes] = []
     station = Station("B1", FIFO, "k3f9", ordering_name="fifo")
     station.begin(written.append)
-    station.subscribe("s", parse("True"), ordered=True, durable="audit", user="u", client="c")
+    terms = SubscriptionTerms(parse("True"), ordered=True, client="c", user="u", durable="audit")
+    station.subscribe("s", terms)
     station.advertise(station.mint("p"), parse("True"), client="c", user="u")
     station.take()
     station.publish("p@B1.k3f9/1", [publication("p@B1.k3f9/1", 1, "a")])
@@ -45,7 +47,7 @@ def test_whether_a_publisher_is_wanted_survives_and_goes_on() -> None:
     station.begin(written.append)
     station.advertise("p", parse("c == 1"))
     station.take()
-    station.subscribe("s", parse("True"), ordered=True)
+    station.subscribe("s", SubscriptionTerms(parse("True"), ordered=True))
     station.take()
     for snapshot, after in ((None, written), (picture_of(station), [])):
         again = recover("B1", FIFO, "fifo", snapshot, after)

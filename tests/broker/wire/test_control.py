@@ -32,7 +32,7 @@ from tests.broker.wire.strategies import CONTROL_ROWS, frame_of, messages_of
 each_row = pytest.mark.parametrize("row", CONTROL_ROWS, ids=lambda row: row.name)
 
 
-NEVER_SENT = set(messages.Told.__args__)
+NEVER_SENT = set(messages.Notice.__args__)
 """What the core says to a local subscription; the client is told a `Gap`."""
 
 

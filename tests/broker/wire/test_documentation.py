@@ -19,8 +19,8 @@ from broker.wire.kinds import BY_KIND, ROWS, Row, Size, Stage
 from tests.broker.wire.strategies import CONTROL_ROWS, Published, messages_of, publications
 from tests.sources import ROOT
 
-GRAMMAR: Final = (ROOT / "docs" / "wire.cddl").read_text()
-PAGE: Final = (ROOT / "docs" / "wire.md").read_text()
+GRAMMAR: Final = (ROOT / "docs" / "reference" / "wire.cddl").read_text()
+PAGE: Final = (ROOT / "docs" / "reference" / "wire.md").read_text()
 
 _SIZES: Final = {
     Size.CONTROL: "16 KiB",

@@ -3,9 +3,9 @@
 import pytest
 import trio
 
-from examples.pages.game import GameStage
 from examples.pages.match import Match
 from examples.pages.overlay import Overlay
+from examples.pages.tabs import GameTab
 
 
 async def test_a_broker_that_is_killed_twice_at_once_is_started_once(
@@ -30,6 +30,6 @@ async def test_a_broker_that_is_killed_twice_at_once_is_started_once(
 
 async def test_views_of_what_is_no_name_are_left_out(nursery: trio.Nursery) -> None:
     overlay = Overlay("pairwise", {"B1": "127.0.0.1:1"})
-    tab = GameStage({"pairwise": Match.of(overlay, 4, 1)}, nursery).open()
+    tab = GameTab({"pairwise": Match.of(overlay, 4, 1)}, nursery)
     await tab.do({"do": "views", "names": [["Ada"], {"Ben": 1}, 3, None, "Cleo", "Nobody"]})
     assert tab.names == ["Cleo"]

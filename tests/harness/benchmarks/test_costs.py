@@ -1,5 +1,5 @@
-from harness.benchmarks.costs import COLUMNS, PLUGINS, run
-from harness.tables import table
+from harness.benchmarks.costs import PLUGINS, run
+from harness.tables import table_of
 
 
 def test_every_plugin_is_counted_in_the_same_way() -> None:
@@ -12,4 +12,4 @@ def test_every_plugin_is_counted_in_the_same_way() -> None:
     for name in ("pairwise", "sequencer"):
         assert rows[name].requests == rows[name].acknowledgements > 0
         assert rows[name].deferred_max >= rows[name].deferred_mean > 0
-    assert len({len(line) for line in table(COLUMNS, rows.values()).text().splitlines()}) == 1
+    assert len({len(line) for line in table_of(list(rows.values())).text().splitlines()}) == 1

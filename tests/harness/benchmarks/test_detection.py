@@ -1,9 +1,9 @@
 import pytest
 
-from broker.core.view import TableView
+from broker.core.tables import TableView
 from broker.messages import Publication
-from harness.benchmarks.detection import LARGE, PAPER, edge_broker, run_large, run_paper
-from harness.tables import table
+from harness.benchmarks.detection import edge_broker, run_large, run_paper
+from harness.tables import table_of
 
 
 @pytest.mark.parametrize(("percent", "met"), [(25, 1), (50, 2), (100, 4)])
@@ -24,5 +24,5 @@ def test_every_point_has_its_figures_and_the_fast_form_deserves_its_name() -> No
     assert [row.place for row in large] == ["links", "local"]
     assert all(min(row.route_ns, row.unexposed_ns, row.exposed_ns, row.conflict_ns) > 0 for row in large)
     assert paper.pairwise_us < paper.fast_us < paper.progressive_us
-    assert table(LARGE, large).text().splitlines()[2].split()[:3] == ["20", "local", "3"]
-    assert len(table(PAPER, [paper]).text().splitlines()) == 2
+    assert table_of(large).text().splitlines()[2].split()[:3] == ["20", "local", "3"]
+    assert len(table_of([paper]).text().splitlines()) == 2

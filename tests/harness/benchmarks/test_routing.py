@@ -1,7 +1,7 @@
 """The measurement of routing strategies runs, and its table has a line for each."""
 
 from harness.benchmarks import routing
-from harness.tables import table
+from harness.tables import table_of
 
 
 def test_every_strategy_is_measured_with_every_mix() -> None:
@@ -18,4 +18,4 @@ def test_every_strategy_is_measured_with_every_mix() -> None:
     told = {row.strategy: row.told for row in rows if row.mix == "quotes"}
     assert all(row.told == told[row.strategy] for row in rows if row.mix == "quotes, broker")
     assert told["simple"] == told["identity"] == 300 > told["covering"] > told["merging"]
-    assert len(table(routing.COLUMNS, rows).text().splitlines()) == 1 + len(rows)
+    assert len(table_of(rows).text().splitlines()) == 1 + len(rows)

@@ -4,20 +4,20 @@ from collections.abc import Callable, Iterable, Mapping
 
 from attrs import Factory, define, frozen
 
-from broker.routing import Change, Item, Picture, Wish
-from broker.routing.edits import edited
+from broker.routing import Change, Item, Snapshot, Wish
+from broker.routing.strategy import edited
 
 Reduce = Callable[[Iterable[Wish], Mapping[str, Wish]], dict[str, Wish]]
 
 
 @define(eq=False)
 class Recomputed:
-    """Tells what a function makes of all candidates, and of what was told before."""
+    """Announces what a function makes of all candidates, and of what was announced before."""
 
     reduce: Reduce
     suffices: Callable[[Item, Item], bool]
     candidates: dict[str, Wish] = Factory(dict)
-    told: dict[str, Wish] = Factory(dict)
+    announced: dict[str, Wish] = Factory(dict)
     mergers: int = 0
 
     def add(self, wish: Wish) -> Change:
@@ -32,39 +32,41 @@ class Recomputed:
         return edited(self, add, remove)
 
     def _change(self) -> Change:
-        before, self.told = self.told, self.reduce(self.candidates.values(), self.told)
-        added = [wish for each, wish in sorted(self.told.items()) if each not in before]
-        return Change(tuple(added), tuple(sorted(each for each in before if each not in self.told)))
+        before, self.announced = self.announced, self.reduce(self.candidates.values(), self.announced)
+        added = [wish for each, wish in sorted(self.announced.items()) if each not in before]
+        return Change(tuple(added), tuple(sorted(each for each in before if each not in self.announced)))
 
     def standing_for(self, wish: Wish) -> list[str]:
-        return sorted(each for each, told in self.told.items() if self.suffices(told.item, wish.item))
+        return sorted(
+            each for each, announced in self.announced.items() if self.suffices(announced.item, wish.item)
+        )
 
     def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
         return self.candidates == candidates
 
-    def picture(self) -> Picture:
-        return Picture(tuple(self.told.values()))
+    def snapshot(self) -> Snapshot:
+        return Snapshot(tuple(self.announced.values()))
 
 
-def _overlaps(told: Item, wanted: Item) -> bool:
-    return told.filter.overlaps(wanted.filter) and (told.ordered or not wanted.ordered)
+def _overlaps(announced: Item, wanted: Item) -> bool:
+    return announced.filter.overlaps(wanted.filter) and (announced.ordered or not wanted.ordered)
 
 
 def _few(candidates: Iterable[Wish], _: Mapping[str, Wish]) -> dict[str, Wish]:
-    """Whatever overlaps what is told already need not be told."""
-    told: dict[str, Wish] = {}
+    """Whatever overlaps what is announced already need not be announced."""
+    announced: dict[str, Wish] = {}
     for wish in sorted(candidates, key=lambda each: each.id):
-        if not any(_overlaps(other.item, wish.item) for other in told.values()):
-            told[wish.id] = wish
-    return told
+        if not any(_overlaps(other.item, wish.item) for other in announced.values()):
+            announced[wish.id] = wish
+    return announced
 
 
-def _same(told: Item, wanted: Item) -> bool:
-    return told == wanted
+def _same(announced: Item, wanted: Item) -> bool:
+    return announced == wanted
 
 
-def _all_that_ever_came(candidates: Iterable[Wish], told: Mapping[str, Wish]) -> dict[str, Wish]:
-    return {**told, **{wish.id: wish for wish in candidates}}
+def _all_that_ever_came(candidates: Iterable[Wish], announced: Mapping[str, Wish]) -> dict[str, Wish]:
+    return {**announced, **{wish.id: wish for wish in candidates}}
 
 
 @frozen
@@ -81,16 +83,16 @@ class Odd:
 
     def selection(
         self,
-        picture: Picture | None = None,
+        snapshot: Snapshot | None = None,
         candidates: Iterable[Wish] = (),
         *,
         label: str = "",
     ) -> Recomputed:
-        del picture, candidates, label
+        del snapshot, candidates, label
         return Recomputed(self.reducing, self.suffices)
 
-    def stands_for(self, told: Item, wanted: Item) -> bool:
-        return self.suffices(told, wanted)
+    def stands_for(self, announced: Item, wanted: Item) -> bool:
+        return self.suffices(announced, wanted)
 
     def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
         return tuple(self.reducing(candidates, {}).values())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from harness.commands.report import command
+from harness.commands.analyze import report as command
 from harness.report.page import write
 from harness.report.results import ReportError
 from harness.report.run_figures import FIGURES

@@ -15,7 +15,7 @@ import pytest
 
 from harness.processes import ProcessError
 from harness.runs.performance import perform_all, planned
-from harness.runs.progress import Silent
+from harness.runs.progress import Progress
 from harness.scenarios import from_content
 from harness.traces import BROKERS, DELIVERIES, FAULTS, MATCHES, PUBLICATIONS, SUBSCRIPTIONS, Dataset
 from tests.sources import ROOT
@@ -48,7 +48,7 @@ def rows(dataset: Dataset, run: Path) -> list[dict[str, object]]:
 
 async def perform(folder: Path, **changes: object) -> None:
     study = from_content("small", {**SMALL, **changes}, "small.toml")
-    await perform_all(list(planned(study, folder, Silent())), Silent())
+    await perform_all(list(planned(study, folder, Progress())), Progress())
 
 
 async def test_a_run_writes_what_was_published_delivered_and_counted(tmp_path: Path) -> None:
@@ -152,4 +152,4 @@ async def test_a_broker_that_ends_by_itself_ends_the_run_with_what_it_said(tmp_p
         pytest.RaisesExc(ProcessError, match=r"broker .* ended with status 2: .*requests"),
         flatten_subgroups=True,
     ):
-        await perform_all(list(planned(study, tmp_path, Silent())), Silent())
+        await perform_all(list(planned(study, tmp_path, Progress())), Progress())

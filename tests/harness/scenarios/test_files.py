@@ -120,6 +120,6 @@ def test_the_command_line_changes_what_the_file_says() -> None:
 
 
 def test_every_key_is_documented_with_its_meaning_and_its_default() -> None:
-    page = (ROOT / "docs" / "harness.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "harness.md").read_text(encoding="utf-8")
     missing = [key for key, (what, _) in KEYS.items() if f"| `{key}` |" not in page or what.about not in page]
     assert missing == []

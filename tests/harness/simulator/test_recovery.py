@@ -2,8 +2,7 @@
 
 import pytest
 
-from broker.core.leases import Leases
-from broker.core.mending import Mending
+from broker.core.leases import Leases, Mending
 from broker.routing import parse
 from harness.explorer import broken_leases
 from harness.simulator.recovery import recover

@@ -80,7 +80,7 @@ class Forwarding:
         return sent
 
     def remote_entries(self, broker: str) -> int:
-        return sum(len(told.told) for (_, there), told in self._selections.items() if there == broker)
+        return sum(len(told.announced) for (_, there), told in self._selections.items() if there == broker)
 
 
 def _difference(selection: Selection, change: Change) -> Change:
@@ -89,5 +89,5 @@ def _difference(selection: Selection, change: Change) -> Change:
     steps = [selection.add(wish) for wish in change.added]
     steps += [selection.remove(gone) for gone in change.removed if gone not in replaced]
     touched = {name for step in steps for name in (*step.removed, *(wish.id for wish in step.added))}
-    added = tuple(selection.told[name] for name in sorted(touched) if name in selection.told)
-    return Change(added, tuple(name for name in sorted(touched) if name not in selection.told))
+    added = tuple(selection.announced[name] for name in sorted(touched) if name in selection.announced)
+    return Change(added, tuple(name for name in sorted(touched) if name not in selection.announced))

@@ -7,7 +7,7 @@ import pytest
 from harness.evaluation.routing import measuring
 from harness.evaluation.routing.measuring import Measuring
 from harness.evaluation.routing.studies import Study
-from harness.runs.progress import Silent
+from harness.runs.progress import Progress
 
 STUDIES = [Study(name, "tables", "quotes", "identity", "simple", (1,)) for name in ("one", "two")]
 
@@ -18,11 +18,11 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_whole_is_not_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert measuring.perform(STUDIES, tmp_path, 1, 0, Silent()) == []
+    assert measuring.perform(STUDIES, tmp_path, 1, 0, Progress()) == []
     about = json.loads((tmp_path / "one" / "run.json").read_text())
     assert (about["name"], about["routing"], about["has_advertisements"]) == ("one", "identity+simple", True)
     monkeypatch.setattr(Measuring, "run", lambda _: pytest.fail("measured again"))
-    assert measuring.perform(STUDIES, tmp_path, 1, 0, Silent()) == []
+    assert measuring.perform(STUDIES, tmp_path, 1, 0, Progress()) == []
 
 
 def test_what_fails_is_told_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -34,6 +34,6 @@ def test_what_fails_is_told_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch
         whole(measuring)
 
     monkeypatch.setattr(Measuring, "run", run)
-    assert measuring.perform(STUDIES, tmp_path, 1, 0, Silent()) == ["one: MemoryError: too many entries"]
+    assert measuring.perform(STUDIES, tmp_path, 1, 0, Progress()) == ["one: MemoryError: too many entries"]
     assert not (tmp_path / "one").exists()
     assert (tmp_path / "two" / "run.json").is_file()

@@ -1,0 +1,303 @@
+"""What `concord.sync` offers: the client for programs without a loop. Every call blocks until it is done.
+
+Law: there is no second client here. Each call runs the coroutine of `Client`, `Publisher` or `Deliveries`,
+which waits as its shell lets it: here, on a condition, in the calling thread.
+"""
+
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
+from math import inf
+from random import Random
+from time import monotonic
+from typing import Literal, TypeVar
+
+from attrs import define
+
+from broker.addresses import parse_address
+from broker.client import client as loops
+from broker.client import deliveries as reading
+from broker.client import publisher as publishing
+from broker.client.client import LIMITS, ignore_change, machine_of
+from broker.client.deliveries import BATCH_COUNT
+from broker.client.delivery import Delivery, Gap
+from broker.client.driver import Driver
+from broker.client.life import StateChange
+from broker.client.limits import BOUND_BYTES, Limits
+from broker.client.replay import Replay
+from broker.client.thread_shell import ThreadShell
+from broker.errors import ConnectionFailedError, GapError
+from broker.filters import Filter
+from broker.filters.constraints import Value
+
+_Entered = TypeVar("_Entered")
+
+
+@contextmanager
+def _entered(shell: ThreadShell, block: AbstractAsyncContextManager[_Entered]) -> Iterator[_Entered]:
+    """Enter and leave an asynchronous block."""
+    entered = shell.run(_aenter(block))
+    try:
+        yield entered
+    except BaseException as error:
+        if not shell.run(_aexit(block, error)):
+            raise
+    else:
+        shell.run(_aexit(block, None))
+
+
+async def _aenter(block: AbstractAsyncContextManager[_Entered]) -> _Entered:
+    return await block.__aenter__()
+
+
+async def _aexit(block: AbstractAsyncContextManager[object], error: BaseException | None) -> bool | None:
+    if error is None:
+        return await block.__aexit__(None, None, None)
+    return await block.__aexit__(type(error), error, error.__traceback__)
+
+
+@define(eq=False)
+class Publisher:
+    """Publishes what its advertisement matches, for any number of threads. Made by `Client.advertise`."""
+
+    _shell: ThreadShell
+    _publisher: publishing.Publisher
+
+    @property
+    def id(self) -> str:
+        """The id by which subscribers know it. It changes if the broker has forgotten it while away."""
+        return self._publisher.id
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody, anywhere, has subscribed to something that may be published here."""
+        return self._publisher.is_wanted
+
+    def publish(
+        self,
+        attributes: Mapping[str, Value],
+        payload: bytes | bytearray | memoryview = b"",
+        *,
+        ordered: bool = True,
+        confirm: bool = False,
+    ) -> int:
+        """Put a publication into the window; return its sequence number. Blocks while the window is full.
+
+        With `confirm` it also blocks until the broker has taken the publication over, as `flush` does.
+
+        Raises:
+            NotAdvertisedError: the advertisement does not match; the message shows what fails.
+            InvalidPublicationError: an attribute or the payload cannot be published.
+            PublisherEndedError: the broker has ended this publisher.
+            ConcordError: the client is closed or has failed.
+        """
+        publisher = self._publisher
+        return self._shell.run(publisher.publish(attributes, payload, ordered=ordered, confirm=confirm))
+
+    def flush(self) -> None:
+        """Block until the broker has taken over everything published so far."""
+        self._shell.run(self._publisher.flush())
+
+    def wanted(self) -> None:
+        """Block until somebody is interested."""
+        self._shell.run(self._publisher.wanted())
+
+    def unwanted(self) -> None:
+        """Block until nobody is interested."""
+        self._shell.run(self._publisher.unwanted())
+
+
+@define(eq=False)
+class Deliveries:
+    """The deliveries of one subscription, for one thread at a time. Made by `Client.subscribe`."""
+
+    _shell: ThreadShell
+    _deliveries: reading.Deliveries
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether the broker knew this durable subscription, and went on with it."""
+        return self._deliveries.is_resumed
+
+    def __iter__(self) -> Iterator[Delivery]:
+        """Iterate over deliveries; a gap is raised as `GapError`, and iterating again goes on behind it."""
+        while True:
+            yield from self._deliveries.batch
+            gap = self._shell.run(self._deliveries.next_batch())
+            if gap is not None:
+                raise self._deliveries.error_of(gap)
+
+    def with_gaps(self) -> Iterator[Delivery | Gap]:
+        """Iterate over deliveries, and over each gap as a `Gap` in its place."""
+        while True:
+            try:
+                yield from self
+            except GapError as error:
+                yield Gap(error.count, error.reason)
+
+    def next(self, timeout_s: float = inf) -> Delivery:
+        """Return the next delivery.
+
+        Raises:
+            TimeoutError: none has come within so many seconds.
+            GapError: deliveries are missing here; the next call goes on behind them.
+        """
+        deadline_s = monotonic() + timeout_s
+        while (delivery := next(self._deliveries.batch, None)) is None:
+            self._wait(deadline_s)
+        return delivery
+
+    def _wait(self, deadline_s: float) -> None:
+        """Block until there is a batch; raise the gap before it, or `TimeoutError`."""
+        gaps: list[Gap | None] = []
+
+        async def wait() -> None:
+            gaps.append(await self._deliveries.next_batch())
+
+        self._shell.run(self._shell.run_until(wait, lambda: deadline_s))
+        if not gaps:
+            raise TimeoutError("no delivery has come in time")
+        if (gap := gaps[0]) is not None:
+            raise self._deliveries.error_of(gap)
+
+    def batches(self, max_count: int = BATCH_COUNT) -> Iterator[list[Delivery]]:
+        """Iterate over what has arrived, up to `max_count` deliveries at a time; gaps are raised.
+
+        The deliveries of a list were had when the next list is asked for.
+        """
+        self._deliveries.batches(max_count)
+        while True:
+            yield self._shell.run(self._deliveries.next_list(max_count))
+
+
+@define(eq=False)
+class Client:
+    """A connection to a broker that is made again when it is lost, for any number of threads."""
+
+    _shell: ThreadShell
+    _client: loops.Client
+
+    @property
+    def name(self) -> str:
+        """What the broker calls this client."""
+        return self._client.name
+
+    @property
+    def state(self) -> str:
+        """The connection's state: "connected", "reconnecting" or "closed"."""
+        return self._client.state
+
+    @property
+    def broker(self) -> str:
+        """The name of the broker, or nothing while there is no connection."""
+        return self._client.broker
+
+    @contextmanager
+    def advertise(self, filter: str | Filter) -> Iterator[Publisher]:  # noqa: A002 - what it is
+        """Become a publisher of what the filter matches; entered once the whole overlay knows.
+
+        Leaving the block waits until everything published is taken over; leaving it by an error does not.
+
+        Raises:
+            FilterError: the filter cannot be read.
+            RefusedError: the broker does not let this client advertise that.
+        """
+        with _entered(self._shell, self._client.advertise(filter)) as publisher:
+            yield Publisher(self._shell, publisher)
+
+    @contextmanager
+    def subscribe(  # noqa: PLR0913 - every option but the first is named and may be left out
+        self,
+        filter: str | Filter,  # noqa: A002 - what it is
+        *,
+        ordered: bool = True,
+        bound_bytes: int = BOUND_BYTES,
+        policy: Literal["disconnect", "drop"] | None = None,
+        durable: str = "",
+        age_s: float = 0,
+        after: int | None = None,
+        replay: Replay | str | int | None = None,
+    ) -> Iterator[Deliveries]:
+        """Subscribe to what the filter matches, as `concord.Client.subscribe` does; the options are the same.
+
+        Raises:
+            FilterError: the filter cannot be read.
+            RefusedError: the broker does not let this client subscribe to that.
+        """
+        block = self._client.subscribe(
+            filter,
+            ordered=ordered,
+            bound_bytes=bound_bytes,
+            policy=policy,
+            durable=durable,
+            age_s=age_s,
+            after=after,
+            replay=replay,
+        )
+        with _entered(self._shell, block) as deliveries:
+            yield Deliveries(self._shell, deliveries)
+
+    def forget(self, durable: str) -> None:
+        """End the durable subscription of that name that belongs to this user and client name.
+
+        Raises:
+            RefusedError: the broker knows none of that name (`code` is "unknown").
+        """
+        self._shell.run(self._client.forget(durable))
+
+    def durable_subscriptions(self) -> list[dict[str, object]]:
+        """Ask the broker what it keeps for this user and client name: one entry per durable subscription."""
+        return self._shell.run(self._client.durable_subscriptions())
+
+    def explain(self, publisher: str = "", sequence: int = 0) -> list[dict[str, object]]:
+        """Ask the broker what waits there and for whom; or, for a publication, which way it took."""
+        return self._shell.run(self._client.explain(publisher, sequence))
+
+    def explain_uplinks(self) -> dict[str, object]:
+        """Ask the broker for its uplink, how often it moved, and whom it would dial without."""
+        return self._shell.run(self._client.explain_uplinks())
+
+
+@contextmanager
+def connect(  # noqa: PLR0913 - every option but the first is named and may be left out
+    address: str,
+    *,
+    name: str = "client",
+    token: str | None = None,
+    tls: ssl.SSLContext | None = None,
+    retry: bool = False,
+    limits: Limits = LIMITS,
+    on_state: Callable[[StateChange], None] | None = None,
+    random: Random | None = None,
+) -> Iterator[Client]:
+    """Connect to the broker at HOST:PORT; the client reconnects by itself until the block is left.
+
+    Args:
+        address: HOST:PORT of the broker.
+        name: what the broker calls this client; it need not be unique.
+        token: proves to the broker who this client is, where the broker asks for that.
+        tls: how to check the broker's certificate (and show one's own); None connects without TLS.
+        retry: keep trying if the first connection cannot be made, instead of raising.
+        limits: the client's bounds.
+        on_state: called with each `StateChange`: connected, reconnecting, closed; in the client's own thread
+            as a rule, so it must not call the client.
+        random: where the spread of the waits between attempts comes from.
+
+    Raises:
+        ConnectionFailedError: no connection could be made; the message names address and cause.
+        BrokerFaultError: the broker refuses this client.
+    """
+    try:
+        where = parse_address(address)
+    except ValueError as error:
+        raise ConnectionFailedError(f"cannot connect: {error}", address) from None
+    shell = ThreadShell(where, tls)
+    machine = machine_of(address, name, token, limits, random)
+    shell.driver = driver = Driver(machine, shell, on_state or ignore_change)
+    shell.start(retry=retry)
+    try:
+        shell.run(driver.opened())
+        yield Client(shell, loops.Client(name, driver))
+        shell.run(driver.left())
+    finally:
+        shell.stop()

@@ -1,0 +1,100 @@
+"""What options of commands take: addresses, sizes and times, KEY=VALUE, limits, and routing strategies.
+
+A type is used as in `@click.option("--listen", type=ADDRESS)`, and a function that reads as `callback=`.
+"""
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Final
+
+import attrs
+import click
+
+from broker.addresses import Address, parse_address
+from broker.node.limits import NodeLimits
+from broker.quantities import read_size, read_span
+from broker.routing import DEFAULT, RoutingError, parse
+from ordering.plugins import UnknownOrderingError, routing
+
+ROUTING_DEFAULTS: Final = f"{DEFAULT}, or what the ordering plugin needs"
+"""What is used if nothing is said, in words."""
+
+
+class _AddressType(click.ParamType[Address]):
+    """The type of an option that takes an address."""
+
+    name = "HOST:PORT"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Address:
+        if isinstance(value, Address):
+            return value
+        try:
+            return parse_address(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@attrs.define
+class _Quantity(click.ParamType[float]):
+    """Text that a function reads, or a number that is one already."""
+
+    name: str
+    _read: Callable[[str], float]
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, int | float):
+            if not 0 <= value < inf:
+                self.fail(f"expected a number from 0 on, got {value}", param, ctx)
+            return value
+        try:
+            return self._read(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+ADDRESS: Final = _AddressType()
+SIZE: Final = _Quantity("size", read_size)
+SPAN: Final = _Quantity("time", read_span)
+
+
+def read_pairs(ctx: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    """Take KEY=VALUE apart, which may be repeated; of one key the last one counts."""
+    for pair in pairs:
+        if not pair.partition("=")[0] or "=" not in pair:
+            raise click.BadParameter(f"expected KEY=VALUE, got {pair!r}", ctx, param)
+    return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def read_limits(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> NodeLimits:
+    """Return the limits with those that were given, as NAME=VALUE."""
+    names = {each.name.replace("_", "-"): each.name for each in attrs.fields(NodeLimits)}
+    limits = NodeLimits()
+    for text in given:
+        name, equals, value = text.partition("=")
+        field = names.get(name.strip().replace("_", "-"))
+        if field is None or not equals:
+            raise click.BadParameter(
+                f"{text!r}: expected NAME=VALUE with one of {', '.join(names)}", ctx, param
+            )
+        try:
+            limits = attrs.evolve(limits, **{field: read_size(value.strip())})
+        except ValueError as error:
+            raise click.BadParameter(f"{text!r}: {error}", ctx, param) from error
+    return limits
+
+
+def routing_for(ordering: str) -> str:
+    """Return what is used with an ordering plugin if nothing is said."""
+    try:
+        return str(parse(routing(ordering) or str(DEFAULT)))
+    except UnknownOrderingError:
+        # Whoever makes the plugin says so, and where its name came from.
+        return str(DEFAULT)
+
+
+def read_routing(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
+    """Return the text if it names strategies; complain with the names of all if not."""
+    try:
+        return None if text is None else str(parse(text))
+    except RoutingError as error:
+        raise click.BadParameter(str(error), ctx, param) from error

@@ -1,0 +1,259 @@
+"""Disjunctions of conjunctions: their canonical form, and what they cover and overlap.
+
+The canonical form is merged where that loses nothing, without what is covered, and sorted.
+
+Theory of operation: a sieve finds the conjunctions that may cover one alone, and these are tried. Whether
+several boxes cover one together is decided by cutting each away from it in turn and looking whether anything
+is left. The pieces can multiply, so the steps are bounded, beyond which nothing is said to cover, and
+everything to overlap (the safe side).
+
+Two facts keep the cutting small. An event that leaves out an attribute the covered box does not name is in
+the box; so only boxes that name no other attributes can help. Not-a-number satisfies only `exists`; so
+where the covered box says no more than that, neither may the others.
+
+Laws:
+
+* What a canonical form has in one attribute alone is united, whatever it costs, since that is in proportion.
+* All else is simplified within a budget or not at all. So the form of a form is itself: what was too dear is
+  too dear again.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from broker.filters.constraints import (
+    EVERYTHING,
+    AnyValue,
+    Box,
+    Conjunction,
+    Constraint,
+    TextPattern,
+    covers_within,
+    intersect,
+    overlap_within,
+    overlaps,
+    positions,
+    unite,
+)
+from broker.filters.limits import (
+    COMPARING_STEPS,
+    CONSTRAINT_STEPS,
+    SIMPLIFYING_STEPS,
+    OverBudgetError,
+    Steps,
+    shaping_steps,
+)
+from broker.filters.sieve import places, sieve
+
+FEW = 8
+"""So many conjunctions are compared one by one, which is quicker than to make a sieve of them."""
+
+
+def canonical(conjunctions: Iterable[Conjunction]) -> tuple[Conjunction, ...]:
+    """Merge what merges without loss, drop what another covers, and sort."""
+    distinct = united_alone(conjunctions)
+    if EVERYTHING in distinct:
+        return (EVERYTHING,)
+    if len(distinct) > 1:
+        distinct = sorted(distinct, key=positions(Steps()))
+        steps = Steps(SIMPLIFYING_STEPS)
+        try:
+            return tuple(_uncovered(merged(distinct, steps), steps))
+        except OverBudgetError:
+            pass
+    return tuple(distinct)
+
+
+def united_alone(conjunctions: Iterable[Conjunction]) -> list[Conjunction]:
+    """Unite the conjunctions that have the same attribute and no other, patterns of texts left out."""
+    alone: dict[str, list[Constraint]] = {}
+    rest: dict[Conjunction, None] = {}
+    for one in conjunctions:
+        if len(one) == 1 and not isinstance(one[0][1], TextPattern):
+            alone.setdefault(one[0][0], []).append(one[0][1])
+        else:
+            rest[one] = None
+    for name, constraints in alone.items():
+        united = unite(constraints) if len(constraints) > 1 else constraints
+        rest.update((((name, each),), None) for each in united)
+    return list(rest)
+
+
+def merged(conjunctions: list[Conjunction], steps: Steps) -> list[Conjunction]:
+    """Unite conjunctions that differ in one attribute, until there are none; sorted."""
+    position = positions(steps)
+    while True:
+        conjunctions = sorted(conjunctions, key=position)
+        united = _merged_once(conjunctions, steps)
+        if united is None:
+            return conjunctions
+        conjunctions = united
+
+
+def _merged_once(conjunctions: list[Conjunction], steps: Steps) -> list[Conjunction] | None:
+    """Unite each group that can be, every conjunction at most once; None if there is nothing to unite."""
+    replaced: set[Conjunction] = set()
+    added: list[Conjunction] = []
+    for group in _alike_but_for_one(conjunctions, steps):
+        if any(one in replaced for one, _ in group):
+            continue
+        before = [one[at][1] for one, at in group]
+        steps.take(CONSTRAINT_STEPS * sum(1 + constraint.weight for constraint in before))
+        after = unite(before, steps)
+        if len(after) > len(before) or set(after) == set(before):
+            continue
+        first, at = group[0]
+        replaced.update(one for one, _ in group)
+        added.extend((*first[:at], (first[at][0], each), *first[at + 1 :]) for each in after)
+    if not replaced:
+        return None
+    return list(dict.fromkeys([one for one in conjunctions if one not in replaced] + added))
+
+
+def _alike_but_for_one(conjunctions: list[Conjunction], steps: Steps) -> list[list[tuple[Conjunction, int]]]:
+    """Group conjunctions that name the same attributes and agree on all but one, with that one's place.
+
+    Groups are found by sums of hashes, so that long conjunctions are not copied for each of their attributes;
+    only within a sum are they compared.
+    """
+    numbers: dict[tuple[str, Constraint], int] = {}
+    sums: dict[tuple[str, int], list[tuple[Conjunction, int]]] = {}
+    for one in conjunctions:
+        steps.take(CONSTRAINT_STEPS * len(one))
+        # The hash of a tuple of whole numbers scatters and is the same in every run.
+        scattered = [hash((numbers.setdefault(item, len(numbers)), 0)) for item in one]
+        total = sum(scattered)
+        for at, (name, _) in enumerate(one):
+            sums.setdefault((name, total - scattered[at]), []).append((one, at))
+    groups: list[list[tuple[Conjunction, int]]] = []
+    for alike in sums.values():
+        if len(alike) > 1:
+            exact: dict[Conjunction, list[tuple[Conjunction, int]]] = {}
+            for one, at in alike:
+                steps.take(CONSTRAINT_STEPS + 2 * len(one))
+                exact.setdefault((*one[:at], *one[at + 1 :]), []).append((one, at))
+            groups.extend(group for group in exact.values() if len(group) > 1)
+    return groups
+
+
+def _uncovered(conjunctions: list[Conjunction], steps: Steps) -> list[Conjunction]:
+    """Drop each conjunction that another covers; of two equal ones the first stays."""
+    boxes: list[Box] = [dict(one) for one in conjunctions]
+    everyone = range(len(conjunctions))
+    few = len(conjunctions) <= FEW
+    found = None if few else sieve(conjunctions, steps)
+    kept = dict.fromkeys(everyone)
+    # From the last to the first, so that of two that cover each other the first stays.
+    for place in reversed(everyone):
+        box = boxes[place]
+        others: Iterable[int] = everyone if found is None else places(found.covering(box, steps))
+        if any(
+            covers_within(conjunctions[each], box, steps) for each in others if each != place and each in kept
+        ):
+            del kept[place]
+    return [conjunctions[place] for place in kept]
+
+
+FEW_PAIRS = 64
+"""So many pairs of conjunctions are compared one by one, which is quicker than to make a sieve."""
+
+
+def disjunction_covers(one: Sequence[Conjunction], other: Sequence[Conjunction]) -> bool:
+    """Tell whether every event that satisfies one of the others satisfies one of the first."""
+    if one == other:
+        return True
+    steps = Steps(COMPARING_STEPS)
+    try:
+        if len(one) * len(other) <= FEW_PAIRS:
+            return all(_union_covers(one, one, dict(each), steps) for each in other)
+        return _sieved_covers(one, other, steps)
+    except OverBudgetError:
+        return False
+
+
+def _sieved_covers(one: Sequence[Conjunction], other: Sequence[Conjunction], steps: Steps) -> bool:
+    found = sieve(one, steps)
+    for each in other:
+        box = dict(each)
+        covering = [one[place] for place in places(found.covering(box, steps))]
+        helping = [one[place] for place in places(found.helping(box, steps))]
+        if not _union_covers(covering, helping, box, steps):
+            return False
+    return True
+
+
+def disjunctions_overlap(one: Sequence[Conjunction], other: Sequence[Conjunction]) -> bool:
+    """Tell whether some event satisfies one of each."""
+    steps = Steps(COMPARING_STEPS)
+    try:
+        if len(one) * len(other) <= FEW_PAIRS:
+            return any(_overlaps_one(dict(each), one, steps) for each in other)
+        found = sieve(one, steps)
+        return any(
+            _overlaps_one(box, [one[place] for place in places(found.touching(box, steps))], steps)
+            for box in map(dict, other)
+        )
+    except OverBudgetError:
+        return True
+
+
+def _overlaps_one(box: Box, union: Iterable[Conjunction], steps: Steps) -> bool:
+    return any(overlap_within(box, each, steps) for each in union)
+
+
+def _union_covers(
+    alone: Iterable[Conjunction], together: Iterable[Conjunction], box: Box, steps: Steps
+) -> bool:
+    """Tell whether one of the first covers the box alone, or the second do together."""
+    if any(covers_within(each, box, steps) for each in alone):
+        return True
+    helping = [each for each in together if _can_help(each, box, steps)]
+    return len(helping) > 1 and _nothing_left(box, helping, steps)
+
+
+def _can_help(one: Conjunction, box: Box, steps: Steps) -> bool:
+    for name, constraint in one:
+        side = box.get(name)
+        if side is None:
+            return False
+        steps.take(shaping_steps(side, constraint))
+        if not overlaps(side, constraint):
+            return False
+        if isinstance(side, AnyValue) and not isinstance(constraint, AnyValue):
+            return False
+    return True
+
+
+def _nothing_left(box: Box, union: list[Conjunction], steps: Steps) -> bool:
+    """Cut each conjunction of the union out of the box; tell whether nothing is left."""
+    pieces = [(box, 0)]
+    while pieces:
+        piece, start = pieces.pop()
+        for index in range(start, len(union)):
+            if overlap_within(piece, union[index], steps):
+                pieces.extend((rest, index + 1) for rest in _cut(piece, union[index], steps))
+                break
+        else:
+            return False
+    return True
+
+
+def _cut(box: Box, away: Conjunction, steps: Steps) -> Iterator[Box]:
+    """Return what is left of the box without the conjunction, in pieces that do not overlap."""
+    inside = dict(box)
+    for name, constraint in away:
+        side = inside[name]
+        for part in _complement(constraint, steps):
+            steps.take(len(inside) + shaping_steps(side, part))
+            outside = intersect(side, part)
+            if outside is not None:
+                yield {**inside, name: outside}
+        steps.take(shaping_steps(side, constraint))
+        both = intersect(side, constraint)
+        if both is None:
+            return
+        inside[name] = both
+
+
+def _complement(constraint: Constraint, steps: Steps) -> Sequence[Constraint]:
+    steps.take(shaping_steps(constraint, constraint))
+    return constraint.complement()

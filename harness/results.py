@@ -1,0 +1,123 @@
+"""Which generated pages are older than the code that they measure.
+
+    python -m harness.results          # a line for each page of docs/results
+
+Every page there begins with what made it: the commit, the command, the machine, and the load. `measures`
+names the files and folders whose code its figures are about. A page is *old* when one of them has changed
+since that commit; git says so. Nothing is measured again here.
+"""
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import click
+from attrs import frozen
+
+from harness.tables import Table, show
+
+__all__ = ["HEAD", "KEYS", "Age", "PageError", "age", "main", "provenance", "stamped"]
+
+ROOT: Final = Path(__file__).parent.parent
+PAGES: Final = Path("docs/results")
+
+KEYS: Final = ("commit", "command", "machine", "load", "measures")
+"""What the head of a page says at least; `note` is free."""
+
+HEAD: Final = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+_CHANGES_SHOWN: Final = 3
+
+
+class PageError(ValueError):
+    """The head of a page does not say what made it."""
+
+
+@frozen
+class Age:
+    """How a page stands to the code: the commits `changed` since, or `missing` if git lacks its own."""
+
+    page: str
+    commit: str
+    changed: tuple[str, ...]
+    missing: bool = False
+
+    @property
+    def is_old(self) -> bool:
+        """Whether the page may say what is not so any more."""
+        return self.missing or bool(self.changed)
+
+
+def provenance(text: str) -> Mapping[str, str]:
+    """Return what the head of a page says.
+
+    Raises:
+        PageError: it has no head, or a key is missing.
+    """
+    head = HEAD.match(text)
+    if head is None:
+        raise PageError("the page does not begin with --- and what made it")
+    found = dict(line.split(": ", 1) for line in head[1].splitlines() if ": " in line)
+    if absent := [key for key in KEYS if not found.get(key)]:
+        raise PageError(f"the head of the page lacks {', '.join(absent)}")
+    return found
+
+
+def stamped(before: str, after: str, root: Path = ROOT) -> str:
+    """Give a page that was made anew the head of the page before, with this commit and this machine."""
+    head = HEAD.match(before)
+    if head is None:
+        return after
+    here = {"commit": _git(root, "rev-parse", "--short=7", "HEAD").strip(), "machine": _machine()}
+    lines = [
+        f"{key}: {here.get(key, said)}"
+        for line in head[1].splitlines()
+        for key, said in [line.split(": ", 1)]
+    ]
+    body = after.removeprefix(head[0]).lstrip()
+    return "\n".join(["---", *lines, "---", "", body])
+
+
+def age(name: str, text: str, root: Path = ROOT) -> Age:
+    """Ask git whether what a page measures has changed since the page was made."""
+    made = provenance(text)
+    commit = made["commit"]
+    if not _git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
+        return Age(name, commit, (), missing=True)
+    log = _git(
+        root, "log", "--no-merges", "--format=%h %s", f"{commit}..HEAD", "--", *made["measures"].split()
+    )
+    return Age(name, commit, tuple(log.splitlines()))
+
+
+def _machine() -> str:
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{os.cpu_count()} processors, {system}, Python {platform.python_version()}"
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """Return what git prints; nothing where it fails, as in a copy of the sources without its history."""
+    ended = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)  # noqa: S603, S607 - our arguments; git is found as in any shell
+    return ended.stdout if ended.returncode == 0 else ""
+
+
+def _row(each: Age) -> tuple[str, str, str, str]:
+    if each.missing:
+        return each.page, each.commit, "unknown", "git does not have this commit"
+    latest = "; ".join(each.changed[:_CHANGES_SHOWN])
+    return each.page, each.commit, f"{len(each.changed)} changes since" if each.changed else "current", latest
+
+
+@click.command("results")
+def main() -> None:
+    """Say of every page of results whether the code it measures has changed since."""
+    pages = sorted((ROOT / PAGES).glob("*.md"))
+    ages = [age(page.name, page.read_text(encoding="utf-8")) for page in pages if page.name != "index.md"]
+    show(Table(("page", "made at", "age", "latest changes of what it measures"), [*map(_row, ages)], words=4))
+
+
+if __name__ == "__main__":
+    main()

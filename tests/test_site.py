@@ -1,0 +1,168 @@
+"""The site builds without a warning, loads nothing from elsewhere, and its search answers users."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Final
+
+import pytest
+from attrs import frozen
+from playwright.sync_api import Page, sync_playwright
+
+import concord
+import concord.asyncio
+import concord.plugins
+import concord.sync
+import concord.testing
+from tests.harness.report.browser import browser
+from tests.sources import ROOT
+
+pytestmark = pytest.mark.timeout(
+    240
+)  # the first test builds the site, which takes a minute on a busy machine
+
+FIRST: Final = 3
+"""Pages of an answer that somebody looks at."""
+
+ASKED: Final = "query => Search._performSearch(...Search._parseQuery(query)).reverse().map(found => found[0])"
+"""What the site's own search finds, best first: names of pages."""
+
+
+@frozen
+class Question:
+    """What a new user asks, two tries in the words that come to mind, and the pages that answer."""
+
+    asked: str
+    tries: tuple[str, str]
+    pages: Sequence[str]
+
+
+QUESTIONS: Final = (
+    Question("how do I see who lags?", ("who lags", "lag"), ["how-to/see-who-lags"]),
+    Question(
+        "what happens when the root dies?",
+        ("root dies", "failover"),
+        ["explanation/guarantees", "explanation/healing"],
+    ),
+    Question("can I lose events?", ("lose events", "delivery guarantees"), ["explanation/guarantees"]),
+    Question(
+        "why does my subscriber wait?", ("subscriber wait", "why subscriber waits"), ["how-to/see-who-lags"]
+    ),
+    Question("what if a consumer is slow?", ("slow consumer", "backpressure"), ["how-to/slow-consumers"]),
+    Question(
+        "can I read old events?", ("replay", "retention"), ["how-to/replay-and-retention", "reference/replay"]
+    ),
+    Question("how do I upgrade?", ("upgrade", "rolling upgrade"), ["how-to/upgrade"]),
+    Question("is it exactly-once?", ("exactly-once", "at-least-once"), ["explanation/guarantees"]),
+    Question(
+        "how do I check its health?", ("health check", "alert"), ["how-to/see-who-lags", "reference/metrics"]
+    ),
+    Question("does it speak WebSocket?", ("websocket", "browser"), ["explanation/what-it-is-not"]),
+    Question("where do bad events go?", ("dead letter", "dead letter queue"), ["explanation/what-it-is-not"]),
+    Question(
+        "what order do I get?",
+        ("ordering guarantee", "order"),
+        ["explanation/order", "explanation/guarantees"],
+    ),
+    Question("how do I let in only my users?", ("security", "tls token"), ["how-to/secure"]),
+    Question("how large a machine?", ("sizing", "how much memory"), ["how-to/sizing"]),
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as `make docs` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    ended = subprocess.run(  # noqa: S603 - our own sources
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "--quiet",
+            "--fail-on-warning",
+            "--keep-going",
+            "--jobs",
+            "2",
+            "docs",
+            str(folder),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def search(site: Path) -> Iterator[Page]:
+    """The page of the site that searches, in a browser without a network."""
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=browser(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = chromium.new_page()
+        page.goto((site / "search.html").as_uri())
+        page.wait_for_function("Search._index !== null")
+        yield page
+        chromium.close()
+
+
+def found(search: Page, words: str) -> list[str]:
+    """The pages that the search of the site gives for these words, best first, each once."""
+    names: list[str] = search.evaluate(ASKED, words)
+    return list(dict.fromkeys(names))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked)
+def test_a_new_user_finds_the_answer_in_two_tries(search: Page, question: Question) -> None:
+    tries = [found(search, words)[:FIRST] for words in question.tries]
+    assert any(set(each) & set(question.pages) for each in tries), tries
+
+
+def test_what_is_not_there_is_not_found(search: Page) -> None:
+    assert found(search, "xylophone") == []
+
+
+class References(HTMLParser):
+    """What a page loads by itself: scripts, styles, pictures. What a reader may click on is no part of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        key = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}.get(tag)
+        self.loaded += [value for name, value in attrs if name == key and value]
+
+
+def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        reader = References()
+        reader.feed(page.read_text(encoding="utf-8"))
+        assert reader.loaded
+        assert [each for each in reader.loaded if re.match(r"(https?:)?//", each)] == []
+    for style in (site / "_static").rglob("*.css"):
+        assert re.findall(r"url\(\s*['\"]?(?:https?:)?//", style.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "module",
+    [concord, concord.asyncio, concord.sync, concord.plugins, concord.testing],
+    ids=lambda module: module.__name__,
+)
+def test_the_reference_has_every_public_name(site: Path, module: object) -> None:
+    text = (site / "reference" / "api.html").read_text(encoding="utf-8")
+    public: list[str] = getattr(module, "__all__")  # noqa: B009 - a module's, which `object` has not
+    constants = {"ALONE", "MARK_LIMIT", "INTERFACE_VERSION", "Hops", "OrderingFactory"}
+    assert [name for name in public if name not in constants and f'.{name}"' not in text] == []
+
+
+def test_results_say_on_the_site_what_made_them(site: Path) -> None:
+    assert "What made this page" in (site / "results" / "performance.html").read_text(encoding="utf-8")
