@@ -85,6 +85,7 @@ ROOMS: Final = (
         "page_limits",
         "lines",
         "transitions",
+        "toml_files",
     ),
     *("filters", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
     *("sessions", "replay", "core", "station", "node", "journal", "client", "trace", "server", "commands"),

@@ -32,10 +32,11 @@ _WHY: Final = {
 }
 
 _NS_PER_S: Final = 1e-9
-_FIELD_COUNT: Final = 5
 _UNREADABLE: Final = "the broker delivered at position {} what is no publication"
 
-_FLAGS_AT: Final = HEADER.size - 1
+_loads: Final = cbor2.loads
+_BODY_AT: Final = HEADER.size
+_FLAGS_AT: Final = _BODY_AT - 1
 _ORDERED: Final = 0x01
 _REPLAYED: Final = 0x02
 
@@ -55,12 +56,10 @@ class Delivery:
 
     def _decode(self) -> _Fields:
         try:
-            fields: _Fields = cbor2.loads(self.frame[HEADER.size :])
-            is_whole = len(fields) == _FIELD_COUNT
-        except (cbor2.CBORError, TypeError) as error:
+            fields: _Fields = _loads(self.frame[_BODY_AT:])
+            _, _, _, _, _ = fields
+        except (cbor2.CBORError, TypeError, ValueError) as error:
             raise BrokerFaultError(_UNREADABLE.format(self.position), "malformed") from error
-        if not is_whole:
-            raise BrokerFaultError(_UNREADABLE.format(self.position), "malformed")
         self._decoded = fields
         return fields
 

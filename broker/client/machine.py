@@ -94,6 +94,8 @@ class ClientMachine:
     _last_words: bytes = field(default=b"", init=False)
     _silence: Silence = field(factory=lambda: Silence(inf), init=False)
     _ping_count: int = field(default=0, init=False)
+    _heard_s: float = field(default=-inf, init=False)
+    _said_s: float = field(default=-inf, init=False)
     _step_s: float = field(default=inf, init=False)
     _flush_s: float = field(default=inf, init=False)
     _give_up_s: float = field(default=inf, init=False)
@@ -201,6 +203,7 @@ class ClientMachine:
         if self.life is not ClientLife.CONNECTED and self.life not in _LISTENING:
             return
         self._silence.heard(now_s)
+        self._heard_s = now_s
         try:
             self.session.receive(chunk, now_s)
             if self.life is ClientLife.GREETING:
@@ -222,6 +225,7 @@ class ClientMachine:
     def written(self, now_s: float) -> None:
         """All output that was taken has been handed to the transport."""
         self._is_unwritten = False
+        self._said_s = now_s
         if self.life is ClientLife.DRAINING:
             self._say_goodbye(now_s)
 
@@ -332,6 +336,9 @@ class ClientMachine:
             self._flush_s = now_s + self.session.limits.flush_interval_s
             self.session.window.flush_if_due()
             self.session.tell_progress()
+            # The broker's question may be behind much that is on its way to us: it must hear us all the same.
+            if self._said_s < min(self._heard_s, now_s - self._silence.heartbeat_s / 2):
+                self.session.be_heard()
 
     def _end_by(self, fault: BrokerFaultError, now_s: float) -> None:
         """The broker has closed the connection, or broken the protocol: wait, or fail."""

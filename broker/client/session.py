@@ -113,6 +113,10 @@ class Session:
         """Ask whether the broker is still there."""
         self._controls.append(encode(m.Ping(number)))
 
+    def be_heard(self) -> None:
+        """Say something that asks for nothing."""
+        self._controls.append(encode(m.Pong(0)))
+
     def _number(self, request: Request) -> int:
         self._requested_count += 1
         self._requests[self._requested_count] = request

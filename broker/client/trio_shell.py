@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from random import Random
+from time import perf_counter
+from typing import Final
 
 import trio
 from attrs import define, field
@@ -25,6 +27,10 @@ from broker.client.driver import ALONE_BYTES, Driver
 from broker.client.life import ClientLife, StateChange, Wants
 from broker.client.limits import Limits
 from broker.exception_groups import leaves
+
+ALONE_S: Final = 0.00005
+"""What comes later than this after a write is not of the same burst: ten times what a program needs between
+two publications that it makes in a row."""
 
 
 @define(eq=False)
@@ -38,6 +44,7 @@ class TrioShell:
     _direct: DirectSocket | None = field(default=None, init=False)
     _rest: bytes = field(default=b"", init=False)
     _written_bytes: int = field(default=0, init=False)
+    _written_s: float = field(default=0.0, init=False)
     _scope: trio.CancelScope = field(factory=trio.CancelScope, init=False)
     _alarm: trio.CancelScope = field(factory=trio.CancelScope, init=False)
     _end: str | None = field(default=None, init=False)
@@ -72,11 +79,26 @@ class TrioShell:
                 watchers.remove(watch)
 
     def send_soon(self) -> None:
-        """Send what comes alone here and now; what comes in floods leaves together, by the writer."""
-        if self._direct is not None and self._written_bytes < ALONE_BYTES:
-            output = self.driver.machine.take_output()
-            self._rest = output[self._direct.send(output) :]
-        self._output.unpark()
+        """Send what comes alone here and now; what comes in a burst leaves together, by the writer."""
+        now_s = perf_counter()
+        is_alone = self._written_bytes < ALONE_BYTES and now_s - self._written_s > ALONE_S
+        self._written_s = now_s
+        if is_alone and self._sent_whole():
+            self.driver.is_idle = True
+        else:
+            self._output.unpark()
+
+    def _sent_whole(self) -> bool:
+        """Send what the system takes at once; return whether there is nothing left for the writer."""
+        machine = self.driver.machine
+        if self._direct is None or machine.life is not ClientLife.CONNECTED:
+            return False
+        output = machine.take_output()
+        self._rest = output[self._direct.send(output) :]
+        if self._rest or machine.has_output:
+            return False
+        machine.written(trio.current_time())
+        return True
 
     def set_alarm(self, deadline_s: float) -> None:
         """Wake the task that keeps time earlier, if this is earlier."""

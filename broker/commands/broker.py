@@ -7,7 +7,6 @@ option is called here is what the field of `Settings` is called that it becomes.
 import gc
 import os
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -43,6 +42,7 @@ from broker.server.settings import (
     Settings,
     Tls,
 )
+from broker.toml_files import TomlError, load
 
 _NOT_IN_FILES: Final = frozenset({"config", "help"})
 
@@ -62,15 +62,9 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
     if path is None:
         return
     try:
-        with path.open("rb") as file:
-            content = tomllib.load(file)
-    except OSError as error:
-        raise click.BadParameter(f"{path}: {error.strerror}", ctx, param) from error
-    except ValueError as error:
-        # Beside what TOML forbids: bytes that are no UTF-8, and numbers of thousands of digits.
+        content = load(path)
+    except TomlError as error:
         raise click.BadParameter(f"{path}: {error}", ctx, param) from error
-    except RecursionError as error:
-        raise click.BadParameter(f"{path}: nested too deeply to be read", ctx, param) from error
     options = {_key(each): each for each in ctx.command.params}
     defaults: dict[str, object] = {}
     for key, value in content.items():

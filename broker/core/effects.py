@@ -1,6 +1,6 @@
 """What a step of the core answers: what is to be done, or that a neighbour sent what it may not send."""
 
-from attrs import frozen
+from attrs import define
 
 from broker.core.hops import Hop
 from broker.messages import LinkMessage, WayTold
@@ -10,7 +10,7 @@ class ProtocolError(Exception):
     """A neighbour sent what it may not send now; its link must be closed."""
 
 
-@frozen
+@define(eq=False)
 class Effects:
     """Everything that became due since the last `take`.
 

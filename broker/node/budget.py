@@ -15,6 +15,7 @@ from enum import Enum
 from attrs import define, field
 
 from broker.node.limits import NodeLimits
+from broker.node.rates import Rate
 
 
 class Resource(Enum):
@@ -24,6 +25,7 @@ class Resource(Enum):
     FILTER_BYTES = "bytes of filters"
     DURABLE = "durable subscriptions"
     QUESTIONS = "open questions"
+    CONNECTIONS = "connections"
     KEPT_BYTES = "bytes kept for subscriptions"
 
 
@@ -34,6 +36,7 @@ class Account:
     owner: str
     limits: Mapping[Resource, int]
     above: "Account | None" = None
+    changes: Rate | None = None
     used: Counter[Resource] = field(factory=Counter)
 
     def refusal(self, resource: Resource, count: int = 1) -> str:
@@ -97,8 +100,10 @@ class Budgets:
                     Resource.FILTER_BYTES: limits.user_filter_bytes,
                     Resource.DURABLE: limits.durable,
                     Resource.KEPT_BYTES: limits.kept_bytes,
+                    **({Resource.CONNECTIONS: limits.user_connections} if name else {}),
                 },
                 self.broker,
+                Rate.of(limits.user_changes_per_s, limits.user_requests),
             )
         return known
 
@@ -112,4 +117,5 @@ class Budgets:
                 Resource.FILTER_BYTES: limits.filter_bytes,
                 Resource.QUESTIONS: limits.questions,
             },
+            changes=Rate.of(limits.changes_per_s, limits.requests),
         )

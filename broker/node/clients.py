@@ -13,18 +13,16 @@ Laws:
    the newest of it is kept: a client that does not read makes the broker keep no more than its outbox.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from math import inf
 from typing import Final
 
 from attrs import define, field
 
 from broker import messages as m
-from broker.core.pages import cut
 from broker.filters import Filter, FilterError, parse
-from broker.healing import describe_search
 from broker.node.access import User
+from broker.node.answers import Later, lines_about, pages_of
 from broker.node.budget import Account, Resource
 from broker.node.connection import Connection, fault_of
 from broker.node.credit import Batch, Window
@@ -34,7 +32,6 @@ from broker.node.queues import SubscriptionQueue
 from broker.node.replaying import objection_to, past_of
 from broker.node.starts import Start, start_of, terms_of
 from broker.node.subscriptions import Subscription
-from broker.page_limits import PAGE_ITEMS_BYTES
 from broker.sessions import SessionError
 from broker.station import SubscriptionTerms
 from broker.wire import encode
@@ -54,14 +51,14 @@ UNIT_STEPS: Final = 10
 """So many steps of reading a filter (`broker.filters.limits`) cost as much as a publication; half of it is
 for the tables that it goes into."""
 
-LINES_AT_ONCE: Final = 64
-"""Lines of a long answer that are made together: one to eight pages."""
-
 EXPLAIN_UNITS: Final = 1000
 """What an explanation costs: it looks at everything that waits."""
 
 CREDIT_MAX: Final = 2**31
 """What a client can have granted at most; more is a client that counts wrong."""
+
+_CHANGES: Final = frozenset({m.Advertise, m.Subscribe})
+"""What reaches other brokers, there and when it ends."""
 
 _NO_ROOM: Final = "was not taken: the disk of the broker's journal is full; try again when there is room"
 
@@ -86,10 +83,7 @@ class ClientSession:
     _account: Account = field(init=False)
     _questions: set[str] = field(factory=set, init=False)
     _replaying: dict[Subscription, None] = field(factory=dict, init=False)
-    _unsaid: dict[LocalPublisher, None] = field(factory=dict, init=False)
-    """Publishers whose client has not been told yet whether they are wanted: its outbox had no room."""
-    _pages: Iterator[bytes] | None = field(default=None, init=False)
-    """The rest of a long answer; nothing more is handled before it has gone."""
+    _later: Later = field(init=False)
     _units: int = field(default=0, init=False)
     _label: str = field(init=False)
     _controls: dict[type, Callable[..., None]] = field(init=False)
@@ -110,6 +104,8 @@ class ClientSession:
         }
         self._exchange.join_lower(self)
         self._account = self._exchange.budgets.connection()
+        self._later = Later(self.connection, self._exchange.config.limits.outbox_bytes)
+        self._of_user.charge(Resource.CONNECTIONS)
         # Ids are read by everybody: where users are known, nobody can take another's name into them.
         self._label = f"{self.user.name}/{self.name}" if self.user.name else self.name
 
@@ -118,9 +114,9 @@ class ClientSession:
     def handle(self, messages: Sequence[object]) -> int:
         """Handle what arrived together, as far as the step has time for it."""
         size_bytes = place = 0
-        self._say_pages()
+        self._later.go_on()
         self._units = self._exchange.config.limits.step_units
-        while place < len(messages) and not self.connection.is_ended and self._units > 0 and not self._pages:
+        while place < len(messages) and self._may_go_on:
             message = messages[place]
             if type(message) is m.Publication:
                 count, run_bytes = self._take_run(message, islice(messages, place, None))
@@ -129,6 +125,8 @@ class ClientSession:
             else:
                 self._units -= CONTROL_UNITS
                 self._handle_control(message)
+                if type(message) in _CHANGES:
+                    self._rest()
                 place += 1
         batch = None
         if size_bytes:
@@ -137,6 +135,25 @@ class ClientSession:
                 self._fault("credit", "more bytes of publications were sent than granted")
         self._exchange.settle(batch)
         return len(messages) if self.connection.is_ended else place
+
+    @property
+    def _may_go_on(self) -> bool:
+        """Whether the step has time for more of this client."""
+        connection = self.connection
+        is_resting = connection.not_before_s > self._exchange.now_s
+        return self._units > 0 and not is_resting and not connection.is_ended
+
+    def _rest(self) -> None:
+        """Handle nothing for a while if this client, or its user, has changed routes too often."""
+        now_s, of_user = self._exchange.now_s, self._of_user
+        rest_s = max(account.changes.take(now_s) for account in (self._account, of_user) if account.changes)
+        if rest_s:
+            self._exchange.totals.rested += 1
+            self.connection.not_before_s = now_s + rest_s
+
+    @property
+    def _of_user(self) -> Account:
+        return self._exchange.budgets.user(self.user.name)
 
     def _handle_control(self, message: object) -> None:
         """Handle a request; a defect before anything was recorded ends this connection alone."""
@@ -181,9 +198,7 @@ class ClientSession:
 
     def pump(self) -> None:
         """The outbox has room again: say what waited for that, and let every subscription send in turn."""
-        self._say_pages()
-        while self._unsaid and self._has_room:
-            self._unsaid.popitem()[0].wanted()
+        self._later.go_on()
         for subscription in list(self.backlog):
             # Whoever still has something to send goes to the end, behind those that had no turn.
             del self.backlog[subscription]
@@ -217,6 +232,7 @@ class ClientSession:
                 subscription.withdraw()
         for question in self._questions:
             self._exchange.forget_question(question)
+        self._of_user.release(Resource.CONNECTIONS)
         self._exchange.leave_lower(self)
         self.window.close()
         self._exchange.settle()
@@ -300,8 +316,9 @@ class ClientSession:
 
         What costs nothing is looked at first: who has no right or no room makes nobody read its filter.
         """
-        refusal = self._refusal(verb, len(text))
-        if refusal is not None:
+        if not self._is_next(number):
+            return None
+        if (refusal := self._refusal(verb, len(text))) is not None:
             self._refuse(number, *refusal)
             return None
         try:
@@ -311,8 +328,7 @@ class ClientSession:
             self._refuse(number, "filter", str(error))
             return None
         self._units -= wanted.cost // UNIT_STEPS
-        objection = self.user.objection(verb, wanted)
-        if objection is not None:
+        if (objection := self.user.objection(verb, wanted)) is not None:
             self._refuse(number, "not-allowed", objection)
             return None
         return wanted
@@ -325,16 +341,13 @@ class ClientSession:
             return "no-room", f"the request {_NO_ROOM}"
         if not self.user.may(verb):
             return "not-allowed", f"user {self.user.name!r} may not {verb} at all"
-        mine, of_user = self._account, self._exchange.budgets.user(self.user.name)
-        for account in (mine, of_user):
+        for account in (self._account, self._of_user):
             text = account.refusal(Resource.REQUESTS) or account.refusal(Resource.FILTER_BYTES, size_bytes)
             if text:
                 return "too-many", text
         return None
 
     def _advertise(self, request: m.Advertise) -> None:
-        if not self._is_next(request.number):
-            return
         wanted = self._wanted(request.number, "advertise", request.filter)
         if wanted is None:
             return
@@ -384,25 +397,13 @@ class ClientSession:
 
     def wanted(self, publisher: LocalPublisher) -> bool:
         """Say whether anybody wants to hear from the publisher, now or when the outbox has room (law 5)."""
-        if not self._has_room:
-            self._unsaid[publisher] = None
-            return False
-        self.connection.send(encode(m.Wanted(publisher.number, publisher.is_wanted)))
-        return True
-
-    @property
-    def _has_room(self) -> bool:
-        """Whether the client reads what it is answered."""
-        return self.connection.outbox_bytes <= self._exchange.config.limits.outbox_bytes
+        return self._later.wanted(publisher)
 
     def _unadvertise(self, request: m.Unadvertise) -> None:
-        publisher = self._publisher_numbers.get(request.number)
-        if publisher is not None:
+        if (publisher := self._publisher_numbers.get(request.number)) is not None:
             self._withdraw(publisher)
 
     def _subscribe(self, request: m.Subscribe) -> None:
-        if not self._is_next(request.number):
-            return
         wanted = self._wanted(request.number, "subscribe", request.filter)
         if wanted is None:
             return
@@ -427,14 +428,14 @@ class ClientSession:
             place = self._exchange.station.durable(self.user.name, self.name, request.durable)
             return None if place is None else self._exchange.subscribers[place.id]
         known = self._exchange.subscribers.get(request.resume)
-        if known is None or known.place.terms.durable or not known.is_of(self.name, self.user.name):
-            return None
-        return known
+        is_mine = (
+            known is not None and not known.place.terms.durable and known.is_of(self.name, self.user.name)
+        )
+        return known if is_mine else None
 
     def _subscribe_anew(self, request: m.Subscribe, terms: SubscriptionTerms) -> None:
         exchange, station = self._exchange, self._exchange.station
-        refusal = self._refusal_of_new(request)
-        if refusal:
+        if refusal := self._refusal_of_new(request):
             self._refuse(request.number, "too-many", refusal)
             return
         identity = station.mint(self._label)
@@ -447,10 +448,8 @@ class ClientSession:
 
     def _refusal_of_new(self, request: m.Subscribe) -> str:
         """Why there cannot be one more durable subscription, or one that asks for the past."""
-        if request.durable:
-            of_user = self._exchange.budgets.user(self.user.name)
-            if text := of_user.refusal(Resource.DURABLE):
-                return text
+        if request.durable and (text := self._of_user.refusal(Resource.DURABLE)):
+            return text
         return self._refusal_of_replay() if request.replay else ""
 
     def _refusal_of_replay(self) -> str:
@@ -474,8 +473,7 @@ class ClientSession:
             self.connection.send(encode(m.Gap(number, start.missing_count, "taken")))
         if start.is_had:
             self._exchange.station.taken(subscription.id, start.position)
-        credit = min(request.credit, CREDIT_MAX)
-        queue = SubscriptionQueue(number, terms.bound_bytes, terms.policy, credit)
+        queue = SubscriptionQueue(number, terms.bound_bytes, terms.policy, min(request.credit, CREDIT_MAX))
         self._subscriptions[number] = subscription
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, subscription.filter_bytes)
@@ -483,14 +481,12 @@ class ClientSession:
 
     def let_go(self, number: int) -> None:
         """The subscription of that number is not this client's any more."""
-        subscription = self._subscriptions.pop(number, None)
-        if subscription is not None:
+        if (subscription := self._subscriptions.pop(number, None)) is not None:
             self._account.release(Resource.REQUESTS)
             self._account.release(Resource.FILTER_BYTES, subscription.filter_bytes)
 
     def _unsubscribe(self, request: m.Unsubscribe) -> None:
-        subscription = self._subscriptions.get(request.number)
-        if subscription is None:
+        if (subscription := self._subscriptions.get(request.number)) is None:
             return
         if subscription.place.terms.durable:
             self.let_go(request.number)
@@ -499,8 +495,7 @@ class ClientSession:
             subscription.withdraw()
 
     def _credit(self, credit: m.Credit) -> None:
-        subscription = self._subscriptions.get(credit.number)
-        if subscription is None:
+        if (subscription := self._subscriptions.get(credit.number)) is None:
             return
         try:
             subscription.confirmed(credit.taken)
@@ -547,36 +542,8 @@ class ClientSession:
         if request.publisher and request.about not in {"durable", "uplinks"}:
             self._ask_overlay(request)
         else:
-            self._pages = _pages_of(request.number, self._answer_to(request.about))
-            self._say_pages()
-
-    def _answer_to(self, about: str) -> Iterator[str]:
-        exchange, core = self._exchange, self._exchange.core
-        if about == "durable":
-            mine = [
-                each
-                for each in exchange.subscribers.values()
-                if each.place.terms.durable and each.is_of(self.name, self.user.name)
-            ]
-            return (each.describe() for each in mine)
-        if about == "uplinks":
-            uplink = core.uplink.name if core.uplink is not None else None
-            return iter([describe_search(exchange.search, core.roster, uplink, core.below)])
-        return iter(core.explain_waiting())
-
-    def _say_pages(self) -> None:
-        """Send as much of a long answer as the outbox has room for; requests behind it wait for the rest."""
-        if self._pages is None:
-            return
-        if self.connection.is_gone:
-            self._pages = None
-        while self._pages is not None and self._has_room:
-            page = next(self._pages, None)
-            if page is None:
-                self._pages = None
-            else:
-                self.connection.send(page)
-        self.connection.not_before_s = 0.0 if self._pages is None else inf
+            lines = lines_about(request.about, self._exchange, self.name, self.user.name)
+            self._later.say(pages_of(request.number, lines))
 
     def _ask_overlay(self, request: m.Explain) -> None:
         """Ask every broker that the publication came to for its part."""
@@ -587,7 +554,7 @@ class ClientSession:
             return
 
         def answer(told: m.WayTold) -> None:
-            for page in _pages_of(request.number, iter(told.steps), more=told.more):
+            for page in pages_of(request.number, iter(told.steps), more=told.more):
                 self.connection.send(page)
             if not told.more:
                 self._questions.discard(question)
@@ -597,14 +564,3 @@ class ClientSession:
         self._questions.add(question)
         self._account.charge(Resource.QUESTIONS)
         exchange.station.explain_way(question, request.publisher, request.sequence)
-
-
-def _pages_of(number: int, lines: Iterator[str], *, more: bool = False) -> Iterator[bytes]:
-    """Return an answer as the pages that it takes; `more` says that even the last one is not all."""
-    page: tuple[str, ...] = ()
-    while some := tuple(islice(lines, LINES_AT_ONCE)):
-        for following in cut(some, PAGE_ITEMS_BYTES):
-            if page:
-                yield encode(m.Explained(number, page, more=True))
-            page = following
-    yield encode(m.Explained(number, page, more))

@@ -98,11 +98,6 @@ def fault_of(code: str, text: str) -> Fault:
     return Fault(code, text[:FAULT_TEXT_CHARACTERS])
 
 
-def _release_all(batches: Sequence[Batch]) -> None:
-    for batch in batches:
-        batch.release()
-
-
 @define(eq=False)
 class _Sealed:
     """What was sent in one step, and the record that has to be on disk before it leaves."""
@@ -200,7 +195,8 @@ class Connection:
     def send_all(self, chunks: Sequence[bytes], batches: Sequence[Batch] = ()) -> None:
         """Put frames into the outbox; release the batches when they have been written."""
         if self.is_ended:
-            _release_all(batches)
+            for batch in batches:
+                batch.release()
             return
         self._fresh += chunks
         self._fresh_batches += batches
@@ -211,14 +207,8 @@ class Connection:
     # --- the outbox ---
 
     def _seal(self, upto: int) -> None:
-        """What was sent up to now leaves when this record is on disk; 0 stands for no record."""
-        if upto or self._sealed:
-            self._sealed.append(_Sealed(upto, self._fresh, self._fresh_batches))
-        elif self._ready:
-            self._ready += self._fresh
-            self._ready_batches += self._fresh_batches
-        else:
-            self._ready, self._ready_batches = self._fresh, self._fresh_batches
+        """What was sent up to now leaves when this record is on disk, behind what is sealed already."""
+        self._sealed.append(_Sealed(upto, self._fresh, self._fresh_batches))
         self._fresh, self._fresh_batches = [], []
 
     def unseal(self, synced: int) -> None:
@@ -234,8 +224,14 @@ class Connection:
         What was sent up to now leaves when the record `upto` is on disk (law 2); 0 stands for no record.
         """
         self.is_filled = False
-        if self._fresh:
-            self._seal(upto)
+        if upto or self._sealed:
+            if self._fresh:
+                self._seal(upto)
+        else:
+            self._ready += self._fresh
+            self._ready_batches += self._fresh_batches
+            self._fresh.clear()
+            self._fresh_batches.clear()
         if self.is_writing or self.is_gone or not self._ready:
             return b""
         ready, self._ready = self._ready, []
@@ -246,21 +242,19 @@ class Connection:
         return content
 
     def written(self) -> None:
-        """The buffer is with the system: make room felt."""
+        """The buffer is with the system: let others have the room, and write what has waited for it."""
         self.is_writing = False
         self.sent_bytes += self._writing_bytes
         self.outbox_bytes -= self._writing_bytes
         self._writing_bytes = 0
         if self._writing_batches:
             batches, self._writing_batches = self._writing_batches, []
-            _release_all(batches)
+            for batch in batches:
+                batch.release()
         if self.session is not None and not self.is_ended:
             self.session.pump()
-
-    @property
-    def has_more(self) -> bool:
-        """Whether there is anything to look at, now that a buffer has been written."""
-        return bool(self._ready or self._fresh or self.is_paused or self.is_ended)
+        if (self._ready or self.is_paused or self.is_ended) and not self.is_filled:
+            self._host.filled(self)
 
     # --- the end ---
 
@@ -290,7 +284,8 @@ class Connection:
         self._writing_batches, self._ready_batches, self._fresh_batches = [], [], []
         for sealed in self._sealed:
             sealed.batches = []
-        _release_all(batches)
+        for batch in batches:
+            batch.release()
 
     def close(self) -> None:
         """Forget what was not written; the shell closes the socket."""

@@ -8,9 +8,12 @@ write at once.
 from attrs import define, field, frozen
 
 
-@frozen
+@define
 class Write:
-    """Send this to the peer, all of it, and answer with `Written`. There is one at a time per connection."""
+    """Send this to the peer, all of it, and answer with `Written`. There is one at a time per connection.
+
+    It is not frozen: one is made for every buffer, and a frozen one takes three times as long.
+    """
 
     connection: int
     content: bytes = field(repr=False)

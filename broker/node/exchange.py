@@ -230,12 +230,23 @@ class Exchange:
 
     def settle(self, batch: Batch | None = None) -> None:
         """Carry out what the core decided; `batch` is what was read, if its reader waits for credit."""
-        self._carry_out(batch)
-        while self._ending:
-            ending, self._ending = self._ending, []
+        held = batch
+        while True:
+            effects = self.station.take()
+            if effects.outgoing:
+                runs, now_s = RunCache(), self.timers.now_s
+                if self.tally is not None:
+                    self.tally(effects.outgoing)
+                for hop, messages in effects.outgoing:
+                    self.sinks[hop].put(messages, runs.run(messages), held, now_s)
+            if effects.has_news:
+                self._tell_clients(effects)
+                self._carry_out_links(effects)
+            if not self._ending:
+                break
+            ending, self._ending, held = self._ending, [], None
             for end in ending:
                 end()
-            self._carry_out(None)
         if batch is not None:
             batch.release()
         is_over = self.core.ordering.waiting_count > WAITING_COUNT_MAX
@@ -245,19 +256,6 @@ class Exchange:
     def after(self, step: Callable[[], None]) -> None:
         """Call this once the effects at hand are carried out: it will call the core."""
         self._ending.append(step)
-
-    def _carry_out(self, batch: Batch | None) -> None:
-        effects = self.station.take()
-        if effects.outgoing:
-            runs = RunCache()
-            now_s = self.timers.now_s
-            if self.tally is not None:
-                self.tally(effects.outgoing)
-            for hop, messages in effects.outgoing:
-                self.sinks[hop].put(messages, runs.run(messages), batch, now_s)
-        if effects.has_news:
-            self._tell_clients(effects)
-            self._carry_out_links(effects)
 
     def _tell_clients(self, effects: Effects) -> None:
         # A client may have withdrawn in the same step what it asked for.

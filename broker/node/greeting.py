@@ -20,8 +20,10 @@ from typing import Final
 
 from attrs import define, field
 
+from broker.healing.roster import BROKERS_MAX
 from broker.messages import Fault, Hello, Ping, Welcome
 from broker.node.access import User
+from broker.node.budget import Resource
 from broker.node.clients import ClientSession
 from broker.node.config import NodeConfig
 from broker.node.connection import Connection, Life, fault_of
@@ -307,6 +309,9 @@ class Callee:
         if self.house.exchange.is_closing:
             self._refuse(fault_of("closing", "the broker is shutting down"))
             return
+        if refusal := self.house.exchange.budgets.user(user.name).refusal(Resource.CONNECTIONS):
+            self._refuse(fault_of("busy", refusal))
+            return
         self._enter(Greeting.DONE)
         open_client(self.house, self.connection, name, user)
 
@@ -331,8 +336,10 @@ class Callee:
 
     def _theft(self, name: str, user: User) -> Fault | None:
         """Why this user cannot be the broker of that name: another one was."""
-        owner = self.house.owners.setdefault(name, user.name)
-        if owner == user.name:
+        owners = self.house.owners
+        if not user.name or owners.setdefault(name, user.name) == user.name:
+            if len(owners) > BROKERS_MAX:
+                del owners[next(iter(owners))]
             return None
         return fault_of("auth", f"the broker {name!r} belongs to another user than {user.name!r}")
 

@@ -4,7 +4,7 @@ Connections have numbers, chosen by the shell and never used twice. What is said
 has ended is ignored: it crossed the end.
 """
 
-from attrs import frozen
+from attrs import define, frozen
 
 
 @frozen
@@ -40,15 +40,19 @@ class Unreached:
     reason: str
 
 
-@frozen
+@define
 class Received:
-    """Bytes arrived on a connection, at least one. They are valid during the step only."""
+    """Bytes arrived on a connection, at least one. They are valid during the step only.
+
+    It is not frozen, nor is `Written`: one is made for every buffer, and a frozen one takes three times as
+    long.
+    """
 
     connection: int
     content: bytes | bytearray | memoryview
 
 
-@frozen
+@define
 class Written:
     """The system has taken everything of the last `Write` to each of these connections."""
 

@@ -25,8 +25,22 @@ class NodeLimits:
     """Connections at a time, links included. Each costs some tens of kilobytes and a descriptor."""
 
     ungreeted: int = _bound(256)
-    """Connections of which nobody knows yet who they are. All clients of a broker that restarts come back at
-    once, and each greets within a round trip."""
+    """Connections of which nobody knows yet who they are, and handshakes of TLS. All clients of a broker
+    that restarts come back at once, and each greets within a round trip. Beyond it the oldest one ends of
+    the address with most."""
+
+    address_connections: int = _bound(1024)
+    """Connections from one address: a quarter of what there may be, more than programs behind one have."""
+
+    user_connections: int = _bound(1024)
+    """Clients of one user at a time, where users are known; each may leave `outbox_bytes` unread."""
+
+    changes_per_s: int = _bound(500)
+    """Advertisements and subscriptions of one connection a second; all `requests` at once. Each is
+    announced to every broker that it concerns, where it costs a fraction of a millisecond."""
+
+    user_changes_per_s: int = _bound(2000)
+    """The same of one user; all `user_requests` at once."""
 
     requests: int = _bound(10_000)
     """Publishers and subscriptions of one connection; each costs a few kilobytes here and everywhere."""

@@ -31,7 +31,7 @@ from broker.station import LinkPlace
 from broker.transitions import Transitions, follow
 from broker.wire import encode
 
-__all__ = ["PASSING", "LinkSession", "LinkWatcher"]
+__all__ = ["PASSING", "TRANSITIONS", "Carriage", "LinkSession", "LinkWatcher"]
 
 _OURS: Final = frozenset({Acknowledge, Grant, Ping, Pong, Fault})
 """Messages of the connection; everything else is the station's."""
@@ -315,7 +315,12 @@ class LinkSession:
             if batch is not None:
                 batch.hold()
                 self._held.append(batch)
-        elif run is not None and queue.has_room_for(run) and connection.outbox_bytes < OUTBOX_BYTES:
+        elif (
+            run is not None
+            and not queue.queued_bytes
+            and queue.credit_bytes >= len(run.frames)
+            and connection.outbox_bytes < OUTBOX_BYTES
+        ):
             # Nothing waits and credit is there: the usual case needs no queue.
             queue.credit_bytes -= len(run.frames)
             self.publications_out += run.count
@@ -338,7 +343,7 @@ class LinkSession:
 
     def pump(self) -> None:
         """Put into the outbox what credit and its room allow."""
-        if not self.queue.ready or self._connection is None:
+        if not self.queue.queued_bytes or self._connection is None:
             return
         chunks, batches, count = self.queue.take(OUTBOX_BYTES - self._connection.outbox_bytes)
         if chunks:

@@ -22,6 +22,7 @@ Laws.
    and everybody is told.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -36,6 +37,7 @@ from broker.node.connection import PARTING_S, Connection, Life, fault_of
 from broker.node.effects import Effects, End, Write
 from broker.node.exchange import Exchange
 from broker.node.greeting import Callee, Dialled, House, link_of
+from broker.node.newcomers import Newcomers, address_of
 from broker.node.publishers import LocalPublisher
 from broker.node.subscriptions import Subscription
 from broker.node.uplinks import Uplinks
@@ -90,6 +92,8 @@ class Node:
     _wall_at_s: float = field(default=0.0, init=False)
     _unhandled: dict[Connection, None] = field(factory=dict, init=False)
     _inputs: int = field(default=0, init=False)
+    _addresses: Counter[str] = field(factory=Counter, init=False)
+    _newcomers: Newcomers[Connection] = field(init=False)
     _dialled: dict[Connection, None] = field(factory=dict, init=False)
     _draining_until_s: float | None = field(default=None, init=False)
     _is_stopped: bool = field(default=False, init=False)
@@ -98,6 +102,7 @@ class Node:
 
     def __attrs_post_init__(self) -> None:
         config = self.config
+        self._newcomers = Newcomers(config.limits.ungreeted)
         search = Search(config.name, config.uplinks)
         self.exchange = exchange = Exchange(self.station, config, search, self.wall_ns)
         heartbeat_ms = max(1, round(config.link_timeout_s * 1000 * SILENT_BEATS / BEATS / 2))
@@ -139,12 +144,18 @@ class Node:
             self._steps[type(content)](content)
         while exchange.ended_connections:
             self._let_go_of_ended()
-        if is_small:
-            if exchange.filled_connections:
-                self._write()
-        else:
-            self._effects.wants_pass = True
-        return self._hand_over()
+        if is_small and exchange.filled_connections:
+            self._write()
+        effects, self._effects = self._effects, Effects()
+        if exchange.fresh_records:
+            effects.records, exchange.fresh_records = exchange.fresh_records, []
+        if exchange.log.lines:
+            effects.logs = exchange.log.take()
+        effects.wants_pass = not is_small
+        effects.is_settled = self.house.is_ready
+        effects.failure = self.uplinks.failure
+        effects.is_stopped = self._is_stopped
+        return effects
 
     @property
     def next_deadline_s(self) -> float:
@@ -158,19 +169,6 @@ class Node:
         """Return what a clock on the wall says, as far as this is known."""
         return self._wall_ns + round((self.exchange.now_s - self._wall_at_s) * 1e9)
 
-    def _hand_over(self) -> Effects:
-        """Return the effects of this step, and begin those of the next."""
-        exchange = self.exchange
-        effects, self._effects = self._effects, Effects()
-        if exchange.fresh_records:
-            effects.records, exchange.fresh_records = exchange.fresh_records, []
-        if exchange.log.lines:
-            effects.logs = exchange.log.take()
-        effects.is_settled = self.house.is_ready
-        effects.failure = self.uplinks.failure
-        effects.is_stopped = self._is_stopped
-        return effects
-
     def _let_go_of_ended(self) -> None:
         exchange = self.exchange
         ended, exchange.ended_connections = exchange.ended_connections, []
@@ -179,17 +177,16 @@ class Node:
 
     def _write(self) -> None:
         """Seal what connections have to send, and write what may leave."""
-        exchange = self.exchange
+        exchange, writes = self.exchange, self._effects.writes
+        outbox_bytes_max = self.config.limits.outbox_bytes
         upto = 0 if exchange.synced >= exchange.records else exchange.records
         filled, exchange.filled_connections = exchange.filled_connections, []
         for connection in filled:
             if content := connection.take(upto):
-                self._effects.writes.append(Write(connection.number, content))
+                writes.append(Write(connection.number, content))
             elif connection.is_ended and connection.is_idle:
                 self._close(connection)
-            if connection.is_paused or (
-                connection.is_client and connection.outbox_bytes > self.config.limits.outbox_bytes
-            ):
+            if connection.is_paused or (connection.is_client and connection.outbox_bytes > outbox_bytes_max):
                 self._pause_or_resume(connection)
 
     # --- reading ---
@@ -205,9 +202,17 @@ class Node:
         return self._feed(connection, content.content)
 
     def _feed(self, connection: Connection, content: bytes | bytearray | memoryview) -> bool:
-        """Decode and handle what the connection has kept, and this; return whether that was little."""
+        """Decode what the connection has kept, and this, and let its session handle what it has time for.
+
+        Return whether that was little. A defect that is met before anything was recorded ends this connection
+        alone (law 3).
+        """
+        touched, session, decoder = self.station.touched, connection.session, connection.decoder
+        assert session is not None, "who has no session has ended"
+        messages: list[object] = []
         try:
-            messages = connection.decoder.feed(content) if connection.failure is None else []
+            if connection.failure is None:
+                messages = decoder.feed(content)
         except WireError as error:
             messages = error.messages
             connection.failure = fault_of(error.code, error.text)
@@ -216,35 +221,29 @@ class Node:
             return True
         if connection.unhandled:
             messages = [*connection.unhandled, *messages]
-        self._handle(connection, messages)
-        return len(messages) <= SMALL_STEP
-
-    def _handle(self, connection: Connection, messages: list[object]) -> None:
-        """Let the session handle what it has time for, and keep the rest.
-
-        A defect that is met before anything was recorded ends this connection alone (law 3).
-        """
-        touched, session = self.station.touched, connection.session
-        assert session is not None, "who has no session has ended"
         try:
             handled_count = session.handle(messages)
         except Exception as error:
             if self.station.touched != touched:
                 raise
             self.exchange.contain(connection, error)
-            return
-        if connection.is_ended:
-            return
-        if handled_count < len(messages) or connection.decoder.has_more:
-            connection.unhandled = messages[handled_count:]
-            # Where others have sent something since its last turn, it rests for longer than a turn takes.
-            is_busy = connection in self._unhandled and self._inputs != connection.inputs_at_turn
-            self._unhandled[connection] = None
-            connection.turn_at_s = self.exchange.now_s + (REST_S if is_busy else 0)
-            connection.inputs_at_turn = self._inputs
-            self._pause_or_resume(connection)
-        elif connection.is_paused or connection.failure is not None or connection.end_when_handled:
-            self._all_handled(connection)
+            return True
+        if not connection.is_ended:
+            if handled_count < len(messages) or decoder.has_more:
+                self._keep_unhandled(connection, messages[handled_count:])
+            elif connection.is_paused or connection.failure is not None or connection.end_when_handled:
+                self._all_handled(connection)
+        return len(messages) <= SMALL_STEP
+
+    def _keep_unhandled(self, connection: Connection, messages: list[object]) -> None:
+        """The step has no time for these: read no more, and give the connection another turn."""
+        connection.unhandled = messages
+        # Where others have sent something since its last turn, it rests for longer than a turn takes.
+        is_busy = connection in self._unhandled and self._inputs != connection.inputs_at_turn
+        self._unhandled[connection] = None
+        connection.turn_at_s = self.exchange.now_s + (REST_S if is_busy else 0)
+        connection.inputs_at_turn = self._inputs
+        self._pause_or_resume(connection)
 
     def _all_handled(self, connection: Connection) -> None:
         """Everything that came is handled: go on reading, or end for what was behind it."""
@@ -279,6 +278,7 @@ class Node:
         decoder = Decoder(DEFAULT_LIMITS, kind)
         decoder.controls_max = CONTROLS_MAX
         connection = self.connections[number] = Connection(number, peer, decoder, self.exchange)
+        self._addresses[address_of(peer)] += 1
         return connection
 
     def _accepted(self, content: i.Accepted) -> None:
@@ -286,15 +286,27 @@ class Node:
         connection.certificates = content.certificates
         connection.session = Callee(self.house, connection)
         self.exchange.totals.connections += 1
-        limits = self.config.limits
-        if len(self.connections) > limits.connections or self._ungreeted_count > limits.ungreeted:
-            text = "this broker has as many connections as it takes; try again later"
-            self.exchange.totals.refused += 1
-            connection.end("too many connections", fault_of("busy", text))
+        self._newcomers.add(content.peer, connection)
+        if refusal := self._refusal_of_connection(content.peer):
+            self._turn_away(connection, refusal)
+        if len(self._newcomers) > self._newcomers.limit:
+            self._newcomers.keep(lambda each: each.life is Life.GREETING)
+        if (oldest := self._newcomers.pop_surplus()) is not None:
+            limit = self._newcomers.limit
+            self._turn_away(oldest, f"this broker has at most {limit} connections that have not greeted")
 
-    @property
-    def _ungreeted_count(self) -> int:
-        return sum(1 for each in self.connections.values() if each.life is Life.GREETING)
+    def _refusal_of_connection(self, peer: str) -> str:
+        """Why there cannot be one more connection, if it cannot."""
+        limits, address = self.config.limits, address_of(peer)
+        if len(self.connections) > limits.connections:
+            return f"this broker has at most {limits.connections} connections at a time"
+        if self._addresses[address] > limits.address_connections:
+            return f"address {address} has at most {limits.address_connections} connections at a time"
+        return ""
+
+    def _turn_away(self, connection: Connection, text: str) -> None:
+        self.exchange.totals.refused += 1
+        connection.end("too many connections", fault_of("busy", f"{text}; try again later"))
 
     def _connected(self, content: i.Connected) -> None:
         uplinks = self.uplinks
@@ -342,6 +354,11 @@ class Node:
     def _close(self, connection: Connection) -> None:
         if self.connections.pop(connection.number, None) is None:
             return
+        self._newcomers.discard(connection.peer, connection)
+        address = address_of(connection.peer)
+        self._addresses[address] -= 1
+        if not self._addresses[address]:
+            del self._addresses[address]
         connection.close()
         self.exchange.totals.closed_sent_bytes += connection.sent_bytes
         self._effects.ends.append(End(connection.number, connection.reason))
@@ -352,8 +369,6 @@ class Node:
             if connection is None or not connection.is_writing:
                 continue
             connection.written()
-            if connection.has_more and not connection.is_filled:
-                self.exchange.filled(connection)
 
     # --- the journal ---
 

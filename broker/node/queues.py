@@ -175,12 +175,10 @@ class SubscriptionQueue:
         """Whether more waits than may."""
         return self.queued_bytes > self.bound_bytes + self.excess_bytes
 
-    def is_free_for(self, run: Run) -> bool:
-        """Whether nothing waits, and there is credit for all of these."""
-        return not self._entries and self.credit >= run.count
-
-    def passed(self, run: Run) -> bytes:
-        """These go past the queue (`is_free_for`); return the frame that announces them."""
+    def pass_by(self, run: Run) -> bytes:
+        """Let these go past the queue; return the frame that announces them, or nothing if they must wait."""
+        if self._entries or self.credit < run.count:
+            return b""
         self.credit -= run.count
         self.position += run.count
         return _head(self.number, run.count)
@@ -322,15 +320,6 @@ class LinkQueue:
     queued_count: int = field(default=0, init=False)
     _entries: deque[_LinkEntry] = field(factory=deque, init=False)
     _start: int = field(default=0, init=False)
-
-    @property
-    def ready(self) -> bool:
-        """Whether something could be sent."""
-        return bool(self._entries) and (self.credit_bytes > 0 or not self._entries[0].count)
-
-    def has_room_for(self, run: Run) -> bool:
-        """Whether these may leave at once: nothing waits, and there is credit for all of them."""
-        return not self._entries and self.credit_bytes >= len(run.frames)
 
     def add(self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None) -> None:
         """Put messages at the end; `run` is given if they are publications alone."""

@@ -12,12 +12,13 @@ Laws:
 5. Without a connection it is kept for its patience: the link timeout, or the age of a durable one.
 6. What was sent and not confirmed is kept at the station, so it is bounded in bytes, too: beyond that nothing
    is sent, and the queue fills under its own bound. What is kept for all subscriptions of a user, and of the
-   broker, is bounded likewise. Beyond it some are as if their queues were full: of the user with most, first
-   those whose readers do not move, and the largest first.
+   broker, is bounded likewise. Beyond it some are as if their queues were full: of the user with most, those
+   whose readers have not moved for longest, and then the largest.
 """
 
 from collections import deque
 from collections.abc import Sequence
+from math import inf
 from typing import Final, Protocol
 
 from attrs import define, field
@@ -51,10 +52,10 @@ ROOM_PART: Final = 8
 """Whoever has to make room makes this part of the limit free, so that it is looked for rarely."""
 
 STALLED_S: Final = 1.0
-"""A reader that confirms nothing for so long does not move: the client library says it four times a second."""
+"""A reader that confirms nothing for so long does not move: the client says it four times a second."""
 
 EVENT_BYTES: Final = 512
-"""What an event takes beside its frame, while it is kept: measured are 450 bytes, and 90 for each attribute."""
+"""What an event takes beside its frame while it is kept: measured are 450 bytes, and 90 an attribute."""
 
 
 class Reader(Protocol):
@@ -168,7 +169,7 @@ class Subscription:
         """Its client is there and has received everything up to this position."""
         self._exchange.absences.came(self)
         self._let_go()
-        self._reader = reader
+        self._reader, self._moved_at_s = reader, self._exchange.now_s
         self._begin(queue, position)
         if self.place.is_open:
             self.opened()
@@ -224,19 +225,22 @@ class Subscription:
 
     def _send_at_once(self, run: Run) -> bool:
         """Send what nothing waits before and for which everything has room: the usual case needs no queue."""
-        queue, reader, size_bytes = self.queue, self._reader, len(run.frames)
-        if reader is None or self._is_over or not queue.is_free_for(run):
+        reader, size_bytes = self._reader, len(run.frames)
+        if reader is None or self._is_over:
             return False
         connection = reader.connection
         if (
             connection.outbox_bytes + size_bytes > OUTBOX_BYTES
             or self.unconfirmed_bytes + size_bytes > self._exchange.config.limits.unconfirmed_bytes
+            or not (head := self.queue.pass_by(run))
         ):
             return False
-        connection.send_all((queue.passed(run), run.frames))
+        connection.send_all((head, run.frames))
         self._exchange.totals.deliveries += run.count
         self._sent(size_bytes, run.count)
-        if self.kept_bytes - self._accounted_bytes >= self._step_bytes:
+        # Nothing is in the queue: what is unconfirmed is all that is kept.
+        kept_bytes = self.unconfirmed_bytes + EVENT_BYTES * self._unconfirmed_count
+        if kept_bytes - self._accounted_bytes >= self._step_bytes:
             self._look_at_account()
         return True
 
@@ -288,7 +292,8 @@ class Subscription:
             sent_count = before_count - queue.queued_count
             self._exchange.totals.deliveries += sent_count
             sent_bytes = before_bytes - queue.queued_bytes
-            self._sent(sent_bytes, sent_count)
+            if sent_count:
+                self._sent(sent_bytes, sent_count)
             reader.connection.send_all(chunks)
             if self.pace.freed(sent_bytes, queue.queued_bytes):
                 self._let_go()
@@ -370,10 +375,10 @@ class Subscription:
             each.keep_less(text)
 
     @property
-    def is_stalled(self) -> bool:
-        """Whether its reader is there and has long had nothing of what is kept."""
+    def stalled_since_s(self) -> float:
+        """Since when its reader, if it has one, has had nothing of what is kept; infinity if it moves."""
         is_late = self._exchange.now_s - self._moved_at_s > STALLED_S
-        return is_late and self._reader is not None and self.kept_bytes > 0
+        return self._moved_at_s if is_late and self._reader is not None and self.kept_bytes else inf
 
     @property
     def user_kept_bytes(self) -> int:
@@ -391,7 +396,7 @@ class Subscription:
             self._drop(dropped)
         else:
             self._cut_off(text)
-        kept_bytes = self.kept_bytes
+        kept_bytes = min(self.kept_bytes, self._accounted_bytes)
         self._account.release(Resource.KEPT_BYTES, self._accounted_bytes - kept_bytes)
         self._accounted_bytes = kept_bytes
 
@@ -459,6 +464,6 @@ class Subscription:
         )
 
 
-def _rank(subscription: Subscription) -> tuple[int, bool, int]:
+def _rank(subscription: Subscription) -> tuple[int, float, int]:
     """Order those that have to keep less (law 6)."""
-    return -subscription.user_kept_bytes, not subscription.is_stalled, -subscription.kept_bytes
+    return -subscription.user_kept_bytes, subscription.stalled_since_s, -subscription.kept_bytes

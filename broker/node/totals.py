@@ -15,6 +15,7 @@ class Totals:
     slow: int = 0
     ended_slow: int = 0
     refused: int = 0
+    rested: int = 0
     connections: int = 0
     lost_links: int = 0
     gaps: int = 0

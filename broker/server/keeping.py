@@ -14,6 +14,7 @@ import trio
 from attrs import define, field
 
 from broker.journal import Journal
+from broker.journal.journal import CHECK_S
 from broker.node import Input, Node, Tick
 from broker.server.apart import Apart
 from broker.server.commit import Commit
@@ -63,6 +64,13 @@ class Keeping:
         self.commit.after_sync = self.pictures.hurry
         nursery.start_soon(self.commit.run, step)
         nursery.start_soon(self.pictures.run)
+        nursery.start_soon(self._watch)
+
+    async def _watch(self) -> None:
+        """End the broker if its directory goes while it has nothing to write. Raises `JournalError`."""
+        while True:
+            await trio.sleep(CHECK_S)
+            self.journal.check()
 
     async def finish(self) -> None:
         """Leave a last picture. Raises `JournalError`."""

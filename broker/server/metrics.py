@@ -13,12 +13,16 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from broker.addresses import Address
+from broker.node.newcomers import Newcomers
 from broker.server.commit import Commit
 from broker.server.server import Server
 from broker.server.settings import SettingsError
 
 REQUEST_BYTES_MAX: Final = 8 * 1024
 """A scrape's request is a few hundred bytes."""
+
+SCRAPES_MAX: Final = 16
+"""Scrapes at a time; beyond that the oldest ends. A Prometheus server has one."""
 
 REQUEST_TIMEOUT_S: Final = 5.0
 """A scraper that does not finish its request by then has gone wrong."""
@@ -89,6 +93,7 @@ class BrokerCollector(Collector):
             ("slow_subscriptions", "Times a subscription was found slow.", totals.slow),
             ("ended_slow_subscriptions", "Subscriptions ended at their bound.", totals.ended_slow),
             ("refused", "Connections, links and requests refused.", totals.refused),
+            ("rested", "Advertisements and subscriptions after which a client had to rest.", totals.rested),
             ("defects", "Defects that ended one connection and hurt nothing else.", totals.defects),
             ("connections", "Connections accepted.", totals.connections),
             ("core_seconds", "Time spent matching, ordering and routing.", totals.core_s),
@@ -214,15 +219,20 @@ async def serve_metrics(
     except OSError as error:
         raise SettingsError(f"--metrics {endpoint}: {error.strerror or error}") from error
     task_status.started(listeners)
+    scrapes: Newcomers[trio.CancelScope] = Newcomers(SCRAPES_MAX)
 
     async def answer(stream: trio.SocketStream) -> None:
-        try:
-            with trio.move_on_after(REQUEST_TIMEOUT_S):
+        with trio.move_on_after(REQUEST_TIMEOUT_S) as scope:
+            scrapes.add("", scope)
+            if (oldest := scrapes.pop_surplus()) is not None:
+                oldest.cancel()
+            try:
                 await _answer(stream, registry)
-        except (OSError, trio.BrokenResourceError):
-            pass  # A scraper that leaves in the middle comes again.
-        finally:
-            await trio.aclose_forcefully(stream)
+            except (OSError, trio.BrokenResourceError):
+                pass  # A scraper that leaves in the middle comes again.
+            finally:
+                scrapes.discard("", scope)
+                await trio.aclose_forcefully(stream)
 
     await trio.serve_listeners(answer, listeners)
 

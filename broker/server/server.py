@@ -41,6 +41,7 @@ from broker.node import (
 )
 from broker.node.exchange import Exchange
 from broker.node.limits import NodeLimits
+from broker.node.newcomers import Newcomers
 from broker.server.commit import Commit
 from broker.server.keeping import Keeping
 from broker.server.memory import remember
@@ -67,6 +68,9 @@ BACKLOG: Final = 1024
 
 RESERVED_DESCRIPTORS: Final = 64
 """Files that a broker must be able to open beside its connections: its journal's, uplinks, metrics, names."""
+
+UNGREETED_PART: Final = 4
+"""Where descriptors are few, connections that have not greeted get this part of them."""
 
 SAMPLE_EVERY: Final = 64
 """Matching is timed alone once in so many steps: often enough for a rate, and free."""
@@ -96,7 +100,10 @@ class Server:
     _pass_wanted: trio.Event = field(factory=trio.Event, init=False)
     _unsampled_count: int = field(default=0, init=False)
     _has_failed: bool = field(default=False, init=False)
-    _handshakes: int = field(default=0, init=False)
+    _handshakes: Newcomers[trio.CancelScope] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._handshakes = Newcomers(self.settings.limits.ungreeted)
 
     @classmethod
     def prepare(cls, settings: Settings, random: Random | None = None) -> "Server":
@@ -140,11 +147,11 @@ class Server:
         if self._has_failed:
             return
         pending: Input | None = content
-        totals = self.node.exchange.totals
+        totals, now_s = self.node.exchange.totals, trio.current_time()
         try:
             while pending is not None:
                 started_s = perf_counter()
-                effects = self.node.step(pending, trio.current_time())
+                effects = self.node.step(pending, now_s)
                 totals.core_s += perf_counter() - started_s
                 written = self._carry_out(effects)
                 pending = Written(tuple(written)) if written else None
@@ -282,7 +289,7 @@ class Server:
     async def _accept(self, stream: trio.SocketStream) -> None:
         """Serve one connection that came in."""
         peer = _peer_of(stream)
-        if len(self._connections) + self._handshakes >= self.settings.limits.connections:
+        if len(self._connections) + len(self._handshakes) >= self.settings.limits.connections:
             self.exchange.totals.refused += 1
             await trio.aclose_forcefully(stream)
             return
@@ -290,19 +297,29 @@ class Server:
             await self._serve(Accepted(next(self._numbers), peer), PlainTransport.adopt(stream))
             return
         secure = trio.SSLStream(stream, self._serving, server_side=True)
-        self._handshakes += 1
-        try:
-            with trio.fail_after(HANDSHAKE_TIMEOUT_S):
-                await secure.do_handshake()
-        except (OSError, trio.BrokenResourceError, trio.TooSlowError) as error:
+        if not await self._shakes_hands(secure, peer):
             self.exchange.totals.refused += 1
-            _log.warning("TLS failed", peer=peer, reason=str(error.__cause__ or error))
             await trio.aclose_forcefully(secure)
             return
-        finally:
-            self._handshakes -= 1
         names = certificate_names(secure)
         await self._serve(Accepted(next(self._numbers), peer, names), TlsTransport(secure, stream))
+
+    async def _shakes_hands(self, secure: "trio.SSLStream[trio.SocketStream]", peer: str) -> bool:
+        """Whether the peer speaks TLS with us, soon enough for the others that want to."""
+        with trio.move_on_after(HANDSHAKE_TIMEOUT_S) as scope:
+            self._handshakes.add(peer, scope)
+            if (oldest := self._handshakes.pop_surplus()) is not None:
+                oldest.cancel()
+            try:
+                await secure.do_handshake()
+            except (OSError, trio.BrokenResourceError) as error:
+                _log.warning("TLS failed", peer=peer, reason=str(error.__cause__ or error))
+                return False
+            finally:
+                self._handshakes.discard(peer, scope)
+        if scope.cancelled_caught:
+            _log.warning("TLS failed", peer=peer, reason="the handshake took too long")
+        return not scope.cancelled_caught
 
     async def _serve(self, opened: Accepted | Connected, transport: Transport) -> None:
         number = opened.connection
@@ -348,11 +365,16 @@ class Server:
 
 
 def within_descriptors(limits: NodeLimits) -> NodeLimits:
-    """Return the limits with so many connections that files can always be opened beside them."""
+    """Return the limits with so many connections that files can always be opened beside them.
+
+    Those that have not greeted leave most of them to others.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return limits
-    return attrs.evolve(limits, connections=max(1, min(limits.connections, soft - RESERVED_DESCRIPTORS)))
+    connections = max(1, min(limits.connections, soft - RESERVED_DESCRIPTORS))
+    ungreeted = max(1, min(limits.ungreeted, connections // UNGREETED_PART))
+    return attrs.evolve(limits, connections=connections, ungreeted=ungreeted)
 
 
 def _tracer(settings: Settings) -> "Tracer | None":

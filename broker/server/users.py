@@ -1,10 +1,10 @@
 """The file of users that `--auth` names."""
 
-import tomllib
 from pathlib import Path
 
 from broker.node.access import Access, AuthError, read_access
 from broker.server.settings import Tls
+from broker.toml_files import TomlError, load
 
 
 def load_access(path: Path | None, tls: Tls) -> Access:
@@ -13,16 +13,6 @@ def load_access(path: Path | None, tls: Tls) -> Access:
         asks = tls.serves and tls.authority is not None
         return Access(asks_for_certificates=asks, broker_names=frozenset(tls.brokers))
     try:
-        with path.open("rb") as file:
-            content = tomllib.load(file)
-    except OSError as error:
-        raise AuthError(f"--auth {path}: {error.strerror}") from error
-    except ValueError as error:
-        # Beside what TOML forbids: bytes that are no UTF-8, and numbers of thousands of digits.
-        raise AuthError(f"--auth {path}: {error}") from error
-    except RecursionError as error:
-        raise AuthError(f"--auth {path}: nested too deeply to be read") from error
-    try:
-        return read_access(content)
-    except AuthError as error:
+        return read_access(load(path))
+    except (TomlError, AuthError) as error:
         raise AuthError(f"--auth {path}: {error}") from error

@@ -15,13 +15,25 @@ from typing import Final
 import attrs
 from attrs import frozen
 
-from broker.messages import Advertise, Advertised, Explain, Flush, Hello, Ping, Subscribe, Welcome
+from broker.messages import (
+    Advertise,
+    Advertised,
+    Explain,
+    Flush,
+    Hello,
+    Ping,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+    Welcome,
+)
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
 
 __all__ = [
     "ATTACKS",
     "Attack",
     "Target",
+    "churn",
     "colliding_numbers",
     "credit_without_end",
     "expensive_filters",
@@ -33,7 +45,9 @@ __all__ = [
     "noise",
     "powers",
     "replays_held_open",
+    "stalled_queues",
     "unread_answers",
+    "unread_changes",
     "unread_refusals",
 ]
 
@@ -84,7 +98,16 @@ def _client(target: Target, name: str = "mallory") -> Iterator[_Client]:
         yield client
 
 
-def _subscribe(number: int, text: str, *, credit: int = 0, durable: str = "", replay: int = 0) -> bytes:
+def _subscribe(  # noqa: PLR0913 - a subscription has as many sides
+    number: int,
+    text: str,
+    *,
+    credit: int = 0,
+    durable: str = "",
+    replay: int = 0,
+    bound_bytes: int = 1024 * KIB,
+    policy: str = "",
+) -> bytes:
     past = (replay,) if replay else ()
     return encode(
         Subscribe(
@@ -92,8 +115,8 @@ def _subscribe(number: int, text: str, *, credit: int = 0, durable: str = "", re
             filter=text,
             ordered=True,
             credit=credit,
-            bound_bytes=1024 * KIB,
-            policy="drop" if durable else "disconnect",
+            bound_bytes=bound_bytes,
+            policy=policy or ("drop" if durable else "disconnect"),
             durable=durable,
             replay=past,
         )
@@ -243,6 +266,43 @@ def large_events(target: Target) -> None:
                 client.socket.settimeout(SOCKET_TIMEOUT_S)
 
 
+def unread_changes(target: Target) -> None:
+    """Many publishers that read nothing, and somebody who lets all of them be wanted and not wanted."""
+    with suppress(OSError), _client(target, "deaf") as deaf, _client(target, "mallory") as client:
+        deaf.say(*[encode(Advertise(number, "kind == 'x'", "")) for number in range(1, 2001)])
+        for number in count(1):
+            if target.is_over():
+                return
+            client.say(_subscribe(number, "kind == 'x'"))
+            client.read()
+            client.say(encode(Unsubscribe(number)), encode(Ping(number)))
+            client.read()
+            deaf.say(encode(Ping(number)))
+
+
+def churn(target: Target) -> None:
+    """Advertisements that come and go as fast as they are read."""
+    _over_and_over(
+        target,
+        lambda number: b"".join(
+            encode(Advertise(each, "kind == 'x'", "")) + encode(Unadvertise(each))
+            for each in range(number * 100 - 99, number * 100 + 1)
+        ),
+        reads=False,
+    )
+
+
+def stalled_queues(target: Target) -> None:
+    """Subscriptions to what others publish, with the largest queues, that take nothing."""
+    while not target.is_over():
+        with suppress(OSError), _client(target) as client:
+            for number in range(1, 101):
+                client.say(_subscribe(number, "kind == 'tick'", bound_bytes=256 * KIB * KIB, policy="drop"))
+            while not target.is_over():
+                client.say(encode(Ping(1)))
+                client.read()
+
+
 def noise(target: Target) -> None:
     """Bytes that mean nothing, and frames at the wrong time."""
     random = Random(2)  # noqa: S311 - as above
@@ -286,6 +346,9 @@ ATTACKS: Final[dict[str, Attack]] = {
     "ghosts": Attack(ghosts),
     "replays-held-open": Attack(replays_held_open),
     "large-events": Attack(large_events),
+    "unread-changes": Attack(unread_changes),
+    "churn": Attack(churn),
+    "stalled-queues": Attack(stalled_queues, memory_mib=450),
     "noise": Attack(noise),
 }
 """Every attack by its name."""

@@ -94,7 +94,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     about = report.about(adapters, absent, timing)
     measured, failed = outcomes.run(measure_all, adapters, shapes, timing, out, _say)
     results = judge(measured, master, _say)
-    about = attrs.evolve(about, failed=failed)
+    about = attrs.evolve(about, failed=failed, loads=[each.load for each in measured])
     written = report.write(out, about, results)
     if page is not None:
         report.renew(page, about, results)

@@ -227,7 +227,9 @@ def unseals_early(self: Connection, synced: int) -> None:
 def seals_nothing(self: Connection, upto: int) -> None:
     """Let out what follows from a record before that is on disk."""
     del upto
-    _seal(self, 0)
+    self._ready += self._fresh
+    self._ready_batches += self._fresh_batches
+    self._fresh, self._fresh_batches = [], []
 
 
 def seals_for_one_more(self: Connection, upto: int) -> None:
@@ -236,6 +238,7 @@ def seals_for_one_more(self: Connection, upto: int) -> None:
 
 
 _seal = Connection._seal
+_written = Connection.written
 
 
 # --- timers ---
@@ -278,13 +281,9 @@ def replays_once(self: Any) -> None:
 
 def pumps_nothing(self: Connection) -> None:
     """Ask no session for more when a buffer has been written."""
-    self.is_writing = False
-    self.sent_bytes += self._writing_bytes
-    self.outbox_bytes -= self._writing_bytes
-    self._writing_bytes = 0
-    batches, self._writing_batches = self._writing_batches, []
-    for batch in batches:
-        batch.release()
+    session, self.session = self.session, None
+    _written(self)
+    self.session = session
 
 
 def never_resumes(self: node.Node, connection: Connection) -> None:

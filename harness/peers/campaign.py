@@ -33,6 +33,8 @@ class Measured:
     adapter: Adapter
     figures: Figures
     folder: Path
+    load: float
+    """Of the machine before it, averaged over a minute."""
 
 
 async def measure_all(
@@ -56,7 +58,7 @@ async def measure_all(
                 say(failed[-1])
                 continue
             directory.write(folder, _about(shape, adapter, figures, load))
-            found.append(Measured(shape, adapter, figures, folder))
+            found.append(Measured(shape, adapter, figures, folder, load))
     return found, failed
 
 

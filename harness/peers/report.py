@@ -41,12 +41,12 @@ class About:
     commit: str
     date: str
     machine: str
-    load: float
-    """Of the machine before the first run, averaged over a minute."""
     timing: Timing
     versions: Mapping[str, str]
     absent: Mapping[str, str]
     """Who was left out, and what to install."""
+    loads: Sequence[float] = ()
+    """Of the machine before each run, averaged over a minute."""
     failed: Sequence[str] = ()
     """Which runs failed, and why."""
 
@@ -61,7 +61,6 @@ def about(adapters: Sequence[Adapter], absent: Mapping[str, str], timing: Timing
             f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
             f"Python {platform.python_version()}"
         ),
-        load=os.getloadavg()[0],
         timing=timing,
         versions={each.name: each.version() for each in adapters},
         absent=absent,
@@ -147,7 +146,8 @@ def _origin(found: About) -> Iterator[str]:
     """Say where the figures come from, line by line."""
     timing = found.timing
     yield f"Command: {found.command}"
-    yield f"Commit {found.commit}, {found.date}; {found.machine}; load {found.load:.1f} before the first run."
+    loads = f"{min(found.loads):.1f} to {max(found.loads):.1f}" if found.loads else "unknown"
+    yield f"Commit {found.commit}, {found.date}; {found.machine}; load before runs {loads}."
     yield (
         f"Medians of {timing.repeat}, each {timing.measure_s:g} s after {timing.warm_up_s:g} s; latency at "
         f"{timing.rate_per_s:g} events/s; servers and clients apart: {_APART[timing.pin]}."

@@ -131,6 +131,8 @@ def _budgets(node: Node) -> Iterator[str]:
         used[Resource.FILTER_BYTES] += subscription.filter_bytes
         used[Resource.DURABLE] += subscription.place.terms.durable != ""
         used[Resource.KEPT_BYTES] += subscription._accounted_bytes  # noqa: SLF001 - only to look
+    sessions = [each.session for each in node.connections.values()]
+    used[Resource.CONNECTIONS] = sum(isinstance(each, ClientSession) for each in sessions)
     for resource in Resource:
         if exchange.budgets.broker.used[resource] != used[resource]:
             yield (

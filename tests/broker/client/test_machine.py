@@ -214,6 +214,15 @@ def test_whatever_comes_is_a_sign_of_life(talk: Talk) -> None:
     assert talk.states == ["connected"]
 
 
+def test_who_hears_much_and_has_nothing_to_say_is_heard_all_the_same() -> None:
+    talk = connected(Limits())
+    frame = encode(m.Pong(1))
+    for place in range(len(frame)):
+        talk.machine.received(frame[place : place + 1], talk.now_s)
+        talk.pass_s(HEARTBEAT_S / 2)
+    assert m.Pong(0) in talk.heard()
+
+
 def test_a_process_that_was_held_up_asks_before_it_gives_up(talk: Talk) -> None:
     talk.now_s += 100 * HEARTBEAT_S
     talk.machine.tick(talk.now_s)

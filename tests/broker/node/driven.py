@@ -125,10 +125,12 @@ class Driven:
         """Let it handle everything for which a step had no time."""
         self.at(self.now_s)
 
-    def accept(self, peer: Peer = Peer.SERVER, certificates: tuple[str, ...] = ()) -> Wire:
+    def accept(
+        self, peer: Peer = Peer.SERVER, certificates: tuple[str, ...] = (), address: str = "peer"
+    ) -> Wire:
         self._numbers += 1
         wire = self.wires[self._numbers] = Wire(self._numbers, Decoder(DEFAULT_LIMITS, peer))
-        self.step(Accepted(wire.number, f"peer{wire.number}", certificates))
+        self.step(Accepted(wire.number, f"{address}:{wire.number}", certificates))
         return wire
 
     def client(self, name: str = "alice", token: str = "") -> Wire:

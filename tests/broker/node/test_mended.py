@@ -27,7 +27,7 @@ from broker.journal import journal as journals
 from broker.journal.files import SystemFiles
 from broker.matching import equality
 from broker.messages import Flush, Hello
-from broker.node import clients
+from broker.node import answers, clients, subscriptions
 from broker.node import node as nodes
 from broker.node.access import EVERYBODY, ROLES, Access, User
 from broker.node.budget import Account
@@ -36,7 +36,9 @@ from broker.node.connection import Connection
 from broker.node.exchange import Exchange
 from broker.node.greeting import Callee
 from broker.node.limits import NodeLimits
+from broker.node.newcomers import Newcomers
 from broker.node.node import Node
+from broker.node.rates import Rate
 from broker.node.subscriptions import Subscription
 from broker.replay.retention import Cursor, Retention
 from broker.wire import WireError
@@ -48,6 +50,7 @@ from tests.broker.journal import test_descriptors, test_displaced
 from tests.broker.journal.test_descriptors import others
 from tests.broker.matching import test_equality
 from tests.broker.node import test_attacks as attacks
+from tests.broker.node import test_shares as shares
 from tests.broker.server import test_auth
 from tests.examples.pages import test_guarding
 from tests.sources import ROOT
@@ -141,7 +144,7 @@ def numbers_are_keys_themselves(patch: Patch) -> None:
 
 
 def answers_are_not_cut(patch: Patch) -> None:
-    patch.setattr(clients, "cut", lambda lines, _: [tuple(lines)])
+    patch.setattr(answers, "cut", lambda lines, _: [tuple(lines)])
 
 
 def lines_may_be_long(patch: Patch) -> None:
@@ -160,7 +163,7 @@ def what_is_collected_is_not_counted(patch: Patch) -> None:
 
 
 def who_does_not_greet_is_not_counted(patch: Patch) -> None:
-    set_for_good(patch, Node, "_ungreeted_count", 0)
+    patch.setattr(Newcomers, "pop_surplus", lambda _: None)
 
 
 def connections_have_no_limit(patch: Patch) -> None:
@@ -189,11 +192,31 @@ def everybody_may_explain(patch: Patch) -> None:
 
 
 def accounts_refuse_nothing(patch: Patch) -> None:
-    patch.setattr(Account, "refusal", lambda *_: "")
+    patch.setattr(Account, "full", lambda *_: None)
 
 
 def what_is_not_confirmed_is_not_counted(patch: Patch) -> None:
     set_for_good(patch, Subscription, "unconfirmed_bytes", 0)
+
+
+def the_largest_makes_room(patch: Patch) -> None:
+    patch.setattr(subscriptions, "STALLED_S", WITHOUT_END)
+
+
+def events_take_their_frames_alone(patch: Patch) -> None:
+    patch.setattr(subscriptions, "EVENT_BYTES", 0)
+
+
+def everybody_has_room(patch: Patch) -> None:
+    patch.setattr(answers.Later, "has_room", property(lambda _: True))
+
+
+def addresses_have_no_limit(patch: Patch) -> None:
+    set_for_good(patch, NodeLimits, "address_connections", WITHOUT_END)
+
+
+def nobody_has_to_rest(patch: Patch) -> None:
+    patch.setattr(Rate, "take", lambda *_: 0.0)
 
 
 def nobody_is_paused(patch: Patch) -> None:
@@ -336,9 +359,14 @@ MENDED = [
         3, what_is_collected_is_not_counted, test_pages.test_what_is_collected_is_bounded, failure=SILENCE
     ),
     Mended(
-        4, who_does_not_greet_is_not_counted, attacks.test_connections_that_say_nothing_are_bounded_and_end
+        4, who_does_not_greet_is_not_counted, shares.test_connections_that_say_nothing_are_bounded_and_end
     ),
-    Mended(4, connections_have_no_limit, attacks.test_connections_are_bounded_and_one_that_ends_makes_room),
+    Mended(4, connections_have_no_limit, shares.test_connections_are_bounded_and_one_that_ends_makes_room),
+    Mended(
+        4,
+        addresses_have_no_limit,
+        shares.test_connections_of_an_address_are_bounded_and_those_of_others_are_not,
+    ),
     Mended(4, there_is_no_reserve, test_descriptors.test_a_journal_goes_on_when_others_have_every_descriptor),
     Mended(5, everybody_has_rights, attacks.test_rights_come_before_work),
     Mended(5, filters_cost_nothing, attacks.test_requests_beyond_the_work_of_a_step_wait_for_the_next_one),
@@ -355,16 +383,29 @@ MENDED = [
     Mended(
         5,
         accounts_refuse_nothing,
-        attacks.test_requests_are_bounded_and_say_by_what,
+        shares.test_requests_are_bounded_and_say_by_what,
         {"limit": {"requests": 3}, "owner": ""},
+    ),
+    Mended(
+        5,
+        nobody_has_to_rest,
+        shares.test_who_subscribes_and_unsubscribes_over_and_over_has_to_rest,
+        {"limits": NodeLimits(requests=10, changes_per_s=5)},
     ),
     Mended(
         6,
         what_is_not_confirmed_is_not_counted,
-        attacks.test_credit_without_end_makes_nobody_keep_more_than_the_bound,
+        shares.test_credit_without_end_makes_nobody_keep_more_than_the_bound,
         failure=NOTHING_SAID,
     ),
-    Mended(6, accounts_refuse_nothing, attacks.test_many_queues_of_one_user_are_bounded_together),
+    Mended(6, accounts_refuse_nothing, shares.test_many_queues_of_one_user_are_bounded_together),
+    Mended(
+        6,
+        the_largest_makes_room,
+        shares.test_who_keeps_most_pays_when_all_have_too_much,
+        {"limit": {"kept_bytes": 1024 * KIB}, "policy": "drop"},
+    ),
+    Mended(6, events_take_their_frames_alone, shares.test_small_events_count_what_they_take),
     Mended(
         7,
         nobody_is_paused,
@@ -372,11 +413,21 @@ MENDED = [
         {"question": Flush},
     ),
     Mended(7, nobody_is_paused, attacks.test_refusals_that_nobody_reads_stop_the_reading),
+    Mended(
+        7,
+        everybody_has_room,
+        attacks.test_who_does_not_read_is_not_told_of_every_change_that_others_make,
+    ),
+    Mended(
+        7,
+        everybody_has_room,
+        attacks.test_a_long_answer_waits_for_who_does_not_read_and_so_does_what_comes_behind_it,
+    ),
     Mended(8, ones_own_publisher_is_resumed, attacks.test_resuming_ones_own_live_publisher_leaves_no_ghost),
     Mended(
         9,
         replays_have_no_limit,
-        attacks.test_replays_that_are_held_open_are_bounded,
+        shares.test_replays_that_are_held_open_are_bounded,
         {"limit": {"replays": 3}, "text": ""},
     ),
     Mended(9, a_cursor_copies, test_replays.test_three_hundred_open_replays_take_a_few_megabytes),

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import attrs
@@ -55,6 +56,21 @@ async def test_a_full_disk_refuses_publications_and_requests_until_there_is_room
             await publisher.publish({"x": 3}, confirm=True)
         with trio.fail_after(20):
             assert [(await anext(deliveries)).attributes["x"] for _ in range(2)] == [1, 3]
+
+
+async def test_a_broker_that_has_nothing_to_write_ends_when_its_directory_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker.server.keeping.CHECK_S", 0.01)
+
+    async def run() -> None:
+        async with running(attrs.evolve(settings("B1"), journal=tmp_path / "B1")):
+            shutil.rmtree(tmp_path / "B1")
+            await trio.sleep_forever()
+
+    with trio.fail_after(20), pytest.raises(BaseExceptionGroup) as failed:
+        await run()
+    assert "directory was deleted" in str(next(leaves(failed.value)))
 
 
 async def test_a_disk_that_fails_stops_the_broker_before_anybody_is_told(

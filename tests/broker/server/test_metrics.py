@@ -6,7 +6,7 @@ import trio
 from broker import connect
 from broker.addresses import Address
 from broker.server import server as server_module
-from broker.server.metrics import serve_metrics
+from broker.server.metrics import REQUEST_TIMEOUT_S, SCRAPES_MAX, serve_metrics
 from tests.broker.server.overlay import Running, chain, until
 
 
@@ -78,6 +78,19 @@ async def test_prometheus_sees_the_uplink_and_who_would_be_dialled_without_it() 
         assert value(body, "concord_uplink_moves_total") == 1
         assert value(body, "concord_uplink_candidates") == 2
         assert value(body, "concord_known_brokers") == 3
+        nursery.cancel_scope.cancel()
+
+
+async def test_scrapes_that_never_end_keep_nobody_from_the_metrics() -> None:
+    async with chain("B1") as (one,), trio.open_nursery() as nursery:
+        (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), one.server)
+        port = listener.socket.getsockname()[1]
+        slow = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(2 * SCRAPES_MAX)]
+        with trio.fail_after(REQUEST_TIMEOUT_S / 2):
+            assert (await ask(port, b"GET /metrics HTTP/1.1\r\n\r\n"))[0] == "HTTP/1.1 200 OK"
+            assert not await slow[0].receive_some(), "the oldest has been closed"
+        for stream in slow:
+            await stream.aclose()
         nursery.cancel_scope.cancel()
 
 
