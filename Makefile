@@ -10,6 +10,7 @@ NO_VENV := $(PYTHON) cannot make virtual environments: install the venv package 
 
 ORDERING ?= pairwise
 SCHEDULES ?= 200000
+WHOLE ?= 10000
 RUNS ?= 3000
 ROUTING ?= covering+simple
 SEED ?= 0
@@ -51,9 +52,12 @@ format: $(READY) ## rewrite the sources in the one format, and repair what lint 
 bench: $(READY) ## measure matching, throughput and latency, and print a table of each
 	@$(BIN)/python -m harness.benchmarks
 
-explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=... ROUTING=... SCHEDULES=... SEED=... JOBS=...)
-	@for faults in none churn crash restart loss; do \
+explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=... ROUTING=... SCHEDULES=... WHOLE=... SEED=... JOBS=...)
+	@for faults in none churn crash healing; do \
 	  $(BIN)/concord harness explore --faults $$faults --ordering $(ORDERING) --routing $(ROUTING) --schedules $(SCHEDULES) --seed $(SEED) --jobs $(JOBS) || exit 1; \
+	done
+	@for faults in none churn crash restart loss hostile; do \
+	  $(BIN)/concord harness explore --whole --faults $$faults --ordering $(ORDERING) --routing $(ROUTING) --schedules $(WHOLE) --seed $(SEED) --jobs $(JOBS) || exit 1; \
 	done
 
 strategies: $(READY) ## let every pair of routing strategies go through churn, and look at every table (RUNS=... SEED=... JOBS=...)

@@ -17,7 +17,9 @@ from tests.sources import ROOT, Source, every_file, example, product_files
 PROTOCOL: Final = (ROOT / "docs" / "explanation" / "protocol.md").read_text(encoding="utf-8")
 METRICS: Final = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
 THREATS: Final = (ROOT / "docs" / "reference" / "threat-model.md").read_text(encoding="utf-8")
-SCENARIOS: Final = {path.stem for path in (ROOT / "tests" / "scenarios").glob("*.txt")}
+SCENARIOS: Final = {
+    path.stem for folder in ("", "whole") for path in (ROOT / "tests" / "scenarios" / folder).glob("*.txt")
+}
 
 _LINK: Final = re.compile(r"\]\(([^)\s#:]*)#([^)\s]+)\)")
 _HEADING: Final = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from broker.commands.lines import to_json
-from harness.commands.schedules import check_ordering, faults_or_default, routing_or_default, schedule_options
+from harness.commands.schedules import check_ordering, faults_and_depth, routing_or_default, schedule_options
 from harness.explorer.campaign import Settings, Tally, run
 
 __all__ = ["command"]
@@ -69,10 +69,11 @@ def command(  # noqa: PLR0913 - one parameter per option
     Prints one JSON object. The exit status is 1 if a promise was broken, 0 if none was.
     """
     check_ordering(ordering, options)
+    chosen, is_whole = faults_and_depth(faults, mutant, is_whole=is_whole)
     settings = Settings(
         schedules,
         seed,
-        faults_or_default(faults, mutant, is_whole=is_whole),
+        chosen,
         ordering,
         mutant,
         brokers,

@@ -5,7 +5,7 @@ import sys
 import click
 
 from broker.routing import parse
-from harness.commands.schedules import check_ordering, faults_or_default, routing_or_default, schedule_options
+from harness.commands.schedules import check_ordering, faults_and_depth, routing_or_default, schedule_options
 from harness.explorer.campaign import judge
 from harness.explorer.diagram import draw
 from harness.explorer.mutants import applied
@@ -46,7 +46,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     check_ordering(ordering, options)
     factory = plugins.load(ordering, options)
     strategies = parse(routing_or_default(routing, mutant, ordering))
-    chosen = faults_or_default(faults, mutant, is_whole=is_whole)
+    chosen, is_whole = faults_and_depth(faults, mutant, is_whole=is_whole)
     if is_whole:
         with applied(mutant):
             _show_whole(world_of(seed, chosen, brokers, factory, strategies))

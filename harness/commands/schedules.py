@@ -1,7 +1,7 @@
 """What `explore` and `replay` share: the options that say which schedules are meant."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -17,12 +17,10 @@ from ordering.interface import ALONE, OptionError
 __all__ = [
     "UnknownPluginError",
     "check_ordering",
-    "faults_or_default",
+    "faults_and_depth",
     "routing_or_default",
     "schedule_options",
 ]
-
-HOSTILE: Final = "hostile"
 
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
@@ -56,10 +54,11 @@ def schedule_options(command: Decorated) -> Decorated:
     for option in (
         click.option(
             "--faults",
-            type=click.Choice([*FAULTS, HOSTILE]),
-            help="What happens beside publishing: nothing, clients that come and go, crashes as well, "
-            "restarts with journals, or losses for good, after which brokers heal by themselves; "
-            "with --whole also peers that say anything at any time. "
+            type=click.Choice(list(dict.fromkeys((*FAULTS, *WHOLE_FAULTS)))),
+            help="What happens beside publishing: nothing, clients that come and go, crashes as well. "
+            "Only cores: healing (brokers are lost for good, and the rest finds each other). "
+            "Always whole brokers: restart (with journals), loss (for good, with sessions and journals), "
+            "hostile (peers that say anything at any time). "
             "Default: none; with --mutant, what finds it soonest.",
         ),
         click.option("--ordering", default="pairwise", show_default=True, help="The ordering plugin."),
@@ -82,7 +81,8 @@ def schedule_options(command: Decorated) -> Decorated:
             "--whole",
             "is_whole",
             is_flag=True,
-            help="Explore whole brokers and clients over streams of bytes, not cores alone.",
+            help="Explore whole brokers and clients over streams of bytes, not cores alone. "
+            "Restart, loss, hostile, and mutants of whole brokers imply it.",
         ),
         click.option("--mutant", type=click.Choice(sorted(MUTANTS)), help="Break this rule of the product."),
         click.option(
@@ -106,13 +106,14 @@ def routing_or_default(routing: str | None, mutant: str | None, ordering: str) -
     return routing or (MUTANTS[mutant].routing if mutant else routing_for(ordering))
 
 
-def faults_or_default(faults: str | None, mutant: str | None, *, is_whole: bool) -> str:
-    """Return what happens beside publishing, if nobody said it. Raises `UsageError` if it cannot be."""
+def faults_and_depth(faults: str | None, mutant: str | None, *, is_whole: bool) -> tuple[str, bool]:
+    """Return what happens beside publishing, if nobody said it, and whether to whole brokers.
+
+    Raises:
+        UsageError: that cannot happen to them.
+    """
     chosen = faults or (MUTANTS[mutant].faults if mutant else "none")
-    allowed = WHOLE_FAULTS if is_whole else FAULTS
-    if chosen not in allowed:
-        what = "with --whole" if is_whole else "without --whole"
-        raise click.UsageError(f"--faults {chosen}: {what} there are {', '.join(allowed)}")
-    if mutant and MUTANTS[mutant].is_whole and not is_whole:
-        raise click.UsageError(f"--mutant {mutant} is of whole brokers and clients: it takes --whole")
-    return chosen
+    is_whole = is_whole or chosen not in FAULTS or (mutant is not None and MUTANTS[mutant].is_whole)
+    if is_whole and chosen not in WHOLE_FAULTS:
+        raise click.UsageError(f"--faults {chosen}: to whole brokers there are {', '.join(WHOLE_FAULTS)}")
+    return chosen, is_whole

@@ -1,12 +1,15 @@
 """Leases with one rule broken per function: what the mutants put in the place of a method of the product."""
 
 from collections.abc import Iterable
+from typing import Final
+from weakref import WeakKeyDictionary
 
 from broker.core.hops import Hop
 from broker.core.leases import Leases, Mending
 from broker.core.routing import Routing
 from broker.core.subscribing import Subscribing
 from broker.filters import Filter
+from broker.leases import SWEEPS
 from broker.messages import LeaseRenewed, LeaseTold
 from broker.routing import Wish
 
@@ -14,10 +17,12 @@ __all__ = [
     "announces_no_subscriptions",
     "asks_for_nothing",
     "breaks_what_is_announced_again",
+    "counts_time",
     "expires_by_time",
     "expires_early",
     "expires_what_was_listed",
     "forgets_what_was_left_out",
+    "hears_a_renewal",
     "mends_nothing",
     "refreshes_like_the_thesis",
     "renews_nothing",
@@ -26,7 +31,10 @@ __all__ = [
     "tells_no_gap",
 ]
 
-_announced, _told = Leases._announced, Leases.told
+_announced, _told, _renewed = Leases._announced, Leases.told, Leases.renewed
+
+_SILENT: Final[WeakKeyDictionary[Leases, dict[Hop, int]]] = WeakKeyDictionary()
+"""How many sweeps there were on each link since the last renewal."""
 
 
 def renews_nothing(self: Leases, message: LeaseRenewed, link: Hop) -> None:
@@ -108,3 +116,20 @@ def refreshes_like_the_thesis(self: Leases, link: Hop) -> tuple[list[tuple[str, 
     for entry in offered:
         hops.setdefault(entry.filter, set()).add(entry.hop)
     return advertised, [wish for wish in wanted if len(hops[wish.filter]) < 2]  # noqa: PLR2004 - two are equal
+
+
+def counts_time(self: Leases, patience: int) -> None:
+    """Let expire what was not renewed for a lease, although the renewal waits behind credit (V1)."""
+    self.patience = patience
+    silent = _SILENT.setdefault(self, {})
+    for link in list(self._routing.links.values()):
+        silent[link] = silent.get(link, 0) + 1
+        if silent[link] > SWEEPS:
+            for _ in range(patience):
+                _told(self, LeaseTold(0, (), ()), link)
+
+
+def hears_a_renewal(self: Leases, message: LeaseRenewed, link: Hop) -> None:
+    """Begin to count anew."""
+    _SILENT.setdefault(self, {})[link] = 0
+    _renewed(self, message, link)

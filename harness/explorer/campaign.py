@@ -41,6 +41,7 @@ KINDS: Final = (
     "replay",
     "interest",
     "leases",
+    "needless",
     "memory",
     "refused",
     "ended",

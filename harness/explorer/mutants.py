@@ -28,7 +28,6 @@ from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
 from broker.healing import Search
 from broker.replay import Playback
-from broker.station import Station, inputs, picture
 from harness.explorer import (
     broken,
     broken_healing,
@@ -36,12 +35,10 @@ from harness.explorer import (
     broken_pages,
     broken_promises,
     broken_replays,
-    broken_restarts,
     broken_routing,
 )
 from harness.explorer.mutant import Mutant
 from harness.explorer.whole_mutants import WHOLE_MUTANTS
-from harness.simulator.keeper import Keeper
 from ordering.pairwise import Pairwise
 
 
@@ -88,7 +85,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "simple+covering",
     ),
     "untold-crossing": Mutant(
-        "gaps", "loss", ((Subscribing, "_note_crossed", broken_routing.tells_no_crossing),), "covering"
+        "gaps", "healing", ((Subscribing, "_note_crossed", broken_routing.tells_no_crossing),), "covering"
     ),
     "closed-cover-opens": Mutant(
         "R7", "churn", ((Subscribing, "_wait", broken_promises.opens_under_a_closed_cover),), "covering"
@@ -128,34 +125,25 @@ MUTANTS: Final[dict[str, Mutant]] = {
     ),
     "opens-without-asking": _one("R7", "crash", Subscribing, "_hold", broken.asks_nobody_behind_new_links),
     "untold-loss": _one("gaps", "crash", Losses, "lost", broken.tells_no_loss),
-    "untold-absence": _one("gaps", "loss", Losses, "found", broken.tells_no_absence),
-    "outputs-before-sync": _one("journal", "restart", Keeper, "hold", broken_restarts.lets_out_at_once),
-    "acknowledged-before-sync": _one(
-        "journal", "restart", Keeper, "acknowledges_early", broken_restarts.acknowledges_at_once
-    ),
-    "synced-is-lost": _one("journal", "restart", Keeper, "crash", broken_restarts.loses_what_is_synced),
-    "resumed-repeats": _one("sessions", "restart", Station, "acknowledged", broken_restarts.learns_nothing),
-    "numbers-forgotten": _one("snapshots", "restart", Station, "restore", broken_restarts.counts_anew),
-    "taken-forgotten": _one("snapshots", "restart", Station, "restore", broken_restarts.takes_anew),
-    "plugin-forgotten": _one("snapshots", "restart", picture, "state_of", broken_restarts.forgets_the_plugin),
-    "half-a-batch": _one("replay", "restart", Station, "receive", broken_restarts.applies_half),
-    "takes-at-the-end": _one("replay", "restart", inputs, "read_record", broken_restarts.takes_at_the_end),
-    "lost-uplink-drops": _one("R8", "loss", Pairwise, "uplink_changed", broken_healing.drops_what_waits),
-    "dials-the-smallest": _one("healing", "loss", Search, "next", broken_healing.dials_the_smallest),
-    "nobody-twice": _one("healing", "loss", Search, "begin_round", broken_healing.tries_nobody_twice),
-    "only-up": _one("healing", "loss", Search, "_beyond_configured", broken_healing.goes_up_only),
+    "untold-absence": _one("gaps", "healing", Losses, "found", broken.tells_no_absence),
+    "lost-uplink-drops": _one("R8", "healing", Pairwise, "uplink_changed", broken_healing.drops_what_waits),
+    "dials-the-smallest": _one("healing", "healing", Search, "next", broken_healing.dials_the_smallest),
+    "nobody-twice": _one("healing", "healing", Search, "begin_round", broken_healing.tries_nobody_twice),
+    "only-up": _one("healing", "healing", Search, "_beyond_configured", broken_healing.goes_up_only),
     "only-fellows": _one(
-        "healing", "loss", Search, "_beyond_configured", broken_healing.knows_its_fellows_only
+        "healing", "healing", Search, "_beyond_configured", broken_healing.knows_its_fellows_only
     ),
     "no-far-rounds": _one(
-        "healing", "loss", Search, "_beyond_configured", broken_healing.waits_for_larger_names
+        "healing", "healing", Search, "_beyond_configured", broken_healing.waits_for_larger_names
     ),
-    "stale-above": _one("healing", "loss", Search, "candidates", broken_healing.believes_itself_below),
-    "news-not-told-on": _one("healing", "loss", Directory, "learn", broken_healing.tells_nothing_on),
+    "stale-above": _one("healing", "healing", Search, "candidates", broken_healing.believes_itself_below),
+    "news-not-told-on": _one("healing", "healing", Directory, "learn", broken_healing.tells_nothing_on),
     "silent-attachment": _one(
-        "healing", "loss", Directory, "attached", broken_healing.says_nothing_when_attached
+        "healing", "healing", Directory, "attached", broken_healing.says_nothing_when_attached
     ),
-    "news-forgotten": _one("healing", "loss", Directory, "link_lost", broken_healing.forgets_with_the_link),
+    "news-forgotten": _one(
+        "healing", "healing", Directory, "link_lost", broken_healing.forgets_with_the_link
+    ),
     "interest-not-ended": _one("interest", "churn", Demand, "interest_went", broken.keeps_interest),
     "lease-by-time": _one("leases", "churn+leases", Leases, "sweep", broken_leases.expires_by_time),
     "lease-not-renewed": _one("leases", "churn+leases", Leases, "renewed", broken_leases.renews_nothing),

@@ -7,6 +7,7 @@ from broker.client.machine import ClientMachine
 from broker.client.session import Session
 from broker.client.silence import Silence
 from broker.client.window import Window as ClientWindow
+from broker.core.leases import Leases
 from broker.node import clients
 from broker.node.absences import Absences
 from broker.node.budget import Account
@@ -14,18 +15,25 @@ from broker.node.clients import ClientSession
 from broker.node.connection import Connection
 from broker.node.credit import Batch, Window
 from broker.node.exchange import Exchange
+from broker.node.greeting import House
 from broker.node.links import LinkSession
 from broker.node.node import Node
+from broker.node.pacing import Pace
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import LinkQueue, SubscriptionQueue
 from broker.node.replaying import Replaying
 from broker.node.subscriptions import Subscription
 from broker.node.timers import Timers
 from broker.node.uplinks import Uplinks
-from broker.station import LinkPlace, SubscriptionPlace
+from broker.station import LinkPlace, Station, SubscriptionPlace, inputs, picture
 from harness.explorer import broken_clients as c
+from harness.explorer import broken_ends as e
+from harness.explorer import broken_journals as j
+from harness.explorer import broken_leases
 from harness.explorer import broken_nodes as n
 from harness.explorer.mutant import Change, Mutant
+from harness.whole import sites
+from ordering.pairwise import Pairwise
 
 __all__ = ["WHOLE_MUTANTS"]
 
@@ -75,9 +83,19 @@ _QUEUES: Final = {
 }
 
 _JOURNAL: Final = {
-    "node-outputs-before-sync": _whole("journal", "restart", (Connection, "_seal", n.seals_nothing)),
+    "outputs-before-sync": _whole("journal", "restart", (Connection, "_seal", n.seals_nothing)),
     "unsealed-early": _whole("journal", "restart", (Connection, "unseal", n.unseals_early)),
     "sealed-for-more": _whole("journal", "restart", (Connection, "_seal", n.seals_for_one_more)),
+    "acknowledged-before-sync": _whole(
+        "journal", "restart", (LinkSession, "acknowledge", j.acknowledges_at_once)
+    ),
+    "synced-is-lost": _whole("journal", "restart", (sites, "recover", j.loses_the_last_record)),
+    "resumed-repeats": _whole("sessions", "restart", (Station, "acknowledged", j.learns_nothing)),
+    "numbers-forgotten": _whole("snapshots", "restart", (Station, "restore", j.counts_anew)),
+    "taken-forgotten": _whole("snapshots", "restart", (Station, "restore", j.takes_anew)),
+    "plugin-forgotten": _whole("snapshots", "restart", (picture, "state_of", j.forgets_the_plugin)),
+    "half-a-batch": _whole("replay", "restart", (Station, "receive", j.applies_half)),
+    "takes-at-the-end": _whole("replay", "restart", (inputs, "read_record", j.takes_at_the_end)),
 }
 
 _TIMERS: Final = {
@@ -129,7 +147,60 @@ _CLIENT: Final = {
     "client-resumes-nothing": _whole("client", "churn", (Session, "_ask_inbox", c.asks_inboxes_last)),
 }
 
+_SETTINGS: Final = {
+    "lease-behind-credit": _whole(
+        "leases",
+        "none",
+        (Leases, "sweep", broken_leases.counts_time),
+        (Leases, "renewed", broken_leases.hears_a_renewal),
+    ),
+    "settings-not-compared": _whole("greeting", "none", (House, "objection", e.compares_no_settings)),
+}
+
+_ENDS: Final = {
+    "link-given-up-at-once": _whole("sessions", "churn", (LinkSession, "lost", e.gives_up_at_once)),
+    "link-waits-for-ever": _whole("timers", "loss", (LinkSession, "lost", e.waits_without_end)),
+    "acknowledges-one-less": _whole(
+        "sessions", "none", (LinkSession, "acknowledge", e.acknowledges_one_less)
+    ),
+    "acknowledges-other-way": _whole(
+        "sessions", "churn", (LinkSession, "acknowledge", e.acknowledges_what_it_sent)
+    ),
+    "old-credit-on-top": _whole("credit", "churn", (LinkSession, "attach", e.adds_old_credit)),
+    "lost-queue-holds": _whole("credit", "churn", (LinkQueue, "clear", e.frees_nothing_at_the_end)),
+    "control-passes-queue": _whole("R5", "churn", (LinkQueue, "_add_mixed", e.control_goes_first)),
+    "links-starve": _whole("credit", "restart", (Exchange, "grant_withheld", e.withholds_from_links)),
+    "publishers-wait-on": _whole("pace", "none", (Pace, "judge", e.never_judges)),
+    "hole-uncounted": _whole("gaps", "crash", (SubscriptionQueue, "take", e.counts_no_hole)),
+    "not-opened-again": _whole("sessions", "churn", (Subscription, "attach", e.opens_nobody_again)),
+    "gap-lost-on-the-way": _whole("gaps", "loss", (Subscription, "_add", e.merges_pieces)),
+    "queue-from-what-was-sent": _whole(
+        "sessions", "churn", (Subscription, "_begin", e.goes_on_with_the_old_queue)
+    ),
+    "dedupe-dropped": _whole(
+        "sessions",
+        "churn",
+        (ClientSession, "_overlook", e.takes_twice),
+        (ClientSession, "advertised", e.says_nothing_taken),
+    ),
+    "publisher-forgotten": _whole("sessions", "churn", (LocalPublisher, "detach", e.forgets_at_once)),
+    "all-is-synced": _whole("journal", "restart", (Node, "_synced", e.takes_all_for_synced)),
+    "one-unsealed": _whole("journal", "restart", (Node, "_synced", e.unseals_the_first)),
+    "silent-while-reading": _whole("timers", "none", (Node, "_be_heard", e.stays_silent)),
+    "greets-without-end": _whole("timers", "crash", (Node, "_look_after", e.greets_without_end)),
+    "woken-too-late": _whole("timers", "churn", (Absences, "_wake_at", e.wakes_too_late)),
+    "client-flushes-early": _whole("client", "restart", (ClientWindow, "flush", e.flushed_when_sent)),
+    "client-sends-too-early": _whole("client", "churn", (Session, "take", e.sends_before_the_answer)),
+    "client-rewinds-backwards": _whole("client", "churn", (ClientWindow, "rewind", e.rewinds_backwards)),
+    "unordered-event-waits": _whole("needless", "none", (Pairwise, "publication", e.asks_for_everything)),
+    "unordered-subscription-waits": _whole(
+        "needless", "none", (Pairwise, "publication", e.asks_for_everybody)
+    ),
+}
+
 WHOLE_MUTANTS: Final = {
+    **_ENDS,
+    **_SETTINGS,
     **_SESSIONS,
     **_CREDIT,
     **_QUEUES,

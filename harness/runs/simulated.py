@@ -1,9 +1,7 @@
-"""A scenario in the simulator: the same overlay, clients and faults, with steps instead of seconds.
+"""A scenario in the simulator: the same overlay, clients and faults, as whole brokers in simulated time.
 
-How time becomes steps: publications and faults happen in the order of their times in the scenario. Between
-two of them, `STEPS_PER_MS` messages arrive for each millisecond that lies between, at places drawn from the
-seed; then every broker without an uplink takes a step to find one. So a message is under way for about as
-many steps as there are others, and no two runs of one seed differ.
+Time is that of the scenario. Connections are as slow as drawn from its seed, up to a tenth of a second, so
+that much is under way at once; no two runs of one seed differ.
 
 What has no meaning there is left out: rates of subscribers, delays, payloads, and what is paused or slow.
 """
@@ -24,18 +22,25 @@ from harness.runs.plan import Plan, due_times, plan_of, publisher_seats, subscri
 from harness.scenarios import Scenario, ScenarioError
 from harness.scenarios.interests import groups
 from harness.simulator.interests import KINDS
-from harness.simulator.outcome import Outcome, of_actions
-from harness.simulator.world import World
+from harness.whole.cables import Shape
+from harness.whole.scenario import Stage
 from ordering import plugins
 
-STEPS_PER_MS: Final = 2
-"""Messages that arrive in a millisecond, all links together: a few hops each, as in a small real overlay."""
+__all__ = ["Simulated", "simulate"]
+
+FAR: Final = Shape(
+    latency_s=0.005,
+    slow_part=0.3,
+    slow_factor=10.0,
+    cuts=0.0,
+    crumbs=0.0,
+    partial=0.0,
+    capacity_bytes=1 << 20,
+)
+"""Most connections take a few milliseconds, some ten times as long: what is published at one time crosses."""
 
 PUBLICATIONS_MAX: Final = 2_000
 """The verdict compares every pair of subscriptions; beyond this a real run is quicker."""
-
-STEPS_MAX: Final = 2_000
-"""Between two events; after so many nothing is on its way any more."""
 
 
 @frozen
@@ -60,21 +65,15 @@ def simulate(scenario: Scenario, ordering: str, folder: Path) -> Simulated:
         raise ScenarioError('the simulator takes filters.kind = "overlap", and any rate but "flood"')
     plan = plan_of(scenario)
     options = {"sequencer": plan.top} if ordering == "sequencer" else {}
-    factory = plugins.load(ordering, options)
-    performance = _Performance(scenario, plan, World(factory))
+    stage = Stage(plugins.load(ordering, options), str(scenario.seed), FAR)
+    performance = _Performance(scenario, plan, stage)
     performance.run()
-    outcome = of_actions(tuple(performance.world.actions), factory)
+    faults = stage.judged()
     path = folder / SCHEDULE_FILE
-    path.write_text(
-        "".join(" ".join(map(str, action)) + "\n" for action in outcome.actions), encoding="utf-8"
-    )
-    return _told(outcome, performance.faults, path)
-
-
-def _told(outcome: Outcome, faults: int, path: Path) -> Simulated:
-    record = outcome.world.record
-    violations = tuple(dict.fromkeys(outcome.faults))
-    return Simulated(len(record.publications), record.delivery_count, faults, violations, path)
+    path.write_text("".join(f"{line}\n" for line in stage.lines), encoding="utf-8")
+    history = stage.world.history
+    violations = tuple(dict.fromkeys(faults))
+    return Simulated(len(history.publications), history.delivery_count, performance.faults, violations, path)
 
 
 @define(eq=False)
@@ -83,7 +82,7 @@ class _Performance:
 
     scenario: Scenario
     plan: Plan
-    world: World
+    stage: Stage
     faults: int = 0
     _random: Random = field(init=False)
 
@@ -97,28 +96,27 @@ class _Performance:
         events = merge(self._publications(), *map(self._injections, faults), key=lambda event: event[0])
         now_s = 0.0
         for due_s, verb, names in events:
-            self._pass(due_s - now_s)
-            now_s = due_s
+            if due_s > now_s:
+                self.stage.do("pass", f"{due_s - now_s:.6f}")
+                now_s = due_s
             _VERBS[verb](self, names)
 
     def _set_up(self) -> None:
-        flags = ("journal",) if self.scenario.journal else ()
+        do = self.stage.do
+        journal = ("journal",) if self.scenario.journal else ()
         for broker, above in self.plan.uplinks.items():
-            self.world.do(("start", broker, *flags))
-            if above is not None:
-                self.world.do(("dial", broker, above))
-                self.world.do(("drain",))
-            if not flags:
-                self.world.do(
-                    ("reach", broker, *([] if above is None else [above, *self.plan.fallbacks(broker)]))
-                )
+            below = [] if above is None else ["below", above, *self.plan.fallbacks(broker)]
+            do("start", broker, *journal, *below)
+        do("settle")
         number = groups(self.scenario.filters, "scenario")
         for seat in publisher_seats(self.scenario):
-            self.world.do(("advertise", seat.name, seat.broker, KINDS[seat.place % number]))
+            do("program", seat.name, seat.broker)
+            do("advertise", seat.name, KINDS[seat.place % number])
         for seat in subscriber_seats(self.scenario):
+            do("program", seat.name, seat.broker)
             for name in seat.roles:
-                self.world.do(("subscribe", name, seat.broker, KINDS[seat.place % number]))
-        self.world.do(("drain",))
+                do("subscribe", seat.name, name, KINDS[seat.place % number])
+        do("settle")
 
     def _publications(self) -> Iterator["_Event"]:
         """Every publication with its time, as many as are taken."""
@@ -144,8 +142,10 @@ class _Performance:
         for due_s in self._times(fault):
             target = targeted.draw(self._random)
             names = (target.lower, target.upper) if isinstance(target, Link) else (target,)
-            found.append((due_s, verbs[0], names))
             lasts_s = fault.values.get("after", fault.values.get("for"))
+            if isinstance(target, Link) and lasts_s is not None:
+                names = (*names, f"{lasts_s:g}")
+            found.append((due_s, verbs[0], names))
             if verbs[1] and lasts_s is not None:
                 found.append((due_s + lasts_s, verbs[1], names))
         assert kind_of(fault).target in {BROKER, LINK}
@@ -162,45 +162,27 @@ class _Performance:
             yield due_s
             due_s += fault.every_s
 
-    def _pass(self, seconds: float) -> None:
-        """Let messages arrive for so long, and brokers look for uplinks."""
-        ready = self.world.network.ready.ports
-        for _ in range(min(round(seconds * 1000 * STEPS_PER_MS), STEPS_MAX)):
-            if not ready:
-                break
-            self.world.do(("deliver", ready[int(self._random.random() * len(ready))].label))
-        for name in list(self.world.sites):
-            self.world.do(("heal", name))
+    # --- what happens ---
 
     def publish(self, names: tuple[str, ...]) -> None:
         """Publish, if the publisher may."""
-        self.world.do(("publish", *names))
+        self.stage.do("publish", *names)
 
     def die(self, names: tuple[str, ...]) -> None:
-        """A broker dies, with a journal or for good."""
-        self.faults += 1
-        self.world.do(("kill", names[0], 0) if self.scenario.journal else ("crash", names[0]))
+        """A broker dies, and will come back."""
+        self.faults += self.stage.do("kill", *names)
+
+    def end(self, names: tuple[str, ...]) -> None:
+        """A broker dies for good, and its clients with it."""
+        self.faults += self.stage.do("lose", *names)
 
     def live(self, names: tuple[str, ...]) -> None:
         """It starts again."""
-        above = self.plan.uplinks[names[0]]
-        if self.world.do(("start", names[0])) and not self.scenario.journal:
-            self.world.do(("reach", names[0], *([] if above is None else [above])))
+        self.stage.do("start", *names)
 
     def cut(self, names: tuple[str, ...]) -> None:
-        """A connection is lost, if it is there."""
-        site = self.world.sites.get(names[0])
-        hop = site.link_to(names[1]) if site is not None else None
-        if site is not None and hop is not None:
-            self.faults += 1
-            self.world.do(("cut", site.outgoing[hop].label, 0, 0))
-
-    def mend(self, names: tuple[str, ...]) -> None:
-        """It is made again; without journals the lower end finds its way itself."""
-        site = self.world.sites.get(names[0])
-        hop = site.link_to(names[1]) if site is not None else None
-        if site is not None and hop is not None and self.scenario.journal:
-            self.world.do(("resume", site.outgoing[hop].label))
+        """A connection is lost, if it is there; the lower end makes it again as soon as it can."""
+        self.faults += self.stage.do("cut" if len(names) == 2 else "part", *names)  # noqa: PLR2004 - the ends
 
 
 _Event = tuple[float, str, tuple[str, ...]]
@@ -208,15 +190,15 @@ _Event = tuple[float, str, tuple[str, ...]]
 _VERBS: Final = {
     "publish": _Performance.publish,
     "die": _Performance.die,
+    "end": _Performance.end,
     "live": _Performance.live,
     "cut": _Performance.cut,
-    "mend": _Performance.mend,
 }
 
 _MEANINGS: Final[Mapping[tuple[str, ...], tuple[str, str]]] = {
-    ("crash",): ("die", ""),
+    ("crash",): ("end", ""),
     ("restart",): ("die", "live"),
     ("kill",): ("die", "live"),
-    ("cut", "link"): ("cut", "mend"),
+    ("cut", "link"): ("cut", ""),
 }
 """What a kind of fault is there, and what its end is."""

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from broker.healing.search import FAR_EVERY
 from harness.simulator.network import Site
-from harness.simulator.restarts import drain
 from harness.simulator.world import World
 
 Fault = tuple[str, str]
@@ -27,7 +26,7 @@ def heal_all(world: World) -> list[Fault]:
             return []
         for top in tops:
             world.do(("heal", top.name))
-        drain(world)
+        world.do(("drain",))
     tops_left = ", ".join(site.name for site in _tops(world))
     return [("stuck", f"the survivors do not become one tree: {tops_left} go on alone")]
 

@@ -20,11 +20,10 @@ LEASES: Final = "+leases"
 """Behind the name of faults: brokers renew and sweep, links stall, and in calm schedules memory changes."""
 
 FAULTS: Final = tuple(
-    faults + leases for leases in ("", LEASES) for faults in ("none", "churn", "crash", "loss", "restart")
+    faults + leases for leases in ("", LEASES) for faults in ("none", "churn", "crash", "healing")
 )
 """Nothing changes after the start; clients come and go; brokers and connections are lost as well, and others
-attach anywhere; brokers are lost for good, several at once, and the rest heals by itself; brokers with
-journals crash and come back, several at once, connections break and are resumed, some are lost for good."""
+attach anywhere; brokers are lost for good, several at once, and the rest heals by itself."""
 
 
 @frozen
@@ -69,13 +68,6 @@ class Knobs:
     preferences: str = "parent"
     """Which uplinks are configured."""
     slips: float = 0.0
-    has_journals: bool = False
-    kill: float = 0.0
-    revive: float = 0.0
-    resume: float = 0.0
-    picture: float = 0.0
-    take: float = 0.0
-    expire: float = 0.0
     refresh: float = 0.0
     sweep: float = 0.0
     lease_patiences: tuple[int, ...] = (1,)
@@ -86,10 +78,6 @@ class Knobs:
     """The chance that the memory of a broker changes by itself."""
     stall: float = 0.0
     """The chance that a direction of a link delivers nothing for a while, or goes on if it stalls."""
-    patience: int = 1
-    """Every so many messages are acknowledged."""
-    most_at_once: int = 1
-    """So many brokers crash together at most."""
     replays: float = 0.0
     """The chance that a subscription asks for the past."""
     wrong_clocks: float = 0.0
@@ -127,7 +115,7 @@ def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
 
 def _leasing(knobs: Knobs, random: Random) -> Knobs:
     """Brokers renew and sweep, seldom or often, out of step; links stall meanwhile, some memory changes."""
-    is_calm = not (knobs.cuts or knobs.crashes or knobs.losses or knobs.plot or knobs.has_journals)
+    is_calm = not (knobs.cuts or knobs.crashes or knobs.losses or knobs.plot)
     corrupt = random.choice((0.0, 0.0, 0.05)) if is_calm else 0.0
     return evolve(
         knobs,
@@ -349,73 +337,12 @@ def _gathering(random: Random, brokers: tuple[int, int]) -> Knobs:
     return evolve(_returning(random, brokers), starts_joined=False, settles_first=False, heal=0.5)
 
 
-def _restarting(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Brokers with journals crash and come back; connections break anywhere and are resumed."""
-    return evolve(
-        _churning(random, brokers),
-        has_journals=True,
-        patience=random.choice((1, 3, 10)),
-        advertise=random.choice((0.0, 0.05)),
-        subscribe=random.choice((0.0, 0.05)),
-        unsubscribe=random.choice((0.0, 0.03)),
-        unadvertise=random.choice((0.0, 0.03)),
-        kill=random.choice((0.03, 0.06, 0.12)),
-        revive=0.15,
-        cut=random.choice((0.0, 0.05, 0.12)),
-        cuts=100,
-        resume=random.choice((0.1, 0.2)),
-        picture=random.choice((0.0, 0.05, 0.15)),
-        take=random.choice((0.0, 0.1)),
-        most_at_once=random.choice((1, 1, 2, 6)),
-    )
-
-
-def _busy(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """The same where everybody wants the one kind there is, and much waits for acknowledgements."""
-    publishers = random.randint(2, 4)
-    return evolve(
-        _restarting(random, brokers),
-        kinds=1,
-        width=1,
-        publishers=publishers,
-        publications=random.randint(4, 8) * publishers,
-        eagerness=random.choice((0.6, 0.8, 0.9)),
-        weights=random.choice(((1.0,), (1.0, 1.0, 0.1, 0.02), (1.0, 0.3, 0.03))),
-    )
-
-
-def _giving_up(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Some wait too long and are declared lost; tops attach elsewhere."""
-    return evolve(_busy(random, brokers), expire=0.1, attach=0.2, cut=0.15)
-
-
-def _losing_some(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Brokers with journals crash and come back, and some are lost for good, disk and all; the rest heals."""
-    low, high = brokers
-    knobs = random.choice((_restarting, _busy))(random, (min(max(low, 3), high), high))
-    return evolve(
-        knobs,
-        kill=random.choice((0.02, 0.05)),
-        revive=0.1,
-        resume=0.1,
-        picture=random.choice((0.0, 0.05)),
-        take=random.choice((0.0, 0.05)),
-        expire=random.choice((0.03, 0.08)),
-        heal=random.choice((0.05, 0.1)),
-        lose=random.choice((0.01, 0.03)),
-        losses=tuple(random.choice(LOSSES) for _ in range(random.choice((1, 1, 2, 3)))),
-        preferences=random.choice(PREFERENCES),
-        restart=random.choice((0.0, 0.03, 0.1)),
-    )
-
-
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
     "churn": (*(_churning, _crowded) * 4, _directed_churn),
     "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _plotted, _plotted, _directed_crash),
-    "restart": (_restarting, _busy, _busy, _giving_up, _losing_some),
-    "loss": (_losing, _losing, _breaking, _returning, _gathering),
+    "healing": (_losing, _losing, _breaking, _returning, _gathering),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""
 

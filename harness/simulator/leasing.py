@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import Factory, define
 
 from broker.core import Hop
-from broker.messages import Acknowledge, LeaseTold, LinkMessage
+from broker.messages import LeaseTold, LinkMessage
 from broker.routing import Routing
 from harness.simulator.corruption import corrupt as change_memory
 from harness.simulator.network import Site
@@ -56,9 +56,7 @@ class Leasing:
     hasty: "list[Fault]" = Factory(list)
     _lists: dict[Hop, int] = Factory(dict)
 
-    def arrived(
-        self, site: Site, hop: Hop, messages: "Sequence[LinkMessage | Acknowledge]", before: int
-    ) -> None:
+    def arrived(self, site: Site, hop: Hop, messages: "Sequence[LinkMessage]", before: int) -> None:
         """Note what a broker has received, and whether it let something expire too early (law 3)."""
         self._lists[hop] = self._lists.get(hop, 0) + sum(isinstance(each, LeaseTold) for each in messages)
         patience = self.patiences.get(site.name, 0)
@@ -81,7 +79,7 @@ def refresh(world: "World", name: str) -> bool:
     if site is None:
         return False
     world.leasing.patiences.setdefault(name, 0)
-    site.inputs.refresh()
+    site.core.refresh()
     world.collect(site)
     return True
 
@@ -92,15 +90,15 @@ def sweep(world: "World", name: str, patience: int = 1) -> bool:
     if site is None:
         return False
     world.leasing.patiences[name] = patience
-    site.inputs.sweep(patience)
+    site.core.sweep(patience)
     world.collect(site)
     return True
 
 
 def corrupt(world: "World", name: str, chance: int) -> bool:
-    """Something happens to the memory of a broker, drawn from this number; none that has a journal."""
+    """Something happens to the memory of a broker, drawn from this number."""
     site = world.sites.get(name)
-    if site is None or site.keeper is not None:
+    if site is None:
         return False
     text = change_memory(site.core, Random(chance))  # noqa: S311 - chance here is repeatable, not secret
     if text:

@@ -18,7 +18,6 @@ from harness.simulator.expected import (
 from harness.simulator.healing import heal_all
 from harness.simulator.leasing import recover, wrong_leases
 from harness.simulator.network import Site, sites_beyond
-from harness.simulator.restarts import bring_back, drain
 from harness.simulator.world import RestlessError, World
 
 LEFT_TO_DO: Final = (
@@ -40,7 +39,7 @@ ROUNDS_MAX: Final = 40
 def rest(world: World) -> list[tuple[str, str]]:
     """Bring the world to rest; return what is wrong then, as kinds and words."""
     try:
-        bring_back(world)
+        world.do(("drain",))
         heals = all(site.search is not None for site in world.sites.values())
         wrong = heal_all(world) if heals and world.sites else _join_all(world)
         recover(world)
@@ -76,7 +75,7 @@ def _join_all(world: World) -> list[tuple[str, str]]:
             return []
         for top in tops[1:]:
             world.do(("dial", top.name, tops[0].name))
-            drain(world)
+            world.do(("drain",))
     return [("stuck", "the trees do not join")]
 
 

@@ -9,17 +9,13 @@ Laws.
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import Factory, define
 
-from broker.core import BrokerCore, Hop
+from broker.core import BrokerCore, Effects, Hop
 from broker.healing import Candidate, Search
-from broker.messages import Acknowledge, LinkMessage
-from broker.station import Station
-
-if TYPE_CHECKING:
-    from harness.simulator.keeper import Keeper
+from broker.messages import LinkMessage
 
 
 @define(eq=False)
@@ -29,13 +25,13 @@ class End:
 
 END: Final = End()
 
+NOWHERE: Final = Hop(0, "", is_link=False, bit=0)
+"""Where ports lead that are no end of a connection."""
+
 
 @define(eq=False)
 class Site:
-    """A broker. `outgoing` are its connections, `dialling` asks to attach it; `inputs` takes what happens.
-
-    With a journal (`keeper`) it is a station, and one site for all runs of the broker; without, it is a core,
-    and each run a site of its own.
+    """A broker. `outgoing` are its connections, `dialling` asks to attach it. Each run is a site of its own.
 
     If it heals by itself, `search` says whom to dial, and `candidate` is who was dialled last.
     """
@@ -46,8 +42,6 @@ class Site:
     dialling: "Port | None" = None
     search: Search | None = None
     candidate: Candidate | None = None
-    keeper: "Keeper | None" = None
-    inputs: "BrokerCore | Station" = Factory(lambda self: self.core, takes_self=True)
 
     @property
     def asked(self) -> Hop | None:
@@ -70,7 +64,7 @@ class Port:
     site: Site
     hop: Hop
     weight: float
-    queue: deque[LinkMessage | Acknowledge | End] = Factory(deque)
+    queue: deque[LinkMessage | End] = Factory(deque)
     is_sealed: bool = False
     place: int = -1
     subscription: str = ""
@@ -124,8 +118,8 @@ class Network:
         )
         suffix = "" if count == 1 else f".{count}"
         label = f"{dialler.name}>{listener.name}{suffix}"
-        at_listener = _open(listener, dialler.name, label, uplink=False)
-        at_dialler = _open(dialler, listener.name, label, uplink=True)
+        at_listener = listener.core.open_link(dialler.name, uplink=False)
+        at_dialler = dialler.core.open_link(listener.name, uplink=True)
         up = Port(label, listener, at_listener, weights[0])
         down = Port(f"{listener.name}<{dialler.name}{suffix}", dialler, at_dialler, weights[1])
         up.join(down)
@@ -137,11 +131,21 @@ class Network:
         """The direction of that label, if there ever was one."""
         return self._ports.get(label)
 
-    def send(self, port: Port, messages: Sequence[LinkMessage | Acknowledge]) -> None:
+    def send(self, port: Port, messages: Sequence[LinkMessage]) -> None:
         """Put messages on their way."""
         if messages and not port.is_sealed:
             port.queue.extend(messages)
             self.ready.add(port)
+
+    def carry(self, site: Site, effects: Effects) -> list[tuple[Hop, list[LinkMessage]]]:
+        """Put on its way what a core says to its neighbours; return what it says to its own clients."""
+        local = []
+        for hop, messages in effects.outgoing:
+            if not hop.is_link:
+                local.append((hop, messages))
+            elif (port := site.outgoing.get(hop)) is not None:
+                self.send(port, messages)
+        return local
 
     def seal(self, port: Port, kept: int) -> None:
         """The direction is lost after the first `kept` messages that are on their way."""
@@ -159,9 +163,9 @@ class Network:
         port.queue.clear()
         self.ready.remove(port)
 
-    def take(self, port: Port, count: int) -> tuple[list[LinkMessage | Acknowledge], bool]:
+    def take(self, port: Port, count: int) -> tuple[list[LinkMessage], bool]:
         """Take what arrives next, at most `count` messages, and whether the end was reached."""
-        messages: list[LinkMessage | Acknowledge] = []
+        messages: list[LinkMessage] = []
         queue = port.queue
         while queue and len(messages) < count:
             message = queue.popleft()
@@ -172,13 +176,6 @@ class Network:
         if not queue:
             self.ready.remove(port)
         return messages, False
-
-
-def _open(site: Site, name: str, session: str, *, uplink: bool) -> Hop:
-    """Open one end of a link; with a journal it is a session."""
-    if isinstance(site.inputs, Station):
-        return site.inputs.open_link(name, session, uplink=uplink)
-    return site.inputs.open_link(name, uplink=uplink)
 
 
 def sites_beyond(site: Site, hop: Hop) -> set[Site]:

@@ -20,6 +20,10 @@ from harness.simulator.world import World
 
 def broken_promises(world: World) -> list[Fault]:
     """What is wrong with the record of a world that has come to its end."""
+    return [*_broken(world), *(("needless", text) for text in world.needless)]
+
+
+def _broken(world: World) -> list[Fault]:
     record = world.record
     if world.leasing.corruptions:
         sound = record.since(world.leasing.sound_from)

@@ -1,12 +1,14 @@
 """Subscriptions that ask for the past, in the simulated world."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from broker.messages import Publication
 from broker.replay import Window
-from broker.station import Station, SubscriptionTerms
-from harness.simulator.network import Port
-from harness.simulator.nowhere import NOWHERE
+from broker.wire import encode_publication, publication_prefix
+from harness.simulator.interests import attributes_of
+from harness.simulator.network import NOWHERE, Port, Site
 
 if TYPE_CHECKING:
     from harness.simulator.world import Subscriber, World
@@ -18,19 +20,38 @@ BOUND_BYTES: Final = 10**9
 """Nothing is cut short for want of room."""
 
 
+Event = tuple[int, str, bool, int]
+"""Sequence number, kind, whether it is ordered, and when it was published."""
+
+
+@cache
+def frame_of(publisher: str, event: Event) -> bytes:
+    """The whole frame of a simulated publication: caches hold frames."""
+    sequence, kind, ordered, published_ns = event
+    prefix = publication_prefix(publisher)
+    return encode_publication(prefix, sequence, published_ns, attributes_of(kind), b"", ordered)
+
+
+def publication_for(site: Site, publisher: str, event: Event) -> Publication:
+    """Make a publication, with its frame if somebody will keep it."""
+    sequence, kind, ordered, published_ns = event
+    if not site.core.cache.is_on:
+        return Publication(publisher, sequence, attributes_of(kind), ordered, b"")
+    frame = frame_of(publisher, event)
+    return Publication(publisher, sequence, attributes_of(kind), ordered, frame, 0, published_ns)
+
+
 def subscribe(world: "World", subscriber: "Subscriber") -> None:
     """Subscribe where the client is, with the part of the past that it wants."""
-    name, site, inputs = subscriber.name, subscriber.site, subscriber.site.inputs
+    name, site, core = subscriber.name, subscriber.site, subscriber.site.core
     ordered = world.record.streams[name].ordered
     since_ns, newest = subscriber.since_ns, subscriber.newest
-    if since_ns is not None:
-        world.past.asked(name, site, subscriber.kinds, None if newest else since_ns)
-    if isinstance(inputs, Station):
-        replay = () if since_ns is None else (since_ns, newest)
-        inputs.subscribe(name, SubscriptionTerms(subscriber.filter, ordered, bound_bytes=BOUND_BYTES), replay)
-    else:
-        window = None if since_ns is None else Window(since_ns, newest, BOUND_BYTES)
-        inputs.subscribe(name, subscriber.filter, ordered=ordered, window=window)
+    if since_ns is None:
+        core.subscribe(name, subscriber.filter, ordered=ordered)
+        return
+    world.past.asked(name, site, subscriber.kinds, None if newest else since_ns)
+    window = Window(since_ns, newest, BOUND_BYTES)
+    core.subscribe(name, subscriber.filter, ordered=ordered, window=window)
 
 
 def go_on(world: "World", names: Iterable[str]) -> None:

@@ -21,7 +21,6 @@ from harness.simulator.knobs import Knobs, draw, with_covers, with_pages, with_r
 from harness.simulator.leasing import is_exact
 from harness.simulator.losses import chosen, configured
 from harness.simulator.network import Port, Site
-from harness.simulator.restarts import is_down
 from harness.simulator.world import Action, World
 from ordering.interface import OrderingFactory
 
@@ -38,7 +37,6 @@ PATIENCE: Final = 8
 CHANCES: Final = 1000
 """So many different corruptions of one memory are drawn from."""
 
-MOSTLY: Final = 0.9
 SOME: Final = 0.25
 
 
@@ -83,12 +81,6 @@ class Driver:
             knobs.restart,
             knobs.heal,
             knobs.lose,
-            knobs.kill,
-            knobs.revive,
-            knobs.resume,
-            knobs.picture,
-            knobs.take,
-            knobs.expire,
             knobs.refresh,
             knobs.sweep,
             knobs.stall,
@@ -105,12 +97,6 @@ class Driver:
             self._restart,
             self._heal,
             self._lose,
-            self._kill_some,
-            self._revive,
-            self._resume,
-            self._picture,
-            self._take,
-            self._expire,
             self._refresh,
             self._sweep,
             self._stall,
@@ -148,7 +134,7 @@ class Driver:
         if knobs.losses:
             self.random.shuffle(names)
         for number, name in enumerate(names):
-            world.do(("start", name, *self._journal()))
+            world.do(("start", name))
             if self.knobs.replays:
                 world.do(("keep", name, knobs.cache_bytes, knobs.cache_step))
             parent = names[self._parent_of(number)] if number else ""
@@ -166,10 +152,6 @@ class Driver:
             self._advertise()
         if knobs.settles_first:
             world.do(("drain",))
-
-    def _journal(self) -> tuple[str | int, ...]:
-        """How a broker that has no memory yet is started."""
-        return ("journal", self.knobs.patience) if self.knobs.has_journals else ()
 
     def _parent_of(self, number: int) -> int:
         return {"chain": number - 1, "star": 0}.get(self.knobs.shape, self._below(number))
@@ -205,8 +187,6 @@ class Driver:
             return False
         if port.subscription:
             return self.world.do(("pull", port.subscription))
-        if port.site.keeper is not None and port is port.site.keeper.port:
-            return self.world.do(("sync", port.site.name))
         count = 1 + self._below(self.knobs.batch) if self.knobs.batch > 1 else 1
         self.world.actions.append(("deliver", port.label, count))
         self.world.arrive(port, count)
@@ -251,9 +231,7 @@ class Driver:
         return bool(names) and self.world.do(("unadvertise", names[self._below(len(names))]))
 
     def _publish(self) -> bool:
-        down = self.world.down
-        publishers = self.world.publishers.values()
-        ready = [each for each in publishers if each.is_ready and each.site.name not in down]
+        ready = [each for each in self.world.publishers.values() if each.is_ready]
         if not ready:
             return False
         publisher = ready[self._below(len(ready))]
@@ -281,8 +259,7 @@ class Driver:
         kept: list[str | int] = []
         for port in site.outgoing.values():
             kept += [port.label, self._prefix(port)]
-        verb = "crash" if site.keeper is None else "lose"
-        return self.world.do((verb, site.name, *kept))
+        return self.world.do(("crash", site.name, *kept))
 
     def _cut(self) -> bool:
         if self._cuts >= self.knobs.cuts:
@@ -316,7 +293,7 @@ class Driver:
         if not self._dead:
             return False
         name = self._dead.pop(self._below(len(self._dead)))
-        self.world.do(("start", name, *self._journal()))
+        self.world.do(("start", name))
         if self.knobs.replays:
             self.world.do(("keep", name, self.knobs.cache_bytes, self.knobs.cache_step))
         return name not in self._uplinks or self.world.do(("reach", name, *self._uplinks[name]))
@@ -334,55 +311,6 @@ class Driver:
         for site in victims:
             self._kill(site)
         return bool(victims)
-
-    # --- journals ---
-
-    def _kill_some(self) -> bool:
-        """Some brokers crash at once; of what they had not synced, some survives."""
-        some = 1 + self._below(self.knobs.most_at_once)
-        killed = False
-        for _ in range(some):
-            site = self._site()
-            if site is None or site.keeper is None:
-                break
-            unsynced = len(site.keeper.records) - site.keeper.synced
-            kept: list[str | int] = []
-            for port in site.outgoing.values():
-                kept += [port.label, self._prefix(port)]
-            killed = self.world.do(("kill", site.name, self._below(unsynced + 1), *kept)) or killed
-        return killed
-
-    def _revive(self) -> bool:
-        down = list(self.world.down)
-        return bool(down) and self.world.do(("start", down[self._below(len(down))]))
-
-    def _resume(self) -> bool:
-        """Mostly a connection that is lost, sometimes one that works."""
-        ports = [port for site in self.world.sites.values() for port in site.outgoing.values()]
-        lost = [port for port in ports if port.is_sealed]
-        if lost and self.random.random() < MOSTLY:
-            ports = lost
-        if not ports:
-            return False
-        label = ports[self._below(len(ports))].label
-        return self.world.do(("resume", label if ">" in label else _turned(label)))
-
-    def _picture(self) -> bool:
-        site = self._site()
-        return site is not None and self.world.do(("picture", site.name))
-
-    def _take(self) -> bool:
-        names = list(self.world.subscribers)
-        return bool(names) and self.world.do(("take", names[self._below(len(names))]))
-
-    def _expire(self) -> bool:
-        down = [
-            (site.name, hop.name)
-            for site in self.world.sites.values()
-            for hop, port in site.outgoing.items()
-            if is_down(port)
-        ]
-        return bool(down) and self.world.do(("expire", *down[self._below(len(down))]))
 
     # --- leases ---
 
@@ -419,13 +347,6 @@ class Driver:
         else:
             self._stalled[port.label], port.weight = port.weight, 0.0
         return True
-
-
-def _turned(label: str) -> str:
-    """The way up of a connection whose way down has this label."""
-    ends, dot, count = label.partition(".")
-    above, _, below = ends.partition("<")
-    return f"{below}>{above}{dot}{count}"
 
 
 def driver(

@@ -1,7 +1,6 @@
 """Messages in a few characters, for diagrams and traces. Sets are sorted, so equal traces are equal texts."""
 
 from broker.messages import (
-    Acknowledge,
     AdvertisementAcknowledged,
     AdvertisementAdded,
     AdvertisementWithdrawn,
@@ -24,15 +23,13 @@ from broker.messages import (
 )
 
 
-def told(message: LinkMessage | Acknowledge) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per kind of message
+def told(message: LinkMessage) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per kind of message
     """Write a message: +P1 announces, -P1 withdraws, ok P1 acknowledges, P1:2? asks for acknowledgement."""
     match message:
         case Publication():
             return (
                 f"{message.publisher}:{message.sequence}{'?' * message.mark}{'' if message.ordered else '~'}"
             )
-        case Acknowledge():
-            return f"has {message.count}"
         case OrderingMessage():
             return "ack" + "".join(f" {number}" for number in message.content if number > 1)
         case AdvertisementAdded() | SubscriptionAdded():

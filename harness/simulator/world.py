@@ -31,18 +31,8 @@ other; `B2>B1.2` belongs to the second connection of the two.
                                       many bytes of items
     drain                             everything on its way arrives
 
-Brokers with journals. What they do leaves them when it is on disk; a lost connection is no lost link there.
-
-    start B1 journal [3]              a broker with a journal starts, which acknowledges every third message;
-                                      later, `start B1` brings it back
-    sync B1                           its journal is on disk; what was held back leaves
-    kill B2 1 [B2>B1 3]...            B2 dies; one record that was not synced survives; of what it had sent,
-                                      the first three messages arrive at B1
-    lose B2 [B2>B1 3]...              B2 dies, and its disk with it; it may start again as a new one
-    resume B2>B1                      B2 dials B1 again; the link goes on where it was
-    expire B1 B2                      B1 has waited too long for B2 and declares the link lost
-    picture B1                        B1 writes a snapshot
-    take S1                           the user of S1 has had what its client received
+There are no sessions and no journals here: who is lost is lost for good, and so is every connection. Whole
+brokers, which have both, are in `harness.whole`.
 """
 
 from collections.abc import Callable, Mapping
@@ -54,14 +44,14 @@ from attrs import Factory, define, evolve, field
 from broker.core import BrokerCore, Effects
 from broker.filters import Filter
 from broker.healing import Search
-from broker.messages import Acknowledge, LinkMessage, Publication, PublicationsLost
+from broker.messages import LinkMessage, Publication, PublicationsLost
 from broker.replay import Bounds
 from broker.replay_messages import ReplayCut
 from broker.routing import DEFAULT, Routing
-from harness.simulator import leasing, replays, restarts
+from harness.simulator import leasing, replays
 from harness.simulator.interests import filter_of
-from harness.simulator.keeper import keep
 from harness.simulator.leasing import Leasing
+from harness.simulator.needless import needless_waits
 from harness.simulator.network import Network, Port, Site
 from harness.simulator.owing import Owing
 from harness.simulator.past import ENOUGH_BYTES, Past
@@ -95,7 +85,6 @@ class Publisher:
     kinds: str
     is_ready: bool = False
     is_wanted: bool = False
-    published: list[Publication] = Factory(list)
 
     @property
     def filter(self) -> Filter:
@@ -111,7 +100,6 @@ class Subscriber:
     site: Site
     kinds: str
     is_open: bool = False
-    position: int = 0
     since_ns: int | None = None
     newest: int = 0
 
@@ -133,7 +121,6 @@ class World:
     weigh: Callable[[], float] = lambda: 1.0
     network: Network = Factory(Network)
     sites: dict[str, Site] = Factory(dict)
-    down: dict[str, Site] = Factory(dict)
     publishers: dict[str, Publisher] = Factory(dict)
     subscribers: dict[str, Subscriber] = Factory(dict)
     record: Record = Factory(Record)
@@ -143,6 +130,8 @@ class World:
     after: After | None = None
     owing: Owing = field(init=False)
     has_losses: bool = False
+    needless: list[str] = Factory(list)
+    """What has waited although nobody had asked for an order."""
     leasing: Leasing = Factory(Leasing)
     acquainted: frozenset[Site] = frozenset()
     past: Past = field(init=False)
@@ -166,16 +155,12 @@ class World:
 
     # --- brokers and connections ---
 
-    def start(self, name: str, flag: str = "", patience: int = 1) -> bool:
-        """A broker starts; one that has a journal goes on from there."""
+    def start(self, name: str) -> bool:
+        """A broker starts."""
         if name in self.sites:
             return False
-        if name in self.down:
-            return restarts.restart(self, self.down[name])
         count = self._starts[name] = self._starts.get(name, 0) + 1
-        site = self.sites[name] = Site(name, BrokerCore(name, self.ordering, str(count), self.routing))
-        if flag:
-            keep(site, self.ordering, self.routing, str(count), (self.weigh(), patience))
+        self.sites[name] = Site(name, BrokerCore(name, self.ordering, str(count), self.routing))
         return True
 
     def page(self, size_bytes: int) -> bool:
@@ -193,8 +178,6 @@ class World:
             return False
         dialler, listener = self.sites[child], self.sites[parent]
         if dialler.core.uplink is not None or dialler.dialling is not None:
-            return False
-        if (dialler.keeper is None) != (listener.keeper is None):
             return False
         if dialler.link_to(parent) is not None:
             return False
@@ -215,7 +198,7 @@ class World:
         if site is None or site.search is not None:
             return False
         site.search = Search(name, uplinks)
-        site.inputs.reached_at(name)
+        site.core.reached_at(name)
         self.collect(site)
         return True
 
@@ -237,7 +220,7 @@ class World:
     def crash(self, name: str, *kept: str | int) -> bool:
         """A broker dies; of what it had sent, its neighbours get a prefix."""
         site = self.sites.get(name)
-        if site is None or site.keeper is not None:
+        if site is None:
             return False
         del self.sites[name]
         self.has_losses = True
@@ -248,25 +231,20 @@ class World:
             self.past.link_lost()
             self.network.abandon(port.back)
             self.network.seal(port, int(prefixes.get(port.label, 0)))
-        self.forget_clients(site)
-        return True
-
-    def forget_clients(self, site: Site) -> None:
-        """Clients are lost with their broker."""
         for gone in [each for each in self.publishers.values() if each.site is site]:
             self._forget_publisher(gone)
         for left in [each for each in self.subscribers.values() if each.site is site]:
             self._forget_subscriber(left)
+        return True
 
     def cut(self, label: str, kept: int, kept_back: int) -> bool:
         """A connection is lost while both ends live; each end gets a prefix and then notices."""
         port = self.network.port(label)
         if port is None or port.is_sealed or port.back.is_sealed:
             return False
-        if port.site.keeper is None:
-            self.has_losses = True
-            self.owing.link_lost(port.site, port.back.site)
-            self.past.link_lost()
+        self.has_losses = True
+        self.owing.link_lost(port.site, port.back.site)
+        self.past.link_lost()
         self.network.seal(port, kept)
         self.network.seal(port.back, kept_back)
         return True
@@ -285,7 +263,7 @@ class World:
             site.dialling = None
         if site.search is not None and site.core.uplink is port.hop:
             site.search.lost()
-        site.inputs.close_link(port.hop)
+        site.core.close_link(port.hop)
         self.collect(site)
 
     # --- clients ---
@@ -297,18 +275,17 @@ class World:
             return False
         self.publishers[name] = Publisher(name, site, kinds)
         self.note(promises.advertise(name, kinds))
-        site.inputs.advertise(name, filter_of(kinds))
+        site.core.advertise(name, filter_of(kinds))
         self.collect(site)
         return True
 
     def unadvertise(self, name: str) -> bool:
         """A publisher leaves."""
         publisher = self.publishers.get(name)
-        if publisher is None or publisher.site.name in self.down:
+        if publisher is None:
             return False
-        restarts.sync(self, publisher.site.name)  # Whoever leaves flushes first.
         self._forget_publisher(publisher)
-        publisher.site.inputs.unadvertise(name)
+        publisher.site.core.unadvertise(name)
         self.collect(publisher.site)
         return True
 
@@ -334,7 +311,7 @@ class World:
         if site is None:
             return False
         self.record.caches_hold = self.record.caches_hold and size_bytes >= ENOUGH_BYTES
-        site.inputs.bound_replays(Bounds(size_bytes, 10**6, 1, step_count))
+        site.core.bound_replays(Bounds(size_bytes, 10**6, 1, step_count))
         self.collect(site)
         return True
 
@@ -345,17 +322,17 @@ class World:
             return False
         self.network.ready.remove(port)
         if name in self.subscribers and self.sites.get(port.site.name) is port.site:
-            port.site.inputs.replay_more(name, replays.ROOM_BYTES)
+            port.site.core.replay_more(name, replays.ROOM_BYTES)
             self.collect(port.site)
         return True
 
     def unsubscribe(self, name: str) -> bool:
         """A subscriber leaves."""
         subscriber = self.subscribers.get(name)
-        if subscriber is None or subscriber.site.name in self.down:
+        if subscriber is None:
             return False
         self._forget_subscriber(subscriber)
-        subscriber.site.inputs.unsubscribe(name)
+        subscriber.site.core.unsubscribe(name)
         self.collect(subscriber.site)
         return True
 
@@ -377,8 +354,6 @@ class World:
         publisher = self.publishers.get(name)
         if publisher is None or not publisher.is_ready or kind not in publisher.kinds:
             return False
-        if publisher.site.name in self.down:
-            return False
         ordered = "unordered" not in rest
         readers = [each for each in rest if each in self.record.streams]
         wanted_by = [(s.name, s.site) for s in self.subscribers.values() if s.is_open and kind in s.kinds]
@@ -394,8 +369,8 @@ class World:
         published.published_ns = published_ns
         self.past.published_at(publisher.site, published_ns, kind, list(self.subscribers.values()))
         event = (published.sequence, kind, ordered, published_ns)
-        publication = restarts.publication_for(publisher.site, publisher, event)
-        publisher.site.inputs.publish(name, (publication,))
+        publication = replays.publication_for(publisher.site, name, event)
+        publisher.site.core.publish(name, (publication,))
         self.collect(publisher.site)
         return True
 
@@ -420,36 +395,19 @@ class World:
         if port.subscription:
             self.pull(port.subscription)
             return
-        if site.keeper is not None:
-            self._arrive_at_station(site, port, count)
-            return
         messages, is_lost = self.network.take(port, count)
         if self.watch is not None:
             self._tell_arrivals(port, messages, self.watch, is_lost=is_lost)
         if messages:
             expired = site.core.leases.expired
-            site.core.receive(port.hop, messages)  # type: ignore[arg-type]  # nothing is acknowledged
+            site.core.receive(port.hop, messages)
             self.leasing.arrived(site, port.hop, messages, expired)
             self.collect(site, port, len(messages))
         if is_lost:
             self.lose(port)
 
-    def _arrive_at_station(self, site: Site, port: Port, count: int) -> None:
-        """The same with a journal: it may be the journal's turn, and a lost connection is no loss."""
-        assert site.keeper is not None
-        if port is site.keeper.port:
-            restarts.sync(self, site.name)
-            return
-        messages, is_lost = self.network.take(port, count)
-        if self.watch is not None:
-            self._tell_arrivals(port, messages, self.watch, is_lost=is_lost)
-        if messages:
-            restarts.arrived(self, port, messages)
-
     @staticmethod
-    def _tell_arrivals(
-        port: Port, messages: list[LinkMessage | Acknowledge], watch: Watch, *, is_lost: bool
-    ) -> None:
+    def _tell_arrivals(port: Port, messages: list[LinkMessage], watch: Watch, *, is_lost: bool) -> None:
         sender = port.label.replace("<", ">").partition(".")[0].split(">")[0]
         for message in messages:
             watch(port.site.name, f"<{sender} {told(message)}")
@@ -478,8 +436,6 @@ class World:
         raise RestlessError("brokers go on sending to each other for ever")
 
     def _come_to_rest(self) -> None:
-        if self.down or restarts.broken(self):
-            return
         self.owing.at_rest(self.sites.values())
         self.past.at_rest()
         if sum(site.core.uplink is None for site in self.sites.values()) == 1:
@@ -489,40 +445,32 @@ class World:
             self.note(promises.torn())
 
     def collect(self, site: Site, port: Port | None = None, count: int = 0) -> None:
-        """Carry out what a core wants done, or hold it back if there is a journal."""
-        effects = site.inputs.take()
-        if site.keeper is not None:
-            restarts.hold(self, site.keeper, effects)
-        else:
-            self.release(site, effects)
+        """Carry out what a core wants done."""
+        self._release(site, site.core.take())
+        if site.core.waiting_count:
+            unordered = {name for name, stream in self.record.streams.items() if not stream.ordered}
+            self.needless += needless_waits(site.core, unordered)
         if self.after is not None:
             self.after(site, port, count)
 
-    def release(self, site: Site, effects: Effects) -> None:
-        """Let out what a core wanted done."""
-        for hop, messages in effects.outgoing:
-            if self.watch is not None:
+    def _release(self, site: Site, effects: Effects) -> None:
+        if self.watch is not None:
+            for hop, messages in effects.outgoing:
+                place, sign = (site.name, f">{hop.name} ") if hop.is_link else (hop.name, "")
                 for message in messages:
-                    place, sign = (site.name, f">{hop.name} ") if hop.is_link else (hop.name, "")
                     self.watch(place, sign + told(message))
-            if hop.is_link:
-                if (port := site.outgoing.get(hop)) is not None:
-                    self.network.send(port, messages)
-            elif site.keeper is None:
-                self._take_deliveries(hop.name, messages)
-            else:
-                restarts.delivered(self, hop.name, messages)
-        self._note_progress(site, effects)
+        for hop, messages in self.network.carry(site, effects):
+            self._take_deliveries(hop.name, messages)
+        self._note_progress(effects)
         replays.go_on(self, effects.replaying)
         self._note_links(site, effects)
 
-    def _note_progress(self, site: Site, effects: Effects) -> None:
+    def _note_progress(self, effects: Effects) -> None:
         for name in effects.advertised:
             if name in self.publishers:
                 self.publishers[name].is_ready = True
         for name in effects.subscribed:
-            if site.keeper is None or name in self.subscribers:
-                self.acknowledged(name)
+            self._acknowledged(name)
         for name, is_wanted in effects.wanted:
             if name in self.publishers:
                 assert self.publishers[name].is_wanted is not is_wanted, f"{name} was told the same twice"
@@ -538,7 +486,7 @@ class World:
             if (port := site.outgoing.get(hop)) is not None:
                 self.lose(port.back)
 
-    def acknowledged(self, name: str) -> None:
+    def _acknowledged(self, name: str) -> None:
         """A client is told that all gates of its subscription are open; one that has left must not be."""
         self.note(promises.acknowledge(name, self.record.streams[name].kinds))
         if name in self.subscribers:
@@ -573,12 +521,5 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "pull": World.pull,
     "deliver": World.deliver,
     "settle": World.settle,
-    "sync": restarts.sync,
-    "picture": restarts.picture,
-    "kill": restarts.kill,
-    "lose": restarts.lose,
-    "resume": restarts.resume,
-    "expire": restarts.expire,
-    "take": restarts.take,
     "drain": World.drain,
 }

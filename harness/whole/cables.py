@@ -203,10 +203,10 @@ class Cable:
         """Whether both ends are open and everything arrives."""
         return all(end.is_open and end.is_whole for end in self.ends)
 
-    def reset(self) -> None:
-        """It breaks: a part of what is in flight is lost, and both ends learn of it."""
-        for end in self.ends:
-            end.finish(self.random.randint(0, end.flight_bytes), BROKEN)
+    def reset(self, *kept: int) -> None:
+        """It breaks: so much of what is in flight arrives, or a random part, and both ends learn of it."""
+        for number, end in enumerate(self.ends):
+            end.finish(kept[number] if kept else self.random.randint(0, end.flight_bytes), BROKEN)
 
     def half_open(self, *, knows: int | None) -> None:
         """It swallows everything; only the end of this number learns of it, or none."""

@@ -4,8 +4,6 @@ Law: a crash keeps everything that was synced, and a few records behind that or 
 when it was written and every record in it is synced.
 """
 
-from random import Random
-
 from attrs import define, field
 
 __all__ = ["Disk"]
@@ -43,11 +41,14 @@ class Disk:
         self._next = content, self.appended
         self.sync(self.synced)
 
-    def crash(self, random: Random) -> None:
-        """Lose what was not synced, or some of it."""
-        kept = self.synced
-        if random.random() < 0.3:  # noqa: PLR2004 - mostly nothing more survives
-            kept = random.randint(self.synced, self.appended)
+    @property
+    def unsynced(self) -> int:
+        """How many records may be lost."""
+        return self.appended - self.synced
+
+    def crash(self, surviving: int) -> None:
+        """Lose what was not synced, but for the first so many records of that."""
+        kept = self.synced + min(surviving, self.unsynced)
         del self.records[kept:]
         self.synced = self.first = kept
         self.is_syncing = False

@@ -14,6 +14,10 @@ from ordering import promises
 __all__ = ["History", "Line"]
 
 
+Memory = tuple[str, int]
+"""A broker, and how often it has lost its memory: what was read at one is no cause for another one."""
+
+
 @define(eq=False)
 class Line:
     """One subscription, as its program sees it. `id` is what the broker called it last."""
@@ -43,49 +47,49 @@ class History:
     _operations: list[promises.Operation] = field(factory=list)
     _index: dict[tuple[str, int], int] = field(factory=dict)
     _known: dict[str, int] = field(factory=dict)
+    _read: dict[Memory, int] = field(factory=dict)
 
-    def publish(self, key: tuple[str, int], broker: str, kind: str, *, ordered: bool, past: int) -> Published:
-        """Note a publication; `past` is what its program had read."""
+    def publish(self, key: tuple[str, int], memory: Memory, kind: str, *, ordered: bool) -> Published:
+        """Note a publication at a broker; what has been read there came before."""
         number = len(self.publications)
         self._index[key] = number
         publisher, sequence = key
+        past = 0
         wanted = tuple(
             line.name
             for line in self.lines.values()
             if line.is_open and not line.is_ended and kind in line.stream.kinds
         )
         if ordered:
-            past |= self._known.get(publisher, 0)
+            past = self._read.get(memory, 0) | self._known.get(publisher, 0)
             self._known[publisher] = past | 1 << number
-        else:
-            past = 0
-        published = Published(publisher, sequence, broker, kind, ordered, past, wanted, None, wanted)
+        published = Published(publisher, sequence, memory[0], kind, ordered, past, wanted, None, wanted)
         self.publications.append(published)
         self._operations.append(promises.publish(key))
         return published
 
-    def deliver(self, line: Line, delivery: Delivery) -> int:
-        """Note what a program got; return what it knows by that."""
+    def deliver(self, line: Line, delivery: Delivery, memory: Memory) -> None:
+        """Note what a program got, and of which memory of which broker."""
         key = delivery.publisher, delivery.sequence
         number = self._index.get(key)
         if number is None and delivery.publisher.startswith(("H", "hostile/")):
-            return 0  # It comes from somebody hostile, who may publish.
+            return  # It comes from somebody hostile, who may publish.
         if number is None:
             self.faults.append(("duplicate", f"{line.name} got {key}, which nobody published"))
-            return 0
+            return
         published = self.publications[number]
         if delivery.attributes["n"] != published.published_ns:
             self.faults.append(("duplicate", f"{line.name} got {published} with another content"))
-        bit = 1 << number
+        if published.ordered:
+            self._read[memory] = self._read.get(memory, 0) | published.past | 1 << number
         known = line.at.get(delivery.position)
         if known is not None:
             if known != number:
                 text = f"{line.name} got {published} at {delivery.position}, where {known} was"
                 self.faults.append(("duplicate", text))
-            return published.past | bit if published.ordered else 0
+            return
         line.at[delivery.position] = number
         self._add(line, delivery, number)
-        return published.past | bit if published.ordered else 0
 
     def _add(self, line: Line, delivery: Delivery, number: int) -> None:
         """Put a delivery that has not come before behind the others."""

@@ -5,8 +5,10 @@ that it looks like, which shares nothing with the product.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from random import Random
 from string import ascii_letters
+from types import CodeType
 from typing import Final
 
 from attrs import define, field, frozen
@@ -25,6 +27,11 @@ class Interest:
 
     text: str
     kinds: str
+
+
+@cache
+def _compiled(text: str) -> CodeType:
+    return compile(text, "filter", "eval")
 
 
 @define(eq=False)
@@ -54,7 +61,7 @@ class Events:
         """Return a filter with its kinds."""
         known = self._known.get(text)
         if known is None:
-            code = compile(text, "filter", "eval")
+            code = _compiled(text)
             kinds = "".join(
                 letter
                 for letter, attributes in self.attributes.items()

@@ -7,6 +7,9 @@ Laws.
 3. A gap needs a reason: something was lost, or a queue was full.
 4. What is published after everything came to rest arrives, without a gap.
 5. At rest every byte of credit is back, and a node keeps nothing but what is open.
+6. Brokers link only if they share their settings; who does not is told so (`quiet`).
+7. A call that a client makes again, as its broker forgot it, comes behind a gap where it was got before.
+8. What is read at a broker comes before whatever is published there afterwards, by whichever client.
 """
 
 from collections.abc import Iterator
@@ -17,7 +20,7 @@ from harness.simulator.record import Published
 from harness.simulator.verdict import Fault, faults_in
 from harness.whole.history import Line
 from harness.whole.leftovers import left_over
-from harness.whole.quiet import settle
+from harness.whole.quiet import settle, unacknowledged
 from harness.whole.world import World
 
 __all__ = ["go_on", "judge"]
@@ -32,6 +35,8 @@ def judge(world: World) -> list[Fault]:
         *_untold(world),
         *_unjustified(world),
         *_refusals(world),
+        *_unshared(world),
+        *_repeated(world),
     ]
 
 
@@ -46,8 +51,7 @@ def go_on(world: World) -> list[Fault]:
                 world.publish(program, publishing, world.random.choice(publishing.interest.kinds))
     if wrong := settle(world):
         return wrong
-    world.clock.run(world.clock.now_s + world.knobs.link_timeout_s / 4)
-    if wrong := settle(world):
+    if wrong := settle(world, unacknowledged):
         return wrong
     return [*_last_missing(world, before, gaps), *_new_gaps(world, gaps), *left_over(world)]
 
@@ -129,9 +133,8 @@ def _missed(
 
 def _has_lost(world: World) -> bool:
     """Whether something was lost that brokers may say so of."""
-    return any(
-        site.is_gone or site.total("lost_links") or site.memory_losses for site in world.sites.values()
-    )
+    sites = [site for site in world.sites.values() if not site.is_odd]
+    return any(site.is_gone or site.total("lost_links") or site.memory_losses for site in sites)
 
 
 def _unjustified(world: World) -> Iterator[Fault]:
@@ -139,19 +142,20 @@ def _unjustified(world: World) -> Iterator[Fault]:
     has_lost = _has_lost(world)
     has_waited = world.clock.now_s > world.knobs.link_timeout_s
     dropped = sum(site.total("dropped") for site in world.sites.values())
+    ended_slow = sum(site.total("ended_slow") for site in world.sites.values())
     size_bytes = sum(
         content[3] + 200 for each in world.programs for p in each.publishing for content in p.sent
     )
     for line in world.history.lines.values():
         for _, gap in line.gaps:
             is_lost = gap.reason == LOST and (has_lost or not world.knobs.settles_first)
-            is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited)
+            is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited or ended_slow)
             is_taken = gap.reason == TAKEN and line.is_contested
             is_past = gap.reason == REPLAY and world.knobs.joins
             is_dropped = gap.reason == BOUND and dropped and size_bytes > BOUND_BYTES_MIN
             if not (is_lost or is_forgotten or is_dropped or is_taken or is_past):
                 yield "gap", f"{line.name} got a gap for no reason: {gap} ({gap.reason})"
-    if size_bytes < BOUND_BYTES_MIN and any(site.total("ended_slow") for site in world.sites.values()):
+    if size_bytes < BOUND_BYTES_MIN and ended_slow:
         yield "ended", f"a subscription was ended as slow, and {size_bytes} bytes were published"
 
 
@@ -160,8 +164,30 @@ def _refusals(world: World) -> Iterator[Fault]:
     knobs = world.knobs
     if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile:
         return
-    for site in world.sites.values():
+    for site in world.live_sites() if not knobs.odd else ():
         if site.total("lost_links") and knobs.settles_first:
             yield "refused", f"{site.name} has lost {site.total('lost_links')} links"
         if site.total("refused") and knobs.settles_first:
             yield "refused", f"{site.name} has refused something"
+
+
+def _unshared(world: World) -> Iterator[Fault]:
+    """Links between brokers with different settings (law 6)."""
+    for site in world.sites.values():
+        if not site.is_odd or site.is_gone:
+            continue
+        links = [] if site.node is None else list(site.node.exchange.links)
+        if links or site.total("lost_links"):
+            yield "refused", f"{site.name} has another setting than {', '.join(links) or 'its neighbours'}"
+
+
+def _repeated(world: World) -> Iterator[Fault]:
+    """A call that became a second event comes behind a gap wherever its first one was got (law 7)."""
+    publications = world.history.publications
+    for line in world.history.lines.values():
+        first: dict[int, int] = {}
+        for place, number in enumerate(line.stream.delivered):
+            call = publications[number].published_ns
+            before = first.setdefault(call, place)
+            if before != place and not any(before < gap <= place for gap in line.stream.gaps):
+                yield "gap", f"{line.name} got {publications[number]} again, and no gap says so before it"

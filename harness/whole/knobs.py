@@ -20,6 +20,9 @@ WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "hostile")
 """As for bare cores, and clients and brokers that say anything at any time."""
 
 
+LEASE_PART: Final = 2
+"""A lease is so many link timeouts long."""
+
 SMALL_BYTES: Final = 1000
 ROOMY_BYTES: Final = 65_536
 """What is in flight at most where events are large."""
@@ -53,6 +56,8 @@ class Knobs:
     timing: Timing
     link_timeout_s: float
     lease_s: float = 0.0
+    odd: str = ""
+    """Which setting one broker has otherwise: "link_timeout" or "lease"."""
     joins: int = 0
     leaves: int = 0
     returns: int = 0
@@ -170,6 +175,32 @@ def _crowded(random: Random, brokers: tuple[int, int]) -> Knobs:
         kinds=8,
         width=5,
         payload_bytes=(0,),
+        replays=0.0,
+    )
+
+
+def _straining(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """So much is to go over slow links that a renewal waits behind it for longer than a lease."""
+    low, high = brokers
+    knobs = _calm(random, (min(max(low, 2), high), min(max(low, 3), high)))
+    return evolve(
+        knobs,
+        kinds=random.choice((1, 2)),
+        width=0,
+        subscriptions=random.randint(2, 4),
+        publications=random.choice((60, 120)),
+        span_s=1.0,
+        bursts=1,
+        payload_bytes=(900,),
+        limits=Limits(),
+        durable=0.0,
+        slow=0.0,
+        replays=0.0,
+        settles_first=True,
+        shape=Shape(0.05, 0.5, 5.0, cuts=0.0, crumbs=0.0, partial=0.0, capacity_bytes=600),
+        link_timeout_s=2.0,
+        lease_s=LEASE_PART * 2.0,
+        step_units=4000,
     )
 
 
@@ -209,9 +240,11 @@ def _crash(random: Random, brokers: tuple[int, int]) -> Knobs:
 
 
 def _restart(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Brokers have journals, die and come back with what was synced."""
+    """Brokers have journals, die and come back with what was synced; some syncs take longer than beats."""
+    knobs = _crash(random, brokers)
     return evolve(
-        _crash(random, brokers),
+        knobs,
+        timing=evolve(knobs.timing, sync_s=random.choice((0.001, 0.01, 0.05, knobs.link_timeout_s / 25))),
         journals=1.0,
         kills=random.choice((1, 2, 5, 10)),
         down_s=random.choice((0.01, 0.1, 0.5, 5.0)),
@@ -246,7 +279,7 @@ def _hostile(random: Random, brokers: tuple[int, int]) -> Knobs:
 
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
-    "none": (*(_calm,) * 7, *(_overflowing,) * 2, _crowded),
+    "none": (*(_calm,) * 14, *(_overflowing,) * 4, *(_crowded,) * 2, _straining),
     "churn": (_churn,),
     "crash": (_crash,),
     "restart": (_restart,),
@@ -268,6 +301,8 @@ def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
     """Draw the knobs of one schedule."""
     regimes = REGIMES[faults]
     knobs = _quick_enough(regimes[int(random.random() * len(regimes))](random, brokers))
-    if random.random() < 0.1:  # noqa: PLR2004 - a tenth has leases
-        return evolve(knobs, link_timeout_s=2.0, lease_s=12.0)
+    if random.random() < 0.1 and not knobs.lease_s:  # noqa: PLR2004 - a tenth has leases
+        knobs = evolve(knobs, lease_s=LEASE_PART * knobs.link_timeout_s)
+    if random.random() < 0.05:  # noqa: PLR2004 - so many have a broker that differs
+        knobs = evolve(knobs, odd=random.choice(("link_timeout", "lease")))
     return knobs

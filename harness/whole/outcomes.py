@@ -1,5 +1,6 @@
 """What a schedule of whole brokers came to, and its trace."""
 
+from collections.abc import Callable
 from hashlib import sha256
 from random import Random
 from traceback import extract_tb
@@ -7,15 +8,17 @@ from traceback import extract_tb
 from attrs import evolve, frozen
 
 from broker.routing import DEFAULT, Routing
+from broker.server.collector import undisturbed
 from harness.simulator.verdict import Fault
 from harness.whole.judging import go_on, judge
 from harness.whole.knobs import Knobs, draw
 from harness.whole.quiet import settle
+from harness.whole.remembering import remembered
 from harness.whole.story import calm, tell
 from harness.whole.world import World
 from ordering.interface import OrderingFactory
 
-__all__ = ["WholeOutcome", "happen", "of_seed", "trace_of", "world_of"]
+__all__ = ["WholeOutcome", "at_rest", "happen", "of_seed", "trace_of", "world_of"]
 
 
 @frozen
@@ -73,19 +76,33 @@ def trace_of(
 
 def happen(world: World) -> WholeOutcome:
     """Let the schedule of a world happen, and judge it."""
+
+    def everything() -> list[Fault]:
+        wrong = tell(world)
+        calm(world)
+        return wrong or _rest(world)
+
+    return _judged(world, everything)
+
+
+def at_rest(world: World) -> WholeOutcome:
+    """Let a world in which nothing breaks any more come to rest and go on, and judge it."""
+    return _judged(world, lambda: _rest(world))
+
+
+def _judged(world: World, what_happens: Callable[[], list[Fault]]) -> WholeOutcome:
     try:
-        wrong = _happen(world)
+        with undisturbed(), remembered():
+            wrong = what_happens()
     except Exception as error:  # noqa: BLE001 - whatever a client raises is what we look for
         where = extract_tb(error.__traceback__)[-1]
         wrong = [("error", f"{type(error).__name__}: {error} in {where.name}")]
     return WholeOutcome(world, (*wrong, *judge(world)))
 
 
-def _happen(world: World) -> list[Fault]:
-    """Let everything happen, come to rest and go on; return what does not."""
-    wrong = tell(world)
-    calm(world)
-    wrong = wrong or settle(world)
+def _rest(world: World) -> list[Fault]:
+    """Let everything come to rest and go on; return what does not."""
+    wrong = settle(world)
     if wrong or any(kind == "error" for kind, _ in world.history.faults):
         return wrong
     return go_on(world)

@@ -46,6 +46,10 @@ class Net(Protocol):
         """Open a connection to the program's broker, soon."""
         ...
 
+    def known_at(self, name: str) -> tuple[str, int]:
+        """Name the present memory of a broker."""
+        ...
+
     def may_forget(self, program: "Program") -> bool:
         """Whether the program's broker may have forgotten it."""
         ...
@@ -130,7 +134,6 @@ class Program:
     end: End | None = field(default=None, init=False)
     publishing: list[Publishing] = field(factory=list, init=False)
     reading: list[Reading] = field(factory=list, init=False)
-    known: int = field(default=0, init=False)
     is_over: bool = field(default=False, init=False)
     _is_written: bool = field(default=True, init=False)
     _wakes_at_s: float = field(default=NEVER, init=False)
@@ -209,7 +212,7 @@ class Program:
         publishing.id = publishing.source.id
         publishing.sent.append(content)
         published = self.net.history.publish(
-            (publishing.id, sequence), self.site, kind, ordered=ordered, past=self.known
+            (publishing.id, sequence), self.net.known_at(self.site), kind, ordered=ordered
         )
         published.published_ns = number
 
@@ -240,7 +243,8 @@ class Program:
             if isinstance(taken, Gap):
                 history.gap(reading.line, taken)
             else:
-                self.known |= history.deliver(reading.line, taken)
+                history.deliver(reading.line, taken, self.net.known_at(self.site))
+        self._look_at(reading)
         self.look()
 
     def _look_at(self, reading: Reading) -> None:
@@ -277,12 +281,8 @@ class Program:
         if self.is_over:
             return
         machine, clock = self.machine, self.net.clock
-        for publishing in self.publishing:
-            if publishing.id and publishing.source.id != publishing.id:
-                self._notice_new_id(publishing)
-        for reading in self.reading:
-            self._look_at(reading)
-        self.session.touched.clear()
+        if machine.is_changed or machine.touched:
+            self._look_around()
         if machine.wants is Wants.CLOSE:
             if self.end is not None:
                 self._write()
@@ -301,6 +301,16 @@ class Program:
             self._wakes_at_s = deadline_s
             self._wake_number = number = self._wake_number + 1
             clock.at(self._wakes_at_s, lambda: self._tick(number))
+
+    def _look_around(self) -> None:
+        """Look at everything, as the machine says that something is new."""
+        self.machine.is_changed = False
+        self.machine.touched.clear()
+        for publishing in self.publishing:
+            if publishing.id and publishing.source.id != publishing.id:
+                self._notice_new_id(publishing)
+        for reading in self.reading:
+            self._look_at(reading)
 
     def _closed(self) -> None:
         """The client has ended, because its program left or something failed."""
@@ -363,8 +373,10 @@ class Program:
     # --- the end of the process ---
 
     def vanish(self) -> None:
-        """The process is killed."""
+        """The process is killed; what was not answered may come after what the next of its name says."""
         self._end()
+        for reading in self.reading:
+            reading.line.is_contested |= not reading.inbox.is_placed
         if self.end is not None:
             self.end.close()
             self.end = None

@@ -6,13 +6,14 @@ A frozen one is a process that is held up: what arrives waits for it, and time p
 
 from collections.abc import Callable
 from hashlib import sha256
+from pathlib import Path
 from random import Random
 from typing import Final, Protocol
 
 from attrs import define, field, frozen
 
+from broker.addresses import Address
 from broker.filters import parse
-from broker.leases import Terms
 from broker.node import (
     Accepted,
     Connected,
@@ -22,7 +23,6 @@ from broker.node import (
     Input,
     JournalState,
     Node,
-    NodeConfig,
     Pass,
     Received,
     Started,
@@ -34,15 +34,17 @@ from broker.node import (
 )
 from broker.node.access import Access, User
 from broker.node.limits import NodeLimits
-from broker.replay import Bounds
 from broker.routing import Routing
+from broker.server.settings import Settings
 from broker.station import Station, picture_of, recover
 from harness.whole.cables import Cable, End, Shape
 from harness.whole.clock import Clock
 from harness.whole.disks import Disk
 from ordering.interface import OrderingFactory
 
-__all__ = ["ACCESS", "HONEST_TOKEN", "HOSTILE_TOKEN", "Manner", "Net", "Site", "Timing"]
+__all__ = ["ACCESS", "HONEST_TOKEN", "HOSTILE_TOKEN", "PORT", "Manner", "Net", "Site", "Timing"]
+
+PORT: Final = 7411
 
 WALL_NS: Final = 1_700_000_000_000_000_000
 ORDERING: Final = "the plugin of this schedule"
@@ -63,12 +65,12 @@ ACCESS: Final = Access(
 
 @frozen
 class Manner:
-    """How all brokers of a schedule work."""
+    """How a broker works: what its settings are made of."""
 
     ordering: OrderingFactory
     routing: Routing
     link_timeout_s: float
-    terms: Terms | None
+    lease_s: float
     limits: NodeLimits
     replay_bytes: int
     access: Access
@@ -119,13 +121,21 @@ class Net(Protocol):
 
 @define(eq=False)
 class Site:
-    """A place for one broker. `uplinks` are the addresses that it is configured with."""
+    """A place for one broker. `uplinks` are those that it is configured with.
+
+    One that `is_odd` has a setting that all others have otherwise. Nobody links to it, and its process ends
+    if that is why it cannot begin: it `is_refused`.
+    """
 
     name: str
     net: Net
     manner: Manner
     uplinks: tuple[str, ...]
     disk: Disk | None
+    is_odd: bool = False
+    is_refused: bool = field(default=False, init=False)
+    was_told: bool = field(default=False, init=False)
+    """Whether it has told its operator that it differs."""
     node: Node | None = field(default=None, init=False)
     run: int = field(default=0, init=False)
     ends: dict[int, End] = field(factory=dict, init=False)
@@ -151,7 +161,7 @@ class Site:
     @property
     def address(self) -> str:
         """Where others dial it."""
-        return f"{self.name}:7411"
+        return f"{self.name}:{PORT}"
 
     @property
     def is_up(self) -> bool:
@@ -168,24 +178,30 @@ class Site:
         random = self.net.random
         node_random = Random(random.getrandbits(32))  # noqa: S311 - a schedule
         station, is_recovered = self._station(random)
-        config = NodeConfig(
-            name=self.name,
-            manner="the same for all",
-            uplinks=self.uplinks,
-            token=HONEST_TOKEN,
-            access=self.manner.access,
-            link_timeout_s=self.manner.link_timeout_s,
-            terms=self.manner.terms,
-            replays=Bounds(self.manner.replay_bytes, 1_000_000 if self.manner.replay_bytes else 0),
-            limits=self.manner.limits,
-            has_journal=self.disk is not None,
-        )
+        config = self._settings().node_config(self.manner.access)
         token = lambda: f"{node_random.getrandbits(64):x}"  # noqa: E731 - as short as it gets
         self.node = Node(station, config, node_random, token, is_recovered)
         self._wakes_at_s = float("inf")
         self._passes = False
         self._has_room = True
         self.step(Started(self.address, self.wall_ns()))
+
+    def _settings(self) -> Settings:
+        manner = self.manner
+        return Settings(
+            name=self.name,
+            listen=Address(self.name, PORT),
+            uplinks=tuple(Address(each, PORT) for each in self.uplinks),
+            routing=manner.routing,
+            journal=None if self.disk is None else Path(self.name),
+            link_timeout_s=manner.link_timeout_s,
+            lease_s=manner.lease_s,
+            token=HONEST_TOKEN,
+            is_insecure=True,
+            replay_cache_bytes=manner.replay_bytes,
+            replay_count=1_000_000 if manner.replay_bytes else 0,
+            limits=manner.limits,
+        )
 
     def _station(self, random: Random) -> tuple[Station, bool]:
         manner = self.manner
@@ -202,8 +218,11 @@ class Site:
         )
         return fresh, False
 
-    def kill(self, *, silently: bool) -> None:
-        """Kill the process; if the whole machine stops, connections say nothing."""
+    def kill(self, *, silently: bool, surviving: int | None = None) -> None:
+        """Kill the process; if the whole machine stops, connections say nothing.
+
+        So many records survive that were not synced, or as many as chance will have it.
+        """
         if self.node is None:
             return
         self._count(self.node)
@@ -222,7 +241,10 @@ class Site:
                 end.finish(random.randint(0, end.flight_bytes), "broken: connection reset")
         self.ends.clear()
         if self.disk is not None:
-            self.disk.crash(random)
+            if surviving is None:
+                # Mostly nothing more survives.
+                surviving = random.randint(0, self.disk.unsynced) if random.random() < 0.3 else 0  # noqa: PLR2004 - see there
+            self.disk.crash(surviving)
         else:
             self.memory_losses += 1
 

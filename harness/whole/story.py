@@ -13,6 +13,9 @@ __all__ = ["calm", "tell"]
 START_S: Final = 0.2
 """Within this time all brokers and programs of a schedule begin."""
 
+QUICK_S: Final = 0.02
+"""Nobody waits longer than this before it reads on, once everything is to come to rest."""
+
 
 def tell(world: World) -> list[tuple[str, str]]:
     """Let everything happen up to the end of publishing; return what did not even begin."""
@@ -181,6 +184,14 @@ def _site(world: World) -> Site | None:
     return world.random.choice(sites) if sites else None
 
 
+def _site_at_work(world: World) -> Site | None:
+    """A broker; rather one whose disk is behind."""
+    behind = [each for each in world.sites.values() if each.is_up and each.disk and each.disk.unsynced]
+    if behind and world.random.random() < 0.7:  # noqa: PLR2004 - mostly
+        return world.random.choice(behind)
+    return _site(world)
+
+
 def _freeze(world: World) -> None:
     """A broker's process is held up."""
     site = _site(world)
@@ -196,7 +207,7 @@ def _thaw(site: Site, run: int) -> None:
 
 def _kill(world: World) -> None:
     """A broker dies, or shuts down, and comes back."""
-    site, knobs, random = _site(world), world.knobs, world.random
+    site, knobs, random = _site_at_work(world), world.knobs, world.random
     if site is None:
         return
     if random.random() < knobs.stops and not site.is_frozen:
@@ -207,7 +218,7 @@ def _kill(world: World) -> None:
 
 
 def _revive(world: World, site: Site) -> None:
-    if site.is_gone:
+    if site.is_gone or site.is_refused:
         return
     if not site.is_up:
         site.start()
@@ -239,12 +250,15 @@ def _lose(world: World) -> None:
 
 
 def calm(world: World) -> None:
-    """Nothing breaks any more, and who is down or held up comes back."""
+    """Nothing breaks any more, who is down or held up comes back, and nobody reads slowly."""
     world.is_calm = True
     for adversary in world.adversaries:
         adversary.leave()
     for site in world.sites.values():
         if site.is_frozen:
             site.thaw()
-        if not site.is_up and not site.is_gone:
+        if not site.is_up and not site.is_gone and not site.is_refused:
             site.start()
+    for program in world.live_programs():
+        for reading in program.reading:
+            reading.pause_s = min(reading.pause_s, QUICK_S)

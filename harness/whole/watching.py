@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from typing import Final
 
-from broker.node import Effects, Input, Node, Received
+from broker.node import Effects, Input, Node, Received, Tick
 from broker.node.budget import Resource
 from broker.node.clients import ClientSession
 from broker.node.connection import OUTBOX_BYTES, Connection
+from broker.node.exchange import JUDGING_INTERVAL_S
 from broker.node.links import LinkSession
+from broker.node.pacing import PATIENCE_S
 from broker.wire import DEFAULT_LIMITS
+from harness.simulator.needless import needless_waits
 from harness.whole.sites import Site
 
 __all__ = ["wrong_after"]
@@ -18,6 +21,9 @@ KEPT_SLACK_BYTES: Final = 1 << 18
 
 OUTBOX_SLACK_BYTES: Final = OUTBOX_BYTES + (1 << 17)
 """Deliveries fill the outbox up to its bound, and one step may answer a whole read."""
+
+WAITED_S_MAX: Final = PATIENCE_S + 2 * JUDGING_INTERVAL_S
+"""Later than that somebody has decided whether a subscriber moves."""
 
 TOUCHED_COUNT_MAX: Final = 120
 REFUSED_COUNT_MAX: Final = 25
@@ -37,11 +43,25 @@ def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
     node = site.node
     if node is not None and (due := node.exchange.core.take()) and (due.outgoing or due.has_news):
         yield "something that the core decided was not carried out in its step"
-    if node is None or type(content) is not Received:
+    if node is None:
         return
+    if type(content) is Tick:
+        yield from _waited_for(node)
+    if type(content) is not Received:
+        return
+    yield from _waits_needlessly(node)
     connection = node.connections.get(content.connection)
     if connection is None or connection.is_ended:
         return
+    yield from _overdrawn(connection)
+    if not connection.is_client:
+        yield from _overfull(node)
+    if is_hostile:
+        yield from _overworked(site, connection)
+        yield from _beyond_limits(node, connection)
+
+
+def _overdrawn(connection: Connection) -> Iterator[str]:
     session = connection.session
     if isinstance(session, ClientSession | LinkSession):
         window = session.window
@@ -49,11 +69,6 @@ def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
             yield f"credit of {connection.number} is {window.available_bytes}"
         if window.held_bytes < 0:
             yield f"{connection.number} holds {window.held_bytes} bytes"
-    if not connection.is_client:
-        yield from _overfull(node)
-    if is_hostile:
-        yield from _overworked(site, connection)
-        yield from _beyond_limits(node, connection)
 
 
 def _ended_for_others(effects: Effects) -> Iterator[str]:
@@ -68,6 +83,22 @@ def _overfull(node: Node) -> Iterator[str]:
         queue = subscription.queue
         if queue.queued_bytes > queue.bound_bytes + queue.excess_bytes and not subscription._is_over:  # noqa: SLF001 - only to look
             yield f"{queue.queued_bytes} bytes wait for {subscription.id}, whose bound is {queue.bound_bytes}"
+
+
+def _waits_needlessly(node: Node) -> Iterator[str]:
+    core = node.exchange.core
+    if core.waiting_count:
+        places = node.station.subscriptions.values()
+        yield from needless_waits(core, {place.id for place in places if not place.terms.ordered})
+
+
+def _waited_for(node: Node) -> Iterator[str]:
+    """Subscribers that do not move, and for which publishers wait all the same."""
+    for subscription in node.exchange.subscribers.values():
+        pace = subscription.pace
+        waited_s = node.exchange.now_s - pace._since_s  # noqa: SLF001 - only to look
+        if pace.waiting and waited_s > WAITED_S_MAX:
+            yield f"publishers wait for {subscription.id} since {waited_s:.3f} s"
 
 
 def _overworked(site: Site, connection: Connection) -> Iterator[str]:

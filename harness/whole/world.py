@@ -8,10 +8,10 @@ from hashlib import sha256
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from broker.client.inbox import Inbox
-from broker.leases import Terms
+from broker.errors import BrokerFaultError
 from broker.node import Dial, Effects, Input
 from broker.node.access import Access
 from broker.node.limits import NodeLimits
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["World"]
 
+SHARED: Final = "neighbours must share these settings"
+"""What a broker is told that has another setting than its uplink."""
+
 AGE_S: Final = 24 * 3600
 """For how long a durable subscription of a schedule waits: longer than any schedule."""
 
@@ -51,8 +54,11 @@ class World:
     sites: dict[str, Site] = field(factory=dict, init=False)
     programs: list[Program] = field(factory=list, init=False)
     adversaries: list["Adversary"] = field(factory=list, init=False)
+    parted: dict[tuple[str, str], float] = field(factory=dict, init=False)
+    """Until when a broker cannot reach another one."""
     is_calm: bool = field(default=False, init=False)
     steps: int = field(default=0, init=False)
+    _manner: Manner = field(init=False)
     _lines: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -63,25 +69,37 @@ class World:
             from harness.whole.hostile import SMALL_LIMITS  # noqa: PLC0415 - a hostile peer needs a world
 
             limits = SMALL_LIMITS
-        terms = Terms(knobs.lease_s, knobs.link_timeout_s) if knobs.lease_s else None
-        manner = Manner(
+        self._manner = Manner(
             self.ordering,
             self.routing,
             knobs.link_timeout_s,
-            terms,
+            knobs.lease_s,
             limits,
             1 << 20 if knobs.replays else 0,
             ACCESS if knobs.hostile else Access(),
         )
         for number in range(1, knobs.brokers + 1):
-            name = f"B{number}"
             uplinks = self._uplinks(number)
             has_journal = self.random.random() < knobs.journals
-            disk = Disk(f"{self.random.getrandbits(32):x}") if has_journal else None
-            self.sites[name] = Site(name, self, manner, uplinks, disk)
+            self.add_site(f"B{number}", uplinks, has_journal=has_journal, is_odd=self._is_odd(number))
+
+    def _is_odd(self, number: int) -> bool:
+        """Whether a broker has another setting: one that is nobody's uplink, and not the only one."""
+        return bool(self.knobs.odd) and number == self.knobs.brokers > 2  # noqa: PLR2004 - two others at least
+
+    def add_site(
+        self, name: str, uplinks: tuple[str, ...], *, has_journal: bool, is_odd: bool = False
+    ) -> Site:
+        """Make a place for a broker that is configured with these uplinks."""
+        disk = Disk(f"{self.random.getrandbits(32):x}") if has_journal else None
+        manner = self._manner
+        if is_odd:
+            manner = _otherwise(manner, self.knobs.odd)
+        site = self.sites[name] = Site(name, self, manner, uplinks, disk, is_odd)
+        return site
 
     def _uplinks(self, number: int) -> tuple[str, ...]:
-        """Where a broker is to be attached; if brokers are lost, all before it too: it finds the others."""
+        """Return where a broker is to be attached; if brokers are lost, all before it too."""
         if number == 1:
             return ()
         match self.knobs.tree:
@@ -92,7 +110,7 @@ class World:
             case _:
                 above = self.random.randint(1, number - 1)
         others = range(1, number) if self.knobs.losses else ()
-        return tuple(f"B{each}:7411" for each in dict.fromkeys((above, *others)))
+        return tuple(f"B{each}" for each in dict.fromkeys((above, *others)))
 
     # --- what sites and programs need ---
 
@@ -113,8 +131,7 @@ class World:
             return None
         if not self.is_calm and self.random.random() < self.knobs.timing.unreached:
             return None
-        del dialler
-        return site
+        return None if self.clock.now_s < self.parted.get((dialler.name, site.name), 0.0) else site
 
     def connect(self, program: Program) -> None:
         """Open a connection to the program's broker, soon."""
@@ -139,9 +156,15 @@ class World:
             each.is_gone for each in self.sites.values()
         )
 
+    def known_at(self, name: str) -> tuple[str, int]:
+        """Return a broker with the number of its memory: what was read there is a cause for no other."""
+        return name, self.sites[name].memory_losses
+
     def stepped(self, site: Site, content: Input, effects: Effects) -> None:
         """Look at what a step did."""
         self.steps += 1
+        if site.is_odd:
+            site.was_told = site.was_told or any(SHARED in str(line.fields) for line in effects.logs)
         for text in wrong_after(site, content, effects):
             self.history.faults.append(("error", f"{site.name}: {text}"))
         if self.watch is not None:
@@ -150,7 +173,11 @@ class World:
             self.watch(f"{at_s} {site.name} {_shown(content)} -> {_effects(effects)}{said}")
 
     def failed(self, site: Site, error: BaseException) -> None:
-        """A step has raised."""
+        """A step has raised, or a broker cannot go on: who has another setting is told so."""
+        if site.is_odd and isinstance(error, BrokerFaultError) and SHARED in str(error):
+            site.is_refused = True
+            site.kill(silently=False)
+            return
         import traceback  # noqa: PLC0415 - rarely
 
         where = traceback.extract_tb(error.__traceback__)[-1:]
@@ -160,8 +187,8 @@ class World:
     # --- making programs ---
 
     def live_sites(self) -> list[Site]:
-        """The sites that are not gone for good."""
-        return [site for site in self.sites.values() if not site.is_gone]
+        """The sites that are not gone for good, and not outside of the overlay."""
+        return [site for site in self.sites.values() if not site.is_gone and not site.is_odd]
 
     def begin_program(self, name: str = "", site: str = "") -> Program:
         """Start a program somewhere."""
@@ -236,6 +263,13 @@ class World:
     def ends(self) -> list[End]:
         """Every end of every connection that a site has."""
         return [end for site in self.sites.values() for end in site.ends.values()]
+
+
+def _otherwise(manner: Manner, setting: str) -> Manner:
+    """Change a setting."""
+    if setting == "link_timeout":
+        return evolve(manner, link_timeout_s=2 * manner.link_timeout_s)
+    return evolve(manner, lease_s=0.0 if manner.lease_s else 2 * manner.link_timeout_s)
 
 
 def _shown(content: Input) -> str:

@@ -1,21 +1,20 @@
-"""Cores joined in one process: what one says to another arrives in the order in which it was said.
+"""An overlay of the simulator's cores in which what goes over links is counted.
 
-It is the product's own core, with its own tables and messages; what is left out is what has no part in
-them: frames, connections, time. Everything that is on its way arrives before the next thing happens.
+What is left out of the product is what has no part in tables and messages: frames, connections, time. All
+that is on its way arrives before the next thing happens.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
 from attrs import Factory, define
 
 from broker import routing as strategies
-from broker.core import BrokerCore, Hop
+from broker.core import BrokerCore
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
 from broker.messages import (
-    LinkMessage,
     Publication,
     SubscriptionAcknowledged,
     SubscriptionAdded,
@@ -23,9 +22,14 @@ from broker.messages import (
     SubscriptionWithdrawn,
 )
 from harness.evaluation.routing.thesis import ROOT, Tree
+from harness.simulator import network as links
+from harness.simulator.network import Site
 from ordering.fifo import Fifo
 
 __all__ = ["Network", "Sent"]
+
+ALIKE: Final = (1.0, 1.0)
+"""Both directions of every link deliver as eagerly."""
 
 CHANGES: Final = (SubscriptionAdded, SubscriptionsReplaced, SubscriptionWithdrawn)
 """What the thesis counts: messages by which one broker changes what another has in its table."""
@@ -48,16 +52,11 @@ class Sent:
 
 @define(eq=False)
 class Network:
-    """A tree of cores.
-
-    `_peers` says for every end of a link which core is at the other, and as what. `_built_in` counts the
-    entries that a strategy has made from the beginning, without anybody saying anything.
-    """
+    """A tree of cores. `_built_in` counts the entries that a strategy has made from the beginning."""
 
     tree: Tree
-    cores: dict[str, BrokerCore] = Factory(dict)
-    _peers: dict[Hop, tuple[BrokerCore, Hop]] = Factory(dict)
-    _on_their_way: deque[tuple[BrokerCore, Hop, list[LinkMessage]]] = Factory(deque)
+    sites: dict[str, Site] = Factory(dict)
+    _links: links.Network = Factory(links.Network)
     _sent: Counter[type] = Factory(Counter)
     _delivered: int = 0
     _published: int = 0
@@ -69,59 +68,56 @@ class Network:
         network = cls(tree)
         chosen = strategies.parse(routing)
         for place in tree.places:
-            core = network.cores[place.name] = BrokerCore(place.name, Fifo, routing=chosen)
+            site = network.sites[place.name] = Site(place.name, BrokerCore(place.name, Fifo, routing=chosen))
             if place.uplink:
-                above = network.cores[place.uplink]
-                up = core.open_link(place.uplink, uplink=True)
-                down = above.open_link(place.name, uplink=False)
-                network._peers[up], network._peers[down] = (above, down), (core, up)
-                network._settle(core, above)
-        network.cores[source].advertise(SOURCE, EVERYTHING)
-        network._settle(network.cores[source])
+                above = network.sites[place.uplink]
+                network._links.connect(site, above, ALIKE)
+                network._settle(site, above)
+        network.sites[source].core.advertise(SOURCE, EVERYTHING)
+        network._settle(network.sites[source])
         network.take()
-        network._built_in = {name: network._entries(name) for name in network.cores}
+        network._built_in = {name: network._entries(name) for name in network.sites}
         return network
 
-    def _settle(self, *cores: BrokerCore) -> None:
+    def _settle(self, *sites: Site) -> None:
         """Carry everything to where it belongs, until nothing is on its way."""
-        for core in cores:
-            self._collect(core)
-        waiting = self._on_their_way
-        while waiting:
-            core, link, messages = waiting.popleft()
-            core.receive(link, messages)
-            self._collect(core)
+        for site in sites:
+            self._collect(site)
+        ready = self._links.ready.ports
+        while ready:
+            port = ready[0]
+            messages, _ = self._links.take(port, len(port.queue))
+            port.site.core.receive(port.hop, messages)
+            self._collect(port.site)
 
-    def _collect(self, core: BrokerCore) -> None:
-        peers, sent = self._peers, self._sent
-        for hop, messages in core.take().outgoing:
-            if not hop.is_link:
-                self._delivered += len(messages)
-                continue
-            for message in messages:
-                sent[message.__class__] += 1
-            self._on_their_way.append((*peers[hop], messages))
+    def _collect(self, site: Site) -> None:
+        effects, sent = site.core.take(), self._sent
+        for hop, messages in effects.outgoing:
+            if hop.is_link:
+                for message in messages:
+                    sent[message.__class__] += 1
+        self._delivered += sum(len(messages) for _, messages in self._links.carry(site, effects))
 
     # --- what happens ---
 
     def subscribe(self, broker: str, subscription: str, content: Filter) -> None:
         """A client of a broker subscribes."""
-        core = self.cores[broker]
-        core.subscribe(subscription, content, ordered=True)
-        self._settle(core)
+        site = self.sites[broker]
+        site.core.subscribe(subscription, content, ordered=True)
+        self._settle(site)
 
     def unsubscribe(self, broker: str, subscription: str) -> None:
         """A client's subscription ends."""
-        core = self.cores[broker]
-        core.unsubscribe(subscription)
-        self._settle(core)
+        site = self.sites[broker]
+        site.core.unsubscribe(subscription)
+        self._settle(site)
 
     def publish(self, broker: str, attributes: Mapping[str, Value]) -> None:
         """The source publishes one event."""
         self._published += 1
-        core = self.cores[broker]
-        core.publish(SOURCE, [Publication(SOURCE, self._published, attributes, ordered=True, frame=b"")])
-        self._settle(core)
+        site = self.sites[broker]
+        site.core.publish(SOURCE, [Publication(SOURCE, self._published, attributes, ordered=True, frame=b"")])
+        self._settle(site)
 
     # --- what it came to ---
 
@@ -141,5 +137,5 @@ class Network:
         return self._entries(broker) - self._built_in[broker]
 
     def _entries(self, broker: str) -> int:
-        core = self.cores[broker]
+        core = self.sites[broker].core
         return sum(len(core.tables.entries_of(link)) for link in core.neighbours.values())

@@ -1,4 +1,4 @@
-"""Several cores joined by FIFO links in memory, for tests: any interleaving of the links may be chosen."""
+"""Several cores joined by the simulator's links, for tests: any interleaving of the links may be chosen."""
 
 from collections import deque
 from itertools import pairwise
@@ -10,6 +10,8 @@ from broker.core import BrokerCore, Hop
 from broker.filters import parse
 from broker.messages import LinkMessage, Publication, WayTold
 from broker.routing import SIMPLE
+from harness.simulator import network as links
+from harness.simulator.network import Port, Site
 from ordering.interface import OrderingFactory
 
 End = tuple[str, str]
@@ -21,8 +23,9 @@ class Network:
     ordering: OrderingFactory
     random: Random = Factory(lambda: Random(0))
     cores: dict[str, BrokerCore] = Factory(dict)
-    hops: dict[End, Hop] = Factory(dict)
-    in_flight: dict[End, deque[LinkMessage]] = Factory(dict)
+    _sites: dict[str, Site] = Factory(dict)
+    _links: links.Network = Factory(links.Network)
+    _ports: dict[End, Port] = Factory(dict)
     delivered: dict[str, list[Publication]] = Factory(dict)
     advertised: list[str] = Factory(list)
     subscribed: list[str] = Factory(list)
@@ -32,15 +35,30 @@ class Network:
     explained: list[WayTold] = Factory(list)
     sequences: dict[str, int] = Factory(dict)
 
+    @property
+    def hops(self) -> dict[End, Hop]:
+        """What each broker calls its end of each link."""
+        return {(one, other): self._ports[other, one].hop for one, other in self._ports}
+
+    @property
+    def in_flight(self) -> dict[End, deque[LinkMessage]]:
+        """What is on its way; no connection ends here before everything has arrived."""
+        return {end: port.queue for end, port in self._ports.items()}  # type: ignore[misc]  # as said
+
     def add(self, *names: str) -> None:
         for name in names:
             self.cores[name] = BrokerCore(name, self.ordering, routing=SIMPLE)
 
+    def _site(self, name: str) -> Site:
+        """Where the core of that name is now; a test may put another one in its place."""
+        site = self._sites.get(name)
+        if site is None or site.core is not self.cores[name]:
+            site = self._sites[name] = Site(name, self.cores[name])
+        return site
+
     def dial(self, child: str, parent: str) -> None:
-        self.in_flight[child, parent] = deque()
-        self.in_flight[parent, child] = deque()
-        self.hops[parent, child] = self.cores[parent].open_link(child, uplink=False)
-        self.hops[child, parent] = self.cores[child].open_link(parent, uplink=True)
+        down = self._links.connect(self._site(child), self._site(parent), (1.0, 1.0))
+        self._ports[parent, child], self._ports[child, parent] = down, down.back
         self.collect(parent)
         self.collect(child)
 
@@ -52,10 +70,13 @@ class Network:
             self.settle()
 
     def cut(self, child: str, parent: str) -> None:
-        for end in ((child, parent), (parent, child)):
-            self.in_flight.pop(end)
-            self.cores[end[0]].close_link(self.hops.pop(end))
-            self.collect(end[0])
+        for one, other in ((child, parent), (parent, child)):
+            port = self._ports[other, one]
+            self._links.abandon(port)
+            del self._site(one).outgoing[port.hop]
+            self.cores[one].close_link(port.hop)
+            self.collect(one)
+        del self._ports[child, parent], self._ports[parent, child]
 
     def advertise(self, broker: str, publisher: str, text: str) -> None:
         self.cores[broker].advertise(publisher, parse(text))
@@ -86,11 +107,8 @@ class Network:
 
     def collect(self, broker: str) -> None:
         effects = self.cores[broker].take()
-        for hop, messages in effects.outgoing:
-            if hop.is_link:
-                self.in_flight[broker, hop.name].extend(messages)
-            else:
-                self.delivered[hop.name].extend(m for m in messages if isinstance(m, Publication))
+        for hop, messages in self._links.carry(self._site(broker), effects):
+            self.delivered[hop.name].extend(m for m in messages if isinstance(m, Publication))
         self.advertised.extend(effects.advertised)
         self.subscribed.extend(effects.subscribed)
         for publisher, is_wanted in effects.wanted:
@@ -101,18 +119,18 @@ class Network:
 
     def step(self, end: End) -> LinkMessage:
         """Let one message arrive."""
-        source, target = end
-        message = self.in_flight[end].popleft()
-        self.cores[target].receive(self.hops[target, source], [message])
-        self.collect(target)
+        port = self._ports[end]
+        (message,), _ = self._links.take(port, 1)
+        port.site.core.receive(port.hop, [message])
+        self.collect(port.site.name)
         return message
 
     def step_any(self) -> bool:
         """Let one message arrive, over a link of the random source's choice."""
-        waiting = [end for end, messages in self.in_flight.items() if messages]
-        if waiting:
-            self.step(self.random.choice(waiting))
-        return bool(waiting)
+        ready = [end for end, port in self._ports.items() if port.queue]
+        if ready:
+            self.step(self.random.choice(ready))
+        return bool(ready)
 
     def settle(self) -> None:
         while self.step_any():

@@ -7,7 +7,7 @@ import pytest
 from harness.faults import FaultError
 from harness.runs.simulated import simulate
 from harness.scenarios import Scenario, ScenarioError, from_content
-from harness.simulator.scenario import perform
+from harness.whole.scenario import perform
 from ordering import plugins
 
 FAULTS = ["restart core-1 at 300ms after 200ms", "cut link edge-3 at 500ms for 100ms"]

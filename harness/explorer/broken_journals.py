@@ -3,30 +3,28 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from broker.core import Effects, Hop
-from broker.messages import LinkMessage
-from broker.station import Station, picture
+from broker.core import Hop
+from broker.messages import Acknowledge, LinkMessage
+from broker.node.links import LinkSession
+from broker.routing import Routing
+from broker.station import Station, picture, recover
 from broker.station import inputs as i
 from broker.station.values import Writer
-from harness.simulator.keeper import Keeper
+from broker.wire import encode
+from ordering.interface import OrderingFactory
 
 _read_record = i.read_record
 _state_of = picture.state_of
 _receive = Station.receive
 _restore = Station.restore
-_crash = Keeper.crash
 
 
-def lets_out_at_once(self: Keeper, effects: Effects) -> list[Effects]:
-    """Let out what follows from an input before the journal has synced it."""
-    del self
-    return [effects]
-
-
-def acknowledges_at_once(self: Keeper) -> bool:
+def acknowledges_at_once(self: LinkSession) -> None:
     """Acknowledge what has come before it is on disk."""
-    del self
-    return True
+    connection = self._connection
+    if connection is not None and self.place.received > self._told:
+        self._told = self.place.received
+        connection.send_free(encode(Acknowledge(self._told)))
 
 
 def learns_nothing(self: Station, link: Hop, count: int) -> None:
@@ -67,7 +65,14 @@ def takes_at_the_end(record: bytes) -> tuple[i.Input, bool]:
     return _read_record(record)[0], False
 
 
-def loses_what_is_synced(self: Keeper, surviving: int) -> None:
-    """Lose the last record that was synced."""
-    self.synced = max(self.synced - 1, self.snapshot_upto)
-    _crash(self, 0 * surviving)
+def loses_the_last_record(  # noqa: PLR0913, PLR0917 - as that of `recover`
+    name: str,
+    ordering: OrderingFactory,
+    ordering_name: str,
+    snapshot: bytes | None,
+    records: Sequence[bytes],
+    routing: Routing,
+) -> Station | None:
+    """Begin again without the last record that was on disk."""
+    kept = records[:-1] if len(records) > 1 else records
+    return recover(name, ordering, ordering_name, snapshot, kept, routing)

@@ -1,0 +1,334 @@
+"""Scenarios of whole brokers: what happens when, written down, and what comes out between its lines.
+
+A line is an action, a comment (`# ...`), `show` or `rest`. After the last two stands what there is to see;
+these lines begin with `= `. A file is performed, and gives itself with these lines written anew.
+
+    start B1 [journal] [below B2 B3]   a broker starts, with these uplinks in order of preference; `start B1`
+                                       brings it back, with what its journal has kept
+    program C1 B1                      a program connects to a broker
+    advertise C1 ab                    it will publish events of the kinds a and b
+    subscribe C1 S1 ab [unordered] [durable]
+    publish C1 a [unordered]           an event
+    leave C1, vanish C1                the program ends in order, or its process is killed
+    cut B2 B1 [5 0]                    the connection of two, or of a program, breaks; of what is in flight so
+                                       many bytes arrive still, and no others
+    part B2 B1 1.5                     it breaks, and B2 cannot reach B1 for so many seconds
+    half-open B2 B1 [B1]               it swallows everything; one of the two learns of it, or none
+    kill B2 [1] [silently]             B2 dies; so many records survive that were not synced; silently, so do
+                                       its connections
+    lose B2                            B2 dies for good, and its programs with it
+    snapshot B2                        B2 writes a snapshot
+    sync 60                            from now on a sync takes so many seconds
+    pass 2.5                           so many seconds pass
+    settle                             time passes until nobody waits for anything
+    show                               what each subscription got, and where it got a gap; where brokers are
+    rest                               nothing breaks any more, everybody publishes again, and all is judged
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from random import Random
+from typing import Final
+
+from attrs import define, evolve, field
+
+from broker.client.inbox import Inbox
+from broker.client.limits import Limits
+from harness.simulator.interests import KINDS, attributes_of, filter_of
+from harness.simulator.verdict import Fault
+from harness.whole.cables import Cable, Shape
+from harness.whole.history import Line
+from harness.whole.interests import Interest
+from harness.whole.knobs import Knobs, draw
+from harness.whole.outcomes import at_rest
+from harness.whole.programs import Program
+from harness.whole.quiet import settle
+from harness.whole.sites import Site, Timing
+from harness.whole.story import calm
+from harness.whole.world import AGE_S, World
+from ordering.interface import OrderingFactory
+
+__all__ = ["ScenarioError", "Stage", "perform"]
+
+OUTPUT: Final = "= "
+"""How a line of output begins."""
+
+LINK_TIMEOUT_S: Final = 2.0
+
+GOOD: Final = Shape(0.001, 0.0, 1.0, 0.0, 0.0, 0.0, 1 << 20)
+PUNCTUAL: Final = Timing(0.0, 0.0, 0.0, 0.001, 0.001, 0.0, 1000)
+
+BOUND_BYTES: Final = 8 << 20
+
+
+class ScenarioError(ValueError):
+    """A line of a scenario that makes no sense where it stands."""
+
+
+@cache
+def _plain() -> Knobs:
+    """Brokers that come one by one, clients as they are by default, good connections, and no chance."""
+    drawn = draw(Random(0), "crash", (1, 1))  # noqa: S311 - what matters of it is replaced
+    return evolve(
+        drawn,
+        brokers=0,
+        settles_first=True,
+        limits=Limits(),
+        replays=0.0,
+        hostile=0,
+        losses=0,
+        shape=GOOD,
+        timing=PUNCTUAL,
+        link_timeout_s=LINK_TIMEOUT_S,
+        lease_s=0.0,
+        step_units=4000,
+        kills=1,
+    )
+
+
+@define(eq=False)
+class Stage:
+    """A world in which everything happens because it is said."""
+
+    ordering: OrderingFactory
+    seed: str = ""
+    shape: Shape = GOOD
+    world: World = field(init=False)
+    programs: dict[str, Program] = field(factory=dict, init=False)
+    lines: list[str] = field(factory=list, init=False)
+    _labels: dict[int, str] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        random = Random(self.seed)  # noqa: S311 - chance here is repeatable, not secret
+        self.world = World(random, evolve(_plain(), shape=self.shape), self.ordering)
+        self.world.events.attributes = {kind: attributes_of(kind) for kind in KINDS}
+
+    def do(self, *words: str) -> bool:
+        """Carry out an action and remember it; say whether it made sense."""
+        verb = VERBS.get(words[0])
+        if verb is None:
+            raise KeyError(words[0])
+        self.lines.append(" ".join(words))
+        return verb(self, *words[1:])
+
+    # --- brokers ---
+
+    def start(self, name: str, *rest: str) -> bool:
+        """A broker starts, or comes back."""
+        site = self.world.sites.get(name)
+        if site is None:
+            uplinks = rest[rest.index("below") + 1 :] if "below" in rest else ()
+            site = self.world.add_site(name, uplinks, has_journal="journal" in rest)
+        if site.is_up or site.is_gone:
+            return False
+        site.start()
+        return True
+
+    def kill(self, name: str, *rest: str) -> bool:
+        """A broker dies."""
+        site = self._up(name)
+        if site is None:
+            return False
+        surviving = next((int(word) for word in rest if word.isdigit()), 0)
+        site.kill(silently="silently" in rest, surviving=surviving)
+        return True
+
+    def lose(self, name: str) -> bool:
+        """A broker dies for good, and its programs with it."""
+        site = self.world.sites.get(name)
+        if site is None or site.is_gone:
+            return False
+        site.is_gone = True
+        site.kill(silently=False)
+        for program in self.world.live_programs():
+            if program.site == name:
+                program.vanish()
+        return True
+
+    def snapshot(self, name: str) -> bool:
+        """A broker writes a snapshot."""
+        site = self._up(name)
+        if site is None or site.disk is None:
+            return False
+        site.take_snapshot()
+        return True
+
+    def _up(self, name: str) -> Site | None:
+        site = self.world.sites.get(name)
+        return site if site is not None and site.is_up else None
+
+    # --- connections ---
+
+    def _cable(self, one: str, other: str = "") -> Cable | None:
+        """The newest connection of a program, or that one broker has dialled to another one."""
+        if one in self.programs:
+            end = self.programs[one].end
+            return None if end is None else end.cable
+        site, above = self.world.sites.get(one), self.world.sites.get(other)
+        if site is None or above is None:
+            return None
+        cables = [end.cable for end in site.ends.values() if end.peer.owner is above]
+        return cables[-1] if cables else None
+
+    def cut(self, one: str, *rest: str) -> bool:
+        """A connection breaks."""
+        other, kept = (rest[0], rest[1:]) if rest and not rest[0].isdigit() else ("", rest)
+        cable = self._cable(one, other)
+        if cable is None or not cable.is_alive:
+            return False
+        cable.reset(*(map(int, kept) if kept else (0, 0)))
+        return True
+
+    def part(self, one: str, other: str, seconds: str) -> bool:
+        """A connection breaks and is not made again for so long."""
+        world = self.world
+        world.parted[one, other] = world.clock.now_s + float(seconds)
+        return self.cut(one, other)
+
+    def half_open(self, one: str, other: str = "", knows: str = "") -> bool:
+        """A connection swallows everything from now on."""
+        cable = self._cable(one, other)
+        if cable is None or not cable.is_alive:
+            return False
+        owners = [getattr(end.owner, "name", "") for end in cable.ends]
+        cable.half_open(knows=owners.index(knows) if knows else None)
+        return True
+
+    # --- programs ---
+
+    def program(self, name: str, site: str) -> bool:
+        """A program connects; a second one of its name is another process."""
+        if site not in self.world.sites:
+            return False
+        self.programs[name] = self.world.begin_program(name, site)
+        return True
+
+    def advertise(self, name: str, kinds: str) -> bool:
+        """A program asks to publish."""
+        self.programs[name].advertise(self._interest(kinds))
+        return True
+
+    def subscribe(self, name: str, line: str, kinds: str, *flags: str) -> bool:
+        """A program subscribes; a durable subscription goes on with what an earlier one of its name had."""
+        durable = line if "durable" in flags else ""
+        interest, ordered = self._interest(kinds), "unordered" not in flags
+        policy = "drop" if durable else "disconnect"
+        age_s = AGE_S if durable else 0
+        inbox = Inbox(interest.text, ordered, BOUND_BYTES, policy, Limits(), durable, age_s)
+        self.programs[name].subscribe(interest, inbox, line, 0.0, 100)
+        return True
+
+    def _interest(self, kinds: str) -> Interest:
+        return Interest(str(filter_of(kinds)), kinds)
+
+    def publish(self, name: str, kind: str, *flags: str) -> bool:
+        """A program publishes, if it may and its window has room."""
+        program = self.programs[name]
+        for publishing in program.publishing:
+            if publishing.is_usable and kind in publishing.interest.kinds:
+                count = sum(len(each.sent) for each in program.publishing) + 1
+                self._labels[len(self.world.history.publications) + 1] = f"{name}:{count}"
+                return program.publish(publishing, kind, b"", ordered="unordered" not in flags)
+        return False
+
+    def leave(self, name: str) -> bool:
+        """A program ends in order."""
+        self.programs[name].leave()
+        return True
+
+    def vanish(self, name: str) -> bool:
+        """The process of a program is killed."""
+        self.programs[name].vanish()
+        return True
+
+    # --- time ---
+
+    def sync(self, seconds: str) -> bool:
+        """Syncs that begin from now on take so long."""
+        knobs = self.world.knobs
+        self.world.knobs = evolve(knobs, timing=evolve(knobs.timing, sync_s=float(seconds)))
+        return True
+
+    def pass_(self, seconds: str) -> bool:
+        """Time passes."""
+        clock = self.world.clock
+        clock.run(clock.now_s + float(seconds))
+        return True
+
+    def settle(self) -> bool:
+        """Time passes until nobody waits for anything."""
+        return not settle(self.world)
+
+    # --- what there is to see ---
+
+    def seen(self) -> Iterator[str]:
+        """What each subscription got, and where brokers are in the tree."""
+        for line in self.world.history.lines.values():
+            yield " ".join([f"{line.name}:", *self._got(line)])
+        for site in self.world.sites.values():
+            if site.node is None:
+                yield f"{site.name} is {'lost' if site.is_gone else 'down'}"
+            elif site.uplinks:
+                uplink = site.node.exchange.core.uplink
+                yield f"{site.name} is {'a root' if uplink is None else f'below {uplink.name}'}"
+
+    def _got(self, line: Line) -> Iterator[str]:
+        publications = self.world.history.publications
+        for place, number in enumerate((*line.stream.delivered, None)):
+            yield from (f"gap ({gap.reason})" for at, gap in line.gaps if at == place)
+            if number is not None:
+                sent = publications[number].published_ns
+                yield self._labels.get(sent, "at-rest")
+
+    def judged(self) -> list[Fault]:
+        """Let everything come to rest and judge it."""
+        calm(self.world)
+        return list(at_rest(self.world).faults)
+
+
+VERBS: Final[Mapping[str, Callable[..., bool]]] = {
+    "start": Stage.start,
+    "program": Stage.program,
+    "advertise": Stage.advertise,
+    "subscribe": Stage.subscribe,
+    "publish": Stage.publish,
+    "leave": Stage.leave,
+    "vanish": Stage.vanish,
+    "cut": Stage.cut,
+    "part": Stage.part,
+    "half-open": Stage.half_open,
+    "kill": Stage.kill,
+    "lose": Stage.lose,
+    "snapshot": Stage.snapshot,
+    "sync": Stage.sync,
+    "pass": Stage.pass_,
+    "settle": Stage.settle,
+}
+
+
+def perform(text: str, ordering: OrderingFactory) -> str:
+    """Carry out a scenario; return it with what came out."""
+    stage = Stage(ordering)
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(OUTPUT):
+            continue
+        lines.append(line)
+        if line and not line.startswith("#"):
+            lines += [OUTPUT + each for each in _carry_out(stage, line, number)]
+    return "\n".join(lines) + "\n"
+
+
+def _carry_out(stage: Stage, line: str, number: int) -> list[str]:
+    if line == "show":
+        return list(stage.seen())
+    if line == "rest":
+        faults = dict.fromkeys(f"{kind}: {text}" for kind, text in stage.judged())
+        return [*stage.seen(), *(faults or ["every promise was kept"])]
+    try:
+        made_sense = stage.do(*line.split())
+    except (KeyError, TypeError, ValueError) as error:
+        raise ScenarioError(f"line {number}: {line!r} is no action: {error}") from error
+    if not made_sense:
+        raise ScenarioError(f"line {number}: {line!r} makes no sense at this point")
+    return []

@@ -1,0 +1,33 @@
+"""What whole worlds judge is what the pages promise, neither more nor less."""
+
+import pytest
+
+from harness.whole.outcomes import of_seed
+from harness.whole.world import World
+from ordering.pairwise import Pairwise
+
+FORGETFUL = 16
+"""A schedule in which a broker forgets what it had taken, and clients publish it again."""
+
+FAR_APART = 158
+"""A schedule in which somebody reads at one broker what another publishes after at a second one."""
+
+
+def test_calls_that_become_second_events_are_behind_gaps() -> None:
+    outcome = of_seed(FORGETFUL, "crash", (2, 6), Pairwise)
+    history = outcome.world.history
+    repeated = [
+        line
+        for line in history.lines.values()
+        if len({history.publications[each].published_ns for each in line.stream.delivered})
+        < len(line.stream.delivered)
+    ]
+    assert repeated
+    assert all(line.stream.gaps for line in repeated)
+    assert outcome.faults == ()
+
+
+def test_causes_are_of_one_broker_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert of_seed(FAR_APART, "none", (2, 6), Pairwise).faults == ()
+    monkeypatch.setattr(World, "known_at", lambda *_: ("everywhere", 0))
+    assert {kind for kind, _ in of_seed(FAR_APART, "none", (2, 6), Pairwise).faults} == {"causal"}
