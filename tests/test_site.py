@@ -72,6 +72,31 @@ QUESTIONS: Final = (
     Question("how large a machine?", ("sizing", "how much memory"), ["how-to/sizing"]),
 )
 
+WORDS: Final = (
+    *(
+        "backpressure",
+        "failover",
+        "lag",
+        "retention",
+        "health check",
+        "upgrade",
+        "exactly-once",
+        "at-least-once",
+    ),
+    *(
+        "WebSocket",
+        "slow consumer",
+        "dead letter",
+        "ordering guarantee",
+        "durable",
+        "replay",
+        "TLS",
+        "metrics",
+    ),
+    *("consumer group", "queue group", "wildcard", "QoS", "JetStream", "snapshot", "root", "R6"),
+)
+"""What users of other systems look for."""
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -124,6 +149,11 @@ def found(search: Page, words: str) -> list[str]:
 def test_a_new_user_finds_the_answer_in_two_tries(search: Page, question: Question) -> None:
     tries = [found(search, words)[:FIRST] for words in question.tries]
     assert any(set(each) & set(question.pages) for each in tries), tries
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_the_words_that_users_type_are_found(search: Page, word: str) -> None:
+    assert found(search, word)
 
 
 def test_what_is_not_there_is_not_found(search: Page) -> None:

@@ -17,12 +17,12 @@ import pytest
 from harness.runs.plan import free_ports
 from tests.sources import ROOT
 
-pytestmark = pytest.mark.timeout(240)  # the first test waits for guides that all begin with it
+pytestmark = pytest.mark.timeout(400)  # the first test waits for guides that all begin with it
 
 BLOCK: Final = re.compile(r"^( *)```(sh|python)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 FILE: Final = re.compile(r"# ([\w/]+[.]\w+)\n")
 PORT: Final = re.compile(r"(?<=127[.]0[.]0[.]1:)\d{4}")
-WITHIN_S: Final = 50
+WITHIN_S: Final = 150
 
 AT_ONCE: Final = 4
 """Pages that run side by side: most of the time they wait for brokers to start."""
