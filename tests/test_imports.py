@@ -100,12 +100,12 @@ HARNESS_ROOMS: Final = (
         "analysis",
         "report",
         "benchmarks",
+        "peers",
         "evaluation",
         "commands",
         "soak",
         "attacks",
         "walk",
-        "peers",
         "site",
     ),
 )
