@@ -101,11 +101,11 @@ HARNESS_ROOMS: Final = (
         "report",
         "benchmarks",
         "evaluation",
+        "peers",
         "commands",
         "soak",
         "attacks",
         "walk",
-        "peers",
         "site",
     ),
 )
