@@ -19,6 +19,9 @@ LOOK_S: Final = 0.1
 less than the steps of a beat."""
 
 LOOK_S_MAX: Final = 0.5
+GOLDEN: Final = 0.618
+"""Multiples of it lie evenly between whole numbers and never repeat soon."""
+
 PATIENCE_S: Final = 240.0
 """Longer than healing takes when half of the brokers are lost and every wait is as long as it may be."""
 
@@ -55,9 +58,11 @@ def unacknowledged(world: World) -> Iterator[str]:
 def settle(world: World, waits: Callable[[World], Iterator[str]] = unrest) -> list[tuple[str, str]]:
     """Go on until nobody waits for anything any more; or return what is not at rest after a long time."""
     clock = world.clock
-    until_s, look_s = clock.now_s + PATIENCE_S, LOOK_S
+    until_s, look_s, phase = clock.now_s + PATIENCE_S, LOOK_S, 0.0
     while clock.now_s < until_s:
-        clock.run(clock.now_s + look_s)
+        # Brokers have beats and leases to renew: looks that keep time with them would always see the same.
+        phase = (phase + GOLDEN) % 1
+        clock.run(clock.now_s + look_s * (0.5 + phase))
         if any(kind == "error" for kind, _ in world.history.faults):
             return []
         if next(waits(world), None) is None:
@@ -70,6 +75,8 @@ def _program(program: Program) -> Iterator[str]:
     session, name = program.session, program.name
     if program.machine.life is not ClientLife.CONNECTED:
         yield f"{name} has no connection to {program.site}"
+    elif program.end is None or not program.end.cable.is_alive:
+        yield f"{name} does not know yet that its connection to {program.site} carries nothing"
     if not session.window.is_empty:
         yield f"{name} has {session.window.size_bytes} bytes in its window"
     for publishing in program.publishing:
