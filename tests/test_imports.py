@@ -100,6 +100,7 @@ HARNESS_ROOMS: Final = (
         "analysis",
         "report",
         "benchmarks",
+        "peers",
         "evaluation",
         "peers",
         "commands",
