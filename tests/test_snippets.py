@@ -111,8 +111,8 @@ async def run_program(program: str) -> None:
     with trio.fail_after(_WITHIN_S):
         async with (
             running(settings("B1")) as broker,
-            trio.open_nursery() as nursery,
             connect(broker.address) as client,
+            trio.open_nursery() as nursery,
         ):
             await nursery.start(_events, client)
             here = program.replace("127.0.0.1:7411", broker.address)
