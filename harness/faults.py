@@ -55,7 +55,7 @@ class Clause:
 
 
 @attrs.frozen
-class Form:
+class FaultForm:
     """What a kind's fault looks like: how many targets it may have, and which clauses beside the time."""
 
     words: tuple[str, ...]
@@ -64,7 +64,7 @@ class Form:
 
 
 @attrs.frozen
-class Fault:
+class InjectedFault:
     """A fault as it was asked for. It happens at one time, or every so often between two."""
 
     text: str
@@ -104,7 +104,7 @@ _UNITS: Final[Mapping[str, tuple[Callable[[str], float | None], str]]] = {
 _TIMES: Final[Mapping[str, Clause]] = {name: Clause("seconds") for name in ("at", "every", "from", "until")}
 
 
-def _parse(text: str, forms: Sequence[Form]) -> Fault:
+def _parse(text: str, forms: Sequence[FaultForm]) -> InjectedFault:
     """Read a fault. Raises `FaultError`."""
     words = text.split()
     form = _form(text, words, forms)
@@ -118,7 +118,7 @@ def _parse(text: str, forms: Sequence[Form]) -> Fault:
         raise _error(text, words, place, "expected a name")
     values = _clauses(text, words, place, clauses)
     _check_times(text, words, values)
-    return Fault(
+    return InjectedFault(
         text,
         form.words,
         tuple(targets),
@@ -130,7 +130,7 @@ def _parse(text: str, forms: Sequence[Form]) -> Fault:
     )
 
 
-def _form(text: str, words: Sequence[str], forms: Sequence[Form]) -> Form:
+def _form(text: str, words: Sequence[str], forms: Sequence[FaultForm]) -> FaultForm:
     for form in forms:
         if tuple(words[: len(form.words)]) == form.words:
             return form
@@ -176,7 +176,7 @@ LASTS: Final[Mapping[str, Clause]] = {"for": Clause("seconds")}
 
 
 @attrs.frozen
-class Link:
+class LinkTarget:
     """A link that faults can be done to: from the lower end, a broker or a client, to the upper one."""
 
     lower: str
@@ -188,7 +188,7 @@ class Link:
         return f"{self.lower}>{self.upper}"
 
 
-class Field(Protocol):
+class FaultField(Protocol):
     """What faults may do to a run. Every action is noted in the trace with its time."""
 
     async def sleep(self, seconds: float | None) -> None:
@@ -206,20 +206,20 @@ class Field(Protocol):
     async def resume(self, broker: str) -> None:
         """Let a stopped broker go on."""
 
-    async def cut(self, link: Link, kind: str, target: str) -> None:
+    async def cut(self, link: LinkTarget, kind: str, target: str) -> None:
         """Reset the connections of a link, now and until it is mended."""
 
-    async def mend(self, link: Link, kind: str, target: str) -> None:
+    async def mend(self, link: LinkTarget, kind: str, target: str) -> None:
         """Let a cut link work again."""
 
-    async def shape(self, link: Link, delay_s: float | None, mbit: float | None) -> None:
+    async def shape(self, link: LinkTarget, delay_s: float | None, mbit: float | None) -> None:
         """Change a link's delay and bandwidth; None for both makes it again what the scenario says."""
 
     async def slow(self, subscription: str, per_second: float, for_s: float | None) -> None:
         """Let a subscriber read so slowly."""
 
 
-Inject = Callable[[Field, Fault, "str | Link"], Awaitable[None]]
+Inject = Callable[[FaultField, InjectedFault, "str | LinkTarget"], Awaitable[None]]
 """A fault is injected into a broker or subscription by its name, and into a link or a client's link."""
 
 
@@ -235,9 +235,9 @@ class Kind:
     clauses: Mapping[str, Clause] = attrs.field(factory=dict)
 
     @property
-    def form(self) -> Form:
+    def form(self) -> FaultForm:
         """How it is written. A link may be named by both its ends."""
-        return Form(self.words, (1, 2 if self.target == LINK else 1), self.clauses)
+        return FaultForm(self.words, (1, 2 if self.target == LINK else 1), self.clauses)
 
     @property
     def usage(self) -> str:
@@ -248,13 +248,13 @@ class Kind:
         return " ".join([*words, *(f"[{name} {values[each.unit]}]" for name, each in self.clauses.items())])
 
 
-async def _crash(field: Field, fault: Fault, target: str | Link) -> None:
+async def _crash(field: FaultField, fault: InjectedFault, target: str | LinkTarget) -> None:
     del fault
     assert isinstance(target, str)
     await field.kill(target, "crash", "SIGKILL")
 
 
-async def _restart(field: Field, fault: Fault, target: str | Link) -> None:
+async def _restart(field: FaultField, fault: InjectedFault, target: str | LinkTarget) -> None:
     assert isinstance(target, str)
     after_s = fault.value("after")
     await field.kill(target, "restart", f"SIGKILL, again after {after_s:g} s")
@@ -262,7 +262,7 @@ async def _restart(field: Field, fault: Fault, target: str | Link) -> None:
     await field.start(target, "restart")
 
 
-async def _kill(field: Field, fault: Fault, target: str | Link) -> None:
+async def _kill(field: FaultField, fault: InjectedFault, target: str | LinkTarget) -> None:
     assert isinstance(target, str)
     after_s = fault.value("after")
     if await field.kill(target, "kill", f"SIGKILL, again after {after_s:g} s"):
@@ -270,7 +270,7 @@ async def _kill(field: Field, fault: Fault, target: str | Link) -> None:
         await field.start(target, "kill")
 
 
-async def _pause(field: Field, fault: Fault, target: str | Link) -> None:
+async def _pause(field: FaultField, fault: InjectedFault, target: str | LinkTarget) -> None:
     assert isinstance(target, str)
     await field.pause(target)
     if fault.value("for") is not None:
@@ -278,37 +278,37 @@ async def _pause(field: Field, fault: Fault, target: str | Link) -> None:
         await field.resume(target)
 
 
-async def _resume(field: Field, fault: Fault, target: str | Link) -> None:
+async def _resume(field: FaultField, fault: InjectedFault, target: str | LinkTarget) -> None:
     del fault
     assert isinstance(target, str)
     await field.resume(target)
 
 
-async def _cut_link(field: Field, fault: Fault, target: str | Link) -> None:
-    assert isinstance(target, Link)
+async def _cut_link(field: FaultField, fault: InjectedFault, target: str | LinkTarget) -> None:
+    assert isinstance(target, LinkTarget)
     await field.cut(target, "cut link", target.name)
     if fault.value("for") is not None:
         await field.sleep(fault.value("for"))
         await field.mend(target, "cut link", target.name)
 
 
-async def _slow_link(field: Field, fault: Fault, target: str | Link) -> None:
-    assert isinstance(target, Link)
+async def _slow_link(field: FaultField, fault: InjectedFault, target: str | LinkTarget) -> None:
+    assert isinstance(target, LinkTarget)
     await field.shape(target, fault.value("to"), fault.value("limit"))
     if fault.value("for") is not None:
         await field.sleep(fault.value("for"))
         await field.shape(target, None, None)
 
 
-async def _slow_subscriber(field: Field, fault: Fault, target: str | Link) -> None:
+async def _slow_subscriber(field: FaultField, fault: InjectedFault, target: str | LinkTarget) -> None:
     assert isinstance(target, str)
     per_second = fault.value("to")
     assert per_second is not None
     await field.slow(target, per_second, fault.value("for"))
 
 
-async def _disconnect_client(field: Field, fault: Fault, target: str | Link) -> None:
-    assert isinstance(target, Link)
+async def _disconnect_client(field: FaultField, fault: InjectedFault, target: str | LinkTarget) -> None:
+    assert isinstance(target, LinkTarget)
     await field.cut(target, "disconnect client", target.lower)
     await field.sleep(fault.value("for"))
     await field.mend(target, "disconnect client", target.lower)
@@ -374,11 +374,11 @@ KINDS: Final[tuple[Kind, ...]] = (
 _BY_WORDS: Final[Mapping[tuple[str, ...], Kind]] = {kind.words: kind for kind in KINDS}
 
 
-def parse(text: str) -> Fault:
+def parse(text: str) -> InjectedFault:
     """Read a fault, as `--fault` and scenarios have it. Raises `FaultError`."""
     return _parse(text, [kind.form for kind in KINDS])
 
 
-def kind_of(fault: Fault) -> Kind:
+def kind_of(fault: InjectedFault) -> Kind:
     """Return the kind that a fault is of."""
     return _BY_WORDS[fault.words]

@@ -12,7 +12,7 @@ from typing import Final
 
 import trio
 
-from harness.processes import START_TIMEOUT_S, ProcessError, Server, start_server
+from harness.processes import START_TIMEOUT_S, ProcessError, ServerProcess, start_server
 
 _POLL_S: Final = 0.01
 """Between two looks at a log; attaching takes a few milliseconds."""
@@ -24,12 +24,12 @@ async def start_brokers(
     options: Sequence[str] = (),
     *,
     journals: Path | None = None,
-) -> dict[str, Server]:
+) -> dict[str, ServerProcess]:
     """Start a broker per name and attach it to the one it is given as uplink, which must come earlier.
 
     With `journals`, each keeps its journal in a directory of its name there.
     """
-    servers: dict[str, Server] = {}
+    servers: dict[str, ServerProcess] = {}
     for name, uplink in uplinks.items():
         dial = () if uplink is None else ("--uplink", servers[uplink].address)
         place = ("--name", name, "--listen", "127.0.0.1:0", "--log-format", "json")
@@ -43,7 +43,7 @@ async def start_brokers(
     return servers
 
 
-async def attached(server: Server) -> None:
+async def attached(server: ServerProcess) -> None:
     """Wait until a broker has been attached to its uplink."""
     with trio.move_on_after(START_TIMEOUT_S):
         while not any(map(tells_attachment, server.program.logged())):

@@ -40,7 +40,7 @@ class ProcessError(Exception):
 
 
 @attrs.define(eq=False)
-class Program:
+class ProgramProcess:
     """A running process: lines go in, lines come out, complaints are kept."""
 
     name: str
@@ -102,10 +102,10 @@ class Program:
 
 
 @attrs.frozen
-class Server:
+class ServerProcess:
     """A program that listens."""
 
-    program: Program
+    program: ProgramProcess
     host: str
     port: int
 
@@ -128,7 +128,7 @@ async def orders() -> AsyncIterator[Mapping[str, Any]]:
                 yield json.loads(line)
 
 
-async def _run(name: str, command: Sequence[str], task_status: trio.TaskStatus[Program]) -> None:
+async def _run(name: str, command: Sequence[str], task_status: trio.TaskStatus[ProgramProcess]) -> None:
     """Run a process until it ends or this is cancelled, in which case it is asked to end and then killed."""
     with tempfile.TemporaryFile() as complaints:
         run = partial(
@@ -140,7 +140,7 @@ async def _run(name: str, command: Sequence[str], task_status: trio.TaskStatus[P
             check=False,
         )
         async with trio.open_nursery() as nursery:
-            program = Program(name, await nursery.start(run), complaints)
+            program = ProgramProcess(name, await nursery.start(run), complaints)
             try:
                 task_status.started(program)
                 await program.process.wait()
@@ -150,14 +150,16 @@ async def _run(name: str, command: Sequence[str], task_status: trio.TaskStatus[P
                     await program.close_input()
 
 
-async def start(nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]) -> Program:
+async def start(nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]) -> ProgramProcess:
     """Start `python -m module arguments` in the nursery, which ends it when it is cancelled."""
     program = await nursery.start(_run, name, [sys.executable, "-m", module, *arguments])
-    assert isinstance(program, Program)
+    assert isinstance(program, ProgramProcess)
     return program
 
 
-async def start_server(nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]) -> Server:
+async def start_server(
+    nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]
+) -> ServerProcess:
     """Start a program that listens, and wait until it does."""
     program = await start(nursery, name, "harness.leash", [module, *arguments])
     with trio.move_on_after(START_TIMEOUT_S):
@@ -165,5 +167,5 @@ async def start_server(nursery: trio.Nursery, name: str, module: str, arguments:
         if not line.startswith(_LISTENING):
             raise ProcessError(f"{name} printed {line!r} instead of {_LISTENING}HOST:PORT")
         host, _, port = line.removeprefix(_LISTENING).rpartition(":")
-        return Server(program, host, int(port))
+        return ServerProcess(program, host, int(port))
     raise ProcessError(f"{name} does not listen after {START_TIMEOUT_S:.0f} s: {program.complaints()}")

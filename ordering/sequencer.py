@@ -74,7 +74,7 @@ def here(sequencer: str) -> Note:
 
 
 @define(eq=False)
-class _Pending:
+class _PendingRequest:
     """A publication that is not placed yet, or a message about routes behind one.
 
     `is_sent` says that it is on its way to the sequencer, `is_own` that its publisher is local.
@@ -108,7 +108,7 @@ class Sequencer:
     _links: Hops = 0
     _way: Hops = 0
     _askers: deque[_Asker] = Factory(deque)
-    _pending: dict[_Key, _Pending] = Factory(dict)
+    _pending: dict[_Key, _PendingRequest] = Factory(dict)
     _queue: deque[_Key] = Factory(deque)
     _under_way_count: int = 0
     _control_count: int = 0
@@ -169,7 +169,7 @@ class Sequencer:
 
     def _pass_on(self, event: Event, origin: Hops, targets: Hops) -> Sequence[Emission]:
         key = event.publisher, event.sequence
-        self._pending[key] = _Pending(event, targets & ~self._way | origin, is_sent=True)
+        self._pending[key] = _PendingRequest(event, targets & ~self._way | origin, is_sent=True)
         self.measures.requests += 1
         return (Emission(event, self._way, 0),)
 
@@ -181,7 +181,7 @@ class Sequencer:
             self.measures.refused += 1
             return ()
         key = event.publisher, event.sequence
-        self._pending[key] = _Pending(event, targets, is_own=True)
+        self._pending[key] = _PendingRequest(event, targets, is_own=True)
         self._queue.append(key)
         self.measures.deferred += 1
         return self._send_queued()
@@ -204,7 +204,7 @@ class Sequencer:
         if not self._way or not any(pending.targets & target for pending in self._pending.values()):
             return (Emission(item, target, 0),)
         self._control_number += 1
-        self._pending["", self._control_number] = _Pending(item, target, is_control=True)
+        self._pending["", self._control_number] = _PendingRequest(item, target, is_control=True)
         self._control_count += 1
         return ()
 
@@ -301,7 +301,7 @@ class Sequencer:
         """Everything pending, oldest first."""
         return [Blocked(each.item, each.targets, self._reason(each)) for each in self._pending.values()]
 
-    def _reason(self, pending: _Pending) -> str:
+    def _reason(self, pending: _PendingRequest) -> str:
         if pending.is_sent:
             return "its place from the sequencer"
         if pending.is_control:

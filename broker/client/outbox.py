@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from attrs import define, field
 
 from broker.client.machine import ClientMachine
-from broker.client.window import Source, Window
+from broker.client.window import SendWindow, Source
 from broker.errors import ClosedError, InvalidPublicationError, NotAdvertisedError
 from broker.filters import Filter
 from broker.filters.constraints import Value
@@ -25,7 +25,7 @@ class Outbox:
     is_closed: bool = field(default=False, init=False)
     is_told: bool = field(default=False, init=False)
     _matches: Callable[[Mapping[str, Value]], bool] = field(init=False)
-    _window: Window = field(init=False)
+    _window: SendWindow = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._matches = self.filter.compiled()

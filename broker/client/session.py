@@ -19,11 +19,11 @@ from broker.client.inbox import Inbox
 from broker.client.life import Phase
 from broker.client.limits import Limits
 from broker.client.questions import Asked, Forgetting, Question
-from broker.client.window import Flush, Source, Window
+from broker.client.window import PendingFlush, SendWindow, Source
 from broker.errors import BrokerFaultError
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, DeliveredBatch, Peer, WireError, encode
 
-Request = Source | Inbox | Flush | Asked
+Request = Source | Inbox | PendingFlush | Asked
 
 
 @define(eq=False)
@@ -38,7 +38,7 @@ class Session:
     incarnation: str
     token: str
     limits: Limits
-    window: Window = field(init=False)
+    window: SendWindow = field(init=False)
     welcome: m.Welcome | None = None
     touched: list[Inbox] = field(factory=list)
     is_changed: bool = False
@@ -52,7 +52,7 @@ class Session:
     _decoder: Decoder = field(factory=lambda: Decoder(DEFAULT_LIMITS, Peer.SERVER))
 
     def __attrs_post_init__(self) -> None:
-        self.window = Window(self.limits)
+        self.window = SendWindow(self.limits)
 
     # --- connections ---
 
@@ -81,7 +81,7 @@ class Session:
         chunks, self._controls = self._controls, []
         if self.welcome is not None and not self._awaited:
             for item in self.window.take(self.limits.write_bytes):
-                if isinstance(item, Flush):
+                if isinstance(item, PendingFlush):
                     chunks.append(encode(m.Flush(self._number(item))))
                 else:
                     chunks += item
@@ -150,7 +150,7 @@ class Session:
             self._awaited.discard(source.number)
             self._controls.append(encode(m.Unadvertise(source.number)))
 
-    def flush(self) -> Flush:
+    def flush(self) -> PendingFlush:
         """Return the place behind everything published so far; it `is_done` when all before is taken over."""
         return self.window.flush()
 
@@ -339,7 +339,7 @@ class Session:
 
     def _on_flushed(self, answer: m.Flushed) -> None:
         place = self._requests.pop(answer.number, None)
-        if not isinstance(place, Flush):
+        if not isinstance(place, PendingFlush):
             raise BrokerFaultError(f"the broker answered a flush {answer.number} nobody asked", "unexpected")
         self.window.flushed(place)
         self.is_changed = True

@@ -4,8 +4,8 @@ Laws:
 
 * Publications leave in the order in which they came, those of different publishers too, so that what a client
   publishes later can never be overtaken by it.
-* A publication leaves the window when the broker has answered a `Flush` that was sent after it, or says after
-  a reconnection that it has taken it. Everything else is sent again on the next connection.
+* A publication leaves the window when the broker has answered a `PendingFlush` that was sent after it, or
+  says after a reconnection that it has taken it. Everything else is sent again on the next connection.
 * A publication begins only while the broker's credit is positive; the last one may overdraw it, so that one
   larger than the whole credit passes.
 * The window holds at most its bound, plus one publication that was let in when it was nearly full.
@@ -23,7 +23,7 @@ from broker.errors import ConcordError
 from broker.transitions import follow
 from broker.wire import decode_delivery, encode_publication, publication_prefix
 
-__all__ = ["Flush", "Source", "Window"]
+__all__ = ["PendingFlush", "SendWindow", "Source"]
 
 SEGMENT_BYTES: Final = 32 * 1024
 """Publications are kept in runs of about this size: what is done once per run costs nothing per publication,
@@ -55,7 +55,7 @@ class Source:
 
 
 @define(eq=False)
-class Flush:
+class PendingFlush:
     """A place in the window; done when everything before it has been taken over."""
 
     is_done: bool = False
@@ -72,7 +72,7 @@ class _Segment:
 
 
 @define(eq=False)
-class Window:
+class SendWindow:
     """What is to be sent, and what was sent and may have to be sent again.
 
     `quota_bytes` is how much may be appended before the user's task should come back here by way of
@@ -83,8 +83,8 @@ class Window:
     size_bytes: int = 0
     quota_bytes: int = 0
     credit_bytes: int = 0
-    _unsent: deque[_Segment | Flush] = field(factory=deque)
-    _sent: deque[_Segment | Flush] = field(factory=deque)
+    _unsent: deque[_Segment | PendingFlush] = field(factory=deque)
+    _sent: deque[_Segment | PendingFlush] = field(factory=deque)
     _open: _Segment | None = None
     _unflushed_bytes: int = 0
 
@@ -128,13 +128,13 @@ class Window:
         """Allow as much as fits before the next checkpoint or the bound, whichever comes first."""
         self.quota_bytes = min(self.limits.checkpoint_bytes, self.limits.window_bytes - self.size_bytes)
 
-    def flush(self) -> Flush:
+    def flush(self) -> PendingFlush:
         """The place after everything appended so far; shared by all who ask before something is appended."""
         last = self._unsent[-1] if self._unsent else self._sent[-1] if self._sent else None
-        if isinstance(last, Flush):
+        if isinstance(last, PendingFlush):
             return last
         self._open = None
-        place = Flush(is_done=last is None)
+        place = PendingFlush(is_done=last is None)
         if last is not None:
             self._unsent.append(place)
         return place
@@ -144,14 +144,14 @@ class Window:
         if self._unflushed_bytes and not self._unsent:
             self.flush()
 
-    def take(self, size_bytes: int) -> Iterator[list[bytes] | Flush]:
+    def take(self, size_bytes: int) -> Iterator[list[bytes] | PendingFlush]:
         """What may be sent now, in order: about so many bytes, and nothing that begins without credit.
 
-        Whoever takes a `Flush` sends one and says `flushed` when it is answered.
+        Whoever takes a `PendingFlush` sends one and says `flushed` when it is answered.
         """
         while self._unsent and size_bytes > 0:
             entry = self._unsent[0]
-            if isinstance(entry, Flush):
+            if isinstance(entry, PendingFlush):
                 self._unflushed_bytes = 0
                 self._sent.append(self._unsent.popleft())
                 yield entry
@@ -176,8 +176,8 @@ class Window:
         return entry
 
     def _flush_here(self) -> None:
-        if not (self._unsent and isinstance(self._unsent[0], Flush)):
-            self._unsent.appendleft(Flush())
+        if not (self._unsent and isinstance(self._unsent[0], PendingFlush)):
+            self._unsent.appendleft(PendingFlush())
 
     def _split(self) -> bool:
         """Cut the first run behind the frame in which the credit ends; false if there is no credit."""
@@ -198,11 +198,11 @@ class Window:
         self._unsent.appendleft(head)
         return True
 
-    def flushed(self, place: Flush) -> None:
+    def flushed(self, place: PendingFlush) -> None:
         """The broker has taken over everything before this place."""
         while not place.is_done:
             entry = self._sent.popleft()
-            if isinstance(entry, Flush):
+            if isinstance(entry, PendingFlush):
                 entry.is_done = True
             else:
                 self._drop(entry)
@@ -230,7 +230,7 @@ class Window:
             segment.size_bytes -= size_bytes
             self.size_bytes -= size_bytes
             source.pending_count -= count
-        self._unsent = deque(e for e in self._unsent if isinstance(e, Flush) or e.frames)
+        self._unsent = deque(e for e in self._unsent if isinstance(e, PendingFlush) or e.frames)
 
     def rename(self, source: Source, publisher: str) -> None:
         """The broker knows the publisher no more: what is left goes out under a new id, numbered from 1."""
@@ -250,7 +250,7 @@ class Window:
 
     def forget(self, source: Source) -> None:
         """The publisher has been ended: what was not sent never will be."""
-        kept: deque[_Segment | Flush] = deque()
+        kept: deque[_Segment | PendingFlush] = deque()
         for entry in self._unsent:
             if isinstance(entry, _Segment) and entry.source is source:
                 self._drop(entry)

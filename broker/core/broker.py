@@ -16,15 +16,15 @@ from operator import attrgetter
 from typing import Final
 
 from broker.core.attachment import Attachments, identity_of, name_of
-from broker.core.effects import Effects, ProtocolError
+from broker.core.effects import CoreEffects, ProtocolError
 from broker.core.hops import Hop, HopTable
 from broker.core.leases import Leases, Mending
 from broker.core.membership import Attach, Directory, Membership
 from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
-from broker.core.routing import Routing
+from broker.core.routing import RoutingState
 from broker.core.synchronisation import Synchronisation
-from broker.core.tables import Entry, RoutingTables, TableView
+from broker.core.tables import RouteEntry, RoutingTables, TableView
 from broker.core.ways import Answer, WayQuestions, Ways, describe_waiting, describe_way
 from broker.filters import Filter
 from broker.healing import Roster
@@ -57,7 +57,7 @@ from broker.messages import (
     WayTold,
     Whereabouts,
 )
-from broker.replay import Bounds, Cache, Window
+from broker.replay import Bounds, Cache, ReplayWindow
 from broker.replay_messages import ReplayAsked, ReplayMore, ReplayOver, ReplayPart, ReplayReady
 from broker.routing import DEFAULT
 from broker.routing import Routing as Strategies
@@ -87,7 +87,7 @@ class BrokerCore:
         self.name = name
         self.uplink: Hop | None = None
         self._hops = HopTable()
-        self._routing = Routing(name, routing, self._send, self._send_now)
+        self._routing = RoutingState(name, routing, self._send, self._send_now)
         self.ordering = ordering(Context(name, TableView(self._routing.tables)))
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(self._routing, self._send)
@@ -237,7 +237,7 @@ class BrokerCore:
     # --- local clients ---
 
     def advertise(self, publisher: str, content: Filter) -> None:
-        """A local publisher announces what it will publish; `Effects.advertised` names it when it may."""
+        """A local publisher announces what it will publish; `CoreEffects.advertised` names it when it may."""
         self._routing.advertise(publisher, content)
 
     def unadvertise(self, publisher: str) -> None:
@@ -247,18 +247,18 @@ class BrokerCore:
             self._go_on()
 
     def subscribe(
-        self, subscription: str, content: Filter, *, ordered: bool, window: Window | None = None
+        self, subscription: str, content: Filter, *, ordered: bool, window: ReplayWindow | None = None
     ) -> Hop:
-        """A local client subscribes; `Effects.subscribed` names it when all gates are open.
+        """A local client subscribes; `CoreEffects.subscribed` names it when all gates are open.
 
-        With a window it gets that part of the past first; `Effects.replaying` names it when it can be given
-        more of it.
+        With a window it gets that part of the past first; `CoreEffects.replaying` names it when it can be
+        given more of it.
         """
         hop = self._subscriptions[subscription] = self._hops.open(subscription, is_link=False)
         self.ways.hop_opened(hop)
         if window is not None:
             self._replays.subscribe(subscription, hop, window)
-        self._routing.subscribe(Entry(subscription, content, ordered, hop))
+        self._routing.subscribe(RouteEntry(subscription, content, ordered, hop))
         return hop
 
     def unsubscribe(self, subscription: str) -> None:
@@ -381,7 +381,7 @@ class BrokerCore:
     # --- explaining ---
 
     def explain_way(self, question: str, publisher: str, sequence: int) -> None:
-        """Ask every broker that a publication came to for its part; `Effects.explained` has the answer."""
+        """Ask every broker that a publication came to for its part; see `CoreEffects.explained`."""
         self._way_asked(WayAsked(question, publisher, sequence), None)
 
     def _way_asked(self, message: WayAsked, link: Hop | None) -> None:
@@ -448,7 +448,7 @@ class BrokerCore:
 
     # --- what is due, and what is going on ---
 
-    def take(self) -> Effects:
+    def take(self) -> CoreEffects:
         """Hand over what became due since the last call."""
         routing, replays = self._routing, self._replays
         subscribed = routing.subscribing.subscribed
@@ -471,8 +471,8 @@ class BrokerCore:
         )
         if not has_news:
             routing.subscribing.subscribed = []
-            return Effects(outgoing, has_news, [], [], [], [], [], [], [])
-        effects = Effects(
+            return CoreEffects(outgoing, has_news, [], [], [], [], [], [], [])
+        effects = CoreEffects(
             outgoing,
             has_news,
             routing.advertised,

@@ -11,7 +11,7 @@ class ProtocolError(Exception):
 
 
 @define(eq=False)
-class Effects:
+class CoreEffects:
     """Everything that became due since the last `take`.
 
     The order of the fields is the order in which they are carried out: what leaves through `outgoing` was

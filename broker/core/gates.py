@@ -28,7 +28,7 @@ from collections.abc import Iterable
 from attrs import Factory, define
 
 from broker.core.hops import Hop
-from broker.core.tables import Entry, Place, place_of
+from broker.core.tables import Place, RouteEntry, place_of
 
 
 @define(eq=False)
@@ -37,7 +37,7 @@ class _Request:
 
     announced: dict[str, None]
     has_moved: bool = False
-    waiting: dict[Place, Entry] = Factory(dict)
+    waiting: dict[Place, RouteEntry] = Factory(dict)
 
 
 @define(eq=False)
@@ -85,7 +85,7 @@ class Gates:
         number = self._unanswered.get(announced)
         return number is not None and self._requests[number].has_moved
 
-    def wait(self, entry: Entry, number: int) -> None:
+    def wait(self, entry: RouteEntry, number: int) -> None:
         """The gate of this entry waits for the answer to that request."""
         waiting = self._requests[number].waiting
         place = place_of(entry)
@@ -93,11 +93,11 @@ class Gates:
             waiting[place] = entry
             self._count[place] = self._count.get(place, 0) + 1
 
-    def is_closed(self, entry: Entry) -> bool:
+    def is_closed(self, entry: RouteEntry) -> bool:
         """Whether its gate waits for something."""
         return place_of(entry) in self._count
 
-    def answered(self, number: int) -> tuple[list[str], list[Entry]]:
+    def answered(self, number: int) -> tuple[list[str], list[RouteEntry]]:
         """The neighbour answers: return what it has taken in, and the entries that wait for nothing more."""
         request = self._requests.pop(number, None)
         if request is None:
@@ -106,12 +106,12 @@ class Gates:
             del self._unanswered[each]
         return list(request.announced), self._released(request)
 
-    def withdrawn(self, announced: Iterable[str]) -> list[Entry]:
+    def withdrawn(self, announced: Iterable[str]) -> list[RouteEntry]:
         """Something is withdrawn; return the entries that waited for it, or for what was asked with it.
 
         They have to wait for what is announced instead.
         """
-        touched: dict[Place, Entry] = {}
+        touched: dict[Place, RouteEntry] = {}
         for each in announced:
             number = self._unanswered.pop(each, None)
             if number is not None:
@@ -123,7 +123,7 @@ class Gates:
                     self._released(request)
         return list(touched.values())
 
-    def _released(self, request: _Request) -> list[Entry]:
+    def _released(self, request: _Request) -> list[RouteEntry]:
         return [entry for place, entry in request.waiting.items() if self._waits_no_more(place)]
 
     def _waits_no_more(self, place: Place) -> bool:
@@ -133,7 +133,7 @@ class Gates:
         del self._count[place]
         return True
 
-    def forget(self, entry: Entry) -> bool:
+    def forget(self, entry: RouteEntry) -> bool:
         """The entry is gone, or of no interest to the neighbour any more; say whether its gate was closed."""
         place = place_of(entry)
         if self._count.pop(place, None) is None:
@@ -142,7 +142,7 @@ class Gates:
             request.waiting.pop(place, None)
         return True
 
-    def all_waiting(self) -> list[Entry]:
+    def all_waiting(self) -> list[RouteEntry]:
         """Return every entry whose gate is closed."""
         found = {p: entry for request in self._requests.values() for p, entry in request.waiting.items()}
         return list(found.values())

@@ -36,9 +36,9 @@ from attrs import Factory, define
 
 from broker.core.hops import Hop
 from broker.core.pages import cut_both
-from broker.core.routing import Routing, SendControl
+from broker.core.routing import RoutingState, SendControl
 from broker.core.subscribing import Neighbour
-from broker.core.tables import Entry, Place, place_of, wish_of
+from broker.core.tables import Place, RouteEntry, place_of, wish_of
 from broker.filters import Filter
 from broker.messages import (
     AdvertisementAdded,
@@ -63,7 +63,7 @@ Key = tuple[bool, str]
 class Mending:
     """Compares, for each neighbour, what has been announced to it with what should have been."""
 
-    _routing: Routing
+    _routing: RoutingState
     count: int = 0
 
     def mend(self) -> None:
@@ -104,7 +104,7 @@ class Mending:
             self._found_missing_from(link, (entry.filter for entry in (*wrong, *absent)))
             self._routing.subscribing.offer_anew(link, wrong)
 
-    def _expected(self, link: Hop) -> dict[Place, Entry]:
+    def _expected(self, link: Hop) -> dict[Place, RouteEntry]:
         tables = self._routing.tables
         advertised = tables.advertisements(link)
         return {
@@ -160,7 +160,7 @@ def _changed(before: Sequence[Wish], after: Sequence[Wish]) -> list[Filter]:
 class Leases:
     """How many lists in a row have left out what is known through each link."""
 
-    _routing: Routing
+    _routing: RoutingState
     mending: Mending
     _send: SendControl
     _left_out: dict[Hop, dict[Key, int]] = Factory(dict)

@@ -21,7 +21,7 @@ from typing import Final
 from attrs import Factory, define
 
 from broker.core.hops import Hop
-from broker.core.tables import Entry, RoutingTables
+from broker.core.tables import RouteEntry, RoutingTables
 from broker.filters import Filter
 from broker.messages import PublicationsLost
 
@@ -76,7 +76,9 @@ class Losses:
                 self._send,
             )
 
-    def _tell(self, concerns: Callable[[Entry], bool], send: Callable[[Hop, PublicationsLost], None]) -> None:
+    def _tell(
+        self, concerns: Callable[[RouteEntry], bool], send: Callable[[Hop, PublicationsLost], None]
+    ) -> None:
         for entry in [entry for entry in self._tables.entries() if not entry.hop.is_link]:
             last = entry.hop.outbox[-1] if entry.hop.outbox else None
             if not isinstance(last, PublicationsLost) and concerns(entry):

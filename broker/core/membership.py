@@ -35,7 +35,7 @@ from attrs import Factory, define, frozen
 from broker.core.attachment import GRANTED, Attachments, Send, name_of
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.routing import Routing
+from broker.core.routing import RoutingState
 from broker.healing import Place, Roster
 from broker.messages import (
     AdvertisementWithdrawn,
@@ -205,7 +205,7 @@ class Membership:
     DERIVED: ClassVar = frozenset({"_looked_at"})
 
     attachments: Attachments
-    _routing: Routing
+    _routing: RoutingState
     _directory: Directory
     _send_now: Callable[[Hop, Control], None]
     _send: Callable[[Hop, Control], None]

@@ -32,7 +32,7 @@ from attrs import define, field
 
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.routing import Routing
+from broker.core.routing import RoutingState
 from broker.filters import Filter
 from broker.messages import Control, LinkMessage, Publication
 from broker.replay import (
@@ -45,7 +45,7 @@ from broker.replay import (
     Item,
     Merge,
     Playback,
-    Window,
+    ReplayWindow,
 )
 from broker.replay_messages import ReplayAsked, ReplayMark, ReplayMore, ReplayOver, ReplayPart, ReplayReady
 from broker.wire import DEFAULT_LIMITS, WireError, read_publications
@@ -54,7 +54,7 @@ Outgoing = list[tuple[Hop, list[LinkMessage]]]
 
 
 @define(eq=False)
-class Question:
+class ReplayQuestion:
     """One question at one broker. `asker` is the link it came through, None if it was asked here."""
 
     id: str
@@ -68,13 +68,13 @@ class Question:
 class Questions:
     """One broker's questions; what came through several links is a question of each."""
 
-    _named: dict[str, dict[Hop | None, Question]] = field(factory=dict)
+    _named: dict[str, dict[Hop | None, ReplayQuestion]] = field(factory=dict)
     _counts: Counter[Hop | None] = field(factory=Counter)
 
     def __len__(self) -> int:
         return self._counts.total()
 
-    def __iter__(self) -> Iterator[Question]:
+    def __iter__(self) -> Iterator[ReplayQuestion]:
         for askers in self._named.values():
             yield from askers.values()
 
@@ -82,22 +82,22 @@ class Questions:
         """Return how many came through that link."""
         return self._counts[asker]
 
-    def add(self, question: Question) -> None:
+    def add(self, question: ReplayQuestion) -> None:
         """Put a question beside the others; the same one is not there."""
         askers = self._named.setdefault(question.id, {})
         assert question.asker not in askers, "who asks again has ended the first"
         askers[question.asker] = question
         self._counts[question.asker] += 1
 
-    def named(self, name: str) -> list[Question]:
+    def named(self, name: str) -> list[ReplayQuestion]:
         """Return the question of that name, as often as it was asked."""
         return list(self._named.get(name, {}).values())
 
-    def get(self, name: str, asker: Hop | None) -> Question | None:
+    def get(self, name: str, asker: Hop | None) -> ReplayQuestion | None:
         """Return a question, if it is open."""
         return self._named.get(name, {}).get(asker)
 
-    def pop(self, name: str, asker: Hop | None) -> Question | None:
+    def pop(self, name: str, asker: Hop | None) -> ReplayQuestion | None:
         """Remove a question; return it if it was open."""
         question = self._named.get(name, {}).pop(asker, None)
         if question is not None:
@@ -110,7 +110,7 @@ class Questions:
 
 
 @define(eq=False)
-class _Late:
+class _LateReplay:
     """What may still come for a subscription whose past has been played, and is to be dropped then.
 
     Of each publisher, up to which number its publications were played; and the last mark.
@@ -128,7 +128,7 @@ class Replays:
     While there are `playbacks`, or hops for which something may still come `late`, deliveries pass by `hold`.
     """
 
-    _routing: Routing
+    _routing: RoutingState
     _send: Callable[[Hop, Control | ReplayMark], None]
     _send_now: Callable[[Hop, Control], None]
     cache: Cache = field(factory=Cache)
@@ -139,7 +139,7 @@ class Replays:
     _questions: Questions = field(factory=Questions, init=False)
     playbacks: dict[Hop, Playback] = field(factory=dict, init=False)
     _has_played: bool = field(default=False, init=False)
-    late: dict[Hop, _Late] = field(factory=dict, init=False)
+    late: dict[Hop, _LateReplay] = field(factory=dict, init=False)
 
     def bound(self, bounds: Bounds) -> None:
         """From now on keep so much, and do so much at a time."""
@@ -158,7 +158,7 @@ class Replays:
         """Whether another local subscription may ask for its past now."""
         return len(self.playbacks) < REPLAYS_MAX
 
-    def subscribe(self, subscription: str, hop: Hop, window: Window) -> None:
+    def subscribe(self, subscription: str, hop: Hop, window: ReplayWindow) -> None:
         """Hold back what comes for this subscription until its past has been played."""
         self.playbacks[hop] = Playback(subscription, window)
 
@@ -239,7 +239,7 @@ class Replays:
         del self.playbacks[hop]
         self.played_count += playback.played_count
         if playback.played or playback.is_mark_due:
-            self.late[hop] = _Late(playback.played, playback.is_mark_due)
+            self.late[hop] = _LateReplay(playback.played, playback.is_mark_due)
 
     def _without_played(self, hop: Hop, messages: list[LinkMessage]) -> list[LinkMessage]:
         """Drop what was played: with some plugins it may come live much later."""
@@ -282,7 +282,7 @@ class Replays:
     def _ask(self, message: ReplayAsked, asker: Hop | None, others: list[Hop]) -> None:
         self._close(message.question, asker)
         excerpt = Excerpt.of(self.cache, message.filter, message.since_ns, newest_first=message.newest_first)
-        question = Question(message.question, asker, Merge[Hop].of(excerpt, others), set(others))
+        question = ReplayQuestion(message.question, asker, Merge[Hop].of(excerpt, others), set(others))
         self._questions.add(question)
         for other in others:
             self._send_now(other, message)
@@ -295,7 +295,7 @@ class Replays:
                 question.unready.discard(link)
                 self._look_ready(question)
 
-    def _look_ready(self, question: Question) -> None:
+    def _look_ready(self, question: ReplayQuestion) -> None:
         if question.unready:
             return
         if question.asker is not None:
@@ -354,7 +354,7 @@ class Replays:
 
     # --- parts ---
 
-    def _advance(self, question: Question, step_count: int) -> None:
+    def _advance(self, question: ReplayQuestion, step_count: int) -> None:
         """Give the asker what it wants, as far as a step finds it here; ask for what is not."""
         if not question.is_wanted or question.unready:
             return
@@ -374,13 +374,13 @@ class Replays:
         elif question.asker is not None:
             self._answer(question, question.asker, items)
 
-    def _playback_of(self, question: Question) -> Playback | None:
+    def _playback_of(self, question: ReplayQuestion) -> Playback | None:
         if question.asker is not None:
             return None
         hops = [entry.hop for entry in self._routing.tables.named(question.id)]
         return next((self.playbacks[hop] for hop in hops if hop in self.playbacks), None)
 
-    def _answer(self, question: Question, asker: Hop, items: Sequence[Item]) -> None:
+    def _answer(self, question: ReplayQuestion, asker: Hop, items: Sequence[Item]) -> None:
         times = tuple(item[0] for item in items)
         frames = tuple(item[3] for item in items)
         merge = question.merge
@@ -389,7 +389,7 @@ class Replays:
             self._close(question.id, asker)
         self._send_now(asker, ReplayPart(question.id, times, frames, is_over, merge.is_whole))
 
-    def _play(self, question: Question, playback: Playback, items: Sequence[Item]) -> None:
+    def _play(self, question: ReplayQuestion, playback: Playback, items: Sequence[Item]) -> None:
         playback.play(items)
         self._has_played = True
         if playback.newest_first and self._collected_bytes() > COLLECTED_BYTES_MAX:

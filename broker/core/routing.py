@@ -26,7 +26,7 @@ from broker.core.hops import Hop
 from broker.core.losses import Losses
 from broker.core.pages import cut
 from broker.core.subscribing import Subscribing
-from broker.core.tables import Entry, RoutingTables
+from broker.core.tables import RouteEntry, RoutingTables
 from broker.filters import Filter
 from broker.messages import (
     AdvertisementAcknowledged,
@@ -57,7 +57,7 @@ REPAIRED_MAX: Final = 16
 
 
 @define(eq=False)
-class Routing:
+class RoutingState:
     """Keeps the tables of one broker, and its neighbours' tables, in step."""
 
     DERIVED: ClassVar = frozenset({"strategies"})
@@ -221,7 +221,7 @@ class Routing:
 
     # --- subscriptions (R7) ---
 
-    def subscribe(self, entry: Entry) -> None:
+    def subscribe(self, entry: RouteEntry) -> None:
         """A local client subscribes."""
         entry.since = self.losses.count
         self.subscribing.subscribe(entry)

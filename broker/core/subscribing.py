@@ -23,7 +23,7 @@ from broker.core.barrier import Barrier, Passed
 from broker.core.gates import Answer, Arrivals, Gates, Settling
 from broker.core.hops import Hop
 from broker.core.pages import cut_both
-from broker.core.tables import Entry, Place, RoutingTables, place_of, wish_of
+from broker.core.tables import Place, RouteEntry, RoutingTables, place_of, wish_of
 from broker.filters import Filter
 from broker.messages import (
     Control,
@@ -54,8 +54,8 @@ class Neighbour:
     announced: Announcements
     gates: Gates = Factory(Gates)
     arrivals: Arrivals = Factory(Arrivals)
-    offered: dict[Place, Entry] = Factory(dict)
-    held: dict[Place, Entry] = Factory(dict)
+    offered: dict[Place, RouteEntry] = Factory(dict)
+    held: dict[Place, RouteEntry] = Factory(dict)
     crossing: set[int] = Factory(set)
 
 
@@ -99,7 +99,7 @@ class Subscribing:
 
     # --- entries ---
 
-    def subscribe(self, entry: Entry, *, has_moved: bool = False) -> None:
+    def subscribe(self, entry: RouteEntry, *, has_moved: bool = False) -> None:
         """Take an entry in, and announce it to all who should know it."""
         self._tables.add_entry(entry)
         for link in self.neighbours:
@@ -117,7 +117,7 @@ class Subscribing:
             self._acknowledge(hop, neighbour.arrivals.removed(subscription))
             self._retire(hop, neighbour, subscription)
 
-    def _take_back_everywhere(self, entries: list[Entry]) -> None:
+    def _take_back_everywhere(self, entries: list[RouteEntry]) -> None:
         for link, neighbour in list(self.neighbours.items()):
             for entry in entries:
                 neighbour.gates.forget(entry)
@@ -129,13 +129,13 @@ class Subscribing:
 
     # --- announcing ---
 
-    def offer(self, link: Hop, entries: Iterable[Entry], *, has_moved: bool = False) -> None:
+    def offer(self, link: Hop, entries: Iterable[RouteEntry], *, has_moved: bool = False) -> None:
         """Let the strategy decide what of these entries is announced to a neighbour."""
         if link in self._tables.synchronising:
             self._hold(link, entries)
             return
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
-        offered: dict[Place, Entry] = {}
+        offered: dict[Place, RouteEntry] = {}
         for each in entries:
             place = place_of(each)
             is_new = each.hop is not link and place not in neighbour.offered
@@ -146,7 +146,7 @@ class Subscribing:
             difference = neighbour.announced.edit(add=map(wish_of, offered.values()))
             self._announce(link, neighbour, difference, offered.values(), has_moved=has_moved)
 
-    def _hold(self, link: Hop, entries: Iterable[Entry]) -> None:
+    def _hold(self, link: Hop, entries: Iterable[RouteEntry]) -> None:
         """Keep the gates closed of entries that may not cross a new link yet (R9)."""
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
         for entry in entries:
@@ -223,13 +223,13 @@ class Subscribing:
         link: Hop,
         neighbour: Neighbour,
         difference: Difference,
-        offered: Iterable[Entry] = (),
+        offered: Iterable[RouteEntry] = (),
         *,
         has_moved: bool = False,
     ) -> None:
         """Send a difference; the gates of what is offered, and of what waited for what is gone, follow."""
         gates = neighbour.gates
-        numbers, left = list[int](), list[Entry]()
+        numbers, left = list[int](), list[RouteEntry]()
         if difference:
             numbers, left = self._send_pages(link, neighbour, difference, has_moved=has_moved)
         for entry in offered:
@@ -244,7 +244,7 @@ class Subscribing:
 
     def _send_pages(
         self, link: Hop, neighbour: Neighbour, difference: Difference, *, has_moved: bool
-    ) -> tuple[list[int], list[Entry]]:
+    ) -> tuple[list[int], list[RouteEntry]]:
         """Send a difference in pages; return the numbers of the requests, and the entries that wait for them.
 
         What is announced instead of something that has moved, and is not answered, has moved as well.
@@ -280,7 +280,7 @@ class Subscribing:
         else:
             self._send(link, SubscriptionsReplaced(number, added, frozenset(removed), has_moved))
 
-    def _wait(self, neighbour: Neighbour, entry: Entry) -> list[str]:
+    def _wait(self, neighbour: Neighbour, entry: RouteEntry) -> list[str]:
         """Let the gate wait for what stands for the entry, unless some is answered; say for what."""
         if neighbour.gates.are_answered:
             return []
@@ -292,7 +292,7 @@ class Subscribing:
         neighbour.gates.wait(entry, first)
         return standing[:1]
 
-    def _settle(self, link: Hop, neighbour: Neighbour, entry: Entry, numbers: Collection[int]) -> None:
+    def _settle(self, link: Hop, neighbour: Neighbour, entry: RouteEntry, numbers: Collection[int]) -> None:
         """Ask whether the routes that the entry rides on have settled, unless it asks anew (law 2)."""
         standing = neighbour.announced.standing_for(wish_of(entry))
         is_announced_now = any(neighbour.gates.request_of(each) in numbers for each in standing)
@@ -321,7 +321,7 @@ class Subscribing:
         """Withdraw what served on until this entry was open: it is not there."""
         self._retire(link, self.neighbours[link], subscription)
 
-    def offer_anew(self, link: Hop, wrong: Sequence[Entry]) -> None:
+    def offer_anew(self, link: Hop, wrong: Sequence[RouteEntry]) -> None:
         """Take back what should not have been offered to a neighbour, and offer what should have been."""
         neighbour = self.neighbours[link]
         closed = [entry for entry in wrong if neighbour.gates.forget(entry)]
@@ -345,7 +345,7 @@ class Subscribing:
             if not neighbour.gates.is_closed(entry):
                 self._open(entry, link)
 
-    def set_gate(self, entry: Entry, link: Hop) -> None:
+    def set_gate(self, entry: RouteEntry, link: Hop) -> None:
         """Close or open a gate as what is pending for the entry says."""
         if self.neighbours[link].gates.is_closed(entry):
             self._tables.close_gate(entry, link)
@@ -372,12 +372,12 @@ class Subscribing:
         if not neighbour.crossing and not self.strategy.is_exact:
             self.crossed.append(link)
 
-    def _open(self, entry: Entry, link: Hop) -> None:
+    def _open(self, entry: RouteEntry, link: Hop) -> None:
         if self._tables.has(entry):
             self._tables.open_gate(entry, link)
             self._complete_if_open(entry)
 
-    def _complete_if_open(self, entry: Entry) -> None:
+    def _complete_if_open(self, entry: RouteEntry) -> None:
         """Answer whoever waits for the entry, once no gate is closed (law 3)."""
         if entry.closed or entry.is_answered:
             return
@@ -417,7 +417,7 @@ class Subscribing:
             if wish.id in stays:
                 self._ask_again(self._tables.entries_of(link)[wish.id])
             else:
-                entry = Entry(wish.id, wish.filter, wish.ordered, link)
+                entry = RouteEntry(wish.id, wish.filter, wish.ordered, link)
                 self.subscribe(entry, has_moved=message.has_moved)
         for each in sorted(withdrawn):
             self._leave(each, link, arrivals)
@@ -427,7 +427,7 @@ class Subscribing:
         known = self._tables.entries_of(link).get(wish.id)
         return known is not None and wish_of(known) == wish
 
-    def _ask_again(self, entry: Entry) -> None:
+    def _ask_again(self, entry: RouteEntry) -> None:
         entry.is_answered = False
         self._complete_if_open(entry)
 

@@ -18,7 +18,7 @@ from functools import partial
 from attrs import Factory, define
 
 from broker.core.hops import Hop
-from broker.core.routing import Announced, Routing, SendControl
+from broker.core.routing import Announced, RoutingState, SendControl
 from broker.messages import Flood, FloodDone, Synchronise
 
 
@@ -38,7 +38,7 @@ class _Passing:
 class Synchronisation:
     """The floods that pass through one broker, its own among them, by the tokens that are unanswered."""
 
-    _routing: Routing
+    _routing: RoutingState
     _send: SendControl
     _passing: dict[str, _Passing] = Factory(dict)
     _count: int = 0

@@ -4,7 +4,7 @@ Laws.
 
 1. A route is worked out when tables change, never while a publication waits: `route` combines what every
    matching filter already knows.
-2. Entries with the same filter share one `Interest`; the matching index holds each filter once.
+2. Entries with the same filter share one `InterestView`; the matching index holds each filter once.
 3. An interest is exposed while an advertisement known through the uplink overlaps it (protocol, section 3).
    Exposure counts advertisements, so that adding and removing one needs no look at the others.
 4. An entry serves publications from a link only while its gate for that link is open (R7).
@@ -32,7 +32,7 @@ Place = tuple[int, str]
 
 
 @define(eq=False)
-class Entry:
+class RouteEntry:
     """One subscription as known through one hop. `closed` names the links whose gate is still closed (R7).
 
     `since` is for local ones: how many losses there were before it (`broker.core.losses`).
@@ -48,27 +48,27 @@ class Entry:
     is_answered: bool = False
 
 
-def place_of(entry: Entry) -> Place:
+def place_of(entry: RouteEntry) -> Place:
     """Where an entry stands."""
     return entry.hop.number, entry.id
 
 
-def wish_of(entry: Entry) -> Wish:
+def wish_of(entry: RouteEntry) -> Wish:
     """What an entry asks for, as a strategy sees it."""
     return Wish(entry.id, entry.filter, entry.ordered)
 
 
 @define(eq=False)
-class Interest:
+class InterestView:
     """All entries with one filter, and the routes that follow from them, by the publication's origin."""
 
     filter: Filter
     exposures: int
-    entries: dict[Place, Entry] = Factory(dict)
+    entries: dict[Place, RouteEntry] = Factory(dict)
     routes: dict[Hops, Route] = field(factory=dict, repr=False)
 
 
-def _place_in(item: tuple[Place, Entry]) -> Place:
+def _place_in(item: tuple[Place, RouteEntry]) -> Place:
     return item[0]
 
 
@@ -116,10 +116,10 @@ class RoutingTables:
 
     local: Advertisements = Factory(Advertisements)
     demand: Demand = Factory(Demand)
-    _interests: dict[Filter, Interest] = Factory(dict)
-    _index: MatchingIndex[Interest] = Factory(MatchingIndex)
-    _entries: dict[Hop, dict[str, Entry]] = Factory(dict)
-    _named: dict[str, tuple[Entry, ...]] = Factory(dict)
+    _interests: dict[Filter, InterestView] = Factory(dict)
+    _index: MatchingIndex[InterestView] = Factory(MatchingIndex)
+    _entries: dict[Hop, dict[str, RouteEntry]] = Factory(dict)
+    _named: dict[str, tuple[RouteEntry, ...]] = Factory(dict)
     _advertised: dict[Hop, Advertisements] = Factory(dict)
     synchronising: set[Hop] = Factory(set)
     _uplink: Hop | None = None
@@ -217,7 +217,7 @@ class RoutingTables:
 
     # --- subscriptions ---
 
-    def add_entry(self, entry: Entry) -> None:
+    def add_entry(self, entry: RouteEntry) -> None:
         """Remember a subscription; one with the same id on the same hop is replaced."""
         self.remove_entry(entry.hop, entry.id)
         self._entries.setdefault(entry.hop, {})[entry.id] = entry
@@ -231,17 +231,17 @@ class RoutingTables:
             self.demand.interest_came(entry.filter)
         self._enter(entry, interest)
 
-    def _new_interest(self, content: Filter, exposures: int) -> Interest:
-        interest = self._interests[content] = Interest(content, exposures)
+    def _new_interest(self, content: Filter, exposures: int) -> InterestView:
+        interest = self._interests[content] = InterestView(content, exposures)
         self._index.add(interest, content)
         return interest
 
-    def _enter(self, entry: Entry, interest: Interest) -> None:
+    def _enter(self, entry: RouteEntry, interest: InterestView) -> None:
         self._named[entry.id] = (*self.named(entry.id), entry)
         interest.entries[entry.hop.number, entry.id] = entry
         interest.routes.clear()
 
-    def remove_entry(self, hop: Hop, subscription: str) -> Entry | None:
+    def remove_entry(self, hop: Hop, subscription: str) -> RouteEntry | None:
         """Forget a subscription; return what was known of it."""
         entry = self._entries.get(hop, {}).pop(subscription, None)
         if entry is None:
@@ -261,16 +261,16 @@ class RoutingTables:
             self.demand.interest_went(entry.filter)
         return entry
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[RouteEntry]:
         """Every entry, hop by hop in the order in which the hops came."""
         for entries in self._entries.values():
             yield from entries.values()
 
-    def entries_of(self, hop: Hop) -> Mapping[str, Entry]:
+    def entries_of(self, hop: Hop) -> Mapping[str, RouteEntry]:
         """The entries of one hop, by id."""
         return self._entries.get(hop, {})
 
-    def named(self, subscription: str) -> tuple[Entry, ...]:
+    def named(self, subscription: str) -> tuple[RouteEntry, ...]:
         """Every entry of that id: one, but for moments in which a broker has come back another way (R9)."""
         return self._named.get(subscription, ())
 
@@ -282,16 +282,16 @@ class RoutingTables:
         """The ids of all subscriptions known."""
         return frozenset(self._named)
 
-    def has(self, entry: Entry) -> bool:
+    def has(self, entry: RouteEntry) -> bool:
         """Whether an entry is still there."""
         return self._entries.get(entry.hop, {}).get(entry.id) is entry
 
-    def close_gate(self, entry: Entry, link: Hop) -> None:
+    def close_gate(self, entry: RouteEntry, link: Hop) -> None:
         """From now on the entry serves nothing that comes from this link (R7)."""
         entry.closed |= link.bit
         self._interests[entry.filter].routes.clear()
 
-    def open_gate(self, entry: Entry, link: Hop) -> None:
+    def open_gate(self, entry: RouteEntry, link: Hop) -> None:
         """From now on the entry serves what comes from this link (R7)."""
         entry.closed &= ~link.bit
         self._interests[entry.filter].routes.clear()
@@ -311,7 +311,7 @@ class RoutingTables:
             exposed |= route[1]
         return Route(targets, exposed) if targets else NOWHERE
 
-    def matching(self, attributes: Mapping[str, Value], origin: Hops) -> Iterator[Entry]:
+    def matching(self, attributes: Mapping[str, Value], origin: Hops) -> Iterator[RouteEntry]:
         """Every entry that a publication from this hop is routed by."""
         # By hop and id: how the index came to be must not show.
         found = [each for interest in self._index.match(attributes) for each in interest.entries.items()]
@@ -319,7 +319,7 @@ class RoutingTables:
             if entry.hop.bit != origin and not entry.closed & origin:
                 yield entry
 
-    def _work_out(self, interest: Interest, origin: Hops) -> Route:
+    def _work_out(self, interest: InterestView, origin: Hops) -> Route:
         targets = exposed = 0
         for entry in interest.entries.values():
             if entry.hop.bit == origin or entry.closed & origin:
@@ -384,5 +384,5 @@ class TableView:
         return [_seen(entry) for entry in self._tables.matching(event.attributes, origin)]
 
 
-def _seen(entry: Entry) -> Subscription:
+def _seen(entry: RouteEntry) -> Subscription:
     return Subscription(entry.id, entry.filter, entry.ordered, entry.hop.bit)

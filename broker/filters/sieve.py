@@ -94,7 +94,7 @@ class _Gathered:
 
 
 @frozen
-class _Side:
+class _SieveSide:
     """What conjunctions demand of one attribute."""
 
     named: Bits
@@ -151,7 +151,7 @@ class Sieve:
 
     every: Bits
     signatures: list[tuple[frozenset[str], Bits]]
-    sides: dict[str, _Side]
+    sides: dict[str, _SieveSide]
 
     def covering(self, box: Mapping[str, Constraint], steps: Steps) -> Bits:
         """Return which may cover the box."""
@@ -198,7 +198,7 @@ def sieve(conjunctions: Sequence[Named], steps: Steps) -> Sieve:
             steps.take(constraint.weight)
             gathered.setdefault(name, _Gathered()).add(constraint, bit)
     sides = {
-        name: _Side(each.named, each.anything, each.truths, _line(each.numbers), _line(each.texts))
+        name: _SieveSide(each.named, each.anything, each.truths, _line(each.numbers), _line(each.texts))
         for name, each in gathered.items()
     }
     return Sieve((1 << len(conjunctions)) - 1, list(signatures.items()), sides)

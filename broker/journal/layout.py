@@ -101,7 +101,7 @@ def read_segment_head(journal_id: bytes, page: bytes) -> SegmentHead | None:
 
 
 @frozen
-class Batch:
+class JournalBatch:
     """The head of a batch: its records are `first` to `first + count - 1`."""
 
     content_bytes: int
@@ -132,7 +132,7 @@ def batch_size_bytes(records: Sequence[bytes]) -> int:
     return padded(_BATCH_HEAD_BYTES + _LENGTH.size * len(records) + sum(map(len, records)))
 
 
-def batch_head(salt: bytes, start: int, batch: Batch) -> bytes:
+def batch_head(salt: bytes, start: int, batch: JournalBatch) -> bytes:
     """Return the head of a batch that begins at `start`."""
     fields = _BATCH.pack(_BATCH_MAGIC, batch.content_bytes, batch.count, batch.first, batch.checksum)
     return _sealed(fields, _place_key(salt, start))
@@ -141,12 +141,12 @@ def batch_head(salt: bytes, start: int, batch: Batch) -> bytes:
 def batch_parts(salt: bytes, start: int, first: int, records: Sequence[bytes]) -> list[bytes]:
     """Return a batch that begins at `start`, in parts to be written one behind the other."""
     content = b"".join([part for record in records for part in (_LENGTH.pack(len(record)), record)])
-    head = batch_head(salt, start, Batch(len(content), len(records), first, crc32(content)))
+    head = batch_head(salt, start, JournalBatch(len(content), len(records), first, crc32(content)))
     used_bytes = len(head) + len(content)
     return [head, content, bytes(padded(used_bytes) - used_bytes)]
 
 
-def read_batch_head(salt: bytes, segment: bytes, start: int) -> Batch | None:
+def read_batch_head(salt: bytes, segment: bytes, start: int) -> JournalBatch | None:
     """Return the head of the batch that begins there, or None if none does."""
     # Most pages that are looked at are no heads: the magic spares them a digest.
     if segment[start : start + len(_BATCH_MAGIC)] != _BATCH_MAGIC:
@@ -154,7 +154,7 @@ def read_batch_head(salt: bytes, segment: bytes, start: int) -> Batch | None:
     head = segment[start : start + _BATCH_HEAD_BYTES]
     match _unsealed(head, _BATCH, _place_key(salt, start)):
         case (_, int(content_bytes), int(count), int(first), int(checksum)):
-            return Batch(content_bytes, count, first, checksum)
+            return JournalBatch(content_bytes, count, first, checksum)
     return None
 
 

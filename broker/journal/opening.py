@@ -18,7 +18,7 @@ from broker.journal.journal import SALT_BYTES, Journal
 from broker.journal.layout import PAGE_BYTES, SEGMENT, SNAPSHOT, mark, name_of, numbers
 from broker.journal.recovery import MARK, Found, recover
 from broker.journal.segments import SPARE, Segment, begin
-from broker.journal.walk import Walk
+from broker.journal.walk import JournalWalk
 
 SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """Made in some ten milliseconds on a fast disk, and filled in a second by a busy broker."""
@@ -133,7 +133,7 @@ def _tail(
     return Segment(name, tail.head.size_bytes, tail.end, tail.head.salt, file)
 
 
-def _settle(file: OpenFile, tail: Walk, *, is_certain: bool) -> None:
+def _settle(file: OpenFile, tail: JournalWalk, *, is_certain: bool) -> None:
     """Make the tail as if the crash had come a moment earlier, or later."""
     if not is_certain and tail.start_of_last:
         # It was read, but perhaps from memory alone; after a failed sync the system may take it for written.

@@ -30,7 +30,7 @@ from broker.journal.layout import (
     read_mark,
 )
 from broker.journal.snapshots import read_snapshot
-from broker.journal.walk import Walk, read_head, read_records, walk
+from broker.journal.walk import JournalWalk, read_head, read_records, walk
 
 MARK: Final = "synced"
 
@@ -88,7 +88,7 @@ class Found:
 
     recovered: Recovered
     mark: int
-    tail: Walk | None
+    tail: JournalWalk | None
 
 
 @define(eq=False)
@@ -149,7 +149,7 @@ class _Search:
         damaged = [note.partition(" ")[0] for note in self.notes if SNAPSHOT in note]
         return f" ({', '.join(damaged)}: damaged)" if damaged else ""
 
-    def look(self, first: int) -> Walk:
+    def look(self, first: int) -> JournalWalk:
         """Walk one segment. Raises `JournalError` if its head is damaged."""
         name = name_of(first, SEGMENT)
         file = self.files.open(name)
@@ -163,7 +163,7 @@ class _Search:
         finally:
             file.close()
 
-    def check_inner(self, found: Walk, next_first: int) -> None:
+    def check_inner(self, found: JournalWalk, next_first: int) -> None:
         """A segment with another behind it ends exactly where that begins."""
         if found.last == next_first - 1:
             return
@@ -175,7 +175,7 @@ class _Search:
             "torn write",
         )
 
-    def judge_tail(self, found: Walk) -> bool:
+    def judge_tail(self, found: JournalWalk) -> bool:
         """Whether the last segment can be continued; raises `JournalError` if its damage is no torn write."""
         name = name_of(found.head.first, SEGMENT)
         known = max(self.mark, found.later_last)
@@ -216,7 +216,7 @@ def recover(files: Files, journal_id: bytes) -> Found:
     search.choose_snapshot(names)
     firsts = search.needed(names)
     parts: list[_Part] = []
-    found: Walk | None = None
+    found: JournalWalk | None = None
     for place, first in enumerate(firsts):
         found = search.look(first)
         if place + 1 < len(firsts):

@@ -22,7 +22,7 @@ from attrs import define, frozen
 from broker.journal.files import OpenFile
 from broker.journal.layout import (
     PAGE_BYTES,
-    Batch,
+    JournalBatch,
     SegmentHead,
     read_batch_head,
     read_segment_head,
@@ -38,7 +38,7 @@ class _Found:
     """A batch and where it begins."""
 
     start: int
-    batch: Batch
+    batch: JournalBatch
 
     @property
     def last(self) -> int:
@@ -46,7 +46,7 @@ class _Found:
 
 
 @define(eq=False)
-class Walk:
+class JournalWalk:
     """What was found in a segment.
 
     `last` is the last record of the last whole batch, which begins at `start_of_last`; the next one would
@@ -96,7 +96,7 @@ def _batches(content: bytes, head: SegmentHead, covered: int) -> Iterator[_Found
         number += batch.count
 
 
-def walk(file: OpenFile, head: SegmentHead, covered: int) -> Walk:
+def walk(file: OpenFile, head: SegmentHead, covered: int) -> JournalWalk:
     """Look at a whole segment; records up to `covered` are in a snapshot. Raises `OSError`."""
     content = _content(file, head)
     last, end, start_of_last = head.first - 1, PAGE_BYTES, 0
@@ -104,7 +104,7 @@ def walk(file: OpenFile, head: SegmentHead, covered: int) -> Walk:
         last, start_of_last = found.last, found.start
         end = found.start + found.batch.size_bytes
     dirty_end = max(end, len(content.rstrip(b"\0")))
-    result = Walk(head, last, end, start_of_last, len(content), dirty_end)
+    result = JournalWalk(head, last, end, start_of_last, len(content), dirty_end)
     for start in range(end + PAGE_BYTES, dirty_end, PAGE_BYTES):
         if later := read_batch_head(head.salt, content, start):
             result.later_last = max(result.later_last, _Found(start, later).last)

@@ -16,7 +16,7 @@ from typing import Generic
 from attrs import define, field
 
 from broker.filters.constraints import Constraint, TextPattern, Value
-from broker.matching.bucket import Bucket, Buckets, Entry, Event, Filing, Key, Payload
+from broker.matching.bucket import Bucket, Buckets, Event, Filing, IndexEntry, Key, Payload
 
 # Every length up to the first is used as it is; longer ones are rounded down to one of the others.
 _EXACT_LENGTH = 48
@@ -50,12 +50,12 @@ class Affixes(Generic[Key]):
     _is_backwards: bool
     _tables: dict[int, Buckets[Key]] = field(factory=dict)
 
-    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+    def add(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Put the entry under its affix."""
         cut = self._cut(constraint)
         self._filing.insert(self._tables.setdefault(len(cut), {}), cut, entry)
 
-    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+    def remove(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Take the entry away from its affix."""
         cut = self._cut(constraint)
         table = self._tables[len(cut)]

@@ -27,7 +27,7 @@ from attrs import define, field
 
 from broker.filters.constraints import Constraint, Value
 from broker.filters.values import Matcher
-from broker.matching.bucket import Bucket, Entry, Event, Key, Payload
+from broker.matching.bucket import Bucket, Event, IndexEntry, Key, Payload
 from broker.matching.ranges import closed_bounds
 
 # Bits of one row that Python handles as one number: longer numbers make single changes dearer, shorter ones
@@ -60,7 +60,7 @@ class Slab(Generic[Key]):
     _bounds: "list[array[float]]" = field(init=False)
     _tests: list[tuple[Matcher, ...]] = field(factory=list, init=False)
     _payloads: list[Payload[Key] | None] = field(factory=list, init=False)
-    _places: dict[Entry[Key], int] = field(factory=dict, init=False)
+    _places: dict[IndexEntry[Key], int] = field(factory=dict, init=False)
     _free: list[int] = field(factory=list, init=False)
     _next_cut: int = field(default=FIRST_CUT, init=False)
 
@@ -74,7 +74,7 @@ class Slab(Generic[Key]):
         """How many boxes it holds."""
         return len(self._places)
 
-    def __contains__(self, entry: Entry[Key]) -> bool:
+    def __contains__(self, entry: IndexEntry[Key]) -> bool:
         return entry in self._places
 
     def is_narrow(self, box: Box) -> bool:
@@ -84,7 +84,7 @@ class Slab(Generic[Key]):
             for cuts, (low, high) in zip(self._cuts, box, strict=True)
         )
 
-    def add(self, entry: Entry[Key], box: Box, tests: tuple[Matcher, ...]) -> None:
+    def add(self, entry: IndexEntry[Key], box: Box, tests: tuple[Matcher, ...]) -> None:
         """Put the entry in; the tests are of what the box does not say."""
         place = self._place()
         self._places[entry] = place
@@ -97,7 +97,7 @@ class Slab(Generic[Key]):
         if len(self._places) == self._next_cut:
             self._cut()
 
-    def remove(self, entry: Entry[Key]) -> None:
+    def remove(self, entry: IndexEntry[Key]) -> None:
         """Take the entry out."""
         place = self._places.pop(entry)
         self._mark(place)
@@ -199,14 +199,14 @@ class Boxes(Generic[Key]):
     def __bool__(self) -> bool:
         return bool(self._slabs)
 
-    def __contains__(self, entry: Entry[Key]) -> bool:
+    def __contains__(self, entry: IndexEntry[Key]) -> bool:
         return any(entry in slab for slab in self._slabs)
 
-    def suits(self, entry: Entry[Key]) -> bool:
+    def suits(self, entry: IndexEntry[Key]) -> bool:
         """Whether no bounded range of the entry is so narrow that a grid singles it out better."""
         return not self._slabs or not self._slabs[-1].is_narrow(_box(entry, self._names))
 
-    def add(self, entry: Entry[Key], _constraint: Constraint) -> None:
+    def add(self, entry: IndexEntry[Key], _constraint: Constraint) -> None:
         """Put the entry into the first slab with room."""
         slab = next((slab for slab in self._slabs if slab.count < SLAB), None)
         if slab is None:
@@ -214,7 +214,7 @@ class Boxes(Generic[Key]):
             self._slabs.append(slab)
         slab.add(entry, _box(entry, self._names), entry.tests(self._proven))
 
-    def remove(self, entry: Entry[Key], _constraint: Constraint) -> None:
+    def remove(self, entry: IndexEntry[Key], _constraint: Constraint) -> None:
         """Take the entry out of its slab."""
         slab = next(slab for slab in self._slabs if entry in slab)
         slab.remove(entry)
@@ -235,5 +235,5 @@ class Boxes(Generic[Key]):
             slab.probe(values, event, found)
 
 
-def _box(entry: Entry[Key], names: tuple[str, ...]) -> Box:
+def _box(entry: IndexEntry[Key], names: tuple[str, ...]) -> Box:
     return tuple(closed_bounds(constraint) for name, constraint in entry.conjunction if name in names)

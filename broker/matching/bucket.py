@@ -27,11 +27,11 @@ from broker.filters.values import Matcher
 Key = TypeVar("Key")
 
 # What a lookup finds.
-Payload = Union[Key, "Entry[Key]"]
+Payload = Union[Key, "IndexEntry[Key]"]
 
 # What a lookup tries: the tests of what is not proven yet, what is found if they all hold, and the entry they
 # belong to.
-Item = tuple[tuple[Matcher, ...], Payload[Key], "Entry[Key]"]
+Item = tuple[tuple[Matcher, ...], Payload[Key], "IndexEntry[Key]"]
 
 
 @frozen
@@ -51,7 +51,7 @@ class Path:
 
 
 @define(eq=False)
-class Entry(Generic[Key]):
+class IndexEntry(Generic[Key]):
     """A conjunction and its keys; `keys` is None while there is only one."""
 
     conjunction: Conjunction
@@ -63,7 +63,7 @@ class Entry(Generic[Key]):
     def share(self) -> dict[Key, None]:
         """Make room for more keys than one; the entry must be in no bucket."""
         assert self.keys is None
-        assert not isinstance(self.payload, Entry)
+        assert not isinstance(self.payload, IndexEntry)
         self.keys = {self.payload: None}
         self.payload = self
         self._item = None
@@ -101,10 +101,10 @@ Event = Mapping[str, Value]
 class Structure(Protocol[Key]):
     """An index over the values of one attribute; the modules beside this one hold them."""
 
-    def add(self, entry: Entry[Key], constraint: Constraint, /) -> None:
+    def add(self, entry: IndexEntry[Key], constraint: Constraint, /) -> None:
         """Put the entry where values that satisfy the constraint will find it."""
 
-    def remove(self, entry: Entry[Key], constraint: Constraint, /) -> None:
+    def remove(self, entry: IndexEntry[Key], constraint: Constraint, /) -> None:
         """Take it away from there."""
 
     def probe(
@@ -119,23 +119,23 @@ class Structure(Protocol[Key]):
 Probe = Callable[[Value, Event, "list[Bucket[Key]]", list[Payload[Key]]], None]
 
 
-class Node(Protocol[Key]):
+class IndexNode(Protocol[Key]):
     """A bucket with structure; see `broker.matching.node`."""
 
     probes: dict[str, tuple[Probe[Key], ...]]
-    rest: dict[Entry[Key], Item[Key]]
+    rest: dict[IndexEntry[Key], Item[Key]]
 
-    def add(self, entry: Entry[Key]) -> None:
+    def add(self, entry: IndexEntry[Key]) -> None:
         """Put an entry into it."""
 
-    def remove(self, entry: Entry[Key]) -> None:
+    def remove(self, entry: IndexEntry[Key]) -> None:
         """Take an entry out of it."""
 
     def __bool__(self) -> bool:
         """Whether anything is in it."""
 
 
-Bucket = list[Item[Key]] | Node[Key]
+Bucket = list[Item[Key]] | IndexNode[Key]
 Buckets = dict[Hashable, Bucket[Key]]
 
 
@@ -144,10 +144,10 @@ class Filing(Generic[Key]):
     """Puts entries into the buckets at the end of one path and takes them out again."""
 
     path: Path
-    grow: Callable[[Path], Node[Key]]
+    grow: Callable[[Path], IndexNode[Key]]
     few: int = FEW
 
-    def insert(self, buckets: Buckets[Key], label: Hashable, entry: Entry[Key]) -> None:
+    def insert(self, buckets: Buckets[Key], label: Hashable, entry: IndexEntry[Key]) -> None:
         """Put the entry into the bucket with this label, which is made or grown as needed."""
         bucket = buckets.get(label)
         if bucket is None:
@@ -159,7 +159,7 @@ class Filing(Generic[Key]):
         else:
             buckets[label] = self._grown(bucket, entry)
 
-    def discard(self, buckets: Buckets[Key], label: Hashable, entry: Entry[Key]) -> None:
+    def discard(self, buckets: Buckets[Key], label: Hashable, entry: IndexEntry[Key]) -> None:
         """Take the entry out of the bucket with this label, which goes when it is empty."""
         bucket = buckets[label]
         if isinstance(bucket, list):
@@ -169,7 +169,7 @@ class Filing(Generic[Key]):
         if not bucket:
             del buckets[label]
 
-    def _grown(self, bucket: list[Item[Key]], entry: Entry[Key]) -> Node[Key]:
+    def _grown(self, bucket: list[Item[Key]], entry: IndexEntry[Key]) -> IndexNode[Key]:
         node = self.grow(self.path)
         for _, _, earlier in bucket:
             node.add(earlier)

@@ -18,7 +18,7 @@ from attrs import define, field
 
 from broker.filters.constraints import Constraint, NumberSet, TextSet, Truths, Value
 from broker.filters.values import COLLIDING_FROM, label, may_collide
-from broker.matching.bucket import Bucket, Buckets, Entry, Event, Filing, Key, Payload
+from broker.matching.bucket import Bucket, Buckets, Event, Filing, IndexEntry, Key, Payload
 
 # No attribute's value is a tuple, so these labels cannot meet one.
 _TRUTH_LABELS: dict[bool, Hashable] = {False: ("false",), True: ("true",)}
@@ -32,12 +32,12 @@ class Equality(Generic[Key]):
     _buckets: Buckets[Key] = field(factory=dict)
     _labelled: Buckets[Key] = field(factory=dict)
 
-    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+    def add(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Put the entry under each value it accepts."""
         for table, key in self._places(constraint):
             self._filing.insert(table, key, entry)
 
-    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+    def remove(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Take the entry away from each value it accepts."""
         for table, key in self._places(constraint):
             self._filing.discard(table, key, entry)
@@ -81,11 +81,11 @@ class Presence(Generic[Key]):
     _filing: Filing[Key]
     _buckets: Buckets[Key] = field(factory=dict)
 
-    def add(self, entry: Entry[Key], _constraint: Constraint) -> None:
+    def add(self, entry: IndexEntry[Key], _constraint: Constraint) -> None:
         """Put the entry into the bucket."""
         self._filing.insert(self._buckets, None, entry)
 
-    def remove(self, entry: Entry[Key], _constraint: Constraint) -> None:
+    def remove(self, entry: IndexEntry[Key], _constraint: Constraint) -> None:
         """Take the entry out of the bucket."""
         self._filing.discard(self._buckets, None, entry)
 

@@ -19,7 +19,7 @@ from attrs import define, field
 
 from broker.filters import Conjunction, Filter
 from broker.filters.constraints import Value
-from broker.matching.bucket import Bucket, Buckets, Entry, Filing, Key, Path, Payload
+from broker.matching.bucket import Bucket, Buckets, Filing, IndexEntry, Key, Path, Payload
 from broker.matching.node import TreeNode
 
 # There is one root, so its memory does not count, and every event meets it.
@@ -30,8 +30,8 @@ ROOT_FEW = 2
 class MatchingIndex(Generic[Key]):
     """Keys with a filter each."""
 
-    _entries: dict[Conjunction, Entry[Key]] = field(factory=dict)
-    _held: dict[Key, tuple[Entry[Key], ...]] = field(factory=dict)
+    _entries: dict[Conjunction, IndexEntry[Key]] = field(factory=dict)
+    _held: dict[Key, tuple[IndexEntry[Key], ...]] = field(factory=dict)
     _several: int = 0  # Keys with several conjunctions: what was found may hold them repeatedly.
     _shared: int = 0  # Entries with several keys: what was found may hold such entries.
     _root: Buckets[Key] = field(factory=dict)
@@ -86,10 +86,10 @@ class MatchingIndex(Generic[Key]):
     def __contains__(self, key: object) -> bool:
         return key in self._held
 
-    def _enter(self, key: Key, conjunction: Conjunction) -> Entry[Key]:
+    def _enter(self, key: Key, conjunction: Conjunction) -> IndexEntry[Key]:
         entry = self._entries.get(conjunction)
         if entry is None:
-            entry = self._entries[conjunction] = Entry(conjunction, key)
+            entry = self._entries[conjunction] = IndexEntry(conjunction, key)
             self._filing.insert(self._root, None, entry)
             return entry
         if entry.keys is None:
@@ -101,7 +101,7 @@ class MatchingIndex(Generic[Key]):
         entry.keys[key] = None
         return entry
 
-    def _leave(self, key: Key, entry: Entry[Key]) -> None:
+    def _leave(self, key: Key, entry: IndexEntry[Key]) -> None:
         if entry.keys is not None:
             del entry.keys[key]
             if entry.keys:
@@ -115,7 +115,7 @@ def _keys(found: list[Payload[Key]]) -> list[Key]:
     """The keys in what was found."""
     keys: list[Key] = []
     for payload in found:
-        if isinstance(payload, Entry):
+        if isinstance(payload, IndexEntry):
             assert payload.keys is not None
             keys += payload.keys
         else:

@@ -27,7 +27,7 @@ from broker.filters.constraints import (
 from broker.filters.numbers import EXACT_LIMIT
 from broker.matching.affixes import is_bare_prefix, prefix_of, prefixes, suffix_of, suffixes
 from broker.matching.boxes import Boxes
-from broker.matching.bucket import Entry, Filing, Item, Key, Path, Probe, Structure
+from broker.matching.bucket import Filing, IndexEntry, Item, Key, Path, Probe, Structure
 from broker.matching.equality import Equality, Presence
 from broker.matching.ranges import Grids, Rays
 
@@ -35,7 +35,7 @@ Kind = Callable[[Filing[Key]], Structure[Key]]
 
 
 @frozen
-class Choice(Generic[Key]):
+class SplitChoice(Generic[Key]):
     """One attribute, what the entry demands of it, and the structure for that.
 
     The lowest rank is best. After an exact lookup nothing of the attribute is left to test.
@@ -48,40 +48,40 @@ class Choice(Generic[Key]):
     exact: bool = False
 
 
-def choose(entry: Entry[Key], path: Path) -> Choice[Key] | None:
+def choose(entry: IndexEntry[Key], path: Path) -> SplitChoice[Key] | None:
     """The best choice among the attributes that were not looked up yet; None if there are none left."""
-    best: Choice[Key] | None = None
+    best: SplitChoice[Key] | None = None
     for name, constraint in entry.conjunction:
         if name not in path.used:
-            choice: Choice[Key] = _classify(name, constraint)
+            choice: SplitChoice[Key] = _classify(name, constraint)
             if best is None or choice.rank < best.rank:
                 best = choice
     return best
 
 
-def _classify(name: str, constraint: Constraint) -> Choice[Key]:  # noqa: PLR0911 - a table, a row each
+def _classify(name: str, constraint: Constraint) -> SplitChoice[Key]:  # noqa: PLR0911 - a table, a row each
     """How selective a lookup is likely to be, and the structure for it."""
     match constraint:
         case TextSet() | NumberSet():
-            return Choice(0, name, constraint, Equality, exact=True)
+            return SplitChoice(0, name, constraint, Equality, exact=True)
         case TextPattern() if prefix_of(constraint):
-            return Choice(1, name, constraint, prefixes, exact=is_bare_prefix(constraint))
+            return SplitChoice(1, name, constraint, prefixes, exact=is_bare_prefix(constraint))
         case NumberRange(low, _, high) if (
             low is not None and high is not None and -EXACT_LIMIT <= low <= high <= EXACT_LIMIT
         ):
-            return Choice(2 + _breadth(low, high), name, constraint, Grids)
+            return SplitChoice(2 + _breadth(low, high), name, constraint, Grids)
         case TextPattern() if suffix_of(constraint):
-            return Choice(4, name, constraint, suffixes)
+            return SplitChoice(4, name, constraint, suffixes)
         case Truths():
-            return Choice(5, name, constraint, Equality, exact=True)
+            return SplitChoice(5, name, constraint, Equality, exact=True)
         case NumberRange(low, _, high) if (
             (low is None) != (high is None) and not constraint.excluded and constraint.closed is not None
         ):
-            return Choice(6, name, constraint, Rays, exact=True)
+            return SplitChoice(6, name, constraint, Rays, exact=True)
         case NumberRange() | TextPattern():
-            return Choice(7, name, constraint, Presence)
+            return SplitChoice(7, name, constraint, Presence)
         case AnyValue():
-            return Choice(8, name, constraint, Presence, exact=True)
+            return SplitChoice(8, name, constraint, Presence, exact=True)
 
 
 def _breadth(low: Number, high: Number) -> float:
@@ -96,11 +96,11 @@ class TreeNode(Generic[Key]):
 
     _path: Path
     probes: dict[str, tuple[Probe[Key], ...]] = field(factory=dict)
-    rest: dict[Entry[Key], Item[Key]] = field(factory=dict)
+    rest: dict[IndexEntry[Key], Item[Key]] = field(factory=dict)
     _structures: dict[tuple[str, str, bool], Structure[Key]] = field(factory=dict)
     _boxes: dict[tuple[str, ...], Boxes[Key]] = field(factory=dict)
 
-    def add(self, entry: Entry[Key]) -> None:
+    def add(self, entry: IndexEntry[Key]) -> None:
         """Put an entry into it."""
         choice = choose(entry, self._path)
         if choice is None:
@@ -110,7 +110,7 @@ class TreeNode(Generic[Key]):
         else:
             self._add_to_structure(entry, choice)
 
-    def remove(self, entry: Entry[Key]) -> None:
+    def remove(self, entry: IndexEntry[Key]) -> None:
         """Take an entry out of it."""
         choice = choose(entry, self._path)
         if choice is None:
@@ -128,7 +128,7 @@ class TreeNode(Generic[Key]):
     def __bool__(self) -> bool:
         return bool(self.rest or self._structures or self._boxes)
 
-    def _box_names(self, entry: Entry[Key], choice: Choice[Key]) -> tuple[str, ...]:
+    def _box_names(self, entry: IndexEntry[Key], choice: SplitChoice[Key]) -> tuple[str, ...]:
         """The attributes on which the entry may be a box; none if it is better looked up otherwise."""
         names: tuple[str, ...] = ()
         if choice.kind in (Grids, Rays):
@@ -137,16 +137,16 @@ class TreeNode(Generic[Key]):
                     names += (name,) if constraint.closed is not None and not constraint.excluded else ()
         return names if len(names) > 1 else ()
 
-    def _suits_boxes(self, entry: Entry[Key], names: tuple[str, ...]) -> bool:
+    def _suits_boxes(self, entry: IndexEntry[Key], names: tuple[str, ...]) -> bool:
         return names not in self._boxes or self._boxes[names].suits(entry)
 
-    def _add_box(self, entry: Entry[Key], names: tuple[str, ...], choice: Choice[Key]) -> None:
+    def _add_box(self, entry: IndexEntry[Key], names: tuple[str, ...], choice: SplitChoice[Key]) -> None:
         if names not in self._boxes:
             self._boxes[names] = Boxes(names, self._path.proven.union(names))
             self._list_probes(names[0])
         self._boxes[names].add(entry, choice.constraint)
 
-    def _add_to_structure(self, entry: Entry[Key], choice: Choice[Key]) -> None:
+    def _add_to_structure(self, entry: IndexEntry[Key], choice: SplitChoice[Key]) -> None:
         label = (choice.name, choice.kind.__name__, choice.exact)
         structure = self._structures.get(label)
         if structure is None:
@@ -155,7 +155,7 @@ class TreeNode(Generic[Key]):
             self._list_probes(choice.name)
         structure.add(entry, choice.constraint)
 
-    def _remove_from_structure(self, entry: Entry[Key], choice: Choice[Key]) -> None:
+    def _remove_from_structure(self, entry: IndexEntry[Key], choice: SplitChoice[Key]) -> None:
         label = (choice.name, choice.kind.__name__, choice.exact)
         structure = self._structures[label]
         structure.remove(entry, choice.constraint)

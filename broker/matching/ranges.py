@@ -26,7 +26,7 @@ from typing import Generic
 from attrs import define, field
 
 from broker.filters.constraints import Constraint, NumberRange, Value
-from broker.matching.bucket import Bucket, Buckets, Entry, Event, Filing, Key, Payload
+from broker.matching.bucket import Bucket, Buckets, Event, Filing, IndexEntry, Key, Payload
 
 # Narrower ranges use the grid for this width: cells must have exact numbers where the bounds lie.
 _NARROWEST_PART = 2.0**-52
@@ -66,7 +66,7 @@ class Grids(Generic[Key]):
     _strips: dict[float, dict[float, _Strip[Key]]] = field(factory=dict)
     _grids: dict[float, Buckets[Key]] = field(factory=dict)
 
-    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+    def add(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Put the entry into the cells its range touches."""
         assert isinstance(constraint, NumberRange)
         width, cells = _cells(constraint)
@@ -83,7 +83,7 @@ class Grids(Generic[Key]):
             for cell in cells:
                 self._filing.insert(grid, cell, entry)
 
-    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+    def remove(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Take the entry out of the cells its range touches."""
         assert isinstance(constraint, NumberRange)
         width, cells = _cells(constraint)
@@ -125,7 +125,7 @@ class Grids(Generic[Key]):
     def __bool__(self) -> bool:
         return bool(self._strips or self._grids)
 
-    def _is_plain(self, entry: Entry[Key], constraint: NumberRange) -> bool:
+    def _is_plain(self, entry: IndexEntry[Key], constraint: NumberRange) -> bool:
         return entry.unproven_count(self._filing.path) == 1 and not constraint.excluded
 
 
@@ -167,7 +167,7 @@ class _Side(Generic[Key]):
     tested_bounds: list[float] = field(factory=list)
     tested: Buckets[Key] = field(factory=dict)
 
-    def add(self, bound: float, entry: Entry[Key]) -> None:
+    def add(self, bound: float, entry: IndexEntry[Key]) -> None:
         if entry.unproven_count(self.filing.path) == 0:
             place = bisect_right(self.certain_bounds, bound)
             self.certain_bounds.insert(place, bound)
@@ -177,7 +177,7 @@ class _Side(Generic[Key]):
                 insort(self.tested_bounds, bound)
             self.filing.insert(self.tested, bound, entry)
 
-    def remove(self, bound: float, entry: Entry[Key]) -> None:
+    def remove(self, bound: float, entry: IndexEntry[Key]) -> None:
         if entry.unproven_count(self.filing.path) == 0:
             place = self.certain.index(entry.payload, bisect_left(self.certain_bounds, bound))
             del self.certain_bounds[place]
@@ -210,12 +210,12 @@ class Rays(Generic[Key]):
     def _make_down(self) -> _Side[Key]:
         return _Side(self._filing)
 
-    def add(self, entry: Entry[Key], constraint: Constraint) -> None:
+    def add(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Put the entry at its bound."""
         side, bound = self._place(constraint)
         side.add(bound, entry)
 
-    def remove(self, entry: Entry[Key], constraint: Constraint) -> None:
+    def remove(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Take the entry away from its bound."""
         side, bound = self._place(constraint)
         side.remove(bound, entry)

@@ -5,7 +5,7 @@ the simulator over streams of bytes in memory.
 """
 
 from broker.node.config import NodeConfig
-from broker.node.effects import Dial, Effects, End, Write
+from broker.node.effects import Close, Dial, Effects, Write
 from broker.node.inputs import (
     Accepted,
     Connected,
@@ -25,10 +25,10 @@ from broker.node.node import Node
 
 __all__ = [
     "Accepted",
+    "Close",
     "Connected",
     "Dial",
     "Effects",
-    "End",
     "Gone",
     "Input",
     "JournalState",

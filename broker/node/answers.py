@@ -35,6 +35,8 @@ class Later:
 
     _connection: Connection
     _outbox_bytes: int
+    is_pending: bool = field(default=False, init=False)
+    """Whether something waits for room."""
     _pages: Iterator[bytes] | None = field(default=None, init=False)
     _unsaid: dict[LocalPublisher, None] = field(factory=dict, init=False)
 
@@ -52,6 +54,7 @@ class Later:
         """Say whether anybody wants to hear from the publisher; return false if it is asked later (law 2)."""
         if not self.has_room:
             self._unsaid[publisher] = None
+            self.is_pending = True
             return False
         self._connection.send(encode(Wanted(publisher.number, publisher.is_wanted)))
         return True
@@ -62,6 +65,7 @@ class Later:
             self._say_pages()
         while self._unsaid and self.has_room:
             self._unsaid.popitem()[0].wanted()
+        self.is_pending = self._pages is not None or bool(self._unsaid)
 
     def _say_pages(self) -> None:
         if self._connection.is_gone:

@@ -25,13 +25,13 @@ from broker.node.access import User
 from broker.node.answers import Later, lines_about, pages_of
 from broker.node.budget import Account, Resource
 from broker.node.connection import Connection, fault_of
-from broker.node.credit import Batch, Window
+from broker.node.credit import CreditBatch, CreditWindow
 from broker.node.exchange import Exchange
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import SubscriptionQueue
 from broker.node.replaying import objection_to, past_of
-from broker.node.starts import Start, start_of, terms_of
-from broker.node.subscriptions import Subscription
+from broker.node.starts import StartPosition, start_of, terms_of
+from broker.node.subscriptions import LocalSubscription
 from broker.sessions import SessionError
 from broker.station import SubscriptionTerms
 from broker.wire import encode
@@ -69,20 +69,20 @@ class ClientSession:
 
     name: str
     user: User
-    window: Window
+    window: CreditWindow
     connection: Connection
     _exchange: Exchange
     _patience_s: float
-    backlog: dict[Subscription, None] = field(factory=dict, init=False)
+    backlog: dict[LocalSubscription, None] = field(factory=dict, init=False)
     _publishers: dict[str, LocalPublisher] = field(factory=dict, init=False)
     _publisher_numbers: dict[int, LocalPublisher] = field(factory=dict, init=False)
     _ended_publishers: dict[str, None] = field(factory=dict, init=False)
-    _subscriptions: dict[int, Subscription] = field(factory=dict, init=False)
+    _subscriptions: dict[int, LocalSubscription] = field(factory=dict, init=False)
     _last_number: int = field(default=0, init=False)
     _has_left: bool = field(default=False, init=False)
     _account: Account = field(init=False)
     _questions: set[str] = field(factory=set, init=False)
-    _replaying: dict[Subscription, None] = field(factory=dict, init=False)
+    _replaying: dict[LocalSubscription, None] = field(factory=dict, init=False)
     _later: Later = field(init=False)
     _units: int = field(default=0, init=False)
     _label: str = field(init=False)
@@ -114,9 +114,13 @@ class ClientSession:
     def handle(self, messages: Sequence[object]) -> int:
         """Handle what arrived together, as far as the step has time for it."""
         size_bytes = place = 0
-        self._later.go_on()
-        self._units = self._exchange.config.limits.step_units
-        while place < len(messages) and self._may_go_on:
+        connection, exchange = self.connection, self._exchange
+        if self._later.is_pending:
+            self._later.go_on()
+        self._units, now_s = exchange.config.limits.step_units, exchange.timers.now_s
+        while place < len(messages) and self._units > 0:
+            if connection.not_before_s > now_s or connection.is_ended:
+                break
             message = messages[place]
             if type(message) is m.Publication:
                 count, run_bytes = self._take_run(message, islice(messages, place, None))
@@ -130,18 +134,11 @@ class ClientSession:
                 place += 1
         batch = None
         if size_bytes:
-            batch = Batch(self.window, size_bytes)
+            batch = CreditBatch(self.window, size_bytes)
             if not self.window.receive(size_bytes):
                 self._fault("credit", "more bytes of publications were sent than granted")
-        self._exchange.settle(batch)
-        return len(messages) if self.connection.is_ended else place
-
-    @property
-    def _may_go_on(self) -> bool:
-        """Whether the step has time for more of this client."""
-        connection = self.connection
-        is_resting = connection.not_before_s > self._exchange.now_s
-        return self._units > 0 and not is_resting and not connection.is_ended
+        exchange.settle(batch)
+        return len(messages) if connection.is_ended else place
 
     def _rest(self) -> None:
         """Handle nothing for a while if this client, or its user, has changed routes too often."""
@@ -198,7 +195,8 @@ class ClientSession:
 
     def pump(self) -> None:
         """The outbox has room again: say what waited for that, and let every subscription send in turn."""
-        self._later.go_on()
+        if self._later.is_pending:
+            self._later.go_on()
         for subscription in list(self.backlog):
             # Whoever still has something to send goes to the end, behind those that had no turn.
             del self.backlog[subscription]
@@ -422,7 +420,7 @@ class ClientSession:
             known.taken_over()
             self._go_on(request, terms, known, start_of(request, known.place))
 
-    def _known(self, request: m.Subscribe) -> Subscription | None:
+    def _known(self, request: m.Subscribe) -> LocalSubscription | None:
         """The subscription that is meant, by its durable name or by its id on an earlier connection."""
         if request.durable:
             place = self._exchange.station.durable(self.user.name, self.name, request.durable)
@@ -441,10 +439,10 @@ class ClientSession:
         identity = station.mint(self._label)
         past = past_of(request, exchange.replaying.wall_ns()) if request.replay else ()
         station.subscribe(identity, terms, past)
-        known = Subscription(station.subscriptions[identity], exchange, self._patience_s)
+        known = LocalSubscription(station.subscriptions[identity], exchange, self._patience_s)
         if request.replay:
             self._replaying[known] = None
-        self._go_on(request, terms, known, Start(0, 0, goes_on=False))
+        self._go_on(request, terms, known, StartPosition(0, 0, goes_on=False))
 
     def _refusal_of_new(self, request: m.Subscribe) -> str:
         """Why there cannot be one more durable subscription, or one that asks for the past."""
@@ -464,7 +462,11 @@ class ClientSession:
         return ""
 
     def _go_on(
-        self, request: m.Subscribe, terms: SubscriptionTerms, subscription: Subscription, start: Start
+        self,
+        request: m.Subscribe,
+        terms: SubscriptionTerms,
+        subscription: LocalSubscription,
+        start: StartPosition,
     ) -> None:
         """Deliver on this connection from the start that was agreed on."""
         number = request.number

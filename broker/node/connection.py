@@ -9,7 +9,8 @@ Laws.
    (`seal`). Frames that follow from no record, such as credit, need no sync (`send_free`). Nothing overtakes
    anything.
 3. The outbox is bounded. Sessions put publications there only while it has room, and are asked for more when
-   a buffer has been written (`Session.pump`). A client that does not read its answers is not read either.
+   a buffer has been written (`ConnectionSession.pump`). A client that does not read its answers is not read
+   either.
 4. A connection goes through the states of `Life` and never back. Its session learns of the end in the step in
    which it is decided, before anything else is handled.
 """
@@ -22,12 +23,12 @@ from typing import Final, Protocol
 from attrs import define, field
 
 from broker.messages import Fault
-from broker.node.credit import Batch
+from broker.node.credit import CreditBatch
 from broker.node.timers import Timer
 from broker.transitions import Transitions, follow
 from broker.wire import Decoder, encode
 
-__all__ = ["OUTBOX_BYTES", "PARTING_S", "Connection", "Host", "Life", "Session", "fault_of"]
+__all__ = ["OUTBOX_BYTES", "PARTING_S", "Connection", "ConnectionSession", "Host", "Life", "fault_of"]
 
 OUTBOX_BYTES: Final = 256 * 1024
 """Publications wait in the outbox only up to here: what the system takes in one or two writes."""
@@ -56,7 +57,7 @@ TRANSITIONS: Final[Transitions[Life]] = {
 }
 
 
-class Session(Protocol):
+class ConnectionSession(Protocol):
     """What a connection is used for: being greeted, serving a client, or a link."""
 
     def handle(self, messages: Sequence[object]) -> int:
@@ -104,7 +105,7 @@ class _Sealed:
 
     upto: int
     chunks: list[bytes]
-    batches: list[Batch]
+    batches: list[CreditBatch]
 
 
 @define(eq=False)
@@ -118,7 +119,7 @@ class Connection:
     life: Life = Life.GREETING
     is_ended: bool = False
     """Whether it has been decided that the connection ends."""
-    session: Session | None = None
+    session: ConnectionSession | None = None
     reason: str = ""
     certificates: tuple[str, ...] = ()
     outbox_bytes: int = 0
@@ -149,12 +150,12 @@ class Connection:
     end_when_handled: str = ""
     """Why it ends once the unhandled messages are handled: the other end has closed it."""
     _fresh: list[bytes] = field(factory=list)
-    _fresh_batches: list[Batch] = field(factory=list)
+    _fresh_batches: list[CreditBatch] = field(factory=list)
     _sealed: deque[_Sealed] = field(factory=deque)
     _ready: list[bytes] = field(factory=list)
-    _ready_batches: list[Batch] = field(factory=list)
+    _ready_batches: list[CreditBatch] = field(factory=list)
     _writing_bytes: int = 0
-    _writing_batches: list[Batch] = field(factory=list)
+    _writing_batches: list[CreditBatch] = field(factory=list)
 
     @property
     def is_idle(self) -> bool:
@@ -192,7 +193,7 @@ class Connection:
         if not self.is_filled:
             self._host.filled(self)
 
-    def send_all(self, chunks: Sequence[bytes], batches: Sequence[Batch] = ()) -> None:
+    def send_all(self, chunks: Sequence[bytes], batches: Sequence[CreditBatch] = ()) -> None:
         """Put frames into the outbox; release the batches when they have been written."""
         if self.is_ended:
             for batch in batches:

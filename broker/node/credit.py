@@ -5,8 +5,8 @@ Laws:
 1. Only publication frames need credit. Everything else is small and goes whenever it has its turn.
 2. A sender may begin a frame while its credit is positive; the frame may overdraw it. So a frame larger than
    the whole window passes, and the receiver holds at most one frame more than it granted.
-3. Credit comes back when what was read has been handed on: a `Batch` is held by every outgoing queue that its
-   output went to, and returns its bytes when the last of them has let it go.
+3. Credit comes back when what was read has been handed on: a `CreditBatch` is held by every outgoing queue
+   that its output went to, and returns its bytes when the last of them has let it go.
 4. Clients' windows shrink as those who publish become many (`Share`), so that what is under way towards one
    queue stays about the same, however many publish.
 
@@ -25,7 +25,7 @@ from typing import Protocol
 
 from attrs import define, field
 
-__all__ = ["Batch", "Granting", "LinkSize", "Share", "Sizing", "Window"]
+__all__ = ["CreditBatch", "CreditWindow", "Granting", "LinkSize", "Share", "Sizing"]
 
 SHARED_BYTES = 4 * 1024 * 1024
 """What all publishing clients may have under way together: half the default bound of a subscription, so
@@ -107,7 +107,7 @@ class Share:
 
 
 @define(eq=False)
-class Window:
+class CreditWindow:
     """The receiver's side of one connection's credit.
 
     `available_bytes` is what the peer may still send; negative while one frame overdraws it. `held_bytes` was
@@ -172,10 +172,10 @@ class Window:
 
 
 @define(eq=False)
-class Batch:
+class CreditBatch:
     """Publications read together from one connection, until all queues they went to have let them go."""
 
-    window: Window
+    window: CreditWindow
     size_bytes: int
     holders: int = 1
 

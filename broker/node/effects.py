@@ -20,7 +20,7 @@ class Write:
 
 
 @frozen
-class End:
+class Close:
     """Write nothing more to this connection, read nothing more from it, and close it.
 
     Every `Write` before it has been answered, unless the peer did not read for too long.
@@ -65,7 +65,7 @@ class Effects:
     resumes: list[int] = field(factory=list)
     """Read from these again."""
 
-    ends: list[End] = field(factory=list)
+    ends: list[Close] = field(factory=list)
     """Close these."""
 
     dials: list[Dial] = field(factory=list)

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from attrs import Factory, define, field
 
-from broker.core import BrokerCore, Effects, Hop
+from broker.core import BrokerCore, CoreEffects, Hop
 from broker.healing import Search
 from broker.messages import LinkMessage, Publication, WayTold
 from broker.node.absences import Absences
 from broker.node.budget import Budgets, Resource
 from broker.node.config import NodeConfig
 from broker.node.connection import Connection, fault_of
-from broker.node.credit import Batch, Granting, Share
+from broker.node.credit import CreditBatch, Granting, Share
 from broker.node.log import Log
 from broker.node.pacing import PATIENCE_S
-from broker.node.queues import LinkQueue, Run, RunCache
+from broker.node.queues import FrameRun, LinkQueue, RunCache
 from broker.node.replaying import Replaying
 from broker.node.timers import Timer, Timers
 from broker.node.totals import Totals
@@ -32,9 +32,9 @@ from broker.station import LinkPlace, Station
 
 if TYPE_CHECKING:
     from broker.node.publishers import LocalPublisher
-    from broker.node.subscriptions import Subscription
+    from broker.node.subscriptions import LocalSubscription
 
-__all__ = ["Exchange", "Link", "Paced", "Sink"]
+__all__ = ["Exchange", "OpenLink", "Paced", "Sink"]
 
 WAITING_COUNT_MAX: Final = 20_000
 """While the ordering plugin keeps more than this, lower hops get no credit: a few megabytes of small events,
@@ -48,13 +48,13 @@ class Sink(Protocol):
     """What a hop leads to: a link or a subscription."""
 
     def put(
-        self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None, now_s: float
+        self, messages: Sequence[LinkMessage], run: FrameRun | None, batch: CreditBatch | None, now_s: float
     ) -> None:
         """Queue what the core emitted to this hop in one step; `run` is it as bytes if publications alone."""
         ...
 
 
-class Link(Sink, Granting, Protocol):
+class OpenLink(Sink, Granting, Protocol):
     """A link to another broker, known by its name."""
 
     queue: LinkQueue
@@ -124,10 +124,10 @@ class Exchange:
     share: Share = Factory(Share)
     totals: Totals = Factory(Totals)
     budgets: Budgets = Factory(lambda self: Budgets(self.config.limits), takes_self=True)
-    links: dict[str, Link] = field(factory=dict, init=False)
-    link_of: dict[Hop, Link] = field(factory=dict, init=False)
+    links: dict[str, OpenLink] = field(factory=dict, init=False)
+    link_of: dict[Hop, OpenLink] = field(factory=dict, init=False)
     publishers: dict[str, "LocalPublisher"] = field(factory=dict, init=False)
-    subscribers: dict[str, "Subscription"] = field(factory=dict, init=False)
+    subscribers: dict[str, "LocalSubscription"] = field(factory=dict, init=False)
     sinks: dict[Hop, Sink] = field(factory=dict, init=False)
     is_closing: bool = field(default=False, init=False)
     is_withholding: bool = field(default=False, init=False)
@@ -228,7 +228,7 @@ class Exchange:
 
     # --- what the core decided ---
 
-    def settle(self, batch: Batch | None = None) -> None:
+    def settle(self, batch: CreditBatch | None = None) -> None:
         """Carry out what the core decided; `batch` is what was read, if its reader waits for credit."""
         held = batch
         while True:
@@ -257,7 +257,7 @@ class Exchange:
         """Call this once the effects at hand are carried out: it will call the core."""
         self._ending.append(step)
 
-    def _tell_clients(self, effects: Effects) -> None:
+    def _tell_clients(self, effects: CoreEffects) -> None:
         # A client may have withdrawn in the same step what it asked for.
         for identity in effects.advertised:
             if (publisher := self.publishers.get(identity)) is not None:
@@ -273,7 +273,7 @@ class Exchange:
                 self.replaying.add(subscriber)
         self._answer(effects)
 
-    def _answer(self, effects: Effects) -> None:
+    def _answer(self, effects: CoreEffects) -> None:
         for told in effects.explained:
             # Who asked may have been another run of this broker.
             if (answer := self._questions.get(told.question)) is not None:
@@ -281,7 +281,7 @@ class Exchange:
                 if not told.more:
                     self.forget_question(told.question)
 
-    def _carry_out_links(self, effects: Effects) -> None:
+    def _carry_out_links(self, effects: CoreEffects) -> None:
         for hop in effects.attached:
             self.link_of[hop].attached()
         for hop, verdict in effects.rejected:

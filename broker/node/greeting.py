@@ -27,7 +27,7 @@ from broker.node.budget import Resource
 from broker.node.clients import ClientSession
 from broker.node.config import NodeConfig
 from broker.node.connection import Connection, Life, fault_of
-from broker.node.credit import LinkSize, Sizing, Window
+from broker.node.credit import CreditWindow, LinkSize, Sizing
 from broker.node.exchange import Exchange
 from broker.node.links import LinkSession, LinkWatcher
 from broker.node.timers import Timer
@@ -158,9 +158,9 @@ class House:
         return None
 
     @staticmethod
-    def window(sizing: Sizing) -> Window:
+    def window(sizing: Sizing) -> CreditWindow:
         """The credit of a new connection."""
-        return Window(sizing, DEFAULT_LIMITS.publication_frame_bytes)
+        return CreditWindow(sizing, DEFAULT_LIMITS.publication_frame_bytes)
 
 
 def difference(ours: str, our_manner: str, theirs: str, their_manner: str) -> str:

@@ -23,9 +23,9 @@ from attrs import define, field
 from broker.core import Hop, ProtocolError
 from broker.messages import Acknowledge, Fault, Grant, LinkMessage, Ping, Pong, Publication
 from broker.node.connection import OUTBOX_BYTES, Connection, fault_of
-from broker.node.credit import Batch, Window
+from broker.node.credit import CreditBatch, CreditWindow
 from broker.node.exchange import Exchange
-from broker.node.queues import LinkQueue, Run
+from broker.node.queues import FrameRun, LinkQueue
 from broker.sessions import SessionError
 from broker.station import LinkPlace
 from broker.transitions import Transitions, follow
@@ -93,7 +93,7 @@ class LinkSession:
 
     place: LinkPlace
     incarnation: str
-    window: Window
+    window: CreditWindow
     _exchange: Exchange
     _patience_s: float
     watcher: LinkWatcher | None = None
@@ -103,7 +103,7 @@ class LinkSession:
     connections: int = field(default=0, init=False)
     carriage: Carriage = field(default=Carriage.AWAY, init=False)
     _connection: Connection | None = field(default=None, init=False)
-    _held: list[Batch] = field(factory=list, init=False)
+    _held: list[CreditBatch] = field(factory=list, init=False)
     _told: int = field(default=0, init=False)
     _looked_at: int = field(default=0, init=False)
 
@@ -251,7 +251,7 @@ class LinkSession:
         batch = None
         if count:
             self.publications_in += count
-            batch = Batch(self.window, size_bytes)
+            batch = CreditBatch(self.window, size_bytes)
             if not self.window.receive(size_bytes):
                 self._fault("credit", "more bytes of publications were sent than granted")
         exchange = self._exchange
@@ -300,7 +300,7 @@ class LinkSession:
     # --- what leaves ---
 
     def put(
-        self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None, now_s: float
+        self, messages: Sequence[LinkMessage], run: FrameRun | None, batch: CreditBatch | None, now_s: float
     ) -> None:
         """Queue what was emitted to this link in one step, and send what credit allows.
 

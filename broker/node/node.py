@@ -34,12 +34,12 @@ from broker.messages import Ping, Pong
 from broker.node import inputs as i
 from broker.node.config import NodeConfig
 from broker.node.connection import PARTING_S, Connection, Life, fault_of
-from broker.node.effects import Effects, End, Write
+from broker.node.effects import Close, Effects, Write
 from broker.node.exchange import Exchange
 from broker.node.greeting import Callee, Dialled, House, link_of
 from broker.node.newcomers import Newcomers, address_of
 from broker.node.publishers import LocalPublisher
-from broker.node.subscriptions import Subscription
+from broker.node.subscriptions import LocalSubscription
 from broker.node.uplinks import Uplinks
 from broker.station import Station
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer, WireError, encode
@@ -311,7 +311,7 @@ class Node:
     def _connected(self, content: i.Connected) -> None:
         uplinks = self.uplinks
         if not uplinks.is_awaited(content.dial):
-            self._effects.ends.append(End(content.connection, "nobody waits for it any more"))
+            self._effects.ends.append(Close(content.connection, "nobody waits for it any more"))
             return
         connection = self._open(content.connection, uplinks.address, Peer.UPLINK)
         resuming = self.house.uplink
@@ -361,7 +361,7 @@ class Node:
             del self._addresses[address]
         connection.close()
         self.exchange.totals.closed_sent_bytes += connection.sent_bytes
-        self._effects.ends.append(End(connection.number, connection.reason))
+        self._effects.ends.append(Close(connection.number, connection.reason))
 
     def _written(self, content: i.Written) -> None:
         for number in content.connections:
@@ -459,7 +459,7 @@ class Node:
         for publisher in list(station.publishers.values()):
             LocalPublisher(publisher, exchange, patience_s).detach()
         for subscription in list(station.subscriptions.values()):
-            Subscription(subscription, exchange, patience_s).detach()
+            LocalSubscription(subscription, exchange, patience_s).detach()
 
     def _begin_leases(self) -> None:
         terms = self.config.terms

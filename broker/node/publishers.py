@@ -20,10 +20,10 @@ from broker.node.budget import Account, Resource
 from broker.node.exchange import Exchange
 from broker.station import PublisherPlace
 
-__all__ = ["LocalPublisher", "Owner"]
+__all__ = ["LocalPublisher", "PublisherOwner"]
 
 
-class Owner(Protocol):
+class PublisherOwner(Protocol):
     """The session of the client that publishes."""
 
     def advertised(self, publisher: "LocalPublisher") -> None:
@@ -47,7 +47,7 @@ class LocalPublisher:
     _exchange: Exchange
     _patience_s: float
     number: int = field(default=0, init=False)
-    owner: Owner | None = field(default=None, init=False)
+    owner: PublisherOwner | None = field(default=None, init=False)
     _is_told_wanted: bool | None = field(default=None, init=False)
     """What its client has been told on this connection; None before it may publish."""
     matches: Callable[[Mapping[str, Value]], bool] = field(init=False)
@@ -99,7 +99,7 @@ class LocalPublisher:
         """Whether it belongs to a client of that name and user."""
         return (self.place.client, self.place.user) == (client, user)
 
-    def attach(self, owner: Owner, number: int) -> None:
+    def attach(self, owner: PublisherOwner, number: int) -> None:
         """Its client is there, and knows it by this number."""
         self._exchange.absences.came(self)
         self.owner, self.number, self._is_told_wanted = owner, number, None

@@ -6,8 +6,8 @@ Laws:
    publications before it, although it needs no credit itself (R5).
 2. A subscription's queue never keeps more than its bound. Beyond it, the policy says what happens: the
    subscription ends ("disconnect"), or the newest are dropped and counted as a gap in their place ("drop").
-3. Publications wait as the bytes that will be sent, one `Run` for all that was emitted together. Queues that
-   got the same publications share one run; only a queue that must stop within a run looks at its frames.
+3. Publications wait as the bytes that will be sent, one `FrameRun` for all that was emitted together. Queues
+   that got the same publications share one run; only a queue that must stop within a run looks at its frames.
 """
 
 from collections import deque
@@ -18,11 +18,11 @@ from typing import TypeGuard
 from attrs import define, field, frozen
 
 from broker.messages import Deliver, Gap, LinkMessage, Publication
-from broker.node.credit import Batch
+from broker.node.credit import CreditBatch
 from broker.replay_messages import ReplayCut
 from broker.wire import encode, marked
 
-__all__ = ["BOUND", "DROP", "Hole", "LinkQueue", "Run", "RunCache", "SubscriptionQueue", "pieces_of"]
+__all__ = ["BOUND", "DROP", "FrameRun", "Hole", "LinkQueue", "RunCache", "SubscriptionQueue", "pieces_of"]
 
 DROP = "drop"
 """The policy that drops and tells; the other one, "disconnect", ends the subscription."""
@@ -53,11 +53,12 @@ def _head(number: int, count: int) -> bytes:
 
 
 @define(eq=False)
-class Run:
-    """Publication frames one after another, as they are sent."""
+class FrameRun:
+    """Publication frames one after another, as they are sent; `takers` is how many hops have got them."""
 
     frames: bytes = field(repr=False)
     count: int
+    takers: int = 1
 
 
 def _stop_at_count(frames: bytes, start: int, count: int) -> int:
@@ -94,19 +95,20 @@ def _stop_before_size(frames: bytes, start: int, size_bytes: int) -> tuple[int, 
 class RunCache:
     """Joins the frames of publications once, for all hops that got the same ones in one step."""
 
-    _known: dict[tuple[int, int, int], tuple[Sequence[LinkMessage], Run]] = field(factory=dict)
+    _known: dict[tuple[int, int, int], tuple[Sequence[LinkMessage], FrameRun]] = field(factory=dict)
 
-    def run(self, messages: Sequence[LinkMessage]) -> Run | None:
+    def run(self, messages: Sequence[LinkMessage]) -> FrameRun | None:
         """Return the run of these messages, or None if they are not publications alone."""
         first = messages[0]
         if len(messages) == 1 and isinstance(first, Publication) and not first.mark and not self._known:
-            run = Run(first.frame, 1)
+            run = FrameRun(first.frame, 1)
             self._known[1, id(first), id(first)] = (messages, run)
             return run
         key = (len(messages), id(first), id(messages[-1]))
         known = self._known.get(key)
         # Equality of lists asks for identity first, and publications have no other equality.
         if known is not None and known[0] == messages:
+            known[1].takers += 1
             return known[1]
         try:
             # Only publications have frames; asking each for its type first would cost as much as joining.
@@ -116,7 +118,7 @@ class RunCache:
             ]
         except AttributeError:
             return None
-        run = Run(b"".join(frames) if len(frames) > 1 else frames[0], len(frames))
+        run = FrameRun(b"".join(frames) if len(frames) > 1 else frames[0], len(frames))
         self._known[key] = (messages, run)
         return run
 
@@ -129,11 +131,11 @@ class Hole:
     reason: str
 
 
-def _is_bound_hole(entry: Run | Hole) -> TypeGuard[Hole]:
+def _is_bound_hole(entry: FrameRun | Hole) -> TypeGuard[Hole]:
     return isinstance(entry, Hole) and entry.reason == BOUND
 
 
-def pieces_of(messages: Sequence[LinkMessage]) -> Iterator[Run | Hole]:
+def pieces_of(messages: Sequence[LinkMessage]) -> Iterator[FrameRun | Hole]:
     """What was emitted to a subscription together, as runs and the gaps between them."""
     frames: list[bytes] = []
     for message in messages:
@@ -141,11 +143,11 @@ def pieces_of(messages: Sequence[LinkMessage]) -> Iterator[Run | Hole]:
             frames.append(message.frame)
             continue
         if frames:
-            yield Run(b"".join(frames), len(frames))
+            yield FrameRun(b"".join(frames), len(frames))
             frames = []
         yield Hole(0, REPLAY if isinstance(message, ReplayCut) else LOST)
     if frames:
-        yield Run(b"".join(frames), len(frames))
+        yield FrameRun(b"".join(frames), len(frames))
 
 
 @define(eq=False)
@@ -161,21 +163,21 @@ class SubscriptionQueue:
     queued_bytes: int = field(default=0, init=False)
     queued_count: int = field(default=0, init=False)
     excess_bytes: int = field(default=0, init=False)
-    _entries: deque[Run | Hole] = field(factory=deque, init=False)
+    _entries: deque[FrameRun | Hole] = field(factory=deque, init=False)
     _start: int = field(default=0, init=False)
     _taken: int = field(default=0, init=False)
 
     @property
     def ready(self) -> bool:
         """Whether something could be sent."""
-        return bool(self._entries) and (self.credit > 0 or not isinstance(self._entries[0], Run))
+        return bool(self._entries) and (self.credit > 0 or not isinstance(self._entries[0], FrameRun))
 
     @property
     def is_over_bound(self) -> bool:
         """Whether more waits than may."""
         return self.queued_bytes > self.bound_bytes + self.excess_bytes
 
-    def pass_by(self, run: Run) -> bytes:
+    def pass_by(self, run: FrameRun) -> bytes:
         """Let these go past the queue; return the frame that announces them, or nothing if they must wait."""
         if self._entries or self.credit < run.count:
             return b""
@@ -191,7 +193,7 @@ class SubscriptionQueue:
         """Say in this place that deliveries are missing."""
         self._entries.append(Hole(count, reason))
 
-    def add(self, run: Run) -> bool:
+    def add(self, run: FrameRun) -> bool:
         """Put publications at the end; or into the gap that is there, and return false."""
         if self._entries:
             last = self._entries[-1]
@@ -208,7 +210,7 @@ class SubscriptionQueue:
         chunks: list[bytes] = []
         while self._entries and room_bytes > 0:
             entry = self._entries[0]
-            if isinstance(entry, Run):
+            if isinstance(entry, FrameRun):
                 if self.credit <= 0:
                     break
                 frames, count = self._take_publications(room_bytes)
@@ -227,7 +229,7 @@ class SubscriptionQueue:
         count = 0
         while self._entries and room_bytes > 0 and self.credit > 0:
             run = self._entries[0]
-            if not isinstance(run, Run):
+            if not isinstance(run, FrameRun):
                 break
             left, left_bytes = run.count - self._taken, len(run.frames) - self._start
             stop = len(run.frames)
@@ -258,14 +260,14 @@ class SubscriptionQueue:
         """Drop the newest until the rest is within the bound; return how many, now a gap in their place."""
         # Everything before the last run was within the bound when that run came.
         run = self._entries.pop()
-        assert isinstance(run, Run)
+        assert isinstance(run, FrameRun)
         start, taken = (0, 0) if self._entries else (self._start, self._taken)
         if not self._entries:
             self._start = self._taken = 0
         excess_bytes = self.queued_bytes - self.bound_bytes - self.excess_bytes
         stop, kept = _stop_before_size(run.frames, start, len(run.frames) - start - excess_bytes)
         if kept:
-            self._entries.append(Run(run.frames[start:stop], kept))
+            self._entries.append(FrameRun(run.frames[start:stop], kept))
         dropped = run.count - taken - kept
         self.queued_bytes -= len(run.frames) - stop
         self.queued_count -= dropped
@@ -275,9 +277,9 @@ class SubscriptionQueue:
     def drop_all(self) -> int:
         """Drop everything back to the last gap; return how many, now a gap in their place."""
         dropped = 0
-        while self._entries and isinstance(self._entries[-1], Run):
+        while self._entries and isinstance(self._entries[-1], FrameRun):
             run = self._entries.pop()
-            assert isinstance(run, Run)
+            assert isinstance(run, FrameRun)
             start, taken = (0, 0) if self._entries else (self._start, self._taken)
             if not self._entries:
                 self._start = self._taken = 0
@@ -308,7 +310,7 @@ class _LinkEntry:
 
     content: bytes = field(repr=False)
     count: int
-    batches: tuple[Batch, ...] = ()
+    batches: tuple[CreditBatch, ...] = ()
 
 
 @define(eq=False)
@@ -321,7 +323,7 @@ class LinkQueue:
     _entries: deque[_LinkEntry] = field(factory=deque, init=False)
     _start: int = field(default=0, init=False)
 
-    def add(self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None) -> None:
+    def add(self, messages: Sequence[LinkMessage], run: FrameRun | None, batch: CreditBatch | None) -> None:
         """Put messages at the end; `run` is given if they are publications alone."""
         if run is not None:
             self._append(run.frames, run.count)
@@ -331,7 +333,7 @@ class LinkQueue:
             batch.hold()
             self._entries[-1].batches = (batch,)
 
-    def hold(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+    def hold(self, batches: Sequence[CreditBatch]) -> Sequence[CreditBatch]:
         """Let batches that are held already wait for what is last; return them if there is nothing."""
         if not self._entries:
             return batches
@@ -356,10 +358,10 @@ class LinkQueue:
         if frames:
             self._append(b"".join(frames), len(frames))
 
-    def take(self, room_bytes: int) -> tuple[list[bytes], list[Batch], int]:
+    def take(self, room_bytes: int) -> tuple[list[bytes], list[CreditBatch], int]:
         """Return bytes to send now, the batches that are gone with them, and how many publications."""
         chunks: list[bytes] = []
-        batches: list[Batch] = []
+        batches: list[CreditBatch] = []
         taken = 0
         while self._entries and room_bytes > 0:
             entry = self._entries[0]
@@ -389,7 +391,7 @@ class LinkQueue:
             taken += count
         return chunks, batches, taken
 
-    def clear(self) -> list[Batch]:
+    def clear(self) -> list[CreditBatch]:
         """Forget everything, the link is lost; return the batches that waited for it."""
         batches = [batch for entry in self._entries for batch in entry.batches]
         self._entries.clear()

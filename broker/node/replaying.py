@@ -18,7 +18,7 @@ from broker.node.timers import Timer, Timers
 from broker.replay.bounds import COUNT_MAX
 
 if TYPE_CHECKING:
-    from broker.node.subscriptions import Subscription
+    from broker.node.subscriptions import LocalSubscription
     from broker.station import Station
 
 __all__ = ["Replaying", "objection_to", "past_of", "room_for"]
@@ -73,19 +73,19 @@ class Replaying:
     _settle: Callable[[], None]
     _timers: Timers
     wall_ns: Callable[[], int]
-    _waiting: dict["Subscription", None] = field(factory=dict, init=False)
+    _waiting: dict["LocalSubscription", None] = field(factory=dict, init=False)
     _timer: Timer | None = field(default=None, init=False)
 
-    def add(self, subscription: "Subscription") -> None:
+    def add(self, subscription: "LocalSubscription") -> None:
         """There is more for this subscription."""
         self._waiting[subscription] = None
         self._look_soon()
 
-    def discard(self, subscription: "Subscription") -> None:
+    def discard(self, subscription: "LocalSubscription") -> None:
         """It has ended."""
         self._waiting.pop(subscription, None)
 
-    def look(self, subscription: "Subscription") -> None:
+    def look(self, subscription: "LocalSubscription") -> None:
         """Its queue may have room again."""
         if subscription in self._waiting:
             self._look_soon()

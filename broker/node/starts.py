@@ -12,7 +12,7 @@ from broker.filters import Filter
 from broker.messages import Subscribe
 from broker.station import SubscriptionPlace, SubscriptionTerms
 
-__all__ = ["Start", "patience_of", "start_of", "terms_of"]
+__all__ = ["StartPosition", "patience_of", "start_of", "terms_of"]
 
 BOUND_BYTES_MIN: Final = 64 * 1024
 BOUND_BYTES_MAX: Final = 256 * 1024 * 1024
@@ -24,7 +24,7 @@ DURABLE_AGE_MAX_S: Final = 7 * 24 * 3600
 
 
 @frozen
-class Start:
+class StartPosition:
     """What is delivered counts on from `position`; the next `missing_count` are not kept any more.
 
     It `goes_on` if that is where the client stands. `is_had`: its program has had everything before.
@@ -36,19 +36,19 @@ class Start:
     is_had: bool = False
 
 
-def start_of(request: Subscribe, place: SubscriptionPlace) -> Start:
+def start_of(request: Subscribe, place: SubscriptionPlace) -> StartPosition:
     """Return where a client goes on with a subscription that is known."""
     if not request.after:
-        return Start(place.taken, 0, goes_on=True)
+        return StartPosition(place.taken, 0, goes_on=True)
     position = request.after[0]
     is_of_another_life = request.resume not in {"", place.id} or position > place.emitted
     if is_of_another_life:
-        return Start(place.taken, 0, goes_on=False)
+        return StartPosition(place.taken, 0, goes_on=False)
     if position < place.taken:
-        return Start(position, place.taken - position, goes_on=True)
+        return StartPosition(position, place.taken - position, goes_on=True)
     # What a client has received for a durable subscription may die with it before its program had it.
     is_had = not (place.terms.durable and request.resume)
-    return Start(position, 0, goes_on=True, is_had=is_had)
+    return StartPosition(position, 0, goes_on=True, is_had=is_had)
 
 
 def patience_of(terms: SubscriptionTerms, link_timeout_s: float) -> float:

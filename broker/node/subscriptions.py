@@ -28,17 +28,17 @@ from broker.lines import json_line
 from broker.messages import Ended, LinkMessage, Subscribed
 from broker.node.budget import Account, Resource
 from broker.node.connection import OUTBOX_BYTES, Connection
-from broker.node.credit import Batch
+from broker.node.credit import CreditBatch
 from broker.node.exchange import Exchange
 from broker.node.pacing import Pace
-from broker.node.queues import BOUND, DROP, Hole, Run, SubscriptionQueue, pieces_of
+from broker.node.queues import BOUND, DROP, FrameRun, Hole, SubscriptionQueue, pieces_of
 from broker.node.replaying import room_for
 from broker.node.starts import patience_of
 from broker.sessions import Missing
 from broker.station import SubscriptionPlace
 from broker.wire import encode
 
-__all__ = ["Reader", "Subscription"]
+__all__ = ["LocalSubscription", "SubscriptionReader"]
 
 ACCOUNTED_BYTES: Final = 64 * 1024
 """What is kept is accounted in steps of this size: a read's worth, and a few bytes per subscription wrong."""
@@ -55,13 +55,17 @@ STALLED_S: Final = 1.0
 """A reader that confirms nothing for so long does not move: the client says it four times a second."""
 
 EVENT_BYTES: Final = 512
-"""What an event takes beside its frame while it is kept: measured are 450 bytes, and 90 an attribute."""
+"""What an event takes beside its frame while it is kept: measured are 450 bytes, and 90 an attribute.
+
+Those who got an event together share that: the first counts all of it, the second a half, the third a third.
+So many readers of the same events count for little more than the events take, and one alone counts it all.
+"""
 
 
-class Reader(Protocol):
+class SubscriptionReader(Protocol):
     """The session of the client that subscribed; `backlog` has the subscriptions with more to send."""
 
-    backlog: dict["Subscription", None]
+    backlog: dict["LocalSubscription", None]
     connection: Connection
 
     def let_go(self, number: int) -> None:
@@ -70,7 +74,7 @@ class Reader(Protocol):
 
 
 @define(eq=False)
-class Subscription:
+class LocalSubscription:
     """A subscription between the core's hop and the connection of its reader, if it has one now."""
 
     place: SubscriptionPlace
@@ -78,15 +82,18 @@ class Subscription:
     _link_timeout_s: float
     queue: SubscriptionQueue = field(init=False)
     pace: Pace = field(init=False)
-    _reader: Reader | None = field(default=None, init=False)
-    _held: list[Batch] = field(factory=list, init=False)
+    _reader: SubscriptionReader | None = field(default=None, init=False)
+    _held: list[CreditBatch] = field(factory=list, init=False)
     _is_over: bool = field(default=False, init=False)
     _account: Account = field(init=False)
     _accounted_bytes: int = field(default=0, init=False)
     _step_bytes: int = field(default=ACCOUNTED_BYTES, init=False)
     _unconfirmed: deque[tuple[int, int, int]] = field(factory=deque, init=False)
-    _unconfirmed_count: int = field(default=0, init=False)
     unconfirmed_bytes: int = field(default=0, init=False)
+    _unconfirmed_extra: int = field(default=0, init=False)
+    _queued_extra: int = field(default=0, init=False)
+    _queued_count: int = field(default=0, init=False)
+    """What `_queued_extra` was worked out for."""
     _moved_at_s: float = field(default=0.0, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -109,7 +116,8 @@ class Subscription:
         self.queue, self.pace = queue, Pace(queue.bound_bytes)
         queue.position = position
         self._unconfirmed.clear()
-        self.unconfirmed_bytes = self._unconfirmed_count = 0
+        self.unconfirmed_bytes = self._unconfirmed_extra = 0
+        self._queued_extra = self._queued_count = 0
         for piece in self.place.after(position):
             if isinstance(piece, Missing):
                 queue.add_gap(piece.count, BOUND)
@@ -119,7 +127,7 @@ class Subscription:
 
     def _add(self, messages: Sequence[LinkMessage]) -> None:
         for piece in pieces_of(messages):
-            if isinstance(piece, Run):
+            if isinstance(piece, FrameRun):
                 self._add_run(piece)
             else:
                 self.queue.add_gap(piece.count, piece.reason)
@@ -165,7 +173,7 @@ class Subscription:
 
     # --- connections ---
 
-    def attach(self, reader: Reader, queue: SubscriptionQueue, position: int) -> None:
+    def attach(self, reader: SubscriptionReader, queue: SubscriptionQueue, position: int) -> None:
         """Its client is there and has received everything up to this position."""
         self._exchange.absences.came(self)
         self._let_go()
@@ -206,7 +214,7 @@ class Subscription:
     # --- deliveries ---
 
     def put(
-        self, messages: Sequence[LinkMessage], run: Run | None, batch: Batch | None, now_s: float
+        self, messages: Sequence[LinkMessage], run: FrameRun | None, batch: CreditBatch | None, now_s: float
     ) -> None:
         """Queue what the core emitted in one step, send what may be sent, and keep to the bound."""
         if run is not None:
@@ -215,7 +223,7 @@ class Subscription:
             self._put_run(run)
         else:
             for piece in pieces_of(messages):
-                if isinstance(piece, Run):
+                if isinstance(piece, FrameRun):
                     self._put_run(piece)
                 else:
                     self._put_gap(piece)
@@ -223,7 +231,7 @@ class Subscription:
             self._keep(batch, now_s)
         self._look_at_account()
 
-    def _send_at_once(self, run: Run) -> bool:
+    def _send_at_once(self, run: FrameRun) -> bool:
         """Send what nothing waits before and for which everything has room: the usual case needs no queue."""
         reader, size_bytes = self._reader, len(run.frames)
         if reader is None or self._is_over:
@@ -237,21 +245,29 @@ class Subscription:
             return False
         connection.send_all((head, run.frames))
         self._exchange.totals.deliveries += run.count
-        self._sent(size_bytes, run.count)
+        self._sent(size_bytes, run.count * EVENT_BYTES // run.takers)
         # Nothing is in the queue: what is unconfirmed is all that is kept.
-        kept_bytes = self.unconfirmed_bytes + EVENT_BYTES * self._unconfirmed_count
+        kept_bytes = self.unconfirmed_bytes + self._unconfirmed_extra
         if kept_bytes - self._accounted_bytes >= self._step_bytes:
             self._look_at_account()
         return True
 
-    def _sent(self, size_bytes: int, count: int) -> None:
+    def _sent(self, size_bytes: int, extra_bytes: int) -> None:
         if not self._unconfirmed:
             self._moved_at_s = self._exchange.now_s
-        self._unconfirmed.append((self.queue.position, size_bytes, count))
+        self._unconfirmed.append((self.queue.position, size_bytes, extra_bytes))
         self.unconfirmed_bytes += size_bytes
-        self._unconfirmed_count += count
+        self._unconfirmed_extra += extra_bytes
 
-    def _put_run(self, run: Run) -> None:
+    def _extra_of_queue(self) -> int:
+        """Return what the events in the queue take beside their frames; some may have left meanwhile."""
+        count = self.queue.queued_count
+        if count != self._queued_count:
+            self._queued_extra = self._queued_extra * count // (self._queued_count or 1)
+            self._queued_count = count
+        return self._queued_extra
+
+    def _put_run(self, run: FrameRun) -> None:
         if self._is_over:
             return
         self._add_run(run)
@@ -265,11 +281,15 @@ class Subscription:
             self.queue.add_gap(gap.count, gap.reason)
             self.pump()
 
-    def _add_run(self, run: Run) -> None:
-        if not self.queue.add(run):
+    def _add_run(self, run: FrameRun) -> None:
+        extra_bytes = self._extra_of_queue()
+        if self.queue.add(run):
+            self._queued_extra = extra_bytes + run.count * EVENT_BYTES // run.takers
+            self._queued_count = self.queue.queued_count
+        else:
             self._drop(run.count)
 
-    def _keep(self, batch: Batch | None, now_s: float) -> None:
+    def _keep(self, batch: CreditBatch | None, now_s: float) -> None:
         """Something stays in the queue: publishers may have to wait for it."""
         was_waiting = self.pace.waiting
         if self.pace.queued(self.queue.queued_bytes, now_s):
@@ -286,6 +306,7 @@ class Subscription:
             return
         before_bytes = queue.queued_bytes
         before_count = queue.queued_count
+        extra_bytes = self._extra_of_queue()
         unconfirmed_room = self._exchange.config.limits.unconfirmed_bytes - self.unconfirmed_bytes
         chunks = queue.take(min(OUTBOX_BYTES - reader.connection.outbox_bytes, unconfirmed_room))
         if chunks:
@@ -293,7 +314,7 @@ class Subscription:
             self._exchange.totals.deliveries += sent_count
             sent_bytes = before_bytes - queue.queued_bytes
             if sent_count:
-                self._sent(sent_bytes, sent_count)
+                self._sent(sent_bytes, extra_bytes - self._extra_of_queue())
             reader.connection.send_all(chunks)
             if self.pace.freed(sent_bytes, queue.queued_bytes):
                 self._let_go()
@@ -313,9 +334,9 @@ class Subscription:
         self._moved_at_s = self._exchange.now_s
         unconfirmed = self._unconfirmed
         while unconfirmed and unconfirmed[0][0] <= position:
-            _, size_bytes, count = unconfirmed.popleft()
+            _, size_bytes, extra_bytes = unconfirmed.popleft()
             self.unconfirmed_bytes -= size_bytes
-            self._unconfirmed_count -= count
+            self._unconfirmed_extra -= extra_bytes
         self._look_at_account()
 
     def judge(self, now_s: float) -> bool:
@@ -348,9 +369,8 @@ class Subscription:
         """What is kept for it, in its queue or unconfirmed."""
         if self._is_over:
             return 0
-        queue = self.queue
-        count = queue.queued_count + self._unconfirmed_count
-        return queue.queued_bytes + self.unconfirmed_bytes + EVENT_BYTES * count
+        extra_bytes = self._extra_of_queue() + self._unconfirmed_extra
+        return self.queue.queued_bytes + self.unconfirmed_bytes + extra_bytes
 
     def _look_at_account(self) -> None:
         """Charge what is kept now; if there is no room for it, keep less for whoever has too much (law 6)."""
@@ -464,6 +484,6 @@ class Subscription:
         )
 
 
-def _rank(subscription: Subscription) -> tuple[int, float, int]:
+def _rank(subscription: LocalSubscription) -> tuple[int, float, int]:
     """Order those that have to keep less (law 6)."""
     return -subscription.user_kept_bytes, subscription.stalled_since_s, -subscription.kept_bytes

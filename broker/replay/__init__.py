@@ -4,7 +4,7 @@
 that gets it before what is live. Who asks whom is decided by `broker.core.replays`.
 """
 
-from broker.replay.bounds import COLLECTED_BYTES_MAX, QUESTIONS_MAX, REPLAYS_MAX, Bounds, Item, Window
+from broker.replay.bounds import COLLECTED_BYTES_MAX, QUESTIONS_MAX, REPLAYS_MAX, Bounds, Item, ReplayWindow
 from broker.replay.cache import Cache
 from broker.replay.excerpt import Excerpt
 from broker.replay.merging import Merge
@@ -20,5 +20,5 @@ __all__ = [
     "Item",
     "Merge",
     "Playback",
-    "Window",
+    "ReplayWindow",
 ]

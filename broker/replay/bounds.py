@@ -35,7 +35,7 @@ own, but never less than that of its publication before, so that the order of ea
 
 
 @frozen
-class Window:
+class ReplayWindow:
     """A subscription asks for what is not older than `since_ns`, and of that for the newest `count` (0: all).
 
     `bound_bytes` is what may be held back or collected for it.

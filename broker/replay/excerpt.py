@@ -57,13 +57,13 @@ class Excerpt:
         """Look at nothing more."""
         self.cache.retention.close(self.cursor)
 
-    def read(self, count: int) -> "Reading":
+    def read(self, count: int) -> "ExcerptReading":
         """Begin a step that looks at so many more."""
-        return Reading.of(self, count)
+        return ExcerptReading.of(self, count)
 
 
 @define(eq=False)
-class Reading:
+class ExcerptReading:
     """One step of an excerpt: `head` is the next event, None if there is none, or none in this step."""
 
     _excerpt: Excerpt
@@ -72,7 +72,7 @@ class Reading:
     head: Entry | None = None
 
     @classmethod
-    def of(cls, excerpt: Excerpt, count: int) -> "Reading":
+    def of(cls, excerpt: Excerpt, count: int) -> "ExcerptReading":
         """Begin where the last step has ended."""
         cache, cursor, found = excerpt.cache, excerpt.cursor, excerpt.found
         if excerpt.is_over:

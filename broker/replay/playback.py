@@ -20,7 +20,7 @@ from typing import Final
 from attrs import define, field
 
 from broker.messages import LinkMessage, Publication
-from broker.replay.bounds import Item, Window
+from broker.replay.bounds import Item, ReplayWindow
 from broker.replay_messages import ReplayCut, ReplayMark
 from broker.wire import replayed
 
@@ -33,7 +33,7 @@ class Playback:
     """Between the core and the deliveries of one subscription, until the past has been played."""
 
     subscription: str
-    window: Window
+    window: ReplayWindow
     is_live: bool = False
     is_marked: bool = False
     is_mark_due: bool = False

@@ -50,7 +50,7 @@ def _label(value: Value) -> Hashable:
 
 
 @define(eq=False)
-class Axis(Generic[Key]):
+class PointAxis(Generic[Key]):
     """The keys whose events have one attribute, by its value."""
 
     _keys: dict[Hashable, dict[Key, Witness]] = Factory(dict)
@@ -136,7 +136,7 @@ class Points(Generic[Key]):
     """Keys with an event each."""
 
     _events: dict[Key, Witness] = Factory(dict)
-    _axes: dict[str, Axis[Key]] = Factory(dict)
+    _axes: dict[str, PointAxis[Key]] = Factory(dict)
 
     def add(self, key: Key, event: Witness) -> None:
         """Take a key and its event in."""
@@ -144,7 +144,7 @@ class Points(Generic[Key]):
         for name, value in event.items():
             axis = self._axes.get(name)
             if axis is None:
-                axis = self._axes[name] = Axis()
+                axis = self._axes[name] = PointAxis()
             axis.add(key, value, event)
 
     def remove(self, key: Key) -> None:
@@ -168,7 +168,7 @@ class Points(Generic[Key]):
 
     def _near(self, conjunction: Conjunction) -> Iterable[dict[Key, Witness]]:
         """All keys whose events satisfy the conjunction, and others."""
-        best: tuple[float, Axis[Key], Constraint] | None = None
+        best: tuple[float, PointAxis[Key], Constraint] | None = None
         for name, constraint in conjunction:
             axis = self._axes.get(name)
             if axis is None:

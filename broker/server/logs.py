@@ -42,7 +42,7 @@ _Json = dict[str, object]
 
 
 @frozen
-class _Lines:
+class _LogLines:
     """Writes lines to a file, and does without the file where that fails (law 3)."""
 
     file: TextIO
@@ -61,7 +61,7 @@ class _LinesFactory:
     file: TextIO
 
     def __call__(self, *_: object) -> structlog.PrintLogger:
-        return structlog.PrintLogger(_Lines(self.file))  # type: ignore[arg-type]  # it prints, and nothing else
+        return structlog.PrintLogger(_LogLines(self.file))  # type: ignore[arg-type]  # it prints, and nothing else
 
 
 def configure(level: str, form: str, broker: str = "") -> None:

@@ -19,7 +19,7 @@ from broker.errors import StationError
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
 from broker.station.places import SubscriptionTerms
-from broker.wire import VERSION, Decoder, Limits, Peer, WireError, encode, marked
+from broker.wire import VERSION, Decoder, Peer, WireError, WireLimits, encode, marked
 from broker.wire.cbor import load_item
 from broker.wire.fields import Field, fields_of, read_fields, write_fields
 
@@ -29,7 +29,7 @@ FORMAT: Final = f"2.{VERSION}"
 TAKEN: Final = 0x80
 """The bit of a record's first byte that says that effects were taken before it."""
 
-LIMITS: Final = Limits(
+LIMITS: Final = WireLimits(
     payload_bytes=2**30, attributes_bytes=2**30, control_frame_bytes=2**30, page_frame_bytes=2**30
 )
 """What was taken once is read again, whatever the operator has set since."""
@@ -104,7 +104,7 @@ class Acknowledged:
 
 
 @frozen
-class Advertised:
+class AdvertisedInput:
     """A local publisher announces what it will publish. `minted` counts the ids made so far."""
 
     publisher: str
@@ -123,7 +123,7 @@ class Unadvertised:
 
 
 @frozen
-class Subscribed:
+class SubscribedInput:
     """A local client subscribes. `replay` are since when and how many of the past it asks for, if it does."""
 
     subscription: str
@@ -203,7 +203,7 @@ class Swept:
 
 
 @frozen
-class Received:
+class ReceivedInput:
     """What came over the link of that hop."""
 
     hop: int
@@ -211,7 +211,7 @@ class Received:
 
 
 @frozen
-class Published:
+class PublishedInput:
     """What one local publisher published."""
 
     publications: Sequence[Publication]
@@ -226,9 +226,9 @@ Input = (
     | LinkOpened
     | LinkClosed
     | Acknowledged
-    | Advertised
+    | AdvertisedInput
     | Unadvertised
-    | Subscribed
+    | SubscribedInput
     | Unsubscribed
     | Taken
     | Dropped
@@ -238,8 +238,8 @@ Input = (
     | ReplayWanted
     | ReplaysBounded
     | CacheAged
-    | Received
-    | Published
+    | ReceivedInput
+    | PublishedInput
 )
 
 BEGUN: Final = 0x01
@@ -255,9 +255,9 @@ KINDS: Final[dict[int, type[AttrsInstance]]] = {
     0x10: LinkOpened,
     0x11: LinkClosed,
     0x12: Acknowledged,
-    0x20: Advertised,
+    0x20: AdvertisedInput,
     0x21: Unadvertised,
-    0x22: Subscribed,
+    0x22: SubscribedInput,
     0x23: Unsubscribed,
     0x24: Taken,
     0x25: Dropped,
@@ -320,9 +320,9 @@ def read_record(record: bytes) -> tuple[Input, bool]:
 def _read(kind: int, content: bytes) -> Input:
     if kind == RECEIVED:
         (hop,) = _HOP.unpack_from(content)
-        return Received(hop, cast("list[LinkMessage]", read_frames(content[_HOP.size :])))
+        return ReceivedInput(hop, cast("list[LinkMessage]", read_frames(content[_HOP.size :])))
     if kind == PUBLISHED:
-        return Published(cast("list[Publication]", read_frames(content)))
+        return PublishedInput(cast("list[Publication]", read_frames(content)))
     if kind not in KINDS:
         raise ValueError(f"there is no kind {kind:#x} of records")
     items = load_item(content, KINDS[kind].__name__)
@@ -335,7 +335,7 @@ def _read(kind: int, content: bytes) -> Input:
         )
     owner = KINDS[kind]
     fields = read_fields(_FIELDS[kind], items, owner.__name__, LIMITS)
-    if owner is Subscribed:
+    if owner is SubscribedInput:
         subscription, *terms, minted, replay = fields
         fields = [subscription, SubscriptionTerms(*terms), minted, replay]
     return cast("Input", owner(*fields))

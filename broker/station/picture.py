@@ -24,7 +24,7 @@ from broker.routing import DEFAULT, Routing
 from broker.station.inputs import FORMAT as RECORD_FORMAT
 from broker.station.inputs import Begun
 from broker.station.station import Station
-from broker.station.values import Reader, Writer
+from broker.station.values import ValueReader, Writer
 from broker.wire import WireError
 from broker.wire.cbor import KNOWN_TAGS
 from ordering.interface import Context, OrderingFactory
@@ -152,7 +152,7 @@ def _fill(station: Station, tables: list[Any], state: list[Any]) -> None:
     core = station.core
     parts = core.parts()
     plugin_package = type(parts[-1]).__module__.partition(".")[0]
-    reader = Reader(tables, parts, (*PACKAGES, plugin_package))
+    reader = ValueReader(tables, parts, (*PACKAGES, plugin_package))
     part_states, ways, exposures, cached, station_state = state
     for part, fields in zip(parts, part_states, strict=True):
         allowed = set(_fields_of(part))

@@ -92,18 +92,18 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 -
             station.close_link(station.link_at(content.hop))
         case i.Acknowledged():
             station.acknowledged(station.link_at(content.hop), content.count)
-        case i.Received():
+        case i.ReceivedInput():
             # What a neighbour may not say is refused as it was then; that its link was closed comes next.
             with suppress(ProtocolError):
                 station.receive(station.link_at(content.hop), content.messages)
-        case i.Published():
+        case i.PublishedInput():
             station.publish(content.publications[0].publisher, content.publications)
-        case i.Advertised():
+        case i.AdvertisedInput():
             station.minted(content.minted)
             station.advertise(content.publisher, content.filter, client=content.client, user=content.user)
         case i.Unadvertised():
             station.unadvertise(content.publisher, retire=content.retires)
-        case i.Subscribed():
+        case i.SubscribedInput():
             station.minted(content.minted)
             station.subscribe(content.subscription, content.terms, content.replay)
         case i.Unsubscribed():

@@ -19,10 +19,10 @@ from typing import Final, Protocol
 
 from attrs import AttrsInstance, frozen
 
-from broker.core import BrokerCore, Effects, Hop
+from broker.core import BrokerCore, CoreEffects, Hop
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
-from broker.replay import Bounds, Window
+from broker.replay import Bounds, ReplayWindow
 from broker.routing import DEFAULT, Routing
 from broker.station import inputs as i
 from broker.station.places import (
@@ -269,7 +269,7 @@ class Station:
     def advertise(self, publisher: str, content: Filter, *, client: str = "", user: str = "") -> int:
         """A local publisher announces what it will publish; return how far it had come before."""
         assert publisher not in self._publishers
-        self._record(i.Advertised(publisher, content, client, user, self._minted))
+        self._record(i.AdvertisedInput(publisher, content, client, user, self._minted))
         taken = self.resumable(publisher, client, user) or 0
         self._retired.pop(publisher, None)
         self._publishers[publisher] = PublisherPlace(publisher, content, client, user, taken)
@@ -308,11 +308,11 @@ class Station:
         """
         assert subscription not in self._subscriptions
         assert not terms.durable or terms.durable_name not in self._durable
-        self._record(i.Subscribed(subscription, terms, self._minted, replay))
+        self._record(i.SubscribedInput(subscription, terms, self._minted, replay))
         window = None
         if replay:
             since_ns, count = replay
-            window = Window(since_ns, count, terms.bound_bytes)
+            window = ReplayWindow(since_ns, count, terms.bound_bytes)
         hop = self.core.subscribe(subscription, terms.filter, ordered=terms.ordered, window=window)
         self._add_subscription(SubscriptionPlace(subscription, terms, hop))
         return hop
@@ -396,7 +396,7 @@ class Station:
 
     # --- what is due ---
 
-    def take(self) -> Effects:
+    def take(self) -> CoreEffects:
         """Hand over what became due since the last call, numbered and kept (law 3)."""
         self.touched += 1
         self._taken = i.TAKEN

@@ -13,7 +13,7 @@ reader and writer have already, by its place among the parts.
 
 Laws.
 
-1. Written by `Writer`, read by `Reader`: the same graph, containers in the same order. Sets have none.
+1. Written by `Writer`, read by `ValueReader`: the same graph, containers in the same order. Sets have none.
 2. What cannot be written (a function, a file, a class) is an error when the picture is taken, never when it
    is needed.
 3. A class is read only if it is known: it is in a package that was allowed, has been imported there, and has
@@ -176,7 +176,7 @@ class Writer:
 # --- reading ------------------------------------------------------------------------------------------
 
 
-class Reader:
+class ValueReader:
     """Reads one graph. Classes are those of `packages`, names of packages or modules."""
 
     def __init__(self, tables: Sequence[Any], parts: Sequence[object], packages: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from broker.wire.control import encode
 from broker.wire.decoder import Decoder, DeliveredBatch, Peer
 from broker.wire.errors import WireError
 from broker.wire.kinds import VERSION
-from broker.wire.limits import DEFAULT_LIMITS, Limits
+from broker.wire.limits import DEFAULT_LIMITS, WireLimits
 from broker.wire.publications import (
     decode_delivery,
     encode_publication,
@@ -25,9 +25,9 @@ __all__ = [
     "VERSION",
     "Decoder",
     "DeliveredBatch",
-    "Limits",
     "Peer",
     "WireError",
+    "WireLimits",
     "decode_delivery",
     "encode",
     "encode_publication",

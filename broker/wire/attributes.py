@@ -17,7 +17,7 @@ import cbor2
 from broker.filters.constraints import Value
 from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
 from broker.wire.fields import read_text
-from broker.wire.limits import DEFAULT_LIMITS, KIB, MAX_NUMBER, MIN_NUMBER, NAME_BYTES, Limits
+from broker.wire.limits import DEFAULT_LIMITS, KIB, MAX_NUMBER, MIN_NUMBER, NAME_BYTES, WireLimits
 
 PLAIN_TYPES: Final = frozenset({str, bool, float})
 """Types of values that need no further look, as long as the publication is small."""
@@ -81,7 +81,7 @@ def _long_map_head(count: int) -> bytes:
     return cbor2.dumps(dict.fromkeys(range(count)))[: 2 if count < _SIZES_OF_1_BYTE else 3]
 
 
-def check_attributes(attributes: Mapping[str, object], limits: Limits) -> None:
+def check_attributes(attributes: Mapping[str, object], limits: WireLimits) -> None:
     """Refuse attributes that no frame may carry, and say which one and why.
 
     Raises:
@@ -94,7 +94,7 @@ def check_attributes(attributes: Mapping[str, object], limits: Limits) -> None:
         _check_value(value, f"Publication.attributes[{name}]", limits)
 
 
-def _check_count(count: int, limits: Limits) -> None:
+def _check_count(count: int, limits: WireLimits) -> None:
     if count > limits.attribute_count:
         raise oversize("Publication.attributes", limits.attribute_count, "attributes", count)
 
@@ -110,7 +110,7 @@ def _check_name(name: object) -> None:
     known_names.add(text)
 
 
-def _check_value(value: object, where: str, limits: Limits) -> None:
+def _check_value(value: object, where: str, limits: WireLimits) -> None:
     if type(value) is str:
         read_text(value, where, limits.text_bytes)
     elif type(value) is int:

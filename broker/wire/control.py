@@ -8,12 +8,12 @@ from broker.wire.cbor import load_item
 from broker.wire.errors import MALFORMED, VERSION, WireError, malformed, oversize
 from broker.wire.fields import read_fields, write_fields
 from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, PUBLICATION
-from broker.wire.kinds import BY_KIND, BY_MESSAGE, FIELDS, Row
+from broker.wire.kinds import BY_KIND, BY_MESSAGE, FIELDS, KindRow
 from broker.wire.kinds import VERSION as OUR_VERSION
-from broker.wire.limits import DEFAULT_LIMITS, Limits
+from broker.wire.limits import DEFAULT_LIMITS, WireLimits
 
 
-def encode(message: AttrsInstance, limits: Limits = DEFAULT_LIMITS) -> bytes:
+def encode(message: AttrsInstance, limits: WireLimits = DEFAULT_LIMITS) -> bytes:
     """Make the frame of any message but `Publication`.
 
     Raises:
@@ -30,7 +30,7 @@ def encode(message: AttrsInstance, limits: Limits = DEFAULT_LIMITS) -> bytes:
     return HEADER.pack(length, row.kind, 0) + body
 
 
-def decode(kind: int, body: bytes, limits: Limits) -> object:
+def decode(kind: int, body: bytes, limits: WireLimits) -> object:
     """Read the body of a control frame of a known kind."""
     row = BY_KIND[kind]
     items = load_item(body, row.name)
@@ -44,13 +44,13 @@ def decode(kind: int, body: bytes, limits: Limits) -> object:
     return row.message(*read_fields(fields, items, row.name, limits))
 
 
-def size_limit(row: Row, limits: Limits) -> int:
+def size_limit(row: KindRow, limits: WireLimits) -> int:
     """How large a frame of this kind may be."""
     limit: int = getattr(limits, row.size.value)
     return limit
 
 
-def _check_version(row: Row, items: list[object]) -> None:
+def _check_version(row: KindRow, items: list[object]) -> None:
     """The version comes before everything else: another version may have other fields."""
     if items and type(items[0]) is int and items[0] != OUR_VERSION:
         raise WireError(

@@ -30,15 +30,15 @@ from broker.messages import Deliver, Fault, Hello, Welcome
 from broker.wire import control
 from broker.wire.errors import MALFORMED, UNEXPECTED, UNKNOWN, WireError, oversize
 from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, LENGTH_BYTES, PUBLICATION
-from broker.wire.kinds import BY_KIND, BY_MESSAGE, ROWS, Stage
-from broker.wire.limits import DEFAULT_LIMITS, Limits
+from broker.wire.kinds import BY_KIND, BY_MESSAGE, ROWS, DecoderStage
+from broker.wire.limits import DEFAULT_LIMITS, WireLimits
 from broker.wire.publications import MARK, ORDERED, REPLAYED, read_publications
 
 _unpack_header: Final = HEADER.unpack_from
 _HEADER_BYTES: Final = HEADER.size
 _ALL_FLAGS: Final = 0xFF
 _NO_LIMIT: Final = 2**62
-_SERVER: Final = Stage.SERVER
+_SERVER: Final = DecoderStage.SERVER
 _DELIVER: Final = BY_MESSAGE[Deliver].kind
 
 _ANNOUNCEMENTS: Final = 1024
@@ -74,7 +74,7 @@ class DeliveredBatch:
     size_bytes: int
 
 
-_FIRST_STAGES: Final = {Peer.DIALLER: Stage.HELLO, Peer.NEIGHBOUR: Stage.LINK}
+_FIRST_STAGES: Final = {Peer.DIALLER: DecoderStage.HELLO, Peer.NEIGHBOUR: DecoderStage.LINK}
 
 
 @frozen
@@ -87,13 +87,13 @@ class _Admission:
 
 
 @lru_cache(maxsize=64)
-def _admission(stage: Stage, limits: Limits, *, is_kept: bool) -> _Admission:
+def _admission(stage: DecoderStage, limits: WireLimits, *, is_kept: bool) -> _Admission:
     """What was written down (`is_kept`) has the flags of links and those of clients."""
     rows = [row for row in ROWS if stage in row.stages]
     limits_bytes = {row.kind: control.size_limit(row, limits) for row in rows}
     refused_flags = dict.fromkeys(limits_bytes, _ALL_FLAGS)
-    flags = ORDERED | (MARK if stage is Stage.LINK else 0)
-    flags |= REPLAYED if stage is Stage.SERVER or is_kept else 0
+    flags = ORDERED | (MARK if stage is DecoderStage.LINK else 0)
+    flags |= REPLAYED if stage is DecoderStage.SERVER or is_kept else 0
     refused_flags[PUBLICATION] = _ALL_FLAGS & ~flags
     return _Admission(
         limits_bytes, refused_flags, max(limits_bytes.values(), default=limits.control_frame_bytes)
@@ -104,10 +104,10 @@ def _admission(stage: Stage, limits: Limits, *, is_kept: bool) -> _Admission:
 class Decoder:
     """Reads one connection's incoming half."""
 
-    limits: Limits
+    limits: WireLimits
     peer: Peer
-    stage: Stage = field(init=False)
-    _established: Stage = field(init=False)
+    stage: DecoderStage = field(init=False)
+    _established: DecoderStage = field(init=False)
     _admission: _Admission = field(init=False, repr=False)
     _rest: bytearray = field(init=False, factory=bytearray, repr=False)
     _needed_bytes: int = field(init=False, default=0)
@@ -120,8 +120,8 @@ class Decoder:
     """Whether whole frames may be kept for the next `feed`, which may be one of nothing."""
 
     def __attrs_post_init__(self) -> None:
-        self._established = Stage.SERVER if self.peer is Peer.SERVER else Stage.LINK
-        self._enter(_FIRST_STAGES.get(self.peer, Stage.WELCOME))
+        self._established = DecoderStage.SERVER if self.peer is Peer.SERVER else DecoderStage.LINK
+        self._enter(_FIRST_STAGES.get(self.peer, DecoderStage.WELCOME))
 
     @property
     def is_within_frame(self) -> bool:
@@ -130,7 +130,7 @@ class Decoder:
 
     def welcomed(self) -> None:
         """Our Welcome goes out now: from here on the dialler may send more than its Hello."""
-        assert self.stage is Stage.GREETED, f"a Welcome answers a Hello, but this is {self.stage}"
+        assert self.stage is DecoderStage.GREETED, f"a Welcome answers a Hello, but this is {self.stage}"
         self._enter(self._established)
 
     def feed(self, chunk: bytes | bytearray | memoryview) -> list[object]:
@@ -160,7 +160,7 @@ class Decoder:
             raise
         return messages
 
-    def _enter(self, stage: Stage) -> None:
+    def _enter(self, stage: DecoderStage) -> None:
         self.stage = stage
         self._admission = _admission(stage, self.limits, is_kept=self.peer is Peer.NEIGHBOUR)
 
@@ -259,12 +259,12 @@ class Decoder:
             return
         message = control.decode(kind, body, self.limits)
         if isinstance(message, Hello):
-            self._established = Stage.CLIENT if message.role == "client" else Stage.LINK
-            self._enter(Stage.GREETED)
+            self._established = DecoderStage.CLIENT if message.role == "client" else DecoderStage.LINK
+            self._enter(DecoderStage.GREETED)
         elif isinstance(message, Welcome):
             self._enter(self._established)
         elif isinstance(message, Fault):
-            self._enter(Stage.OVER)
+            self._enter(DecoderStage.OVER)
         messages.append(message)
 
 

@@ -21,9 +21,9 @@ from broker.healing.roster import Place
 from broker.routing.strategy import Wish
 from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
 from broker.wire.header import HEADER, LENGTH_BYTES, PUBLICATION
-from broker.wire.limits import MAX_NUMBER, Limits
+from broker.wire.limits import MAX_NUMBER, WireLimits
 
-Read = Callable[[object, str, Limits], object]
+Read = Callable[[object, str, WireLimits], object]
 Write = Callable[[Any], object]
 
 CHOICES: Final = {
@@ -47,7 +47,7 @@ PROSE: Final = frozenset(
 class Field:
     """One field of a message on its way to CBOR and back.
 
-    Values of the type `plain` go both ways as they are; texts of it have the bound of that name in `Limits`.
+    Values of the type `plain` go both ways as they are; texts have the bound of that name in `WireLimits`.
     """
 
     name: str
@@ -93,7 +93,9 @@ def write_fields(fields: Sequence[Field], message: object) -> list[object]:
     return values
 
 
-def read_fields(fields: Sequence[Field], items: Sequence[object], where: str, limits: Limits) -> list[Any]:
+def read_fields(
+    fields: Sequence[Field], items: Sequence[object], where: str, limits: WireLimits
+) -> list[Any]:
     """Return the values of the fields; there are as many items as fields.
 
     Raises:
@@ -124,17 +126,17 @@ def read_text(value: object, where: str, limit_bytes: int) -> str:
     return value
 
 
-def read_id(value: object, where: str, limits: Limits) -> str:
+def read_id(value: object, where: str, limits: WireLimits) -> str:
     """Take a name, an id or a code."""
     return read_text(value, where, limits.id_bytes)
 
 
-def read_prose(value: object, where: str, limits: Limits) -> str:
+def read_prose(value: object, where: str, limits: WireLimits) -> str:
     """Take a filter as its user wrote it, an error's text, or a token."""
     return read_text(value, where, limits.prose_bytes)
 
 
-def read_number(value: object, where: str, _: Limits) -> int:
+def read_number(value: object, where: str, _: WireLimits) -> int:
     """Take a count, a number of a request, a size."""
     if type(value) is not int or value < 0:
         raise malformed(where, "a whole number of 0 or more", value)
@@ -143,14 +145,14 @@ def read_number(value: object, where: str, _: Limits) -> int:
     return value
 
 
-def read_truth(value: object, where: str, _: Limits) -> bool:
+def read_truth(value: object, where: str, _: WireLimits) -> bool:
     """Take true or false; a number is neither."""
     if type(value) is not bool:
         raise malformed(where, "a truth value", value)
     return value
 
 
-def read_filter(value: object, where: str, limits: Limits) -> Filter:
+def read_filter(value: object, where: str, limits: WireLimits) -> Filter:
     """Take a filter in canonical text."""
     text = read_prose(value, where, limits)
     try:
@@ -159,7 +161,7 @@ def read_filter(value: object, where: str, limits: Limits) -> Filter:
         raise WireError(MALFORMED, f"{where}: expected a filter: {error}") from None
 
 
-def read_ids(value: object, where: str, limits: Limits) -> frozenset[str]:
+def read_ids(value: object, where: str, limits: WireLimits) -> frozenset[str]:
     """Take a set of ids; on the wire an array without repeats."""
     listed = [read_id(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))]
     ids = frozenset(listed)
@@ -168,21 +170,21 @@ def read_ids(value: object, where: str, limits: Limits) -> frozenset[str]:
     return ids
 
 
-def read_routes(value: object, where: str, limits: Limits) -> tuple[tuple[str, Filter], ...]:
+def read_routes(value: object, where: str, limits: WireLimits) -> tuple[tuple[str, Filter], ...]:
     """Take pairs of an id and a filter."""
     return tuple(
         _read_route(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
     )
 
 
-def _read_route(value: object, where: str, limits: Limits) -> tuple[str, Filter]:
+def _read_route(value: object, where: str, limits: WireLimits) -> tuple[str, Filter]:
     pair = _array(value, where)
     if len(pair) != 2:  # noqa: PLR2004 - a pair has two
         raise WireError(MALFORMED, f"{where}: expected an id and a filter, got {len(pair)} items")
     return read_id(pair[0], where, limits), read_filter(pair[1], where, limits)
 
 
-def read_wishes(value: object, where: str, limits: Limits) -> tuple[Wish, ...]:
+def read_wishes(value: object, where: str, limits: WireLimits) -> tuple[Wish, ...]:
     """Take subscriptions, each with an id of its own."""
     wishes = tuple(
         _read_wish(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
@@ -192,7 +194,7 @@ def read_wishes(value: object, where: str, limits: Limits) -> tuple[Wish, ...]:
     return wishes
 
 
-def _read_wish(value: object, where: str, limits: Limits) -> Wish:
+def _read_wish(value: object, where: str, limits: WireLimits) -> Wish:
     items = _array(value, where)
     if len(items) != WISH_FIELDS:
         raise WireError(MALFORMED, f"{where}: expected {WISH_FIELDS} fields, got {len(items)}")
@@ -202,14 +204,14 @@ def _read_wish(value: object, where: str, limits: Limits) -> Wish:
     )
 
 
-def read_places(value: object, where: str, limits: Limits) -> tuple[Place, ...]:
+def read_places(value: object, where: str, limits: WireLimits) -> tuple[Place, ...]:
     """Take where brokers are."""
     return tuple(
         _read_place(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
     )
 
 
-def _read_place(value: object, where: str, limits: Limits) -> Place:
+def _read_place(value: object, where: str, limits: WireLimits) -> Place:
     items = _array(value, where)
     if len(items) != PLACE_FIELDS:
         raise WireError(MALFORMED, f"{where}: expected {PLACE_FIELDS} fields, got {len(items)}")
@@ -222,7 +224,7 @@ def _read_place(value: object, where: str, limits: Limits) -> Place:
     )
 
 
-def read_numbers(value: object, where: str, limits: Limits) -> tuple[int, ...]:
+def read_numbers(value: object, where: str, limits: WireLimits) -> tuple[int, ...]:
     """Take the numbers of an ordering message."""
     numbers = _array(value, where)
     if len(numbers) > limits.number_count:
@@ -232,21 +234,21 @@ def read_numbers(value: object, where: str, limits: Limits) -> tuple[int, ...]:
     return tuple([read_number(each, f"{where}[{place}]", limits) for place, each in enumerate(numbers)])
 
 
-def read_lines(value: object, where: str, limits: Limits) -> tuple[str, ...]:
+def read_lines(value: object, where: str, limits: WireLimits) -> tuple[str, ...]:
     """Take lines of text for a person or a program to read."""
     return tuple(
         read_prose(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
     )
 
 
-def read_frames(value: object, where: str, limits: Limits) -> tuple[bytes, ...]:
+def read_frames(value: object, where: str, limits: WireLimits) -> tuple[bytes, ...]:
     """Take whole publication frames, each a byte string with a plain header; what is in them is not read."""
     return tuple(
         _read_frame(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
     )
 
 
-def _read_frame(value: object, where: str, limits: Limits) -> bytes:
+def _read_frame(value: object, where: str, limits: WireLimits) -> bytes:
     if type(value) is not bytes or len(value) < HEADER.size:
         raise malformed(where, "a whole publication frame", value)
     length, kind, flags = HEADER.unpack_from(value)
@@ -264,7 +266,7 @@ def _array(value: object, where: str) -> list[object]:
 
 
 def _read_choice(choices: tuple[str, ...]) -> Read:
-    def read_choice(value: object, where: str, _: Limits) -> str:
+    def read_choice(value: object, where: str, _: WireLimits) -> str:
         if type(value) is not str or value not in choices:
             raise malformed(where, " or ".join(repr(each) for each in choices), value)
         return value

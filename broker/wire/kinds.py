@@ -18,7 +18,7 @@ VERSION: Final = 4
 """Of the wire format. It stands first in `Hello` and `Welcome`, in every version."""
 
 
-class Stage(Enum):
+class DecoderStage(Enum):
     """What a connection is ready to read: who the peer is and how far the two have come."""
 
     HELLO = "the first frame of whoever dialled"
@@ -40,12 +40,12 @@ class Size(Enum):
 
 
 @frozen
-class Row:
+class KindRow:
     """One kind of frame: its number, its message, when a peer may send it, how large it may be."""
 
     kind: int
     message: type[AttrsInstance]
-    stages: frozenset[Stage]
+    stages: frozenset[DecoderStage]
     size: Size = Size.CONTROL
     name: str = field(init=False)
     """What texts of errors call it."""
@@ -55,81 +55,81 @@ class Row:
         return self.message.__name__
 
 
-_CLIENT: Final = frozenset({Stage.CLIENT})
-_LINK: Final = frozenset({Stage.LINK})
-_SERVER: Final = frozenset({Stage.SERVER})
+_CLIENT: Final = frozenset({DecoderStage.CLIENT})
+_LINK: Final = frozenset({DecoderStage.LINK})
+_SERVER: Final = frozenset({DecoderStage.SERVER})
 _BROKERS: Final = _LINK | _SERVER
 _PEERS: Final = _LINK | _SERVER | _CLIENT
 
 ROWS: Final = (
     # Any connection.
-    Row(0x01, m.Hello, frozenset({Stage.HELLO})),
-    Row(0x02, m.Welcome, frozenset({Stage.WELCOME})),
-    Row(0x03, m.Fault, frozenset(Stage) - {Stage.OVER}),
-    Row(0x04, m.Grant, _BROKERS),
-    Row(0x05, m.Ping, _PEERS),
-    Row(0x06, m.Pong, _PEERS),
-    Row(0x07, m.Acknowledge, _LINK),
-    Row(PUBLICATION, m.Publication, _PEERS, Size.PUBLICATION),
+    KindRow(0x01, m.Hello, frozenset({DecoderStage.HELLO})),
+    KindRow(0x02, m.Welcome, frozenset({DecoderStage.WELCOME})),
+    KindRow(0x03, m.Fault, frozenset(DecoderStage) - {DecoderStage.OVER}),
+    KindRow(0x04, m.Grant, _BROKERS),
+    KindRow(0x05, m.Ping, _PEERS),
+    KindRow(0x06, m.Pong, _PEERS),
+    KindRow(0x07, m.Acknowledge, _LINK),
+    KindRow(PUBLICATION, m.Publication, _PEERS, Size.PUBLICATION),
     # Client to broker.
-    Row(0x20, m.Advertise, _CLIENT),
-    Row(0x21, m.Unadvertise, _CLIENT),
-    Row(0x22, m.Subscribe, _CLIENT),
-    Row(0x23, m.Unsubscribe, _CLIENT),
-    Row(0x24, m.Credit, _CLIENT),
-    Row(0x25, m.Flush, _CLIENT),
-    Row(0x26, m.Explain, _CLIENT),
-    Row(0x27, m.Forget, _CLIENT),
+    KindRow(0x20, m.Advertise, _CLIENT),
+    KindRow(0x21, m.Unadvertise, _CLIENT),
+    KindRow(0x22, m.Subscribe, _CLIENT),
+    KindRow(0x23, m.Unsubscribe, _CLIENT),
+    KindRow(0x24, m.Credit, _CLIENT),
+    KindRow(0x25, m.Flush, _CLIENT),
+    KindRow(0x26, m.Explain, _CLIENT),
+    KindRow(0x27, m.Forget, _CLIENT),
     # Broker to client.
-    Row(0x30, m.Advertised, _SERVER),
-    Row(0x31, m.Subscribed, _SERVER),
-    Row(0x32, m.Refused, _SERVER),
-    Row(0x33, m.Deliver, _SERVER),
-    Row(0x34, m.Gap, _SERVER),
-    Row(0x35, m.Ended, _SERVER),
-    Row(0x36, m.Flushed, _SERVER),
-    Row(0x37, m.Explained, _SERVER, Size.PAGE),
-    Row(0x38, m.Placed, _SERVER),
-    Row(0x39, m.Forgotten, _SERVER),
-    Row(0x3A, m.Wanted, _SERVER),
+    KindRow(0x30, m.Advertised, _SERVER),
+    KindRow(0x31, m.Subscribed, _SERVER),
+    KindRow(0x32, m.Refused, _SERVER),
+    KindRow(0x33, m.Deliver, _SERVER),
+    KindRow(0x34, m.Gap, _SERVER),
+    KindRow(0x35, m.Ended, _SERVER),
+    KindRow(0x36, m.Flushed, _SERVER),
+    KindRow(0x37, m.Explained, _SERVER, Size.PAGE),
+    KindRow(0x38, m.Placed, _SERVER),
+    KindRow(0x39, m.Forgotten, _SERVER),
+    KindRow(0x3A, m.Wanted, _SERVER),
     # Broker to broker: routes and order.
-    Row(0x40, m.AdvertisementAdded, _LINK),
-    Row(0x41, m.AdvertisementAcknowledged, _LINK),
-    Row(0x42, m.AdvertisementWithdrawn, _LINK),
-    Row(0x43, m.SubscriptionAdded, _LINK),
-    Row(0x44, m.SubscriptionAcknowledged, _LINK),
-    Row(0x45, m.SubscriptionWithdrawn, _LINK),
-    Row(0x46, m.OrderingMessage, _LINK),
-    Row(0x47, m.SubscriptionsReplaced, _LINK, Size.PAGE),
-    Row(0x48, m.SettleAsked, _LINK),
-    Row(0x49, m.PublishersLost, _LINK),
+    KindRow(0x40, m.AdvertisementAdded, _LINK),
+    KindRow(0x41, m.AdvertisementAcknowledged, _LINK),
+    KindRow(0x42, m.AdvertisementWithdrawn, _LINK),
+    KindRow(0x43, m.SubscriptionAdded, _LINK),
+    KindRow(0x44, m.SubscriptionAcknowledged, _LINK),
+    KindRow(0x45, m.SubscriptionWithdrawn, _LINK),
+    KindRow(0x46, m.OrderingMessage, _LINK),
+    KindRow(0x47, m.SubscriptionsReplaced, _LINK, Size.PAGE),
+    KindRow(0x48, m.SettleAsked, _LINK),
+    KindRow(0x49, m.PublishersLost, _LINK),
     # Broker to broker: re-attachment.
-    Row(0x50, m.AttachRequest, _LINK, Size.PAGE),
-    Row(0x51, m.AttachAnswer, _LINK),
-    Row(0x52, m.AttachDone, _LINK),
-    Row(0x53, m.RouteIds, _LINK, Size.PAGE),
-    Row(0x54, m.Synchronise, _LINK, Size.PAGE),
-    Row(0x55, m.Flood, _LINK, Size.PAGE),
-    Row(0x56, m.FloodDone, _LINK),
-    Row(0x57, m.BrokersChanged, _LINK, Size.PAGE),
-    Row(0x58, m.Whereabouts, _LINK, Size.PAGE),
+    KindRow(0x50, m.AttachRequest, _LINK, Size.PAGE),
+    KindRow(0x51, m.AttachAnswer, _LINK),
+    KindRow(0x52, m.AttachDone, _LINK),
+    KindRow(0x53, m.RouteIds, _LINK, Size.PAGE),
+    KindRow(0x54, m.Synchronise, _LINK, Size.PAGE),
+    KindRow(0x55, m.Flood, _LINK, Size.PAGE),
+    KindRow(0x56, m.FloodDone, _LINK),
+    KindRow(0x57, m.BrokersChanged, _LINK, Size.PAGE),
+    KindRow(0x58, m.Whereabouts, _LINK, Size.PAGE),
     # Broker to broker: explanations.
-    Row(0x60, m.WayAsked, _LINK),
-    Row(0x61, m.WayTold, _LINK, Size.PAGE),
+    KindRow(0x60, m.WayAsked, _LINK),
+    KindRow(0x61, m.WayTold, _LINK, Size.PAGE),
     # Broker to broker: leases.
-    Row(0x70, m.LeaseRenewed, _LINK),
-    Row(0x71, m.LeaseAsked, _LINK),
-    Row(0x72, m.LeaseTold, _LINK, Size.PAGE),
+    KindRow(0x70, m.LeaseRenewed, _LINK),
+    KindRow(0x71, m.LeaseAsked, _LINK),
+    KindRow(0x72, m.LeaseTold, _LINK, Size.PAGE),
     # Broker to broker: replays.
-    Row(0x78, r.ReplayAsked, _LINK),
-    Row(0x79, r.ReplayReady, _LINK),
-    Row(0x7A, r.ReplayMore, _LINK),
-    Row(0x7B, r.ReplayPart, _LINK, Size.PART),
-    Row(0x7C, r.ReplayOver, _LINK),
+    KindRow(0x78, r.ReplayAsked, _LINK),
+    KindRow(0x79, r.ReplayReady, _LINK),
+    KindRow(0x7A, r.ReplayMore, _LINK),
+    KindRow(0x7B, r.ReplayPart, _LINK, Size.PART),
+    KindRow(0x7C, r.ReplayOver, _LINK),
 )
 
-BY_KIND: Final[dict[int, Row]] = {row.kind: row for row in ROWS}
-BY_MESSAGE: Final[dict[type, Row]] = {row.message: row for row in ROWS}
+BY_KIND: Final[dict[int, KindRow]] = {row.kind: row for row in ROWS}
+BY_MESSAGE: Final[dict[type, KindRow]] = {row.message: row for row in ROWS}
 FIELDS: Final[dict[int, tuple[Field, ...]]] = {
     row.kind: fields_of(row.message) for row in ROWS if row.kind != PUBLICATION
 }

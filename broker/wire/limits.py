@@ -41,7 +41,7 @@ def _bound(default: int, least: int = 1) -> int:
 
 
 @frozen(kw_only=True)
-class Limits:
+class WireLimits:
     """Every bound of the wire format that an operator may move. All sizes are in bytes."""
 
     payload_bytes: int = _bound(MIB, least=SMALL_BYTES)
@@ -82,4 +82,4 @@ class Limits:
         return self.page_frame_bytes + self.publication_frame_bytes + PART_TIMES_BYTES
 
 
-DEFAULT_LIMITS: Final = Limits()
+DEFAULT_LIMITS: Final = WireLimits()

@@ -24,7 +24,7 @@ from broker.wire.cbor import load_item, load_items
 from broker.wire.errors import MALFORMED, WireError, malformed, oversize
 from broker.wire.fields import read_id, read_number
 from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, PUBLICATION
-from broker.wire.limits import DEFAULT_LIMITS, MAX_MARK, MAX_NUMBER, MIN_NUMBER, SMALL_BYTES, Limits
+from broker.wire.limits import DEFAULT_LIMITS, MAX_MARK, MAX_NUMBER, MIN_NUMBER, SMALL_BYTES, WireLimits
 
 ORDERED: Final = 0x01
 REPLAYED: Final = 0x02
@@ -115,7 +115,7 @@ def replayed(publisher: str, sequence: int, frame: bytes) -> Publication:
 # --- reading ------------------------------------------------------------------------------------------
 
 
-def read_publications(frames: Sequence[bytes], limits: Limits) -> list[Publication]:
+def read_publications(frames: Sequence[bytes], limits: WireLimits) -> list[Publication]:
     """Decode whole frames for a broker, all with one call.
 
     Raises:
@@ -156,7 +156,7 @@ def read_publications(frames: Sequence[bytes], limits: Limits) -> list[Publicati
     return publications
 
 
-def _read_one_by_one(frames: Sequence[bytes], limits: Limits) -> list[Publication]:
+def _read_one_by_one(frames: Sequence[bytes], limits: WireLimits) -> list[Publication]:
     """The same with every check and its words; taken when something is wrong somewhere."""
     publications: list[Publication] = []
     for frame in frames:
@@ -180,7 +180,7 @@ def _flagged(frame: bytes, event: _Event) -> Publication:
 
 
 def decode_delivery(
-    frame: bytes, limits: Limits = DEFAULT_LIMITS
+    frame: bytes, limits: WireLimits = DEFAULT_LIMITS
 ) -> tuple[str, int, int, dict[str, Value], bytes, bool]:
     """Read one whole frame: publisher, sequence, published_ns, attributes, payload, ordered.
 
@@ -190,7 +190,7 @@ def decode_delivery(
     return (*_read_event(frame[_BODY_AT:], limits), frame[_FLAGS_AT] & ORDERED == ORDERED)
 
 
-def _read_event(body: bytes, limits: Limits) -> _Event:
+def _read_event(body: bytes, limits: WireLimits) -> _Event:
     """Decode one body with every check and its words."""
     item = load_item(body, _WHERE)
     _check_event(item, body, limits)
@@ -198,7 +198,7 @@ def _read_event(body: bytes, limits: Limits) -> _Event:
     return event
 
 
-def _check_event(item: Any, body: bytes, limits: Limits) -> None:
+def _check_event(item: Any, body: bytes, limits: WireLimits) -> None:
     """Refuse a body that is no publication, and say why."""
     if type(item) is not list:
         raise malformed(_WHERE, "an array of fields", item)

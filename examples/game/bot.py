@@ -15,7 +15,7 @@ from attrs import define
 
 from concord import Delivery
 from examples.game.player import Player, join
-from examples.game.world import GEMS, HEIGHT, WIDTH, Event, region_at
+from examples.game.world import GEMS, HEIGHT, WIDTH, GameEvent, region_at
 
 PACE_S: Final = 0.3
 """Between two steps: three a second, as a person plays who does not hurry."""
@@ -83,8 +83,8 @@ def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
-def _tell(name: str) -> Callable[[Delivery, Event, bool], None]:
-    def judged(_: Delivery, event: Event, counts: bool) -> None:  # noqa: FBT001 - as players call it
+def _tell(name: str) -> Callable[[Delivery, GameEvent, bool], None]:
+    def judged(_: Delivery, event: GameEvent, counts: bool) -> None:  # noqa: FBT001 - as players call it
         if event.player == name and event.kind in ("grab", "tag"):
             what = f"{event.kind:<5}{event.target:<8}in {event.region}"
             click.echo(f"{what}  {'counts' if counts else 'was too late'}")

@@ -15,7 +15,7 @@ import trio
 from attrs import asdict, define, field
 
 from concord import Client, Delivery, GapError, Publisher, connect
-from examples.game.world import GEMS, HEIGHT, WIDTH, Event, Region, interest, region_at, sight
+from examples.game.world import GEMS, HEIGHT, WIDTH, GameEvent, Region, interest, region_at, sight
 
 ATTEMPTS: Final = 2  # to be told; then nobody knows, and the region begins anew for everybody
 PATIENCE_S: Final = 1.5  # for an answer: several times the way through an overlay
@@ -23,11 +23,11 @@ SETTLE_S: Final = 2.0  # a broker that was started again takes clients before it
 
 
 @define(eq=False)
-class Question:
+class GameQuestion:
     """About a region: asked with the event `place`, and what has been delivered `since` that event."""
 
     place: str
-    since: list[tuple[Delivery, Event]] | None = None
+    since: list[tuple[Delivery, GameEvent]] | None = None
     answered: trio.Event = field(factory=trio.Event)
 
 
@@ -38,13 +38,13 @@ class Player:
     name: str
     client: Client
     publisher: Publisher
-    judged: Callable[[Delivery, Event, bool], None]  # told what is applied, and whether it counted
+    judged: Callable[[Delivery, GameEvent, bool], None]  # told what is applied, and whether it counted
     x: int
     y: int
     is_out: bool = True
     attempts: int = ATTEMPTS
     regions: dict[str, Region] = field(factory=dict)
-    _questions: dict[str, Question] = field(factory=dict)
+    _questions: dict[str, GameQuestion] = field(factory=dict)
     _until: str = ""  # the mark at which the present subscription ends
     _moved: trio.Event = field(factory=trio.Event)
 
@@ -90,7 +90,7 @@ class Player:
                 self._answer(name)
             task_status.started(ended)
             async for delivery in deliveries:
-                event = Event(**cast("dict[str, Any]", delivery.attributes))
+                event = GameEvent(**cast("dict[str, Any]", delivery.attributes))
                 if event.place == mark:
                     is_on = True
                 elif is_on and event.place == self._until:
@@ -104,7 +104,7 @@ class Player:
         for attempt in range(self.attempts):
             if name in self.regions:
                 return
-            self._questions[name] = question = Question(token_hex(4))
+            self._questions[name] = question = GameQuestion(token_hex(4))
             await self._say("watch", region=name, place=question.place, attempt=attempt)
             with trio.move_on_after(PATIENCE_S):
                 await question.answered.wait()
@@ -112,7 +112,7 @@ class Player:
         if name not in self.regions:
             await self._say("begin", region=name, place=token_hex(4))
 
-    async def _take(self, delivery: Delivery, event: Event, names: list[str]) -> None:
+    async def _take(self, delivery: Delivery, event: GameEvent, names: list[str]) -> None:
         if event.kind == "tell":
             self._be_told(event, json.loads(delivery.payload))
         for name in names:
@@ -129,7 +129,7 @@ class Player:
             elif question and question.since is not None:
                 question.since.append((delivery, event))
 
-    def _be_told(self, event: Event, told: dict[str, Any]) -> None:
+    def _be_told(self, event: GameEvent, told: dict[str, Any]) -> None:
         """Take what was so at the place of our question, and apply what has been delivered since."""
         question = self._questions.get((region := Region(**told)).name)
         if question and question.place == event.place and question.since is not None:
@@ -146,17 +146,17 @@ class Player:
         if question := self._questions.pop(name, None):
             question.answered.set()
 
-    def _apply(self, delivery: Delivery, event: Event, region: Region) -> None:
+    def _apply(self, delivery: Delivery, event: GameEvent, region: Region) -> None:
         counts = region.apply(event)
         self.is_out |= counts and event.kind == "tag" and event.target == self.name
         self.judged(delivery, event, counts)
 
-    async def _tell(self, event: Event, region: Region) -> None:
+    async def _tell(self, event: GameEvent, region: Region) -> None:
         if region.watchers[0] == self.name != event.player:
             await self._say("tell", json.dumps(asdict(region)), to=event.player, place=event.place)
 
     async def _say(self, kind: str, payload: str = "", **attributes: Any) -> None:
-        event = Event(kind=kind, player=self.name, **attributes)
+        event = GameEvent(kind=kind, player=self.name, **attributes)
         await self.publisher.publish(event.attributes(), payload.encode())
 
     async def move(self, x: int, y: int) -> bool:
@@ -190,7 +190,7 @@ class Player:
 
 @asynccontextmanager
 async def join(
-    broker: str, name: str, x: int, y: int, judged: Callable[[Delivery, Event, bool], None]
+    broker: str, name: str, x: int, y: int, judged: Callable[[Delivery, GameEvent, bool], None]
 ) -> AsyncIterator[Player]:
     """Connect a player who will come in at a cell; `play` follows, and `move` comes in."""
     async with connect(broker, name=name) as client, client.advertise(f"player == {name!r}") as publisher:

@@ -20,7 +20,7 @@ _NONE: Final = -1
 
 
 @frozen(kw_only=True)
-class Event:
+class GameEvent:
     """What players publish: these attributes, without those that have their defaults."""
 
     kind: str  # move, grab, tag: what they do. watch, tell, begin, leave, mark: how they learn what is so.
@@ -37,7 +37,7 @@ class Event:
     attempt: int = _NONE  # how often a watch has been in vain before; without it, no answer is asked for
 
     def attributes(self) -> Mapping[str, str | int]:
-        """As `publish` takes it; `Event(**delivery.attributes)` is the way back."""
+        """As `publish` takes it; `GameEvent(**delivery.attributes)` is the way back."""
         return {name: value for name, value in asdict(self).items() if value not in ("", _NONE)}
 
 
@@ -76,7 +76,7 @@ class Region:
             self.name[1]
         ) * SIDE + spot // SIDE
 
-    def apply(self, event: Event) -> bool:
+    def apply(self, event: GameEvent) -> bool:
         """Take the next event. Returns whether it counts: who grabs first has the gem."""
         at, tagged = self.players.get(event.player), self.players.get(event.target)
         match event.kind:

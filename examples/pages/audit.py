@@ -17,7 +17,7 @@ from typing import Final
 from attrs import define, field, frozen
 
 from concord import Delivery, Filter, parse
-from examples.ticker.investor import Book, Decision, Tick
+from examples.ticker.investor import Book, Decision, PriceTick
 
 LINES_MAX: Final = 400
 """Of a tape, for pages."""
@@ -32,19 +32,19 @@ TradeId = tuple[str, int]
 
 
 @frozen
-class Line:
+class AuditLine:
     """One trade on one tape."""
 
     trade: TradeId
-    tick: Tick
+    tick: PriceTick
 
 
 @frozen
-class Finding:
+class AuditFinding:
     """What an investor and its auditor decided on one trade, or nothing."""
 
     investor: str
-    tick: Tick
+    tick: PriceTick
     decided: tuple[Decision | None, Decision | None]
 
     @property
@@ -60,10 +60,10 @@ class Tape:
     name: str
     filter: Filter
     day: int = 0
-    lines: deque[Line] = field(factory=lambda: deque(maxlen=LINES_MAX))
+    lines: deque[AuditLine] = field(factory=lambda: deque(maxlen=LINES_MAX))
     decided: dict[TradeId, tuple[Decision | None, float]] = field(factory=dict)
 
-    def note(self, line: Line, decision: Decision | None, profit: float) -> None:
+    def note(self, line: AuditLine, decision: Decision | None, profit: float) -> None:
         """One more trade, what was decided on it, and the profit then."""
         self.lines.append(line)
         self.decided[line.trade] = (decision, profit)
@@ -72,7 +72,7 @@ class Tape:
 
 
 @define(eq=False)
-class _Pair:
+class _AuditPair:
     """Two tapes, and what they have in common day by day: a bell may be delivered to one first."""
 
     one: Tape
@@ -99,22 +99,24 @@ class Audit:
     shared_count: int = 0
     disputed_count: int = 0
     displaced_count: int = 0
-    findings: deque[Finding] = field(factory=lambda: deque(maxlen=FINDINGS_MAX))
+    findings: deque[AuditFinding] = field(factory=lambda: deque(maxlen=FINDINGS_MAX))
     displaced: deque[TradeId] = field(factory=lambda: deque(maxlen=LINES_MAX))
     differences: dict[str, float] = field(factory=dict)
     settled: float = 0.0
     _auditors: dict[str, str] = field(factory=dict)
-    _pairs: list[_Pair] = field(factory=list)
+    _pairs: list[_AuditPair] = field(factory=list)
 
     def add(self, investor: str, auditor: str, wanted: str) -> None:
         """Compare these two, and both with all who are there."""
         for name in (investor, auditor):
             tape = Tape(name, parse(wanted))
-            self._pairs += [_Pair(each, tape) for each in self.tapes.values()]
+            self._pairs += [_AuditPair(each, tape) for each in self.tapes.values()]
             self.tapes[name] = tape
         self._auditors |= {investor: auditor, auditor: investor}
 
-    def told(self, name: str, delivery: Delivery, tick: Tick, decision: Decision | None, book: Book) -> None:
+    def told(
+        self, name: str, delivery: Delivery, tick: PriceTick, decision: Decision | None, book: Book
+    ) -> None:
         """A follower has taken a tick into its book."""
         tape = self.tapes[name]
         if book.day != tape.day:
@@ -124,21 +126,21 @@ class Audit:
         if tick.kind != "trade" or not book.day:
             return
         trade = (delivery.publisher, delivery.sequence)
-        tape.note(Line(trade, tick), decision, book.profit)
+        tape.note(AuditLine(trade, tick), decision, book.profit)
         for pair in self._pairs:
             if tape in (pair.one, pair.other) and pair.is_displaced(tape, trade, delivery.attributes):
                 self.displaced_count += 1
                 self.displaced.append(trade)
         self._compare(name, trade, tick)
 
-    def _compare(self, name: str, trade: TradeId, tick: Tick) -> None:
+    def _compare(self, name: str, trade: TradeId, tick: PriceTick) -> None:
         """Compare an investor and its auditor, when both have been delivered a trade."""
         mine, theirs = self.tapes[name], self.tapes[self._auditors[name]]
         if trade not in theirs.decided:
             return
         first, second = (mine, theirs) if name in self.investors else (theirs, mine)
         (one, profit), (other, reached) = first.decided[trade], second.decided[trade]
-        finding = Finding(first.name, tick, (one, other))
+        finding = AuditFinding(first.name, tick, (one, other))
         if mine.day == theirs.day:
             self.differences[first.name] = profit - reached
         self.shared_count += 1

@@ -15,10 +15,10 @@ import trio
 from attrs import define, field, frozen
 
 from concord import Delivery, Publisher, connect
-from examples.pages.audit import Audit, Finding, Line
-from examples.pages.overlay import Overlay
+from examples.pages.audit import Audit, AuditFinding, AuditLine
+from examples.pages.overlay import DemoOverlay
 from examples.ticker.day import EXCHANGES, Moment, made, publish
-from examples.ticker.investor import Book, Decision, Rules, Tick, follow
+from examples.ticker.investor import Book, Decision, PriceTick, Rules, follow
 
 NIGHT_S: Final = 1.0
 """Between the last tick of a day and the next bell: what was published has been delivered by then."""
@@ -69,7 +69,7 @@ class Follower:
 class Floor:
     """The exchanges and followers of one overlay."""
 
-    overlay: Overlay
+    overlay: DemoOverlay
     days: Sequence[Moment]
     day_s: float
     seed: int
@@ -127,7 +127,9 @@ class Floor:
             told = partial(self._told, follower)
             await follow(client, f"({follower.wanted})", follower.book, told, task_status.started)
 
-    def _told(self, follower: Follower, delivery: Delivery, tick: Tick, decision: Decision | None) -> None:
+    def _told(
+        self, follower: Follower, delivery: Delivery, tick: PriceTick, decision: Decision | None
+    ) -> None:
         follower.latencies_s.append(time.time() - delivery.published_at)
         self.audit.told(follower.name, delivery, tick, decision, follower.book)
 
@@ -181,7 +183,7 @@ class Floor:
         }
 
 
-def _line(line: Line, *, is_displaced: bool) -> Json:
+def _line(line: AuditLine, *, is_displaced: bool) -> Json:
     tick = line.tick
     return {
         "id": f"{tick.exchange} {line.trade[1]}",
@@ -193,7 +195,7 @@ def _line(line: Line, *, is_displaced: bool) -> Json:
     }
 
 
-def _finding(finding: Finding) -> Json:
+def _finding(finding: AuditFinding) -> Json:
     return {
         "investor": finding.investor,
         "disputed": finding.is_disputed,

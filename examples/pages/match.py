@@ -16,9 +16,9 @@ from attrs import define, field
 from concord import ConcordError, Delivery
 from examples.game.bot import PACE_S, Bot
 from examples.game.player import ATTEMPTS, Player, join
-from examples.game.world import GEMS, HEIGHT, WIDTH, Event
+from examples.game.world import GEMS, HEIGHT, WIDTH, GameEvent
 from examples.pages.onlooker import Call, Onlooker
-from examples.pages.overlay import Overlay
+from examples.pages.overlay import DemoOverlay
 
 NAMES: Final = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana")
 TAG_POINTS: Final = 3
@@ -38,7 +38,7 @@ Json = dict[str, object]
 
 
 @define(eq=False)
-class Seat:
+class MatchSeat:
     """A player, where it is connected, and who plays it."""
 
     name: str
@@ -73,8 +73,8 @@ class Seat:
 class Match:
     """The players of one overlay."""
 
-    overlay: Overlay
-    seats: dict[str, Seat]
+    overlay: DemoOverlay
+    seats: dict[str, MatchSeat]
     onlooker: Onlooker = field(factory=Onlooker)
     pace_s: float = PACE_S
     has_bots: bool = True
@@ -83,13 +83,13 @@ class Match:
 
     @classmethod
     def of(
-        cls, overlay: Overlay, count: int, seed: int, *, pace_s: float = PACE_S, has_bots: bool = True
+        cls, overlay: DemoOverlay, count: int, seed: int, *, pace_s: float = PACE_S, has_bots: bool = True
     ) -> "Match":
         """Seats for so many players, spread over the overlay's brokers."""
         cities = list(overlay.addresses)
         names = [NAMES[i] if i < len(NAMES) else f"P{i + 1}" for i in range(count)]
         seats = {
-            name: Seat(name, cities[i % len(cities)], Random(f"{seed}/{name}"))  # noqa: S311 - a game
+            name: MatchSeat(name, cities[i % len(cities)], Random(f"{seed}/{name}"))  # noqa: S311 - a game
             for i, name in enumerate(names)
         }
         return cls(overlay, seats, pace_s=pace_s, has_bots=has_bots)
@@ -100,7 +100,7 @@ class Match:
             for seat in self.seats.values():
                 nursery.start_soon(self._sit, seat)
 
-    async def _sit(self, seat: Seat) -> None:
+    async def _sit(self, seat: MatchSeat) -> None:
         """Keep a player in the game; one whose client has failed for good comes in again."""
         while True:
             try:
@@ -109,8 +109,8 @@ class Match:
                 seat.is_connected = False
                 await trio.sleep(self.pace_s)
 
-    async def _join(self, seat: Seat) -> None:
-        def judged(delivery: Delivery, event: Event, counts: bool) -> None:  # noqa: FBT001 - as players call it
+    async def _join(self, seat: MatchSeat) -> None:
+        def judged(delivery: Delivery, event: GameEvent, counts: bool) -> None:  # noqa: FBT001 - as players call it
             self._judged(seat, delivery, event, counts=counts)
 
         x, y = seat.random.randrange(WIDTH), seat.random.randrange(HEIGHT)
@@ -122,7 +122,7 @@ class Match:
             nursery.start_soon(player.play)
             nursery.start_soon(self._attend, seat, player)
 
-    async def _attend(self, seat: Seat, player: Player) -> None:
+    async def _attend(self, seat: MatchSeat, player: Player) -> None:
         """Step by step: bring in who is out, and let the bot play where no person does."""
         while True:
             await trio.sleep(self.pace_s * seat.random.uniform(0.7, 1.3))
@@ -133,7 +133,7 @@ class Match:
             elif self.has_bots and not seat.is_held():
                 await seat.bot.step()
 
-    def _judged(self, seat: Seat, delivery: Delivery, event: Event, *, counts: bool) -> None:
+    def _judged(self, seat: MatchSeat, delivery: Delivery, event: GameEvent, *, counts: bool) -> None:
         seat.latencies_s.append(time.time() - delivery.published_at)
         assert seat.player is not None
         region = seat.player.regions.get(event.region)
@@ -169,7 +169,7 @@ class Match:
             "brokers": self.overlay.shown(),
         }
 
-    def _view(self, seat: Seat) -> Json:
+    def _view(self, seat: MatchSeat) -> Json:
         player = seat.player
         regions = {} if player is None else player.regions
         marks = [

@@ -18,7 +18,7 @@ import trio
 from examples.game.bot import PACE_S
 from examples.pages.floor import Floor
 from examples.pages.match import Match
-from examples.pages.overlay import CITIES, Overlay
+from examples.pages.overlay import CITIES, DemoOverlay
 from examples.pages.running import overlays
 from examples.pages.serving import served
 from examples.pages.tabs import GameTab
@@ -36,7 +36,7 @@ BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 Counts = Callable[[], Mapping[str, Any]]
 
 
-async def _kill_often(overlay: Overlay) -> None:
+async def _kill_often(overlay: DemoOverlay) -> None:
     """Kill the brokers, one after the other."""
     while True:
         for city in reversed(CITIES):

@@ -14,7 +14,7 @@ from typing import Final
 from attrs import define, field
 
 from concord import Delivery
-from examples.game.world import Event
+from examples.game.world import GameEvent
 
 _REMEMBERED: Final = 4096
 """Actions that may still be judged by somebody: minutes of play. Older ones are only counted."""
@@ -30,7 +30,7 @@ Gem = tuple[str, str, int, int]
 class Call:
     """An action, and what players said of it, in the order in which they did."""
 
-    event: Event
+    event: GameEvent
     judgements: dict[str, bool] = field(factory=dict)
 
     @property
@@ -52,7 +52,7 @@ class Onlooker:
     _owners: dict[Gem, set[str]] = field(factory=dict)
 
     def judged(
-        self, player: str, delivery: Delivery, event: Event, *, counts: bool, began: str
+        self, player: str, delivery: Delivery, event: GameEvent, *, counts: bool, began: str
     ) -> Call | None:
         """A player has come to a conclusion about an event. Returns the call that is disputed since now."""
         if event.kind not in {"grab", "tag"}:

@@ -14,8 +14,8 @@ import trio
 from attrs import define, field, frozen
 
 from harness.overlay import attached
-from harness.processes import Server, start_server
-from harness.runs.shaper import Link, listen
+from harness.processes import ServerProcess, start_server
+from harness.runs.shaper import ShapedLink, listen
 
 
 @frozen
@@ -39,13 +39,13 @@ DOWN_S: Final = 1.5
 
 
 @define(eq=False)
-class Overlay:
+class DemoOverlay:
     """Brokers by their names. `ordering` is nothing if others started them: then none can be killed here."""
 
     ordering: str
     addresses: dict[str, str]
     delays_s: dict[str, float] = field(factory=dict)
-    _servers: dict[str, Server] = field(factory=dict)
+    _servers: dict[str, ServerProcess] = field(factory=dict)
     _arguments: dict[str, tuple[str, ...]] = field(factory=dict)
     _nursery: trio.Nursery | None = None
     _restarting: set[str] = field(factory=set)
@@ -96,7 +96,7 @@ class Overlay:
 
 
 @asynccontextmanager
-async def started(ordering: str, cities: tuple[City, ...] = CITIES) -> AsyncIterator[Overlay]:
+async def started(ordering: str, cities: tuple[City, ...] = CITIES) -> AsyncIterator[DemoOverlay]:
     """Brokers that order in this way; the first is the top, the others dial it from their distances."""
     with TemporaryDirectory(prefix="concord-demo-", ignore_cleanup_errors=True) as journals:
         async with _started(ordering, cities, Path(journals)) as overlay:
@@ -104,14 +104,14 @@ async def started(ordering: str, cities: tuple[City, ...] = CITIES) -> AsyncIter
 
 
 @asynccontextmanager
-async def _started(ordering: str, cities: tuple[City, ...], journals: Path) -> AsyncIterator[Overlay]:
+async def _started(ordering: str, cities: tuple[City, ...], journals: Path) -> AsyncIterator[DemoOverlay]:
     async with trio.open_nursery() as nursery:
-        overlay = Overlay(ordering, {}, {city.name: city.delay_s for city in cities}, nursery=nursery)
+        overlay = DemoOverlay(ordering, {}, {city.name: city.delay_s for city in cities}, nursery=nursery)
         uplink: tuple[str, ...] = ()
         for place, city in enumerate(cities):
             if overlay.addresses:
                 port = int(overlay.addresses[cities[0].name].rpartition(":")[2])
-                there = await listen(Link(city.name, port, city.delay_s, bytes_per_s=0), nursery)
+                there = await listen(ShapedLink(city.name, port, city.delay_s, bytes_per_s=0), nursery)
                 uplink = ("--uplink", f"127.0.0.1:{there}")
             # A sequencer has to be named; the top is where everything comes by anyway.
             named = ("--ordering-option", f"sequencer={cities[0].name}") if ordering == "sequencer" else ()
@@ -125,6 +125,6 @@ async def _started(ordering: str, cities: tuple[City, ...], journals: Path) -> A
             nursery.cancel_scope.cancel()
 
 
-def existing(addresses: tuple[str, ...]) -> Overlay:
+def existing(addresses: tuple[str, ...]) -> DemoOverlay:
     """Brokers that others have started; they are called by their addresses."""
-    return Overlay("", {address: address for address in addresses})
+    return DemoOverlay("", {address: address for address in addresses})

@@ -11,7 +11,7 @@ import trio
 from examples.game.bot import PACE_S
 from examples.pages.floor import Floor
 from examples.pages.match import Match
-from examples.pages.overlay import Overlay, existing, started
+from examples.pages.overlay import DemoOverlay, existing, started
 from examples.pages.serving import Stage, check_free, served
 from examples.pages.tabs import GameTab, TickerTab
 from examples.ticker.day import read
@@ -25,9 +25,9 @@ SEED: Final = 7
 @asynccontextmanager
 async def overlays(
     orderings: tuple[str, ...], addresses: tuple[str, ...]
-) -> AsyncIterator[dict[str, Overlay]]:
+) -> AsyncIterator[dict[str, DemoOverlay]]:
     """An overlay for each ordering; or the one that runs already."""
-    found: dict[str, Overlay] = {}
+    found: dict[str, DemoOverlay] = {}
 
     async def keep(ordering: str, task_status: trio.TaskStatus[None]) -> None:
         async with started(ordering) as overlay:
@@ -63,7 +63,7 @@ async def perform(
 
 
 def _game(
-    found: dict[str, Overlay],
+    found: dict[str, DemoOverlay],
     nursery: trio.Nursery,
     players: int = 8,
     pace_s: float = PACE_S,
@@ -80,7 +80,7 @@ def _game(
 
 
 def _ticker(
-    found: dict[str, Overlay], nursery: trio.Nursery, csv: str | None = None, day_s: float = 60.0
+    found: dict[str, DemoOverlay], nursery: trio.Nursery, csv: str | None = None, day_s: float = 60.0
 ) -> Stage:
     day = read(Path(csv)) if csv else ()
     floors = {ordering: Floor(overlay, day, day_s, SEED) for ordering, overlay in found.items()}

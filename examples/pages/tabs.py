@@ -12,7 +12,7 @@ from attrs import Factory, define, field
 
 from examples.game.world import COLUMNS, HEIGHT, ROWS, SIDE, WIDTH
 from examples.pages.floor import Floor
-from examples.pages.match import Match, Seat
+from examples.pages.match import Match, MatchSeat
 from examples.pages.serving import Json, now_ms
 
 VIEWS: Final = 4
@@ -36,7 +36,7 @@ class GameTab:
         return self.matches[self.ordering]
 
     @property
-    def seat(self) -> Seat | None:
+    def seat(self) -> MatchSeat | None:
         """The seat that the person has, if it still has one."""
         seat = self.match.seats.get(self.you)
         return seat if seat and seat.is_held() and seat.held_by == self.person else None

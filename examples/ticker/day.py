@@ -23,7 +23,7 @@ import trio
 from attrs import asdict, evolve, fields, frozen
 
 from concord import ConcordError, Publisher
-from examples.ticker.investor import Tick
+from examples.ticker.investor import PriceTick
 
 DAY_S: Final = 8.5 * 3600
 EXCHANGES: Final = ("FRA", "NYC", "SIN")
@@ -47,7 +47,7 @@ class Moment:
     """A tick, and when it happens: seconds since the bell."""
 
     at_s: float
-    tick: Tick
+    tick: PriceTick
 
 
 def made(seed: int, count: int = TICKS) -> list[Moment]:
@@ -64,9 +64,9 @@ def made(seed: int, count: int = TICKS) -> list[Moment]:
     return moments
 
 
-def _tick(random: Random, symbol: str, price: float) -> Tick:
+def _tick(random: Random, symbol: str, price: float) -> PriceTick:
     size = 10 * max(1, round(random.lognormvariate(2.6, 1.0)))
-    tick = Tick(
+    tick = PriceTick(
         kind="trade", exchange=random.choice(EXCHANGES), symbol=symbol, price=round(price, CENTS), size=size
     )
     if random.random() > QUOTE_SHARE:
@@ -76,7 +76,7 @@ def _tick(random: Random, symbol: str, price: float) -> Tick:
     return evolve(tick, kind="quote", bid=bid, ask=ask, price=round((bid + ask) / 2, CENTS + 1))
 
 
-_COLUMNS: Final = {each.name: each.type for each in fields(Tick) if each.name != "day"}
+_COLUMNS: Final = {each.name: each.type for each in fields(PriceTick) if each.name != "day"}
 
 
 def write(moments: Iterable[Moment], lines: Any) -> None:
@@ -97,7 +97,7 @@ def _moments(path: Path, rows: "csv.DictReader[str]") -> Iterator[Moment]:
     for row in rows:
         try:
             values = {name: cast("Any", kind)(row[name]) for name, kind in _COLUMNS.items()}
-            moment = Moment(float(row["at_s"]), Tick(**values))
+            moment = Moment(float(row["at_s"]), PriceTick(**values))
         except (KeyError, TypeError, ValueError) as error:
             raise ConcordError(
                 f"{path}, line {rows.line_num}: {error}; expected at_s, {', '.join(_COLUMNS)}"

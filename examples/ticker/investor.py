@@ -17,7 +17,7 @@ CHART_MAX: Final = 400  # prices of each symbol
 
 
 @frozen(kw_only=True)
-class Tick:
+class PriceTick:
     """What exchanges publish. A quote's price is in the middle between what is bid and asked."""
 
     kind: str  # trade, quote; and the bell that begins a day
@@ -80,7 +80,7 @@ class Book:
         """Something is missing: nothing is decided until the next bell."""
         self.day = 0
 
-    def take(self, tick: Tick) -> Decision | None:
+    def take(self, tick: PriceTick) -> Decision | None:
         """Take the next tick; decide, or not."""
         if tick.kind == "bell":
             self.open(tick.day)
@@ -123,7 +123,7 @@ async def follow(
     client: Client,
     wanted: str,
     book: Book,
-    told: Callable[[Delivery, Tick, Decision | None], None],
+    told: Callable[[Delivery, PriceTick, Decision | None], None],
     opened: Callable[[], None],
 ) -> None:
     """Keep a book from a subscription of its own, for ever. The bell is part of it: one filter, one order."""
@@ -133,5 +133,5 @@ async def follow(
             if isinstance(item, Gap):
                 book.close()
             else:
-                tick = Tick(**cast("dict[str, Any]", item.attributes))
+                tick = PriceTick(**cast("dict[str, Any]", item.attributes))
                 told(item, tick, book.take(tick))

@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis import comparing, measures, reading, subscribers, witnesses
-from harness.analysis.answers import Answers, Totals, answer, write
-from harness.analysis.datasets import Numbering, Run, number, open_run
+from harness.analysis.answers import Answers, AnswerTotals, answer, write
+from harness.analysis.datasets import Numbering, RunDatasets, number, open_run
 from harness.analysis.promises import UnknownVerdictError, unknown
 from harness.analysis.session import fit
 
@@ -108,12 +108,12 @@ def _analyze(spark: SparkSession, path: Path, progress: Progress, long: int) -> 
     return answer(answers)
 
 
-def _clock(numbering: Numbering) -> reading.Clock:
+def _clock(numbering: Numbering) -> reading.TraceClock:
     span = numbering.last_ns - numbering.first_ns
-    return reading.Clock(numbering.first_ns, max(span // _TIME_BINS, _BIN_LEAST_NS))
+    return reading.TraceClock(numbering.first_ns, max(span // _TIME_BINS, _BIN_LEAST_NS))
 
 
-def _doubt_of_causes(run: Run) -> str:
+def _doubt_of_causes(run: RunDatasets) -> str:
     """Why causal order cannot be judged, if it cannot.
 
     Where publishers had read nothing, a cause of a publication is an earlier one of its publisher, and order
@@ -126,7 +126,7 @@ def _doubt_of_causes(run: Run) -> str:
     return "publishers had read something before they published, and how that spread is not followed here"
 
 
-def _totals(run: Run, numbering: Numbering, streams: DataFrame) -> Totals:
+def _totals(run: RunDatasets, numbering: Numbering, streams: DataFrame) -> AnswerTotals:
     """Sums over subscriptions. Raises `UnknownVerdictError` for what allows no verdict."""
     names = ("deliveries", "duplicates", "unpublished", "late", "owed", "missing", "unmatched")
     row = streams.agg(
@@ -149,12 +149,12 @@ def _totals(run: Run, numbering: Numbering, streams: DataFrame) -> Totals:
         sums["duplicates"] += repeats
     if run.has("matches"):
         sums["missing"] += reading.unpublished_matches(run, numbering)
-    return Totals(
+    return AnswerTotals(
         publications=numbering.count, subscribers=row["subscribers"], has_matches=run.has("matches"), **sums
     )
 
 
-def _refuse_silent(run: Run, streams: DataFrame) -> None:
+def _refuse_silent(run: RunDatasets, streams: DataFrame) -> None:
     """A subscription without deliveries agrees with everybody, and says nothing."""
     silent = streams.filter("deliveries = 0 and owed > 0").select("subscriber")
     if run.has("subscriptions"):
@@ -171,7 +171,7 @@ def _refuse_silent(run: Run, streams: DataFrame) -> None:
         )
 
 
-def _unordered(run: Run) -> DataFrame | None:
+def _unordered(run: RunDatasets) -> DataFrame | None:
     """The subscriptions that asked for no order, if the run says which."""
     if not run.has("subscriptions"):
         return None

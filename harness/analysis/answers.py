@@ -22,7 +22,7 @@ Table = tuple[str, Sequence[str], Iterable[Sequence[object]]]
 
 
 @attrs.frozen
-class Totals:
+class AnswerTotals:
     """Sums over all subscriptions."""
 
     publications: int
@@ -42,10 +42,10 @@ class Answers:
     """What the steps of an analysis found."""
 
     about: Mapping[str, object]
-    totals: Totals
+    totals: AnswerTotals
     pairs: Pairs
     witnesses: Sequence[Mapping[str, object]]
-    latencies: measures.Latencies
+    latencies: measures.LatencyMeasures
     timeline: Sequence[Mapping[str, float]]
     counters: measures.Grown
     faults: Sequence[Mapping[str, object]]

@@ -34,7 +34,7 @@ REQUIRED: Final = ("publications", "deliveries")
 
 
 @attrs.frozen(eq=False)
-class Run:
+class RunDatasets:
     """A run's directory, looked through. `files` has the datasets that are there; `about` is `run.json`."""
 
     path: Path
@@ -76,7 +76,7 @@ def selected(reader: DataFrameReader, files: Iterable[Path], columns: Columns) -
     return frame.select(*(F.col(column).cast(_SPARK[kind]) for column, kind in columns.items()))
 
 
-def open_run(spark: SparkSession, path: Path) -> Run:
+def open_run(spark: SparkSession, path: Path) -> RunDatasets:
     """Look through a run's directory.
 
     Raises:
@@ -94,7 +94,7 @@ def open_run(spark: SparkSession, path: Path) -> Run:
     for name, found in files.items():
         for each in found:
             check(each, RUN[name], str(each.relative_to(absolute)))
-    return Run(
+    return RunDatasets(
         absolute, about(absolute / "run.json"), {name: each for name, each in files.items() if each}, spark
     )
 
@@ -170,7 +170,7 @@ class Numbering:
     last_ns: int
 
 
-def number(run: Run) -> Numbering:
+def number(run: RunDatasets) -> Numbering:
     """Number a run's publications.
 
     Raises:

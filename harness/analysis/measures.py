@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import Row as SparkRow
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from harness.analysis.datasets import Run
+from harness.analysis.datasets import RunDatasets
 from harness.analysis.kernels import histograms
-from harness.analysis.reading import LATENCY, TIME, Clock
+from harness.analysis.reading import LATENCY, TIME, TraceClock
 
 FRACTIONS: Final = (0.5, 0.9, 0.99, 0.999)
 NAMES: Final = ("p50", "p90", "p99", "p999")
@@ -53,7 +53,7 @@ ones."""
 
 
 @attrs.frozen(eq=False)
-class Latency:
+class LatencyMeasure:
     """Durations of one kind, as a histogram with exact sum and maximum."""
 
     bins: NDArray[np.int64]
@@ -76,33 +76,33 @@ class Latency:
 
 
 @attrs.frozen(eq=False)
-class Latencies:
+class LatencyMeasures:
     """All latencies, and those by distance in links; a distance nobody knows is left out."""
 
-    all: Latency | None
-    by_distance: dict[int, Latency]
+    all: LatencyMeasure | None
+    by_distance: dict[int, LatencyMeasure]
 
 
-def latencies(pieces: DataFrame) -> Latencies:
+def latencies(pieces: DataFrame) -> LatencyMeasures:
     """Add up what workers counted."""
     rows = pieces.filter(F.col("kind") == LATENCY).select("key", "a", "b", "c").collect()
     by_distance: defaultdict[int, list[SparkRow]] = defaultdict(list)
     for row in rows:
         by_distance[row["key"]].append(row)
     everything = _merged(rows) if rows else None
-    return Latencies(
+    return LatencyMeasures(
         everything, {away: _merged(by_distance[away]) for away in sorted(by_distance) if away >= 0}
     )
 
 
-def _merged(rows: Sequence[SparkRow]) -> Latency:
+def _merged(rows: Sequence[SparkRow]) -> LatencyMeasure:
     bins, counts = histograms.merged(_together(row["a"] for row in rows), _together(row["b"] for row in rows))
     totals = np.array([np.frombuffer(row["c"], np.int64) for row in rows])
     count, total_ns, negative = (int(totals[:, column].sum()) for column in (0, 1, 3))
-    return Latency(bins, counts, count, total_ns, int(totals[:, 2].max()), negative)
+    return LatencyMeasure(bins, counts, count, total_ns, int(totals[:, 2].max()), negative)
 
 
-def timeline(pieces: DataFrame, clock: Clock) -> list[dict[str, float]]:
+def timeline(pieces: DataFrame, clock: TraceClock) -> list[dict[str, float]]:
     """Deliveries per second and the longest latency, bin by bin."""
     rows = pieces.filter(F.col("kind") == TIME).select("a", "b", "c").collect()
     if not rows:
@@ -184,7 +184,7 @@ def _percentile(counters: Grown) -> float | None:
 
 
 @attrs.frozen
-class Fault:
+class FaultRow:
     """One injected fault, as the run wrote it down."""
 
     at_ns: int
@@ -193,20 +193,22 @@ class Fault:
     detail: str
 
 
-def faults(run: Run) -> list[Fault]:
+def faults(run: RunDatasets) -> list[FaultRow]:
     """All faults of a run, in time."""
     if not run.has("faults"):
         return []
     rows = run.read("faults").orderBy("at_ns", "kind", "target").limit(FAULTS_MAX).collect()
-    return [Fault(row["at_ns"], row["kind"] or "", row["target"] or "", row["detail"] or "") for row in rows]
+    return [
+        FaultRow(row["at_ns"], row["kind"] or "", row["target"] or "", row["detail"] or "") for row in rows
+    ]
 
 
-def windows(found: Sequence[Fault]) -> list[tuple[int, int]]:
+def windows(found: Sequence[FaultRow]) -> list[tuple[int, int]]:
     """For each fault the time in which a pause may be its doing."""
     return [(each.at_ns, each.at_ns + WINDOW_NS) for each in found]
 
 
-def pauses(streams: DataFrame, found: Sequence[Fault], start_ns: int) -> list[dict[str, object]]:
+def pauses(streams: DataFrame, found: Sequence[FaultRow], start_ns: int) -> list[dict[str, object]]:
     """Every fault with what subscribers noticed of it."""
     if not found:
         return []
@@ -214,7 +216,9 @@ def pauses(streams: DataFrame, found: Sequence[Fault], start_ns: int) -> list[di
     return [_noticed(each, index, rows, start_ns) for index, each in enumerate(found)]
 
 
-def _noticed(fault: Fault, index: int, rows: Sequence[Sequence[object]], start_ns: int) -> dict[str, object]:
+def _noticed(
+    fault: FaultRow, index: int, rows: Sequence[Sequence[object]], start_ns: int
+) -> dict[str, object]:
     lengths: list[tuple[int, str]] = []
     for subscriber, times in rows:
         assert isinstance(times, list)

@@ -6,7 +6,7 @@ import attrs
 
 
 @attrs.frozen
-class Point:
+class MeasuredPoint:
     """A study at a number of consumers at each broker. None is for what was not measured.
 
     `entries` are remote entries of all brokers, `level_entries` those of a router of each level on average,
@@ -43,7 +43,7 @@ class Point:
     is_continued: bool = False
 
 
-def points(analysis: Mapping[str, object]) -> list[Point]:
+def points(analysis: Mapping[str, object]) -> list[MeasuredPoint]:
     """Read the points of an analysis."""
     found = analysis.get("points")
-    return [Point(**each) for each in found] if isinstance(found, list) else []
+    return [MeasuredPoint(**each) for each in found] if isinstance(found, list) else []

@@ -22,7 +22,7 @@ from harness.analysis.kernels.streams import marks_of
 
 if TYPE_CHECKING:
     # Workers load this module, and have no use for what only the driver does.
-    from harness.analysis.datasets import Numbering, Run
+    from harness.analysis.datasets import Numbering, RunDatasets
 
 STREAM: Final = 0
 """A piece of a stream: marks, positions, times."""
@@ -67,14 +67,14 @@ worth."""
 
 
 @attrs.frozen
-class Clock:
+class TraceClock:
     """Divides a run's time into bins, counted from its first publication."""
 
     start_ns: int
     bin_ns: int
 
 
-def pieces(run: "Run", numbering: "Numbering", distances: Distances, clock: Clock) -> DataFrame:
+def pieces(run: "RunDatasets", numbering: "Numbering", distances: Distances, clock: TraceClock) -> DataFrame:
     """Every piece of every kind."""
     deliveries = run.read("deliveries").join(_known(numbering), ["publisher", "sequence"], "left")
     columns = (
@@ -95,14 +95,14 @@ def pieces(run: "Run", numbering: "Numbering", distances: Distances, clock: Cloc
     return found
 
 
-def unpublished_matches(run: "Run", numbering: "Numbering") -> int:
+def unpublished_matches(run: "RunDatasets", numbering: "Numbering") -> int:
     """How much was not delivered that nobody published: what has no number is counted by name."""
     key = ["publisher", "sequence"]
     unknown = run.read("matches").distinct().join(_known(numbering), key, "left_anti")
     return unknown.join(run.read("deliveries"), ["subscriber", *key], "left_anti").count()
 
 
-def unpublished_repeats(run: "Run", numbering: "Numbering") -> int:
+def unpublished_repeats(run: "RunDatasets", numbering: "Numbering") -> int:
     """How many deliveries of what nobody published are repeats: those are duplicates and nothing else."""
     key = ["publisher", "sequence"]
     unknown = run.read("deliveries").join(_known(numbering), key, "left_anti").select("subscriber", *key)
@@ -113,7 +113,9 @@ def _known(numbering: "Numbering") -> DataFrame:
     return F.broadcast(numbering.frame) if numbering.count <= BROADCAST_MAX else numbering.frame
 
 
-def _read(batches: Iterable[pa.RecordBatch], distances: Distances, clock: Clock) -> Iterator[pa.RecordBatch]:
+def _read(
+    batches: Iterable[pa.RecordBatch], distances: Distances, clock: TraceClock
+) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         if batch.num_rows:
             yield _record([*_streams(batch), *_latencies(batch, distances), *_times(batch, clock)])
@@ -179,7 +181,7 @@ def _distance(distances: Distances, origin: str, broker: str) -> int:
     return 0 if origin == broker else distances.get((origin, broker), ELSEWHERE)
 
 
-def _times(batch: pa.RecordBatch, clock: Clock) -> Iterator[Row]:
+def _times(batch: pa.RecordBatch, clock: TraceClock) -> Iterator[Row]:
     times = _column(batch, "delivered_ns")
     durations = times - _column(batch, "published_ns")
     durations[~batch.column("number").is_valid().to_numpy(zero_copy_only=False)] = 0

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.answers import Table, save
 from harness.analysis.datasets import about, check, parquet_files, selected
-from harness.analysis.points import Point, points
+from harness.analysis.points import MeasuredPoint, points
 from harness.analysis.promises import AnalysisError
 from harness.datasets import STUDY
 
@@ -48,7 +48,7 @@ def analyze(spark: SparkSession, path: Path) -> dict[str, object]:
 
 def write(path: Path, analysis: Mapping[str, object]) -> Path:
     """Write `analysis.json`, and the points as a table."""
-    head = [field.name for field in attrs.fields(Point)]
+    head = [field.name for field in attrs.fields(MeasuredPoint)]
     rows = [[_cell(getattr(each, name)) for name in head] for each in points(analysis)]
     table: Table = ("points", head, rows)
     return save(path, analysis, [table])
@@ -134,8 +134,8 @@ def _events(events: DataFrame) -> DataFrame:
     )
 
 
-def _point(study: Mapping[str, object], row: Mapping[str, object]) -> Point:
-    """One point, of what the study is and what was added up; both use the names of `Point`."""
+def _point(study: Mapping[str, object], row: Mapping[str, object]) -> MeasuredPoint:
+    """One point, of what the study is and what was added up; both use the names of `MeasuredPoint`."""
     about_study = {name: study.get(name) for name in _OF_STUDY}
     summed = {name: value for name, value in row.items() if not name.startswith("level_")}
     [found] = points({"points": [about_study | summed | {"level_entries": _levels(row)}]})
@@ -151,7 +151,7 @@ def _levels(row: Mapping[str, object]) -> list[object]:
 _OF_STUDY: Final = ("group", "kind", "strategy", "has_advertisements", "locality", "factor")
 
 
-def _continued(found: Sequence[Point]) -> Iterator[Point]:
+def _continued(found: Sequence[MeasuredPoint]) -> Iterator[MeasuredPoint]:
     """Simple routing's tables grow in a straight line: go on with it where others were measured."""
     every = sorted({each.consumers for each in found if each.group == "tables"})
     straight = [each for each in found if each.group == "tables" and each.strategy == "simple"]
@@ -171,11 +171,11 @@ def _continued(found: Sequence[Point]) -> Iterator[Point]:
                 )
 
 
-def _consumers(point: Point) -> int:
+def _consumers(point: MeasuredPoint) -> int:
     return point.consumers
 
 
-def _with_break_even(found: Sequence[Point]) -> Iterator[Point]:
+def _with_break_even(found: Sequence[MeasuredPoint]) -> Iterator[MeasuredPoint]:
     """Add the ratio, and for simple routing points where identity was measured.
 
     What a change costs simple routing is the same everywhere, and what is saved does not depend on the
@@ -203,12 +203,12 @@ def _with_break_even(found: Sequence[Point]) -> Iterator[Point]:
             )
 
 
-def _has(found: Iterable[Point], study: str, like: Point) -> bool:
+def _has(found: Iterable[MeasuredPoint], study: str, like: MeasuredPoint) -> bool:
     same = (study, like.consumers, like.locality)
     return any((each.study, each.consumers, each.locality) == same for each in found)
 
 
-def _plain(found: Sequence[Point], like: Point) -> Point | None:
+def _plain(found: Sequence[MeasuredPoint], like: MeasuredPoint) -> MeasuredPoint | None:
     """Simple routing under the same circumstances, wherever it was measured last."""
     some = [
         each
@@ -221,7 +221,7 @@ def _plain(found: Sequence[Point], like: Point) -> Point | None:
     return max(some, key=_consumers, default=None)
 
 
-def _ratio(point: Point, messages: float | None) -> float | None:
+def _ratio(point: MeasuredPoint, messages: float | None) -> float | None:
     if messages is None or not point.saved:
         return None
     return messages / (point.saved * (point.brokers - 1))

@@ -18,19 +18,19 @@ from pyspark.sql import SparkSession
 
 from harness.analysis.analyzing import analyze
 from harness.analysis.session import session
-from harness.analysis.synthetic import Shape, make
+from harness.analysis.synthetic import SyntheticShape, make
 from harness.tables import Column, show, table
 
 MILLION: Final = 1_000_000
 DISORDER: Final = 12.0
 """Steps that a delivery is away from its place, at most, where there is no common order."""
 
-WARM: Final = Shape(deliveries=100_000)
+WARM: Final = SyntheticShape(deliveries=100_000)
 
 Measured = dict[str, float]
 
 
-def _measured(spark: SparkSession, shape: Shape) -> Measured:
+def _measured(spark: SparkSession, shape: SyntheticShape) -> Measured:
     with tempfile.TemporaryDirectory(prefix="concord-scaling-") as folder:
         run = make(Path(folder), shape)
         begun_s = time.monotonic()
@@ -47,7 +47,7 @@ def _all(sizes: list[float], disorders: tuple[float, ...], master: str) -> Itera
         _measured(spark, WARM)
         for millions in sizes:
             for disorder in disorders:
-                yield _measured(spark, Shape(deliveries=int(millions * MILLION), disorder=disorder))
+                yield _measured(spark, SyntheticShape(deliveries=int(millions * MILLION), disorder=disorder))
 
 
 COLUMNS: Final[Sequence[Column[Mapping[str, float]]]] = (

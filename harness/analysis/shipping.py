@@ -19,7 +19,7 @@ import pyspark
 
 from harness.analysis import job
 from harness.analysis.promises import VIOLATED
-from harness.analysis.synthetic import Shape, make
+from harness.analysis.synthetic import SyntheticShape, make
 
 CLUSTER: Final = "local-cluster[2,1,1024]"
 """Two executors with a processor and a gigabyte each."""
@@ -52,7 +52,7 @@ def submit(run: Path, folder: Path, master: str) -> "subprocess.CompletedProcess
 def command(*, master: str) -> None:
     """Ship the analysis with spark-submit, and see that it finds what is wrong with a made run."""
     with tempfile.TemporaryDirectory(prefix="concord-shipping-") as scratch:
-        run = make(Path(scratch) / "run", Shape(subscribers=8, deliveries=20_000, disorder=4.0))
+        run = make(Path(scratch) / "run", SyntheticShape(subscribers=8, deliveries=20_000, disorder=4.0))
         begun_s = time.monotonic()
         done = submit(run, Path(scratch), master)
     if done.returncode != VIOLATED:

@@ -32,7 +32,7 @@ SCHEMAS: Final[Mapping[str, pa.Schema]] = {
 
 
 @attrs.frozen
-class Shape:
+class SyntheticShape:
     """How large, and how far from one common order.
 
     Every subscription wants `share` of all publications, so that there are about `deliveries` altogether.
@@ -51,7 +51,7 @@ class Shape:
         return max(round(self.deliveries / self.subscribers / self.share), self.publishers)
 
 
-def make(path: Path, shape: Shape) -> Path:
+def make(path: Path, shape: SyntheticShape) -> Path:
     """Write a run's directory."""
     chance = np.random.default_rng(shape.seed)
     many = shape.publications
@@ -102,7 +102,7 @@ def _sequences(of_publisher: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _delivered(  # noqa: PLR0913, PLR0917 - the columns of publications
     index: int,
-    shape: Shape,
+    shape: SyntheticShape,
     chance: np.random.Generator,
     names: pa.Array,
     sequences: NDArray[np.int64],

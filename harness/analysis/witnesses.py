@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from harness.analysis.comparing import Clash
-from harness.analysis.datasets import Numbering, Run
+from harness.analysis.datasets import Numbering, RunDatasets
 
 LATE_MAX: Final = 5
 
@@ -80,7 +80,9 @@ class _Named:
         return self.deliveries[subscriber, publication.publisher, publication.sequence]
 
 
-def pairwise(run: Run, numbering: Numbering, streams: DataFrame, clashes: Sequence[Clash]) -> list[Witness]:
+def pairwise(
+    run: RunDatasets, numbering: Numbering, streams: DataFrame, clashes: Sequence[Clash]
+) -> list[Witness]:
     """Tell who delivers which two publications in opposite orders."""
     if not clashes:
         return []
@@ -116,7 +118,7 @@ def late(streams: DataFrame) -> list[Late]:
     return [Late(row["subscriber"], row["late_number"], row["late_after"]) for row in rows]
 
 
-def publisher(run: Run, numbering: Numbering, violations: Sequence[Late]) -> list[Witness]:
+def publisher(run: RunDatasets, numbering: Numbering, violations: Sequence[Late]) -> list[Witness]:
     """Tell who delivers a publication after a later one of its publisher."""
     if not violations:
         return []
@@ -138,7 +140,9 @@ def publisher(run: Run, numbering: Numbering, violations: Sequence[Late]) -> lis
     return found
 
 
-def _named(run: Run, numbering: Numbering, subscribers: Sequence[str], numbers: Sequence[int]) -> _Named:
+def _named(
+    run: RunDatasets, numbering: Numbering, subscribers: Sequence[str], numbers: Sequence[int]
+) -> _Named:
     some = numbering.frame.filter(F.col("number").isin(*numbers))
     publications = {
         row["number"]: _Publication(row["publisher"], row["sequence"], row["origin"], row["published_ns"])

@@ -22,9 +22,9 @@ from attrs import asdict, frozen
 
 from harness import outcomes
 from harness.attacks.honest import Got, measure
-from harness.attacks.hostile import ATTACKS, Attack, Target
+from harness.attacks.hostile import ATTACKS, Attack, AttackTarget
 from harness.overlay import attached, start_brokers
-from harness.processes import Server, start_server
+from harness.processes import ServerProcess, start_server
 
 P99_MS_MAX: Final = 100.0
 THROUGHPUT_PART_MIN: Final = 0.5
@@ -34,7 +34,7 @@ NICE: Final = 10
 
 
 @frozen
-class Outcome:
+class AttackOutcome:
     """What an attack came to."""
 
     attack: str
@@ -77,13 +77,13 @@ def _descriptors(limit: int | None) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def _memory_mib(server: Server) -> float:
+def _memory_mib(server: ServerProcess) -> float:
     status = Path(f"/proc/{server.program.process.pid}/status").read_text(encoding="ascii")
     (line,) = [each for each in status.splitlines() if each.startswith("VmRSS:")]
     return int(line.split()[1]) * 1024 / MIB
 
 
-async def attacked(name: str, seconds: float) -> Outcome:
+async def attacked(name: str, seconds: float) -> AttackOutcome:
     """Run one attack against a broker of its own."""
     attack = ATTACKS[name]
     with tempfile.TemporaryDirectory() as folder:
@@ -100,10 +100,10 @@ async def attacked(name: str, seconds: float) -> Outcome:
             grown_mib = _memory_mib(server) - before_mib if is_alive else 0.0
             takes_children = is_alive and await _attaches(server)
             nursery.cancel_scope.cancel()
-    return Outcome(name, alone, beside, grown_mib, is_alive, takes_children)
+    return AttackOutcome(name, alone, beside, grown_mib, is_alive, takes_children)
 
 
-async def _beside(name: str, server: Server, seconds: float) -> Got:
+async def _beside(name: str, server: ServerProcess, seconds: float) -> Got:
     """Measure honest clients while the attack goes on."""
     command = [sys.executable, "-m", "harness.attacks", "--against", str(server.port), "--only", name]
     async with trio.open_nursery() as attacking:
@@ -117,7 +117,7 @@ async def _attack(command: Sequence[str]) -> None:
     await trio.run_process(list(command), stdin=subprocess.DEVNULL, check=False)
 
 
-async def _attaches(server: Server) -> bool:
+async def _attaches(server: ServerProcess) -> bool:
     """Whether another broker can become a child of this one."""
     async with trio.open_nursery() as nursery:
         options = ("broker", "--name", "B2", "--listen", "127.0.0.1:0", "--uplink", server.address)
@@ -156,7 +156,7 @@ def main(only: Sequence[str], seconds: float, against: int | None, *, as_json: b
     """Attack brokers, and measure what honest clients get meanwhile."""
     if against is not None:
         os.nice(NICE)
-        ATTACKS[only[0]].run(Target(against, monotonic() + seconds))
+        ATTACKS[only[0]].run(AttackTarget(against, monotonic() + seconds))
         return
     if not outcomes.run(_run, only or list(ATTACKS), seconds, as_json):
         raise SystemExit(1)

@@ -32,7 +32,7 @@ from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_p
 __all__ = [
     "ATTACKS",
     "Attack",
-    "Target",
+    "AttackTarget",
     "churn",
     "colliding_numbers",
     "credit_without_end",
@@ -58,7 +58,7 @@ NEXT_TO_NOTHING_S: Final = 0.05
 
 
 @frozen
-class Target:
+class AttackTarget:
     """The broker, and until when it is attacked."""
 
     port: int
@@ -89,7 +89,7 @@ class _Client:
 
 
 @contextmanager
-def _client(target: Target, name: str = "mallory") -> Iterator[_Client]:
+def _client(target: AttackTarget, name: str = "mallory") -> Iterator[_Client]:
     with socket.create_connection(("127.0.0.1", target.port), timeout=SOCKET_TIMEOUT_S) as sock:
         client = _Client(sock, Decoder(DEFAULT_LIMITS, Peer.SERVER))
         client.say(encode(Hello(VERSION, "client", name, "1", "", "")))
@@ -127,7 +127,7 @@ def _long_filter(number: int) -> str:
     return f"kind == 'x{number}' and name.startswith('{'n' * FILTER_BYTES}')"
 
 
-def _over_and_over(target: Target, frames: Callable[[int], bytes], *, reads: bool = True) -> None:
+def _over_and_over(target: AttackTarget, frames: Callable[[int], bytes], *, reads: bool = True) -> None:
     """Send frames with rising numbers on connections that are made again when they are lost."""
     while not target.is_over():
         with suppress(OSError), _client(target) as client:
@@ -141,19 +141,19 @@ def _over_and_over(target: Target, frames: Callable[[int], bytes], *, reads: boo
                         client.read()
 
 
-def powers(target: Target) -> None:
+def powers(target: AttackTarget) -> None:
     """A filter that is too deep to be printed in the text of its own refusal."""
     text = "(1" + "**1" * 2600 + ").z()"
     _over_and_over(target, lambda number: _subscribe(number, text))
 
 
-def expensive_filters(target: Target) -> None:
+def expensive_filters(target: AttackTarget) -> None:
     """Filters that are small and costly to read."""
     text = " or ".join(f"not (a{each} < {each} and b{each} < {each})" for each in range(60))
     _over_and_over(target, lambda number: _subscribe(number, text), reads=False)
 
 
-def colliding_numbers(target: Target) -> None:
+def colliding_numbers(target: AttackTarget) -> None:
     """Constants that all fall into one place of a table of hashes."""
     modulus = 2**61 - 1
     random = Random(1)  # noqa: S311 - draws attacks, hides nothing
@@ -165,12 +165,12 @@ def colliding_numbers(target: Target) -> None:
     _over_and_over(target, frame)
 
 
-def many_long_filters(target: Target) -> None:
+def many_long_filters(target: AttackTarget) -> None:
     """As much announced text as one connection can have, to be announced again at every attachment."""
     _over_and_over(target, lambda number: encode(Advertise(number, _long_filter(number), "")))
 
 
-def explained_durables(target: Target) -> None:
+def explained_durables(target: AttackTarget) -> None:
     """Durable subscriptions with long filters, and questions after all of them."""
 
     def frame(number: int) -> bytes:
@@ -181,7 +181,7 @@ def explained_durables(target: Target) -> None:
     _over_and_over(target, frame)
 
 
-def half_open_sockets(target: Target) -> None:
+def half_open_sockets(target: AttackTarget) -> None:
     """Sockets that say nothing, as many as there are."""
     sockets: list[socket.socket] = []
     try:
@@ -199,7 +199,7 @@ def half_open_sockets(target: Target) -> None:
             each.close()
 
 
-def credit_without_end(target: Target) -> None:
+def credit_without_end(target: AttackTarget) -> None:
     """A subscription with credit for everything that never says what it has had, and reads."""
     while not target.is_over():
         with suppress(OSError), _client(target) as client:
@@ -208,7 +208,7 @@ def credit_without_end(target: Target) -> None:
                 client.socket.recv(256 * KIB)
 
 
-def unread_answers(target: Target) -> None:
+def unread_answers(target: AttackTarget) -> None:
     """Questions whose answers nobody reads."""
 
     def frame(number: int) -> bytes:
@@ -217,12 +217,12 @@ def unread_answers(target: Target) -> None:
     _over_and_over(target, frame, reads=False)
 
 
-def unread_refusals(target: Target) -> None:
+def unread_refusals(target: AttackTarget) -> None:
     """Requests that are refused with words that nobody reads."""
     _over_and_over(target, lambda number: _subscribe(number, "price <" * 900), reads=False)
 
 
-def ghosts(target: Target) -> None:
+def ghosts(target: AttackTarget) -> None:
     """Publishers that are resumed while they are there."""
     while not target.is_over():
         with suppress(OSError), _client(target) as client:
@@ -234,7 +234,7 @@ def ghosts(target: Target) -> None:
                         identity = message.publisher
 
 
-def replays_held_open(target: Target) -> None:
+def replays_held_open(target: AttackTarget) -> None:
     """Subscriptions that ask for the whole past and take none of it."""
     while not target.is_over():
         with suppress(OSError), _client(target) as client:
@@ -244,7 +244,7 @@ def replays_held_open(target: Target) -> None:
                 client.socket.recv(256 * KIB)
 
 
-def large_events(target: Target) -> None:
+def large_events(target: AttackTarget) -> None:
     """Events of a megabyte, as fast as credit allows."""
     while not target.is_over():
         with suppress(OSError), _client(target) as client:
@@ -266,7 +266,7 @@ def large_events(target: Target) -> None:
                 client.socket.settimeout(SOCKET_TIMEOUT_S)
 
 
-def unread_changes(target: Target) -> None:
+def unread_changes(target: AttackTarget) -> None:
     """Many publishers that read nothing, and somebody who lets all of them be wanted and not wanted."""
     with suppress(OSError), _client(target, "deaf") as deaf, _client(target, "mallory") as client:
         deaf.say(*[encode(Advertise(number, "kind == 'x'", "")) for number in range(1, 2001)])
@@ -280,7 +280,7 @@ def unread_changes(target: Target) -> None:
             deaf.say(encode(Ping(number)))
 
 
-def churn(target: Target) -> None:
+def churn(target: AttackTarget) -> None:
     """Advertisements that come and go as fast as they are read."""
     _over_and_over(
         target,
@@ -292,7 +292,7 @@ def churn(target: Target) -> None:
     )
 
 
-def stalled_queues(target: Target) -> None:
+def stalled_queues(target: AttackTarget) -> None:
     """Subscriptions to what others publish, with the largest queues, that take nothing."""
     while not target.is_over():
         with suppress(OSError), _client(target) as client:
@@ -303,7 +303,7 @@ def stalled_queues(target: Target) -> None:
                 client.read()
 
 
-def noise(target: Target) -> None:
+def noise(target: AttackTarget) -> None:
     """Bytes that mean nothing, and frames at the wrong time."""
     random = Random(2)  # noqa: S311 - as above
     greeting = encode(Hello(VERSION, "client", "noise", "1", "", ""))
@@ -321,7 +321,7 @@ def noise(target: Target) -> None:
 class Attack:
     """One attack, what broker it needs, and what may be used of memory beside it."""
 
-    run: Callable[[Target], None]
+    run: Callable[[AttackTarget], None]
     options: tuple[str, ...] = ()
     memory_mib: int = 200
     descriptors: int | None = None

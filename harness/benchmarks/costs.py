@@ -33,7 +33,7 @@ NS_PER_US: Final = 1_000
 
 
 @frozen
-class Row:
+class CostRow:
     """One plugin. Counts are per publication."""
 
     plugin: str = shown("plugin")
@@ -62,12 +62,12 @@ class _Arrivals:
         return self.count
 
 
-def run(schedules: int = SCHEDULES) -> list[Row]:
+def run(schedules: int = SCHEDULES) -> list[CostRow]:
     """Let the same seeds happen with every plugin."""
     return [_row(name, factory, range(schedules)) for name, factory in PLUGINS.items()]
 
 
-def _row(name: str, factory: OrderingFactory, seeds: Sequence[int]) -> Row:
+def _row(name: str, factory: OrderingFactory, seeds: Sequence[int]) -> CostRow:
     arrivals = _Arrivals()
     watch = Watch(process_time_ns, arrivals.now)
     publications = disagreements = 0
@@ -76,7 +76,7 @@ def _row(name: str, factory: OrderingFactory, seeds: Sequence[int]) -> Row:
         publications += len(outcome.world.record.publications)
         disagreements += outcome.has("pairwise")
     measures = watch.measures()
-    return Row(
+    return CostRow(
         name,
         100 * disagreements / len(seeds),
         measures.requests / publications,

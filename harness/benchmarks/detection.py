@@ -18,7 +18,7 @@ import click
 from attrs import asdict, define, frozen
 
 from broker.core.hops import Hop, HopTable
-from broker.core.tables import Entry, RoutingTables, TableView
+from broker.core.tables import RouteEntry, RoutingTables, TableView
 from broker.filters import Filter, parse
 from broker.messages import Publication
 from harness.tables import show, shown, table_of
@@ -86,7 +86,7 @@ class PaperRow:
 
 
 @define
-class Broker:
+class DetectionBroker:
     """The tables of one broker with an uplink, and hops to put things on."""
 
     tables: RoutingTables
@@ -94,7 +94,7 @@ class Broker:
     uplink: Hop
 
     @classmethod
-    def make(cls, advertised: Iterable[Filter]) -> "Broker":
+    def make(cls, advertised: Iterable[Filter]) -> "DetectionBroker":
         """A broker that knows these advertisements through its uplink."""
         hops, tables = HopTable(), RoutingTables()
         uplink = hops.open("up", is_link=True)
@@ -113,7 +113,7 @@ class Broker:
     def subscribe(self, number: int, content: Filter, hop: Hop | None = None) -> None:
         """A subscription behind a link, or a local one with a hop of its own."""
         hop = hop or self.hops.open(f"s{number}", is_link=False)
-        self.tables.add_entry(Entry(f"s{number}", content, ordered=True, hop=hop))
+        self.tables.add_entry(RouteEntry(f"s{number}", content, ordered=True, hop=hop))
 
 
 def run_large(
@@ -130,7 +130,7 @@ def run_large(
 
 def _large_row(subscriptions: int, advertisements: int, place: str) -> LargeRow:
     symbols = min(SYMBOLS, subscriptions)
-    broker = Broker.make(parse(f"price > {number}") for number in range(advertisements))
+    broker = DetectionBroker.make(parse(f"price > {number}") for number in range(advertisements))
     links = [broker.link(f"l{number}") for number in range(LINKS)]
     filters = [parse(f"symbol == 'X{number}' and price > 0") for number in range(symbols)]
     for number in range(subscriptions):
@@ -168,7 +168,7 @@ def _time_routes(tables: RoutingTables, events: Sequence[Publication]) -> float:
     return (process_time_ns() - start) / len(events)
 
 
-def _time_pairwise(broker: Broker, events: Sequence[Publication], routes: Sequence[Route]) -> float:
+def _time_pairwise(broker: DetectionBroker, events: Sequence[Publication], routes: Sequence[Route]) -> float:
     """Time the calls, and acknowledge what climbs untimed, so that what waits stays short."""
     plugin = Pairwise()
     plugin.uplink_changed(broker.uplink.bit)
@@ -212,14 +212,14 @@ def run_paper(combined: Sequence[int] = COMBINED, overlaps: Sequence[int] = OVER
     return [_paper_row(count, percent) for percent in overlaps for count in combined]
 
 
-def edge_broker(combined: int, overlap_percent: int) -> Broker:
+def edge_broker(combined: int, overlap_percent: int) -> DetectionBroker:
     """The paper's edge broker: half advertisements behind its link, a quarter subscriptions there and here.
 
     So many percent of each meet the publication and each other; the others are about something else.
     """
     halves = (combined // 2, combined - combined // 2)
     advertised, subscribed = (_mixed(count, overlap_percent) for count in halves)
-    broker = Broker.make(advertised)
+    broker = DetectionBroker.make(advertised)
     for number, content in enumerate(subscribed):
         broker.subscribe(number, content, broker.uplink if number % 2 else None)
     return broker

@@ -27,7 +27,7 @@ from broker import Publisher, connect
 from broker.client import Delivery
 from harness import outcomes
 from harness.overlay import start_brokers
-from harness.processes import ProcessError, Server
+from harness.processes import ProcessError, ServerProcess
 
 UPLINKS: Final = {"B1": None, "B2": "B1", "B3": "B1", "B4": "B2", "B5": "B3"}
 KILLED: Final = ("B1", "B2")
@@ -48,7 +48,7 @@ TIMEOUT_S: Final = 60.0
 
 
 @define
-class Subscriber:
+class WatchedSubscriber:
     """What one subscriber got: publisher and number, in order, and when the first came from across again."""
 
     broker: str
@@ -100,7 +100,7 @@ def faults_in(one: list[tuple[str, int]], other: list[tuple[str, int]]) -> list[
 
 async def measure(link_timeout_s: float) -> Healing:
     """One run with brokers of its own. Raises `ProcessError` if the overlay does not heal."""
-    subscribers = [Subscriber(name) for name in WATCHED]
+    subscribers = [WatchedSubscriber(name) for name in WATCHED]
     with trio.move_on_after(link_timeout_s + TIMEOUT_S):
         async with trio.open_nursery() as nursery:
             servers = await start_brokers(nursery, UPLINKS, ("--link-timeout", str(link_timeout_s)))
@@ -122,7 +122,10 @@ async def measure(link_timeout_s: float) -> Healing:
 
 
 async def _take_part(
-    server: Server, subscriber: Subscriber, killed_s: list[float], task_status: trio.TaskStatus[None]
+    server: ServerProcess,
+    subscriber: WatchedSubscriber,
+    killed_s: list[float],
+    task_status: trio.TaskStatus[None],
 ) -> None:
     """Publish and subscribe at one broker, until cancelled."""
     async with (

@@ -53,7 +53,7 @@ _PADDING: Final = bytes(PAYLOAD_BYTES - _STAMP.size)
 
 
 @attrs.frozen(eq=False)
-class Board:
+class LoadBoard:
     """The counts: what each publisher published, what each subscriber was delivered."""
 
     published: memoryview
@@ -65,7 +65,7 @@ class Board:
 
 
 @contextmanager
-def opened(path: Path, publishers: int, subscribers: int) -> Iterator[Board]:
+def opened(path: Path, publishers: int, subscribers: int) -> Iterator[LoadBoard]:
     """Map the board in a file, which is made if it is not there."""
     size_bytes = _NUMBER_BYTES * (publishers + subscribers)
     with path.open("a+b") as file:
@@ -78,11 +78,11 @@ def opened(path: Path, publishers: int, subscribers: int) -> Iterator[Board]:
             numbers[:publishers] as published,
             numbers[publishers:] as delivered,
         ):
-            yield Board(published, delivered)
+            yield LoadBoard(published, delivered)
 
 
 @attrs.frozen
-class Job:
+class LoadJob:
     """One worker's part in a measurement."""
 
     target: str
@@ -122,13 +122,13 @@ class Ages:
 
 
 @attrs.frozen(eq=False)
-class Client:
+class LoadClient:
     """One publisher or subscriber of a worker."""
 
-    job: Job
+    job: LoadJob
     place: int
     """Where it counts, on its side of the board."""
-    board: Board
+    board: LoadBoard
     ages: Ages
     """What all clients of a worker have measured."""
     go: trio.Event

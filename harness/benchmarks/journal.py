@@ -35,7 +35,15 @@ from harness import outcomes
 from harness.benchmarks import stores
 from harness.benchmarks.jobs import ADVERTISED, EVENTS, PAYLOAD_BYTES, SUBSCRIBED
 from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
-from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing, chosen, machine, measured, round_options
+from harness.benchmarks.rounds import (
+    SCENARIOS,
+    BenchmarkScenario,
+    RoundTiming,
+    chosen,
+    machine,
+    measured,
+    round_options,
+)
 from harness.tables import Column, show, shown, table, table_of
 from ordering.interface import OrderingFactory
 from ordering.plugins import load
@@ -67,7 +75,7 @@ def _megabytes(size_bytes: int) -> str:
 
 
 @attrs.frozen
-class Start:
+class StartTimes:
     """One journal, and how long it took to start from it."""
 
     publications: int = shown("publications", ",")
@@ -106,7 +114,7 @@ def _start(settings: Settings) -> tuple[float, Station, Journal]:
     return took_s, memory.station, memory.journal
 
 
-def _measure(count: int, directory: Path) -> Start:
+def _measure(count: int, directory: Path) -> StartTimes:
     settings = Settings(name="B1", listen=Address("127.0.0.1", 0), journal=directory / str(count))
     _, station, journal = _start(settings)
     _live(station, journal, count)
@@ -118,10 +126,10 @@ def _measure(count: int, directory: Path) -> Start:
     journal.close()
     pictured_s, _, journal = _start(settings)
     journal.close()
-    return Start(count, written_bytes, replayed_s, replayed_s / count * 1e6, pictured_s)
+    return StartTimes(count, written_bytes, replayed_s, replayed_s / count * 1e6, pictured_s)
 
 
-def starts(counts: Sequence[int], directory: Path) -> list[Start]:
+def starts(counts: Sequence[int], directory: Path) -> list[StartTimes]:
     """Measure a start for each number of publications."""
     with _folder(directory) as place:
         return [_measure(count, Path(place)) for count in counts]
@@ -168,7 +176,7 @@ def pictured(subscriptions: int) -> Pictured:
 
 
 @attrs.frozen
-class Comparison:
+class JournalComparison:
     """One scenario without and with journals."""
 
     scenario: str
@@ -183,13 +191,13 @@ def _folder(directory: Path) -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="concord-journals-", dir=directory, ignore_cleanup_errors=True)
 
 
-async def _compare(directory: Path, scenario: Scenario, timing: Timing) -> Comparison:
-    async def kept(measure: Callable[[Target, Scenario, Timing], Awaitable[_Found]]) -> _Found:
+async def _compare(directory: Path, scenario: BenchmarkScenario, timing: RoundTiming) -> JournalComparison:
+    async def kept(measure: Callable[[Target, BenchmarkScenario, RoundTiming], Awaitable[_Found]]) -> _Found:
         with _folder(directory) as place:
             return await measure(Target("concord", journals=Path(place)), scenario, timing)
 
     off = Target("concord")
-    return Comparison(
+    return JournalComparison(
         scenario.name,
         off=await throughput(off, scenario, timing),
         on=await kept(throughput),
@@ -213,7 +221,7 @@ def sync_ms(directory: Path) -> float:
     return sorted(times_s)[_SYNCS // 2] * 1000
 
 
-_COMPARISONS: Final[Sequence[Column[Comparison]]] = (
+_COMPARISONS: Final[Sequence[Column[JournalComparison]]] = (
     ("scenario", lambda each: each.scenario),
     ("deliveries/s", lambda each: f"{each.off.deliveries_per_s:,.0f}"),
     ("with journal", lambda each: f"{each.on.deliveries_per_s:,.0f}"),

@@ -147,7 +147,7 @@ MIXES = (
 
 
 @frozen
-class Row:
+class MatchingRow:
     """What was measured for one mix and one number of filters."""
 
     mix: str = shown("mix")
@@ -162,20 +162,20 @@ class Row:
     bytes_per_filter: float = shown("bytes each", ",.0f")
 
 
-def run(sizes: Sequence[int] = SIZES) -> list[Row]:
+def run(sizes: Sequence[int] = SIZES) -> list[MatchingRow]:
     """Measure every mix at every size, and the small indexes of a broker's hot path."""
     rows = [_small_row(size) for size in SMALL_SIZES]
     rows.extend(_row(mix, size) for mix in MIXES for size in sizes)
     return rows
 
 
-def _row(mix: Mix, size: int) -> Row:
+def _row(mix: Mix, size: int) -> MatchingRow:
     filters = mix.filters(size + CHANGES, size, seed=size)
     filters, extra = filters[:size], filters[size:]
     return _measured(mix.name, filters, extra, lambda seed: events(EVENTS, size, seed))
 
 
-def _small_row(size: int) -> Row:
+def _small_row(size: int) -> MatchingRow:
     """`kind == ... and price > 0`, each with a kind of its own: one matches."""
 
     def make(number: int) -> Filter:
@@ -194,7 +194,7 @@ def _small_row(size: int) -> Row:
 
 def _measured(
     name: str, filters: list[Filter], extra: list[Filter], draw: Callable[[int], list[dict[str, Value]]]
-) -> Row:
+) -> MatchingRow:
     index, size_bytes = _built(filters)
     passes = [draw(seed) for seed in range(PASSES)]
     match_us = min(_match_us(index, drawn) for drawn in passes)
@@ -203,7 +203,7 @@ def _measured(
     add_us = _each_us(lambda number: index.add(-1 - number, extra[number]), len(extra))
     remove_us = _each_us(lambda number: index.remove(-1 - number), len(extra))
     churn_us = min(_churn_us(index, extra, drawn) for drawn in passes)
-    return Row(
+    return MatchingRow(
         mix=name,
         filters=len(filters),
         matches=matches,

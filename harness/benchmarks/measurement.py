@@ -21,10 +21,10 @@ from typing import Final
 import attrs
 import trio
 
-from harness.benchmarks.jobs import Ages, Board, Job, opened
-from harness.benchmarks.rounds import Scenario, Timing
+from harness.benchmarks.jobs import Ages, LoadBoard, LoadJob, opened
+from harness.benchmarks.rounds import BenchmarkScenario, RoundTiming
 from harness.overlay import start_brokers
-from harness.processes import ProcessError, Program, Server, start, start_server
+from harness.processes import ProcessError, ProgramProcess, ServerProcess, start, start_server
 
 READY_TIMEOUT_S: Final = 60.0
 """Sixty clients connect and subscribe through five brokers in a second; a loaded machine is given more."""
@@ -99,7 +99,7 @@ class _Mark:
         return Throughput((self.published - earlier.published) / lasted_s, delivered / lasted_s, Work(*work))
 
 
-def _used_s(programs: Iterable[Program]) -> float:
+def _used_s(programs: Iterable[ProgramProcess]) -> float:
     """Seconds of processor time that running programs have used together since they started."""
     return sum(_one_used_s(Path("/proc") / str(program.process.pid) / "stat") for program in programs)
 
@@ -114,17 +114,17 @@ def _one_used_s(stat: Path) -> float:
 
 @attrs.frozen(eq=False)
 class _Running:
-    board: Board
-    publishers: list[Program]
-    subscribers: list[Program]
-    servers: list[Server]
+    board: LoadBoard
+    publishers: list[ProgramProcess]
+    subscribers: list[ProgramProcess]
+    servers: list[ServerProcess]
 
     def check(self) -> None:
         for programs in self.parties():
             for program in programs:
                 program.check_alive()
 
-    def parties(self) -> tuple[list[Program], list[Program], list[Program]]:
+    def parties(self) -> tuple[list[ProgramProcess], list[ProgramProcess], list[ProgramProcess]]:
         return self.publishers, [server.program for server in self.servers], self.subscribers
 
     def mark(self) -> _Mark:
@@ -137,20 +137,22 @@ class _Running:
 
 
 @contextmanager
-def _board_file(scenario: Scenario) -> Iterator[tuple[Path, Board]]:
+def _board_file(scenario: BenchmarkScenario) -> Iterator[tuple[Path, LoadBoard]]:
     with tempfile.TemporaryDirectory(prefix="concord-benchmark-") as folder:
         path = Path(folder) / "board"
         with opened(path, scenario.publishers, scenario.subscribers) as board:
             yield path, board
 
 
-async def _start_servers(nursery: trio.Nursery, target: Target, scenario: Scenario) -> list[Server]:
+async def _start_servers(
+    nursery: trio.Nursery, target: Target, scenario: BenchmarkScenario
+) -> list[ServerProcess]:
     if target.kind == "concord":
         options = ("--ordering", target.ordering)
         brokers = await start_brokers(nursery, scenario.uplinks(), options, journals=target.journals)
         return list(brokers.values())
     assert not scenario.is_spread, "relays pass frames one way"
-    relays: list[Server] = []
+    relays: list[ServerProcess] = []
     for number in range(1, scenario.brokers + 1):
         source = ("--from", relays[-1].address) if relays else ()
         relays.append(await start_server(nursery, f"relay {number}", "harness.benchmarks.relay", source))
@@ -163,7 +165,7 @@ def _shares(clients: int, processes: int) -> Iterator[range]:
         yield range(clients * process // processes, clients * (process + 1) // processes)
 
 
-async def _start_workers(nursery: trio.Nursery, job: Job, processes: int) -> list[Program]:
+async def _start_workers(nursery: trio.Nursery, job: LoadJob, processes: int) -> list[ProgramProcess]:
     clients = job.publishers if job.role == "publish" else job.subscribers
     workers = []
     for share in _shares(clients, processes):
@@ -179,12 +181,14 @@ async def _start_workers(nursery: trio.Nursery, job: Job, processes: int) -> lis
 
 
 @asynccontextmanager
-async def _running(target: Target, scenario: Scenario, rate_per_s: float | None) -> AsyncIterator[_Running]:
+async def _running(
+    target: Target, scenario: BenchmarkScenario, rate_per_s: float | None
+) -> AsyncIterator[_Running]:
     """Everything started and connected, waiting for `go`; all of it ends with the block."""
     with _board_file(scenario) as (path, board):
         async with trio.open_nursery() as nursery:
             servers = await _start_servers(nursery, target, scenario)
-            publishing = Job(
+            publishing = LoadJob(
                 target=target.kind,
                 role="publish",
                 addresses=tuple(
@@ -207,12 +211,12 @@ async def _running(target: Target, scenario: Scenario, rate_per_s: float | None)
             nursery.cancel_scope.cancel()
 
 
-async def _go(programs: list[Program]) -> None:
+async def _go(programs: list[ProgramProcess]) -> None:
     for program in programs:
         await program.write_line("go")
 
 
-async def throughput(target: Target, scenario: Scenario, timing: Timing) -> Throughput:
+async def throughput(target: Target, scenario: BenchmarkScenario, timing: RoundTiming) -> Throughput:
     """Publish as fast as it goes, and count between two moments."""
     async with _running(target, scenario, None) as running:
         await _go(running.publishers)
@@ -224,7 +228,7 @@ async def throughput(target: Target, scenario: Scenario, timing: Timing) -> Thro
     return later.since(earlier)
 
 
-async def _all_arrived(board: Board) -> None:
+async def _all_arrived(board: LoadBoard) -> None:
     expected = sum(board.published)
     with trio.move_on_after(ARRIVAL_TIMEOUT_S):
         while min(board.delivered) < expected:  # noqa: ASYNC110 - other processes write the board, and set no event
@@ -233,7 +237,7 @@ async def _all_arrived(board: Board) -> None:
         raise ProcessError(f"{expected} events were published, and delivered {sorted(board.delivered)} times")
 
 
-async def latency(target: Target, scenario: Scenario, timing: Timing) -> Latency:
+async def latency(target: Target, scenario: BenchmarkScenario, timing: RoundTiming) -> Latency:
     """Publish at a steady light rate, and time every delivery after the warm-up."""
     async with _running(target, scenario, timing.rate_per_s) as running:
         await _go(running.publishers)

@@ -14,8 +14,8 @@ from harness import outcomes
 from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
 from harness.benchmarks.rounds import (
     ORDER_SCENARIOS,
-    Scenario,
-    Timing,
+    BenchmarkScenario,
+    RoundTiming,
     chosen,
     machine,
     measured,
@@ -43,7 +43,7 @@ class Comparison:
         return self.pairwise.deliveries_per_s / max(self.fifo.deliveries_per_s, 1.0)
 
 
-async def _compare(scenario: Scenario, timing: Timing) -> Comparison:
+async def _compare(scenario: BenchmarkScenario, timing: RoundTiming) -> Comparison:
     return Comparison(
         scenario.name,
         fifo=await throughput(_FIFO, scenario, timing),

@@ -17,7 +17,7 @@ import attrs
 import click
 import trio
 
-from harness.benchmarks.jobs import BATCH, PAYLOAD_BYTES, Client, age_ns, cut, frame
+from harness.benchmarks.jobs import BATCH, PAYLOAD_BYTES, LoadClient, age_ns, cut, frame
 
 PUBLISHER: Final = b"P"
 SUBSCRIBER: Final = b"S"
@@ -72,7 +72,7 @@ async def connected(address: str, role: bytes) -> trio.SocketStream:
     return stream
 
 
-async def publish(client: Client, task_status: trio.TaskStatus[None]) -> None:
+async def publish(client: LoadClient, task_status: trio.TaskStatus[None]) -> None:
     """Publish until halted: whole batches as fast as they are taken, or single frames when they are due."""
     stream = await connected(client.address, PUBLISHER)
     async with stream:
@@ -88,7 +88,7 @@ async def publish(client: Client, task_status: trio.TaskStatus[None]) -> None:
         await client.publish(batch, one)
 
 
-async def subscribe(client: Client, task_status: trio.TaskStatus[None]) -> None:
+async def subscribe(client: LoadClient, task_status: trio.TaskStatus[None]) -> None:
     """Count frames until cancelled."""
     stream = await connected(client.address, SUBSCRIBER)
     async with stream:
@@ -103,7 +103,7 @@ async def subscribe(client: Client, task_status: trio.TaskStatus[None]) -> None:
             client.board.delivered[client.place] += frames
 
 
-def _note_ages(client: Client, received: bytes) -> None:
+def _note_ages(client: LoadClient, received: bytes) -> None:
     """All frames have one length, and end with their payload."""
     length = len(frame())
     for end in range(length, len(received) + 1, length):

@@ -15,7 +15,7 @@ import click
 from broker.core import BrokerCore
 from broker.filters import parse
 from broker.messages import Publication
-from broker.replay import Bounds, Window
+from broker.replay import Bounds, ReplayWindow
 from broker.wire import encode_publication, publication_prefix
 from harness.benchmarks.pair import Pair
 from harness.tables import Table, show
@@ -71,7 +71,7 @@ def _replay_us(publications: Sequence[Publication], text: str, *, is_far: bool) 
     pair.settle()
     asker = far if is_far else near
     begun_s = process_time()
-    asker.subscribe("S", parse(text), ordered=True, window=Window(0, 0, BOUNDS.size_bytes))
+    asker.subscribe("S", parse(text), ordered=True, window=ReplayWindow(0, 0, BOUNDS.size_bytes))
     delivered = pair.settle()
     return (process_time() - begun_s) / COUNT * US, delivered
 

@@ -15,7 +15,7 @@ import trio
 
 
 @attrs.frozen
-class Scenario:
+class BenchmarkScenario:
     """A chain of brokers with publishers at its first broker and subscribers at its last.
 
     If `is_star`, all brokers but the first have that as their uplink. If `is_spread`, publishers and
@@ -44,24 +44,24 @@ class Scenario:
 
 
 SCENARIOS: Final = (
-    Scenario("1 broker, 1 x 1", 1, 1, 1),
-    Scenario("1 broker, 4 x 4", 1, 4, 4),
-    Scenario("1 broker, 10 x 50", 1, 10, 50, subscriber_processes=2),
-    Scenario("5 brokers, 1 x 1", 5, 1, 1),
-    Scenario("5 brokers, 4 x 4", 5, 4, 4),
+    BenchmarkScenario("1 broker, 1 x 1", 1, 1, 1),
+    BenchmarkScenario("1 broker, 4 x 4", 1, 4, 4),
+    BenchmarkScenario("1 broker, 10 x 50", 1, 10, 50, subscriber_processes=2),
+    BenchmarkScenario("5 brokers, 1 x 1", 5, 1, 1),
+    BenchmarkScenario("5 brokers, 4 x 4", 5, 4, 4),
 )
 
 ORDER_SCENARIOS: Final = (
-    Scenario("1 broker, 4 x 4, nothing exposed", 1, 4, 4),
-    Scenario("5 brokers, 4 x 4, nothing exposed", 5, 4, 4),
-    Scenario("5 brokers, 5 x 5 spread, exposed", 5, 5, 5, is_spread=True),
-    Scenario("3 brokers, 4 x 4 spread, exposed", 3, 4, 4, is_star=True, is_spread=True),
+    BenchmarkScenario("1 broker, 4 x 4, nothing exposed", 1, 4, 4),
+    BenchmarkScenario("5 brokers, 4 x 4, nothing exposed", 5, 4, 4),
+    BenchmarkScenario("5 brokers, 5 x 5 spread, exposed", 5, 5, 5, is_spread=True),
+    BenchmarkScenario("3 brokers, 4 x 4 spread, exposed", 3, 4, 4, is_star=True, is_spread=True),
 )
 """Where order may cost something, and where it should not."""
 
 
 @attrs.frozen
-class Timing:
+class RoundTiming:
     """How long to look, and how often."""
 
     repeat: int
@@ -71,8 +71,8 @@ class Timing:
     """Events per second, over all publishers, while latency is measured: light load."""
 
 
-THOROUGH: Final = Timing(repeat=3, warm_up_s=1.0, measure_s=3.0)
-QUICK: Final = Timing(repeat=1, warm_up_s=0.5, measure_s=1.0)
+THOROUGH: Final = RoundTiming(repeat=3, warm_up_s=1.0, measure_s=3.0)
+QUICK: Final = RoundTiming(repeat=1, warm_up_s=0.5, measure_s=1.0)
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 _Result = TypeVar("_Result")
@@ -92,8 +92,8 @@ def round_options(command: _Command) -> _Command:
 
 
 def chosen(
-    scenarios: Sequence[Scenario], repeat: int | None, only: str, *, quick: bool
-) -> tuple[list[Scenario], Timing]:
+    scenarios: Sequence[BenchmarkScenario], repeat: int | None, only: str, *, quick: bool
+) -> tuple[list[BenchmarkScenario], RoundTiming]:
     """Return what those options ask for.
 
     Raises:
@@ -108,7 +108,9 @@ def chosen(
 
 
 async def measured(
-    measure: Callable[[Scenario, Timing], Awaitable[_Result]], scenarios: Sequence[Scenario], timing: Timing
+    measure: Callable[[BenchmarkScenario, RoundTiming], Awaitable[_Result]],
+    scenarios: Sequence[BenchmarkScenario],
+    timing: RoundTiming,
 ) -> list[_Result]:
     """Measure whole rounds, so that a slow minute of the machine does not hit all runs of one scenario."""
     rounds = []

@@ -84,7 +84,7 @@ def _announced(message: LinkMessage) -> int:
 
 
 @frozen
-class Row:
+class RoutingRow:
     """What was measured for one strategy, mix and number of candidates; times in microseconds."""
 
     strategy: str = shown("strategy")
@@ -124,13 +124,13 @@ QUOTES: Final = Mix("quotes", _quote)
 CHANGED: Final = (QUOTES, *(mix for mix in MIXES if mix.name == "mixture"))
 
 
-def run(sizes: Sequence[int] = SIZES, strategies: Sequence[str] = STRATEGIES) -> list[Row]:
+def run(sizes: Sequence[int] = SIZES, strategies: Sequence[str] = STRATEGIES) -> list[RoutingRow]:
     """Measure every strategy with every mix at every size, and with quotes also whole brokers."""
     rows = [_row(name, mix, size) for mix in CHANGED for size in sizes for name in strategies]
     return rows + [_broker_row(name, size) for size in sizes for name in BROKER_STRATEGIES]
 
 
-def _row(name: str, mix: Mix, size: int) -> Row:
+def _row(name: str, mix: Mix, size: int) -> RoutingRow:
     selection, changes = parse(name).subscriptions.selection(), list[Change]()
 
     def timed_us(change: Callable[[], Change]) -> float:
@@ -161,7 +161,7 @@ def _at_once_ms(name: str, filters: Sequence[Filter]) -> float:
     return (process_time_ns() - start) / 1_000_000
 
 
-def _broker_row(name: str, size: int) -> Row:
+def _broker_row(name: str, size: int) -> RoutingRow:
     counted = Told.with_routing(name)
     lower, before = counted.pair.lower, 0
 
@@ -196,8 +196,8 @@ def _times(
     return added, removed
 
 
-def _summary(subject: Subject, added: list[float], removed: list[float]) -> Row:
-    return Row(
+def _summary(subject: Subject, added: list[float], removed: list[float]) -> RoutingRow:
+    return RoutingRow(
         strategy=subject.strategy,
         mix=subject.mix,
         candidates=subject.candidates,

@@ -33,7 +33,7 @@ Policy = Literal["disconnect", "drop"]
 
 
 @attrs.frozen
-class Outcome:
+class SlowOutcome:
     """One run: how fast the healthy subscribers got everything, and what the broker's memory came to."""
 
     events_per_s: float
@@ -94,7 +94,7 @@ async def _listen(deliveries: Deliveries, count: int) -> None:
             return
 
 
-async def measure(count: int, bound_bytes: int, policy: Policy, *, with_mute: bool) -> Outcome:
+async def measure(count: int, bound_bytes: int, policy: Policy, *, with_mute: bool) -> SlowOutcome:
     """One run with a broker of its own."""
     async with trio.open_nursery() as nursery:
         server = (await start_brokers(nursery, {"B1": None}, ["--log-level", "error"]))["B1"]
@@ -117,7 +117,7 @@ async def measure(count: int, bound_bytes: int, policy: Policy, *, with_mute: bo
             passed_s = time.perf_counter() - started_s
             peak_bytes = _memory_bytes(process, "VmHWM")
         nursery.cancel_scope.cancel()
-    return Outcome(count / passed_s, before_bytes, peak_bytes)
+    return SlowOutcome(count / passed_s, before_bytes, peak_bytes)
 
 
 async def _compare(count: int, bound_bytes: int, policy: Policy) -> None:
@@ -134,7 +134,7 @@ def _mib(size_bytes: int) -> str:
     return f"{size_bytes / MIB:.1f} MiB"
 
 
-_COLUMNS: Final[Sequence[Column[tuple[str, Outcome]]]] = (
+_COLUMNS: Final[Sequence[Column[tuple[str, SlowOutcome]]]] = (
     ("subscribers", lambda each: each[0]),
     ("events/s", lambda each: f"{each[1].events_per_s:,.0f}"),
     ("memory before", lambda each: _mib(each[1].before_bytes)),

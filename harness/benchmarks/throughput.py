@@ -13,7 +13,15 @@ import click
 
 from harness import outcomes
 from harness.benchmarks.measurement import Latency, Target, Throughput, latency, throughput
-from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing, chosen, machine, measured, round_options
+from harness.benchmarks.rounds import (
+    SCENARIOS,
+    BenchmarkScenario,
+    RoundTiming,
+    chosen,
+    machine,
+    measured,
+    round_options,
+)
 from harness.tables import Column, show, table
 
 _RELAY = Target("relay")
@@ -23,7 +31,7 @@ _IDLE_LOAD = 0.5
 
 
 @attrs.frozen
-class Result:
+class ThroughputResult:
     """One scenario: what brokers did and what the raw relay did, in the same run."""
 
     scenario: str
@@ -38,7 +46,7 @@ class Result:
         return self.throughput.deliveries_per_s / max(self.relay_throughput.deliveries_per_s, 1.0)
 
 
-RATES: Final[Sequence[Column[Result]]] = (
+RATES: Final[Sequence[Column[ThroughputResult]]] = (
     ("scenario", lambda each: each.scenario),
     ("events/s", lambda each: f"{each.throughput.events_per_s:,.0f}"),
     ("deliveries/s", lambda each: f"{each.throughput.deliveries_per_s:,.0f}"),
@@ -50,7 +58,7 @@ RATES: Final[Sequence[Column[Result]]] = (
     ("relay p99", lambda each: f"{each.relay_latency.p99_ms:.2f}"),
 )
 
-WORK: Final[Sequence[Column[Result]]] = (
+WORK: Final[Sequence[Column[ThroughputResult]]] = (
     ("us per delivery", lambda each: each.scenario),
     ("publishers", lambda each: f"{each.throughput.work.publishers_us:.2f}"),
     ("brokers", lambda each: f"{each.throughput.work.brokers_us:.2f}"),
@@ -82,9 +90,9 @@ def command(*, repeat: int | None, quick: bool, only: str, ordering: str, unread
     _warn_if_busy()
     target = Target("concord", ordering, reads=not unread)
 
-    async def measure(scenario: Scenario, timing: Timing) -> Result:
+    async def measure(scenario: BenchmarkScenario, timing: RoundTiming) -> ThroughputResult:
         """Measure the relay right beside what it is compared with, so that both see the same machine."""
-        return Result(
+        return ThroughputResult(
             scenario.name,
             throughput=await throughput(target, scenario, timing),
             relay_throughput=await throughput(_RELAY, scenario, timing),

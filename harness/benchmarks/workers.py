@@ -26,8 +26,8 @@ from harness.benchmarks.jobs import (
     EVENTS,
     SUBSCRIBED,
     Ages,
-    Client,
-    Job,
+    LoadClient,
+    LoadJob,
     age_ns,
     opened,
     stamped,
@@ -37,7 +37,7 @@ _LINE_BYTES: Final = 64
 _STANDARD_INPUT: Final = 0
 
 
-async def publish(client: Client, task_status: trio.TaskStatus[None]) -> None:
+async def publish(client: LoadClient, task_status: trio.TaskStatus[None]) -> None:
     """Publish until halted: as fast as the window lets, or when events are due."""
     async with (
         connect(client.address, name=client.name) as connection,
@@ -56,7 +56,7 @@ async def publish(client: Client, task_status: trio.TaskStatus[None]) -> None:
         await client.publish(batch, one)
 
 
-async def subscribe(client: Client, task_status: trio.TaskStatus[None]) -> None:
+async def subscribe(client: LoadClient, task_status: trio.TaskStatus[None]) -> None:
     """Count deliveries until cancelled."""
     async with (
         connect(client.address, name=client.name) as connection,
@@ -69,7 +69,7 @@ async def subscribe(client: Client, task_status: trio.TaskStatus[None]) -> None:
             await _age(client, deliveries, f"@{connection.broker}.")
 
 
-async def _read(client: Client, deliveries: Deliveries) -> None:
+async def _read(client: LoadClient, deliveries: Deliveries) -> None:
     """What every real program does: look at an attribute, and at the payload."""
     delivered, place = client.board.delivered, client.place
     count = 0
@@ -80,7 +80,7 @@ async def _read(client: Client, deliveries: Deliveries) -> None:
             delivered[place] = count
 
 
-async def _count(client: Client, deliveries: Deliveries) -> None:
+async def _count(client: LoadClient, deliveries: Deliveries) -> None:
     """The least a program can do."""
     delivered, place = client.board.delivered, client.place
     count = 0
@@ -90,7 +90,7 @@ async def _count(client: Client, deliveries: Deliveries) -> None:
             delivered[place] = count
 
 
-async def _age(client: Client, deliveries: Deliveries, own: str) -> None:
+async def _age(client: LoadClient, deliveries: Deliveries, own: str) -> None:
     """Note every age apart, by whether the publisher's id says that it is at our own broker."""
     async for delivery in deliveries:
         client.board.delivered[client.place] += 1
@@ -99,7 +99,7 @@ async def _age(client: Client, deliveries: Deliveries, own: str) -> None:
             (client.ages.own_ns if own in delivery.publisher else client.ages.other_ns).append(age)
 
 
-_Drive = Callable[[Client, "trio.TaskStatus[None]"], Awaitable[None]]
+_Drive = Callable[[LoadClient, "trio.TaskStatus[None]"], Awaitable[None]]
 
 _DRIVES: Final[dict[tuple[str, str], _Drive]] = {
     ("concord", "publish"): publish,
@@ -109,7 +109,7 @@ _DRIVES: Final[dict[tuple[str, str], _Drive]] = {
 }
 
 
-async def _drive(client: Client, task_status: trio.TaskStatus[None]) -> None:
+async def _drive(client: LoadClient, task_status: trio.TaskStatus[None]) -> None:
     await _DRIVES[client.job.target, client.job.role](client, task_status)
 
 
@@ -120,13 +120,13 @@ async def _obey(go: trio.Event) -> None:
             go.set()
 
 
-async def _work(job: Job) -> None:
+async def _work(job: LoadJob) -> None:
     ages = Ages()
     go, halt = trio.Event(), trio.Event()
     with opened(Path(job.board), job.publishers, job.subscribers) as board:
         async with trio.open_nursery() as nursery:
             for place in range(job.first, job.first + job.clients):
-                await nursery.start(_drive, Client(job, place, board, ages, go, halt))
+                await nursery.start(_drive, LoadClient(job, place, board, ages, go, halt))
             sys.stdout.write("ready\n")
             sys.stdout.flush()
             await _obey(go)
@@ -139,7 +139,7 @@ async def _work(job: Job) -> None:
 
 def main() -> None:
     """Do the job named on the command line."""
-    trio.run(_work, Job.from_text(sys.argv[1]))
+    trio.run(_work, LoadJob.from_text(sys.argv[1]))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from harness.report.page import write
 from harness.tables import NONE, Table, show
 
 
-class _Progress:
+class _AnalysisProgress:
     """Says on standard error which step it is at, and when that began."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ def command(*, directory: Path, master: str, require: tuple[str, ...], as_json: 
     from harness.analysis.analyzing import judged  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
 
-    progress = _Progress()
+    progress = _AnalysisProgress()
     say = (lambda _: None) if quiet else progress
     say("starting Spark")
     with session(master) as spark:

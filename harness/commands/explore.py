@@ -8,7 +8,7 @@ import click
 
 from broker.commands.lines import to_json
 from harness.commands.schedules import check_ordering, faults_and_depth, routing_or_default, schedule_options
-from harness.explorer.campaign import Settings, Tally, run
+from harness.explorer.campaign import CampaignSettings, Tally, run
 
 __all__ = ["command"]
 
@@ -70,7 +70,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     """
     check_ordering(ordering, options)
     chosen, is_whole = faults_and_depth(faults, mutant, is_whole=is_whole)
-    settings = Settings(
+    settings = CampaignSettings(
         schedules,
         seed,
         chosen,

@@ -9,7 +9,7 @@ from broker.commands.extras import require_extras
 from broker.commands.lines import to_json
 from harness import outcomes
 from harness.peers.adapters import PEERS
-from harness.peers.workload import PINS, SHAPES, Shape, Timing
+from harness.peers.workload import PINS, SHAPES, WorkloadShape, WorkloadTiming
 from harness.runs.directory import prepare
 from harness.tables import show
 
@@ -24,7 +24,7 @@ def _peers(ctx: click.Context, param: click.Parameter, given: str) -> tuple[str,
     return tuple(dict.fromkeys(("concord", *names)))
 
 
-def _shapes(ctx: click.Context, param: click.Parameter, given: str) -> list[Shape]:
+def _shapes(ctx: click.Context, param: click.Parameter, given: str) -> list[WorkloadShape]:
     found = [shape for shape in SHAPES if given in shape.name]
     if not found:
         known = "; ".join(shape.name for shape in SHAPES)
@@ -68,7 +68,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     peers: tuple[str, ...],
     out: Path,
     replace: bool,
-    shapes: list[Shape],
+    shapes: list[WorkloadShape],
     quick: bool,
     repeat: int | None,
     pin: str,
@@ -86,7 +86,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     from harness.peers.campaign import judge, measure_all  # noqa: PLC0415 - likewise
 
     prepare(out, replace=replace)
-    timing = Timing.of(quick=quick, repeat=repeat, pin=pin)
+    timing = WorkloadTiming.of(quick=quick, repeat=repeat, pin=pin)
     absent = {name: missing for name in peers if (missing := PEERS[name].missing())}
     for name, missing in absent.items():
         _say(f"{name} is left out: {missing}")

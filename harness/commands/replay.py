@@ -11,7 +11,7 @@ from harness.explorer.diagram import draw
 from harness.explorer.mutants import applied
 from harness.explorer.shrink import shrink
 from harness.whole.outcomes import happen, world_of
-from harness.whole.world import World
+from harness.whole.world import WholeWorld
 from ordering import plugins
 
 __all__ = ["command"]
@@ -67,7 +67,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     sys.exit(1 if found else 0)
 
 
-def _show_whole(world: World) -> None:
+def _show_whole(world: WholeWorld) -> None:
     click.echo(f"{world.knobs}")
     world.watch = click.echo
     outcome = happen(world)

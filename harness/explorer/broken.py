@@ -17,7 +17,7 @@ from broker.core.membership import Membership
 from broker.core.routing import Announced
 from broker.core.subscribing import Subscribing
 from broker.core.synchronisation import Synchronisation
-from broker.core.tables import Entry, RoutingTables
+from broker.core.tables import RouteEntry, RoutingTables
 from broker.filters import Filter
 from broker.messages import (
     AdvertisementWithdrawn,
@@ -163,12 +163,12 @@ def waits_for_no_subscription(
     return _start(self, wish, link, announcements, ())
 
 
-def leaves_open(self: RoutingTables, entry: Entry, link: Hop) -> None:
+def leaves_open(self: RoutingTables, entry: RouteEntry, link: Hop) -> None:
     """Serve everybody from the start (R7)."""
     del self, entry, link
 
 
-def keeps_old_routes(self: RoutingTables, entry: Entry, link: Hop) -> None:
+def keeps_old_routes(self: RoutingTables, entry: RouteEntry, link: Hop) -> None:
     """Open a gate, but go on with the routes that were worked out before (R7)."""
     del self
     entry.closed &= ~link.bit
@@ -255,7 +255,7 @@ def opens_by_name(self: Synchronisation, message: FloodDone, neighbour: Hop) -> 
     _synchronisation_done(self, message, neighbour)
 
 
-def asks_nobody_behind_new_links(self: Subscribing, link: Hop, entries: Iterable[Entry]) -> None:
+def asks_nobody_behind_new_links(self: Subscribing, link: Hop, entries: Iterable[RouteEntry]) -> None:
     """Answer a subscription without those behind a link over which it may not go yet."""
     del self, link, entries
 

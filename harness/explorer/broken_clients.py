@@ -7,45 +7,45 @@ from broker.client.inbox import Inbox
 from broker.client.machine import ClientMachine
 from broker.client.session import Session
 from broker.client.silence import Due, Silence
-from broker.client.window import Flush, Source, Window
+from broker.client.window import PendingFlush, SendWindow, Source
 
 _handed_out = Inbox.handed_out
-_take = Window.take
+_take = SendWindow.take
 
 
-def does_not_rewind(self: Window) -> None:
+def does_not_rewind(self: SendWindow) -> None:
     """Do not send again what was not taken over when the connection broke."""
     self._open = None
     self._unflushed_bytes = 0
     self.credit_bytes = 0
 
 
-def drops_one_more(self: Window, source: Source, sequence: int) -> None:
+def drops_one_more(self: SendWindow, source: Source, sequence: int) -> None:
     """Take one more publication for taken than the broker has said."""
     _taken(self, source, sequence + 1)
 
 
-_taken = Window.taken
+_taken = SendWindow.taken
 
 
-def renames_without_counting(self: Window, source: Source, publisher: str) -> None:
+def renames_without_counting(self: SendWindow, source: Source, publisher: str) -> None:
     """Go on with the old numbers under a new id."""
     del self
     source.name(publisher)
 
 
-def forgets_what_is_flushed_later(self: Window, place: Flush) -> None:
+def forgets_what_is_flushed_later(self: SendWindow, place: PendingFlush) -> None:
     """Take everything that was sent for taken over when any flush is answered."""
     place.is_done = True
     while self._sent:
         entry = self._sent.popleft()
-        if isinstance(entry, Flush):
+        if isinstance(entry, PendingFlush):
             entry.is_done = True
         else:
             self._drop(entry)
 
 
-def sends_without_credit(self: Window, size_bytes: int) -> Iterator[Any]:
+def sends_without_credit(self: SendWindow, size_bytes: int) -> Iterator[Any]:
     """Send publications without credit."""
     self.credit_bytes = max(self.credit_bytes, 1 << 30)
     return _take(self, size_bytes)

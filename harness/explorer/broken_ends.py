@@ -4,23 +4,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker.client.session import Session
-from broker.client.window import Flush
-from broker.client.window import Window as ClientWindow
+from broker.client.window import PendingFlush
+from broker.client.window import SendWindow as ClientWindow
 from broker.messages import Acknowledge, Advertised, Fault, LinkMessage
 from broker.node.absences import Absences
 from broker.node.budget import Resource
 from broker.node.clients import ClientSession
 from broker.node.connection import Connection, Life, fault_of
-from broker.node.credit import Batch
+from broker.node.credit import CreditBatch
 from broker.node.exchange import Exchange
 from broker.node.greeting import House
 from broker.node.inputs import Synced
-from broker.node.links import Carriage, LinkSession
+from broker.node.links import TRANSITIONS, Carriage, LinkSession
 from broker.node.node import Node
 from broker.node.pacing import Pace
 from broker.node.publishers import LocalPublisher
-from broker.node.queues import Hole, LinkQueue, Run, SubscriptionQueue, pieces_of
-from broker.node.subscriptions import Subscription
+from broker.node.queues import FrameRun, Hole, LinkQueue, SubscriptionQueue, pieces_of
+from broker.node.subscriptions import LocalSubscription
+from broker.transitions import follow
 from broker.wire import encode
 from ordering.interface import Emission, Event, Hops, Route
 from ordering.pairwise import REQUEST, Pairwise, _Pending
@@ -29,7 +30,7 @@ _publication = Pairwise.publication
 _attach = LinkSession.attach
 _link_lost = LinkSession.lost
 _synced = Node._synced
-_begin = Subscription._begin
+_begin = LocalSubscription._begin
 _take = SubscriptionQueue.take
 
 
@@ -46,7 +47,7 @@ def compares_no_settings(self: House, name: str, manner: str) -> Fault | None:
 
 def gives_up_at_once(self: LinkSession, reason: str) -> None:
     """Declare a link lost with its connection."""
-    self.carriage = Carriage.ENDING
+    self.carriage = follow(TRANSITIONS, self.carriage, Carriage.ENDING)
     _link_lost(self, reason)
 
 
@@ -78,7 +79,7 @@ def adds_old_credit(self: LinkSession, connection: Connection, received: int, cr
     _attach(self, connection, received, credit_bytes + max(0, self.queue.credit_bytes))
 
 
-def frees_nothing_at_the_end(self: LinkQueue) -> list[Batch]:
+def frees_nothing_at_the_end(self: LinkQueue) -> list[CreditBatch]:
     """Forget the batches of a link that is lost, or waits."""
     self._entries.clear()
     self.queued_bytes = self.queued_count = self._start = 0
@@ -122,7 +123,7 @@ def counts_no_hole(self: SubscriptionQueue, room_bytes: int) -> list[bytes]:
     return chunks
 
 
-def opens_nobody_again(self: Subscription, reader: Any, queue: SubscriptionQueue, position: int) -> None:
+def opens_nobody_again(self: LocalSubscription, reader: Any, queue: SubscriptionQueue, position: int) -> None:
     """Say nothing of open gates to a client that comes back."""
     self._exchange.absences.came(self)
     self._let_go()
@@ -131,14 +132,14 @@ def opens_nobody_again(self: Subscription, reader: Any, queue: SubscriptionQueue
     self.pump()
 
 
-def merges_pieces(self: Subscription, messages: Sequence[LinkMessage]) -> None:
+def merges_pieces(self: LocalSubscription, messages: Sequence[LinkMessage]) -> None:
     """Leave out the gaps when a queue is made again."""
     for piece in pieces_of(messages):
-        if isinstance(piece, Run):
+        if isinstance(piece, FrameRun):
             self._add_run(piece)
 
 
-def goes_on_with_the_old_queue(self: Subscription, queue: SubscriptionQueue, position: int) -> None:
+def goes_on_with_the_old_queue(self: LocalSubscription, queue: SubscriptionQueue, position: int) -> None:
     """Take what was sent on an old connection for sent when the queue is made again."""
     old = self.queue.position if hasattr(self, "queue") else position
     _begin(self, queue, max(position, min(old, self.place.emitted)))
@@ -217,10 +218,10 @@ def wakes_too_late(self: Absences, at_s: float) -> None:
 # --- the client ---
 
 
-def flushed_when_sent(self: ClientWindow) -> Flush:
+def flushed_when_sent(self: ClientWindow) -> PendingFlush:
     """Say that everything was taken over when it has been sent."""
     place = _flush(self)
-    if not any(not isinstance(each, Flush) for each in self._unsent):
+    if not any(not isinstance(each, PendingFlush) for each in self._unsent):
         place.is_done = True
     return place
 

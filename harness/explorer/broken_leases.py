@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 from broker.core.hops import Hop
 from broker.core.leases import Leases, Mending
-from broker.core.routing import Routing
+from broker.core.routing import RoutingState
 from broker.core.subscribing import Subscribing
 from broker.filters import Filter
 from broker.leases import SWEEPS
@@ -94,7 +94,7 @@ def mends_nothing(self: Mending) -> None:
     del self
 
 
-def tells_no_gap(self: Routing, hop: Hop, contents: Iterable[Filter]) -> None:
+def tells_no_gap(self: RoutingState, hop: Hop, contents: Iterable[Filter]) -> None:
     """Repair what was wrong and tell nobody who may have missed something."""
     del self, hop, contents
 

@@ -8,14 +8,14 @@ from broker.node import clients, node, starts
 from broker.node.absences import Absences
 from broker.node.budget import Resource
 from broker.node.connection import Connection
-from broker.node.credit import Batch, Window
-from broker.node.effects import End
+from broker.node.credit import CreditBatch, CreditWindow
+from broker.node.effects import Close
 from broker.node.exchange import Exchange
 from broker.node.links import LinkSession
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import LinkQueue, SubscriptionQueue
-from broker.node.starts import Start
-from broker.node.subscriptions import Subscription
+from broker.node.starts import StartPosition
+from broker.node.subscriptions import LocalSubscription
 from broker.node.timers import Timers
 from broker.station import LinkPlace, SubscriptionPlace, SubscriptionTerms
 from broker.wire import encode
@@ -24,11 +24,11 @@ _link_after = LinkPlace.after
 _subscription_after = SubscriptionPlace.after
 _attach = LinkSession.attach
 _advertised = clients.ClientSession.advertised
-_begin = Subscription._begin
+_begin = LocalSubscription._begin
 _start_of = starts.start_of
 _drop_all = SubscriptionQueue.drop_all
 _release = Connection.release
-_detach = Subscription.detach
+_detach = LocalSubscription.detach
 _go_on = clients.ClientSession._go_on
 
 
@@ -52,22 +52,22 @@ def delivers_one_too_few(self: SubscriptionPlace, position: int) -> list[Any]:
     return left[1:] if position else left
 
 
-def begins_where_it_was_taken(self: Subscription, queue: SubscriptionQueue, position: int) -> None:
+def begins_where_it_was_taken(self: LocalSubscription, queue: SubscriptionQueue, position: int) -> None:
     """Make a queue again from what the program has confirmed, not from what its client has."""
     del position
     _begin(self, queue, self.place.taken)
 
 
-def begins_at_the_end(self: Subscription, queue: SubscriptionQueue, position: int) -> None:
+def begins_at_the_end(self: LocalSubscription, queue: SubscriptionQueue, position: int) -> None:
     """Make a queue again without what was kept."""
     _begin(self, queue, max(position, self.place.emitted))
 
 
-def takes_received_as_had(request: Subscribe, place: SubscriptionPlace) -> Start:
+def takes_received_as_had(request: Subscribe, place: SubscriptionPlace) -> StartPosition:
     """Take what a client goes on behind as what its program has had, up to what was sent."""
     if request.after or not request.durable:
         return _start_of(request, place)
-    return Start(place.emitted, 0, goes_on=True)
+    return StartPosition(place.emitted, 0, goes_on=True)
 
 
 def says_one_more_taken(self: clients.ClientSession, publisher: LocalPublisher) -> None:
@@ -76,7 +76,7 @@ def says_one_more_taken(self: clients.ClientSession, publisher: LocalPublisher) 
     self.connection.send(encode(Advertised(publisher.number, publisher.id, taken, publisher.is_wanted)))
 
 
-def keeps_the_old_reader(self: Subscription) -> None:
+def keeps_the_old_reader(self: LocalSubscription) -> None:
     """Do not tell the connection that had a subscription that another one has taken it over."""
     del self
 
@@ -101,20 +101,20 @@ def places_one_further(
     self: clients.ClientSession,
     request: Subscribe,
     terms: SubscriptionTerms,
-    subscription: Subscription,
-    start: Start,
+    subscription: LocalSubscription,
+    start: StartPosition,
 ) -> None:
     """Count a resumed subscription from one delivery later."""
     further = start
     if start.position and start.position < subscription.place.emitted:
-        further = Start(start.position + 1, start.missing_count, goes_on=False)
+        further = StartPosition(start.position + 1, start.missing_count, goes_on=False)
     _go_on(self, request, terms, subscription, further)
 
 
 # --- credit ---
 
 
-def returns_twice(self: Batch) -> None:
+def returns_twice(self: CreditBatch) -> None:
     """Return the credit of a batch twice."""
     self.holders -= 1
     if not self.holders:
@@ -122,7 +122,7 @@ def returns_twice(self: Batch) -> None:
         self.window.give_back(self.size_bytes)
 
 
-def returns_nothing(self: Batch) -> None:
+def returns_nothing(self: CreditBatch) -> None:
     """Return no credit."""
     self.holders -= 1
 
@@ -134,13 +134,13 @@ def keeps_batches_at_the_end(self: Connection) -> None:
         session.lost(self.reason)
 
 
-def forgets_held_batches(self: LinkQueue, batches: Sequence[Batch]) -> Sequence[Batch]:
+def forgets_held_batches(self: LinkQueue, batches: Sequence[CreditBatch]) -> Sequence[CreditBatch]:
     """Forget the batches that a link has held while it had no connection."""
     del self, batches
     return ()
 
 
-def keeps_batches_of_the_withdrawn(self: Subscription) -> None:
+def keeps_batches_of_the_withdrawn(self: LocalSubscription) -> None:
     """Do not let go of the batches that a subscription holds."""
     del self
 
@@ -150,24 +150,24 @@ def keeps_old_credit(self: LinkSession, connection: Connection, received: int, c
     _attach(self, connection, received, credit_bytes + self.queue.credit_bytes)
 
 
-def renews_nothing(self: Window) -> None:
+def renews_nothing(self: CreditWindow) -> None:
     """Count what was granted on an older connection as still granted."""
     del self
 
 
-def first_ignores_renewal(self: Window) -> int:
+def first_ignores_renewal(self: CreditWindow) -> int:
     """Grant a new connection its whole window, and count it on top of the old one."""
     size_bytes = self._share.size_bytes
     self.available_bytes += size_bytes
     return size_bytes
 
 
-def stays_in_the_share(self: Window) -> None:
+def stays_in_the_share(self: CreditWindow) -> None:
     """Leave nothing to others when a connection that published is over."""
     del self
 
 
-def grants_without_end(self: Window) -> int:
+def grants_without_end(self: CreditWindow) -> int:
     """Grant what has been granted already."""
     if not self._joined:
         return 0
@@ -196,7 +196,7 @@ def drops_in_silence(self: SubscriptionQueue, dropped: int) -> None:
     del self, dropped
 
 
-def keeps_unconfirmed(self: Subscription, position: int) -> None:
+def keeps_unconfirmed(self: LocalSubscription, position: int) -> None:
     """Count what was confirmed as unconfirmed."""
     self._exchange.station.taken(self.id, position)
     self._look_at_account()
@@ -303,7 +303,7 @@ def closes_before_the_end(self: node.Node, connection: Connection) -> None:
         self.uplinks.ended()
     self.connections.pop(connection.number)
     connection.close()
-    self._effects.ends.append(End(connection.number, connection.reason))
+    self._effects.ends.append(Close(connection.number, connection.reason))
 
 
 def forgets_the_unhandled(self: node.Node, connection: Connection, content: bytes) -> bool:
@@ -315,7 +315,7 @@ def forgets_the_unhandled(self: node.Node, connection: Connection, content: byte
 _feed = node.Node._feed
 
 
-def settles_no_account(self: Subscription) -> None:
+def settles_no_account(self: LocalSubscription) -> None:
     """Give nothing back when a subscription ends."""
     del self
 
@@ -340,7 +340,7 @@ def never_dials_again(self: Any) -> None:
     del self
 
 
-def keeps_its_reader(self: Subscription) -> None:
+def keeps_its_reader(self: LocalSubscription) -> None:
     """Go on sending to a connection that is over."""
     reader = self._reader
     _detach(self)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from broker.core.broker import BrokerCore
 from broker.core.hops import Hop
 from broker.core.subscribing import Neighbour, Subscribing
-from broker.core.tables import Entry, wish_of
+from broker.core.tables import RouteEntry, wish_of
 from broker.messages import LinkMessage
 
 _complete_if_open = Subscribing._complete_if_open
@@ -14,7 +14,7 @@ _receive = BrokerCore.receive
 _unsubscribe = BrokerCore.unsubscribe
 
 
-def acknowledges_its_own_at_once(self: Subscribing, entry: Entry) -> None:
+def acknowledges_its_own_at_once(self: Subscribing, entry: RouteEntry) -> None:
     """Tell local clients that a subscription is complete before any neighbour has acknowledged it (R7)."""
     if entry.hop.is_link or entry.is_answered:
         _complete_if_open(self, entry)
@@ -23,7 +23,7 @@ def acknowledges_its_own_at_once(self: Subscribing, entry: Entry) -> None:
         self.subscribed.append(entry.id)
 
 
-def opens_under_a_closed_cover(self: Subscribing, neighbour: Neighbour, entry: Entry) -> list[str]:
+def opens_under_a_closed_cover(self: Subscribing, neighbour: Neighbour, entry: RouteEntry) -> list[str]:
     """Take what stands for another subscription for acknowledged, although it is not yet (R7)."""
     wish = wish_of(entry)
     standing = [neighbour.announced.wishes[each] for each in neighbour.announced.standing_for(wish)]

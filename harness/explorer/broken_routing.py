@@ -7,7 +7,7 @@ from broker.core.barrier import Barrier, Passed
 from broker.core.gates import Arrivals, Gates
 from broker.core.hops import Hop
 from broker.core.subscribing import Neighbour, Subscribing
-from broker.core.tables import Entry
+from broker.core.tables import RouteEntry
 from broker.messages import AttachRequest
 
 _route_replaced = Barrier.route_replaced
@@ -19,7 +19,7 @@ def breaks_before_it_makes(self: Subscribing, withdrawn: str, link: Hop, arrival
     self.unsubscribe(withdrawn, link)
 
 
-def rides_at_once(self: Subscribing, link: Hop, neighbour: Neighbour, entry: Entry, number: int) -> None:
+def rides_at_once(self: Subscribing, link: Hop, neighbour: Neighbour, entry: RouteEntry, number: int) -> None:
     """Open the gate of a subscription that has moved before the routes that it rides on have settled (R9)."""
     del self, link, neighbour, entry, number
 

@@ -58,7 +58,7 @@ REPEATED_EVERY: Final = 250
 
 
 @frozen
-class Settings:
+class CampaignSettings:
     """What a campaign explores. `brokers` are the least and most per tree, `options` the plugin's."""
 
     schedules: int
@@ -108,7 +108,7 @@ class Tally:
 
 
 def run(
-    settings: Settings,
+    settings: CampaignSettings,
     jobs: int = 1,
     progress: Callable[[Tally], None] = lambda _: None,
     *,
@@ -124,7 +124,7 @@ def run(
     return tally
 
 
-def _pieces(work: Callable[[range], Tally], settings: Settings, jobs: int) -> Iterator[Tally]:
+def _pieces(work: Callable[[range], Tally], settings: CampaignSettings, jobs: int) -> Iterator[Tally]:
     end = settings.seed + settings.schedules
     batches = [range(start, min(start + BATCH, end)) for start in range(settings.seed, end, BATCH)]
     if jobs == 1:
@@ -134,7 +134,7 @@ def _pieces(work: Callable[[range], Tally], settings: Settings, jobs: int) -> It
         yield from pool.map(work, batches)
 
 
-def explore(settings: Settings, seeds: range, *, until_found: bool = False) -> Tally:
+def explore(settings: CampaignSettings, seeds: range, *, until_found: bool = False) -> Tally:
     """Let the schedules of some seeds happen, one after the other; no more than `run` would."""
     ordering = plugins.load(settings.ordering, settings.options)
     routing = parse(settings.routing)
@@ -185,7 +185,7 @@ def judge_whole(
 
 
 def _count_whole(
-    tally: Tally, settings: Settings, seed: int, ordering: OrderingFactory, routing: Routing
+    tally: Tally, settings: CampaignSettings, seed: int, ordering: OrderingFactory, routing: Routing
 ) -> None:
     outcome, faults = judge_whole(seed, settings.faults, settings.brokers, ordering, routing)
     tally.schedules += 1
@@ -194,7 +194,9 @@ def _count_whole(
     _note(tally, settings, seed, faults)
 
 
-def _note(tally: Tally, settings: Settings, seed: int, faults: list[Fault], witness: str = "") -> None:
+def _note(
+    tally: Tally, settings: CampaignSettings, seed: int, faults: list[Fault], witness: str = ""
+) -> None:
     """Count what is wrong with a schedule, and keep the first."""
     if not faults:
         return
@@ -210,7 +212,9 @@ def _note(tally: Tally, settings: Settings, seed: int, faults: list[Fault], witn
         }
 
 
-def _count(tally: Tally, settings: Settings, seed: int, outcome: Outcome, faults: list[Fault]) -> None:
+def _count(
+    tally: Tally, settings: CampaignSettings, seed: int, outcome: Outcome, faults: list[Fault]
+) -> None:
     tally.schedules += 1
     tally.publications += len(outcome.world.record.publications)
     tally.deliveries += outcome.world.record.delivery_count

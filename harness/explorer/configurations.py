@@ -22,7 +22,7 @@ from attrs import Factory, define
 from broker.core import Hop
 from harness.simulator.interests import attributes_of, kinds_of
 from harness.simulator.network import Site, sites_beyond
-from harness.simulator.world import Publisher, Subscriber, World
+from harness.simulator.world import SimulatedPublisher, SimulatedSubscriber, World
 
 Kinds = frozenset[str]
 
@@ -77,7 +77,7 @@ def inexact(world: World, site: Site) -> Iterator[str]:
 
 
 @define(eq=False)
-class Ways:
+class PossibleWays:
     """The tree of a world that does not change any more, to ask for weak validity after every step."""
 
     _world: World
@@ -115,7 +115,7 @@ class Ways:
         return way
 
     def _gaps(
-        self, site: Site, before: Site | None, publisher: Publisher, subscriber: Subscriber
+        self, site: Site, before: Site | None, publisher: SimulatedPublisher, subscriber: SimulatedSubscriber
     ) -> Iterator[str]:
         tables, common = site.core.tables, sorted(set(publisher.kinds) & set(subscriber.kinds))
         origin = 0 if before is None else self._next[site, before].bit

@@ -133,7 +133,7 @@ def _feed(core: BrokerCore, links: dict[str, Hop], given: Input) -> None:
 
 
 @frozen
-class World:
+class SmallWorld:
     """A small world before anything happens, and the one thing that may change at any point.
 
     `uplinks` names each broker's uplink ("" for the top). A publisher is its broker, what it advertises, and
@@ -180,7 +180,7 @@ class _State:
 
 
 @frozen
-class Finding:
+class WorldFinding:
     """How many states a world has, and what is wrong with the first that is not as it should be."""
 
     states: int
@@ -191,11 +191,11 @@ class Finding:
 class Exploration:
     """All states of one world. `script` is what each publisher publishes, the late one's included."""
 
-    world: World
+    world: SmallWorld
     cores: Cores
     _states: set[_State] = Factory(set)
 
-    def run(self) -> Finding:
+    def run(self) -> WorldFinding:
         """Visit every state; stop at the first that breaks a promise."""
         start = self._settled()
         todo = [start]
@@ -206,16 +206,16 @@ class Exploration:
             if all(is_change for is_change, _ in steps):
                 wrong = self._unfinished(state)
                 if wrong:
-                    return Finding(len(self._states), wrong)
+                    return WorldFinding(len(self._states), wrong)
             for _, following in steps:
                 if following in self._states:
                     continue
                 wrong = _disagreement(following, self.world.unordered)
                 if wrong:
-                    return Finding(len(self._states), wrong)
+                    return WorldFinding(len(self._states), wrong)
                 self._states.add(following)
                 todo.append(following)
-        return Finding(len(self._states))
+        return WorldFinding(len(self._states))
 
     # --- the beginning ---
 

@@ -26,11 +26,11 @@ from attrs import define, frozen
 from broker.healing import search
 from harness.explorer.fingerprint import fingerprint
 from harness.simulator.liveness import rest
-from harness.simulator.network import End, Site
+from harness.simulator.network import LinkEnd, Site
 from harness.simulator.world import World
 from ordering.fifo import Fifo
 
-__all__ = ["Loss", "Tally", "command", "explore", "losses"]
+__all__ = ["Loss", "WorldTally", "command", "explore", "losses"]
 
 FAR_EVERY: Final = 2
 """In place of the product's number: the same rounds, sooner."""
@@ -56,7 +56,7 @@ class Loss:
 
 
 @define
-class Tally:
+class WorldTally:
     """What was seen. `faults` are told with the world."""
 
     worlds: int = 0
@@ -64,7 +64,7 @@ class Tally:
     rests: int = 0
     faults: tuple[str, ...] = ()
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "WorldTally") -> None:
         """Count another world."""
         self.worlds += other.worlds
         self.states += other.states
@@ -87,7 +87,7 @@ def losses(count: int, steps: int) -> Iterator[Loss]:
                     yield Loss(tree, lost, is_configured, steps)
 
 
-def explore(loss: Loss) -> Tally:
+def explore(loss: Loss) -> WorldTally:
     """Follow every interleaving of one world; stop at the first fault."""
     before, search.FAR_EVERY = search.FAR_EVERY, FAR_EVERY  # type: ignore[misc]  # sooner, as told above
     try:
@@ -96,8 +96,8 @@ def explore(loss: Loss) -> Tally:
         search.FAR_EVERY = before  # type: ignore[misc]  # as above
 
 
-def _explored(loss: Loss) -> Tally:
-    tally = Tally(worlds=1)
+def _explored(loss: Loss) -> WorldTally:
+    tally = WorldTally(worlds=1)
     first = _begun(loss)
     todo = [(first, dict.fromkeys(first.sites, loss.steps))]
     seen = {_key(*todo[0])}
@@ -156,7 +156,12 @@ def _key(world: World, steps: dict[str, int]) -> Hashable:
 def _site_key(site: Site) -> Hashable:
     assert site.search is not None
     links = tuple(
-        (hop.name, hop.number, port.is_sealed, *(END if isinstance(m, End) else m for m in port.back.queue))
+        (
+            hop.name,
+            hop.number,
+            port.is_sealed,
+            *(END if isinstance(m, LinkEnd) else m for m in port.back.queue),
+        )
         for hop, port in site.outgoing.items()
     )
     asked = site.asked.name if site.asked is not None else ""
@@ -200,7 +205,7 @@ def _unfinished(world: World) -> str:
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True)
 def command(brokers: int, steps: int, jobs: int) -> None:
     """Explore all worlds of so many brokers; prints one JSON object, exit status 1 if something is wrong."""
-    tally = Tally()
+    tally = WorldTally()
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         for piece in pool.map(explore, losses(brokers, steps)):
             tally.add(piece)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.simulator.outcome import Outcome
 from harness.simulator.record import Record, Stream
 from harness.simulator.verdict import Fault
-from ordering.verdicts import History, Key, Published, Subscription, check
+from ordering.verdicts import History, HistoryEvent, HistorySubscription, Key, check
 
 SAME_KIND = {"unpublished": "duplicate", "unmatched": "duplicate"}
 """What breaks integrity counts as one kind in a campaign."""
@@ -29,7 +29,7 @@ def history_of(outcome: Outcome) -> History:
                 owed[name].add((published.publisher, published.sequence))
     return History(
         [
-            Published(p.publisher, p.sequence, p.broker, p.ordered, _reads(record, p.read))
+            HistoryEvent(p.publisher, p.sequence, p.broker, p.ordered, _reads(record, p.read))
             for p in record.publications
         ],
         [
@@ -47,7 +47,7 @@ def history_of(outcome: Outcome) -> History:
 
 def _subscriptions(
     record: Record, name: str, stream: Stream, owed: dict[str, set[Key]]
-) -> Iterator[Subscription]:
+) -> Iterator[HistorySubscription]:
     """What a subscription saw; what was replayed is another one, outside the order of what is live."""
     keys = [(published.publisher, published.sequence) for published in record.publications]
     matching = {
@@ -60,9 +60,9 @@ def _subscriptions(
     still_owed = owed.get(name)
     for part, numbers in past.items():
         told = [keys[number] for number in numbers]
-        yield Subscription(part, told, stream.broker, ordered=False, matching=matching, owed=None)
+        yield HistorySubscription(part, told, stream.broker, ordered=False, matching=matching, owed=None)
         still_owed = None if still_owed is None else still_owed - set(told)
-    yield Subscription(name, live, stream.broker, stream.ordered, matching, still_owed)
+    yield HistorySubscription(name, live, stream.broker, stream.ordered, matching, still_owed)
 
 
 def _pasts(record: Record, name: str, stream: Stream, count: int | None = None) -> dict[str, list[int]]:

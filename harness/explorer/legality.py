@@ -48,7 +48,7 @@ class _Need:
 
 
 @define(eq=False)
-class _Link:
+class _WatchedLink:
     """One direction of a link: what its sender has needed of its receiver, and how far that has read."""
 
     needs: deque[_Need] = Factory(deque)
@@ -57,19 +57,19 @@ class _Link:
 
 
 @define(eq=False)
-class Watch:
+class LegalityWatch:
     """Looks at every step of a world that does not change its tree any more."""
 
     _world: World
     wrong: list[str] = Factory(list)
-    _links: dict[Port, _Link] = Factory(dict)
+    _links: dict[Port, _WatchedLink] = Factory(dict)
     _entries: dict[Site, dict[Hop, frozenset[str]]] = Factory(dict)
 
     def __attrs_post_init__(self) -> None:
         for site in self._world.sites.values():
             self._entries[site] = _entries(site)
             for hop in site.core.neighbours.values():
-                link = self._links[site.outgoing[hop]] = _Link(sent=len(site.outgoing[hop].queue))
+                link = self._links[site.outgoing[hop]] = _WatchedLink(sent=len(site.outgoing[hop].queue))
                 link.needs.append(_Need(needed(site, hop), 0, link.sent))
 
     def step(self, site: Site, port: Port | None, count: int) -> None:

@@ -22,7 +22,7 @@ from broker.core.losses import Losses
 from broker.core.membership import Directory, Membership
 from broker.core.pages import Collector
 from broker.core.replays import Replays
-from broker.core.routing import Routing
+from broker.core.routing import RoutingState
 from broker.core.subscribing import Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
@@ -160,9 +160,9 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lease-list-unread": _one("leases", "churn+leases", Leases, "told", broken_leases.takes_in_nothing),
     "lease-never-asked": _one("leases", "churn+leases", Leases, "renewed", broken_leases.asks_for_nothing),
     "lease-unmended": _one("leases", "churn+leases", Mending, "mend", broken_leases.mends_nothing),
-    "lease-untold-below": _one("gaps", "churn+leases", Routing, "missed_by", broken_leases.tells_no_gap),
+    "lease-untold-below": _one("gaps", "churn+leases", RoutingState, "missed_by", broken_leases.tells_no_gap),
     "lease-untold-here": Mutant(
-        "gaps", "none+leases", ((Routing, "missed_from", broken_leases.tells_no_gap),), "covering+simple"
+        "gaps", "none+leases", ((RoutingState, "missed_from", broken_leases.tells_no_gap),), "covering+simple"
     ),
     "lease-announced-again": Mutant(
         "leases",

@@ -28,13 +28,13 @@ from attrs import define, field, frozen
 
 from broker.routing import Routing, parse
 from broker.routing.flooding import EVERYTHING
-from harness.explorer.configurations import Ways, imperfect, inexact, invalid
-from harness.explorer.legality import Watch
+from harness.explorer.configurations import PossibleWays, imperfect, inexact, invalid
+from harness.explorer.legality import LegalityWatch
 from harness.simulator.knobs import SHAPES, WEIGHTS, Knobs
 from harness.simulator.liveness import rest
 from harness.simulator.network import Port, Site
 from harness.simulator.promises import broken_promises
-from harness.simulator.schedule import Driver
+from harness.simulator.schedule import ScheduleDriver
 from harness.simulator.verdict import Fault
 from harness.simulator.world import World
 from ordering.fifo import Fifo
@@ -63,7 +63,7 @@ LEFT_IN_ANY_CASE: Final = frozenset({"links", "subscriptions", "advertisements",
 
 
 @frozen
-class Run:
+class StrategyRun:
     """What became of one run."""
 
     faults: tuple[Fault, ...]
@@ -100,11 +100,11 @@ def restless(random: Random) -> Knobs:
 
 
 @define(eq=False)
-class _Steps:
+class _StrategySteps:
     """Looks at every step of a world, and keeps what is wrong."""
 
     world: World
-    ways: Ways
+    ways: PossibleWays
     count: int = 0
     wrong: list[str] = field(factory=list)
 
@@ -116,33 +116,33 @@ class _Steps:
             self.wrong += inexact(self.world, site)
 
 
-def prepare(seed: int, routing: Routing, ordering: OrderingFactory) -> tuple[World, Driver]:
+def prepare(seed: int, routing: Routing, ordering: OrderingFactory) -> tuple[World, ScheduleDriver]:
     """Make the schedule of a seed, without anything happening yet."""
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     knobs = restless(random)
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])
-    return world, Driver(world, random, knobs)
+    return world, ScheduleDriver(world, random, knobs)
 
 
-def run(seed: int, routing: Routing, ordering: OrderingFactory = Pairwise) -> Run:
+def run(seed: int, routing: Routing, ordering: OrderingFactory = Pairwise) -> StrategyRun:
     """Let one schedule happen, and look at everything that was promised."""
     world, driver = prepare(seed, routing, ordering)
-    steps = _Steps(world, Ways(world))
+    steps = _StrategySteps(world, PossibleWays(world))
     driver.begin = partial(_watch, steps)
     faults = _caught(lambda: [*_happen(driver, world), *_end(world, driver.random, routing)])
     told = [("configuration", text) for text in steps.wrong]
     found = (*told, *faults, *broken_promises(world))
-    return Run(found, len(world.record.publications), world.record.delivery_count, steps.count)
+    return StrategyRun(found, len(world.record.publications), world.record.delivery_count, steps.count)
 
 
 def illegal(seed: int, routing: Routing) -> list[Fault]:
     """Let the same schedule happen without order, and look for steps that no legal strategy may take."""
     world, driver = prepare(seed, routing, Fifo)
-    watches: list[Watch] = []
+    watches: list[LegalityWatch] = []
 
     def watch() -> None:
-        watches.append(Watch(world))
+        watches.append(LegalityWatch(world))
         world.after = watches[0].step
 
     driver.begin = watch
@@ -151,19 +151,19 @@ def illegal(seed: int, routing: Routing) -> list[Fault]:
     return [*(("illegal", text) for text in watches[0].wrong), *faults]
 
 
-def _until_rest(driver: Driver, world: World) -> list[Fault]:
+def _until_rest(driver: ScheduleDriver, world: World) -> list[Fault]:
     driver.run()
     world.do(("drain",))
     return []
 
 
-def _watch(steps: _Steps) -> None:
+def _watch(steps: _StrategySteps) -> None:
     """The tree stands: from now on every step counts."""
-    steps.ways = Ways(steps.world)
+    steps.ways = PossibleWays(steps.world)
     steps.world.after = steps.step
 
 
-def _happen(driver: Driver, world: World) -> Iterator[Fault]:
+def _happen(driver: ScheduleDriver, world: World) -> Iterator[Fault]:
     driver.run()
     yield from rest(world)
     yield from (("configuration", text) for text in invalid(world))
@@ -207,7 +207,7 @@ def _caught(happen: Callable[[], list[Fault]]) -> list[Fault]:
 
 
 @define
-class Row:
+class StrategyRow:
     """What became of the runs of one pair."""
 
     pair: str
@@ -218,7 +218,7 @@ class Row:
     failures: int = 0
     first: str = ""
 
-    def add(self, other: "Row") -> None:
+    def add(self, other: "StrategyRow") -> None:
         """Count later runs."""
         self.runs += other.runs
         self.publications += other.publications
@@ -239,25 +239,25 @@ HEADER: Final = (
 )
 
 
-def runs(pair: str, seeds: range) -> Row:
+def runs(pair: str, seeds: range) -> StrategyRow:
     """Let the runs of some seeds happen."""
-    row, routing = Row(pair), parse(pair)
+    row, routing = StrategyRow(pair), parse(pair)
     for seed in seeds:
         became = run(seed, routing)
         found = [*became.faults, *(illegal(seed, routing) if seed % LEGAL_EVERY == 0 else ())]
         first = found[0] if found else None
         text = f"--routing {pair} --seed {seed} --runs 1: {first[0]}: {first[1]}" if first else ""
         counts = (became.publications, became.deliveries, became.steps)
-        row.add(Row(pair, 1, *counts, int(first is not None), text))
+        row.add(StrategyRow(pair, 1, *counts, int(first is not None), text))
     return row
 
 
-def table(pairs: tuple[str, ...], seeds: range, jobs: int) -> Iterator[Row]:
+def table(pairs: tuple[str, ...], seeds: range, jobs: int) -> Iterator[StrategyRow]:
     """Return a row per pair, as soon as it is complete."""
     pieces = [seeds[start : start + BATCH] for start in range(0, len(seeds), BATCH)]
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         for pair in pairs:
-            row = Row(pair)
+            row = StrategyRow(pair)
             for piece in pool.map(partial(runs, pair), pieces):
                 row.add(piece)
             yield row

@@ -14,7 +14,7 @@ from typing import Final
 import click
 from attrs import frozen
 
-from harness.explorer.campaign import Settings, run
+from harness.explorer.campaign import CampaignSettings, run
 from harness.explorer.mutants import MUTANTS
 
 APART: Final = 1_000_000
@@ -25,7 +25,7 @@ PIECE: Final = 200
 
 
 @frozen
-class Search:
+class MutantSearch:
     """How many schedules it took to find a mutant, and how long; 0 schedules if it was not found."""
 
     schedules: int
@@ -35,20 +35,20 @@ class Search:
         return f"{self.schedules:,}" if self.schedules else "not found"
 
 
-def search(name: str, seed: int, within_s: float) -> Search:
+def search(name: str, seed: int, within_s: float) -> MutantSearch:
     """Explore from a seed until the mutant is found, or the processor time is over."""
     begun_s = time.process_time()
     start = seed
     while time.process_time() - begun_s < within_s:
         mutant = MUTANTS[name]
-        settings = Settings(
+        settings = CampaignSettings(
             PIECE, start, mutant.faults, "pairwise", name, routing=mutant.routing, is_whole=mutant.is_whole
         )
         tally = run(settings, until_found=True)
         if tally.first:
-            return Search(int(str(tally.first["seed"])) - seed + 1, time.process_time() - begun_s)
+            return MutantSearch(int(str(tally.first["seed"])) - seed + 1, time.process_time() - begun_s)
         start += PIECE
-    return Search(0, time.process_time() - begun_s)
+    return MutantSearch(0, time.process_time() - begun_s)
 
 
 @click.command()

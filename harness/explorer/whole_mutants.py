@@ -6,14 +6,14 @@ from broker.client.inbox import Inbox
 from broker.client.machine import ClientMachine
 from broker.client.session import Session
 from broker.client.silence import Silence
-from broker.client.window import Window as ClientWindow
+from broker.client.window import SendWindow as ClientWindow
 from broker.core.leases import Leases
 from broker.node import clients
 from broker.node.absences import Absences
 from broker.node.budget import Account
 from broker.node.clients import ClientSession
 from broker.node.connection import Connection
-from broker.node.credit import Batch, Window
+from broker.node.credit import CreditBatch, CreditWindow
 from broker.node.exchange import Exchange
 from broker.node.greeting import House
 from broker.node.links import LinkSession
@@ -22,7 +22,7 @@ from broker.node.pacing import Pace
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import LinkQueue, SubscriptionQueue
 from broker.node.replaying import Replaying
-from broker.node.subscriptions import Subscription
+from broker.node.subscriptions import LocalSubscription
 from broker.node.timers import Timers
 from broker.node.uplinks import Uplinks
 from broker.station import LinkPlace, Station, SubscriptionPlace, inputs, picture
@@ -46,35 +46,41 @@ _SESSIONS: Final = {
     "link-skips-one": _whole("sessions", "churn", (LinkPlace, "after", n.resumes_one_too_far)),
     "link-repeats-one": _whole("sessions", "churn", (LinkSession, "attach", n.resumes_one_too_early)),
     "queue-skips-one": _whole("sessions", "churn", (SubscriptionPlace, "after", n.delivers_one_too_few)),
-    "queue-from-taken": _whole("sessions", "churn", (Subscription, "_begin", n.begins_where_it_was_taken)),
-    "queue-from-the-end": _whole("sessions", "churn", (Subscription, "_begin", n.begins_at_the_end)),
+    "queue-from-taken": _whole(
+        "sessions", "churn", (LocalSubscription, "_begin", n.begins_where_it_was_taken)
+    ),
+    "queue-from-the-end": _whole("sessions", "churn", (LocalSubscription, "_begin", n.begins_at_the_end)),
     "received-is-had": _whole("sessions", "churn", (clients, "start_of", n.takes_received_as_had)),
     "one-more-taken": _whole("sessions", "churn", (ClientSession, "advertised", n.says_one_more_taken)),
-    "old-reader-stays": _whole("sessions", "churn", (Subscription, "taken_over", n.keeps_the_old_reader)),
+    "old-reader-stays": _whole(
+        "sessions", "churn", (LocalSubscription, "taken_over", n.keeps_the_old_reader)
+    ),
     "nothing-retired": _whole("sessions", "churn", (LocalPublisher, "withdraw", n.retires_nothing)),
     "resumption-unanswered": _whole("sessions", "churn", (LocalPublisher, "attach", n.answers_no_resumption)),
     "placed-further": _whole("sessions", "churn", (ClientSession, "_go_on", n.places_one_further)),
-    "detached-reads": _whole("sessions", "churn", (Subscription, "detach", n.keeps_its_reader)),
+    "detached-reads": _whole("sessions", "churn", (LocalSubscription, "detach", n.keeps_its_reader)),
 }
 
 _CREDIT: Final = {
-    "credit-twice": _whole("credit", "none", (Batch, "release", n.returns_twice)),
-    "credit-never": _whole("credit", "none", (Batch, "release", n.returns_nothing)),
+    "credit-twice": _whole("credit", "none", (CreditBatch, "release", n.returns_twice)),
+    "credit-never": _whole("credit", "none", (CreditBatch, "release", n.returns_nothing)),
     "batches-at-the-end": _whole("credit", "churn", (Connection, "release", n.keeps_batches_at_the_end)),
     "held-forgotten": _whole("credit", "churn", (LinkQueue, "hold", n.forgets_held_batches)),
-    "withdrawn-holds": _whole("credit", "churn", (Subscription, "_let_go", n.keeps_batches_of_the_withdrawn)),
+    "withdrawn-holds": _whole(
+        "credit", "churn", (LocalSubscription, "_let_go", n.keeps_batches_of_the_withdrawn)
+    ),
     "old-credit": _whole("credit", "churn", (LinkSession, "attach", n.keeps_old_credit)),
-    "credit-not-renewed": _whole("credit", "churn", (Window, "renew", n.renews_nothing)),
-    "credit-first-on-top": _whole("credit", "churn", (Window, "first", n.first_ignores_renewal)),
-    "share-kept": _whole("credit", "churn", (Window, "close", n.stays_in_the_share)),
-    "grants-again": _whole("credit", "none", (Window, "grant", n.grants_without_end)),
+    "credit-not-renewed": _whole("credit", "churn", (CreditWindow, "renew", n.renews_nothing)),
+    "credit-first-on-top": _whole("credit", "churn", (CreditWindow, "first", n.first_ignores_renewal)),
+    "share-kept": _whole("credit", "churn", (CreditWindow, "close", n.stays_in_the_share)),
+    "grants-again": _whole("credit", "none", (CreditWindow, "grant", n.grants_without_end)),
     "journal-room-forgotten": _whole("credit", "restart", (Exchange, "grant_withheld", n.withholds_for_ever)),
 }
 
 _QUEUES: Final = {
     "gap-forgotten": _whole("gaps", "crash", (SubscriptionQueue, "add_gap", n.forgets_gaps)),
     "drop-untold": _whole("gaps", "none", (SubscriptionQueue, "_miss", n.drops_in_silence)),
-    "confirmed-forgotten": _whole("queues", "none", (Subscription, "confirmed", n.keeps_unconfirmed)),
+    "confirmed-forgotten": _whole("queues", "none", (LocalSubscription, "confirmed", n.keeps_unconfirmed)),
     "bound-ignored": _whole(
         "queues", "none", (SubscriptionQueue, "is_over_bound", property(n.never_looks_at_its_bound))
     ),
@@ -114,7 +120,7 @@ _CONNECTIONS: Final = {
     "closed-before-the-fault": _whole("ends", "hostile", (Node, "_let_go", n.closes_before_the_end)),
     "unhandled-forgotten": _whole("ends", "none", (Node, "_feed", n.forgets_the_unhandled)),
     "account-not-settled": _whole(
-        "budgets", "churn", (Subscription, "_settle_account", n.settles_no_account)
+        "budgets", "churn", (LocalSubscription, "_settle_account", n.settles_no_account)
     ),
     "connection-charged-for-ever": _whole(
         "budgets", "churn", (ClientSession, "let_go", n.lets_go_for_nothing)
@@ -123,7 +129,9 @@ _CONNECTIONS: Final = {
     "steps-without-end": _whole("budgets", "hostile", (ClientSession, "handle", n.works_without_end)),
     "never-paused": _whole("outbox", "hostile", (Node, "_should_pause", n.pauses_nobody)),
     "publishers-of-others": _whole("sessions", "hostile", (LocalPublisher, "is_of", n.resumes_for_anybody)),
-    "subscriptions-of-others": _whole("sessions", "hostile", (Subscription, "is_of", n.resumes_for_anybody)),
+    "subscriptions-of-others": _whole(
+        "sessions", "hostile", (LocalSubscription, "is_of", n.resumes_for_anybody)
+    ),
 }
 
 _CLIENT: Final = {
@@ -172,10 +180,10 @@ _ENDS: Final = {
     "links-starve": _whole("credit", "restart", (Exchange, "grant_withheld", e.withholds_from_links)),
     "publishers-wait-on": _whole("pace", "none", (Pace, "judge", e.never_judges)),
     "hole-uncounted": _whole("gaps", "crash", (SubscriptionQueue, "take", e.counts_no_hole)),
-    "not-opened-again": _whole("sessions", "churn", (Subscription, "attach", e.opens_nobody_again)),
-    "gap-lost-on-the-way": _whole("gaps", "loss", (Subscription, "_add", e.merges_pieces)),
+    "not-opened-again": _whole("sessions", "churn", (LocalSubscription, "attach", e.opens_nobody_again)),
+    "gap-lost-on-the-way": _whole("gaps", "loss", (LocalSubscription, "_add", e.merges_pieces)),
     "queue-from-what-was-sent": _whole(
-        "sessions", "churn", (Subscription, "_begin", e.goes_on_with_the_old_queue)
+        "sessions", "churn", (LocalSubscription, "_begin", e.goes_on_with_the_old_queue)
     ),
     "dedupe-dropped": _whole(
         "sessions",

@@ -19,7 +19,7 @@ from typing import Final
 
 import click
 
-from harness.explorer.exhaustive import Cores, Exploration, Finding, Input, World
+from harness.explorer.exhaustive import Cores, Exploration, Input, SmallWorld, WorldFinding
 from ordering.pairwise import Pairwise
 
 TREES: Final = (
@@ -52,7 +52,7 @@ PIECE: Final = 40
 """Worlds explored with one memory of cores: they share a tree, mostly, and so what cores do."""
 
 
-def static_worlds() -> Iterator[World]:
+def static_worlds() -> Iterator[SmallWorld]:
     """Every world in which nothing changes."""
     for tree in TREES:
         names = [name for name, _ in tree]
@@ -62,10 +62,10 @@ def static_worlds() -> Iterator[World]:
                 for count in (2, 3):
                     for where in combinations_with_replacement(names, count):
                         for kinds in product(FILTERS, repeat=count):
-                            yield World(tree, publishers, tuple(zip(where, kinds, strict=True)))
+                            yield SmallWorld(tree, publishers, tuple(zip(where, kinds, strict=True)))
 
 
-def changing_worlds() -> Iterator[World]:
+def changing_worlds() -> Iterator[SmallWorld]:
     """Every world in which all want one kind of event, with each change that there is."""
     for tree in TREES:
         names = [name for name, _ in tree]
@@ -75,20 +75,20 @@ def changing_worlds() -> Iterator[World]:
                 for where in combinations_with_replacement(names, count):
                     subscriptions = tuple((broker, "a") for broker in where)
                     for change in _changes(names, publishers, subscriptions):
-                        yield World(tree, publishers, subscriptions, change)
+                        yield SmallWorld(tree, publishers, subscriptions, change)
 
 
-def moving_worlds() -> Iterator[World]:
+def moving_worlds() -> Iterator[SmallWorld]:
     """Every world in which a top attaches elsewhere, or a broker moves, while all want one kind of event."""
     for tree, change in MOVES:
         names = [name for name, _ in tree]
         for places in product(names, repeat=2):
             publishers = tuple((broker, "a", "aa") for broker in places)
             for where in combinations_with_replacement(names, 2):
-                yield World(tree, publishers, tuple((broker, "a") for broker in where), change)
+                yield SmallWorld(tree, publishers, tuple((broker, "a") for broker in where), change)
 
 
-def reading_worlds() -> Iterator[World]:
+def reading_worlds() -> Iterator[SmallWorld]:
     """Every world in which publishers read and each subscription is ordered or not; a broker may move."""
     for tree, change in (*((tree, None) for tree in TREES), *MOVES[4:]):
         names = [name for name, _ in tree]
@@ -98,7 +98,7 @@ def reading_worlds() -> Iterator[World]:
                 subscriptions = tuple((broker, "a") for broker in where)
                 for flags in product((False, True), repeat=3):
                     unordered = frozenset(f"S{n}" for n, flag in enumerate(flags, 1) if flag)
-                    yield World(tree, publishers, subscriptions, change, unordered, is_read=True)
+                    yield SmallWorld(tree, publishers, subscriptions, change, unordered, is_read=True)
 
 
 def _changes(
@@ -122,13 +122,13 @@ KINDS_OF_WORLDS: Final = {
 }
 
 
-def explore(worlds: list[World]) -> list[tuple[World, Finding]]:
+def explore(worlds: list[SmallWorld]) -> list[tuple[SmallWorld, WorldFinding]]:
     """Explore some worlds, one after the other."""
     cores = Cores(Pairwise)
     return [(world, Exploration(world, cores).run()) for world in worlds]
 
 
-def _pieces(worlds: Iterator[World]) -> Iterator[list[World]]:
+def _pieces(worlds: Iterator[SmallWorld]) -> Iterator[list[SmallWorld]]:
     while piece := list(islice(worlds, PIECE)):
         yield piece
 

@@ -59,7 +59,7 @@ class Crash(Exception):  # noqa: N818 - it is what this program looks for
 
 
 @define
-class Tally:
+class FuzzTally:
     """What became of the cases, in words; what the dearest cost; by how much the peak of memory grew."""
 
     words: Counter[str] = field(factory=Counter)
@@ -89,7 +89,7 @@ class Campaign:
 
     name: str
     make: Callable[[Random], Any]
-    judge: Callable[[Any, Tally], str]
+    judge: Callable[[Any, FuzzTally], str]
     show: Callable[[Any], str] = repr
     text: Callable[[Any], str] = repr
     slow_limit_s: float = SLOW_LIMIT_S
@@ -100,7 +100,7 @@ class Campaign:
         """Return the case of a number; the same for ever."""
         return self.make(Random(f"{seed}/{number}"))  # noqa: S311 - it has to be repeatable, not secret
 
-    def run_case(self, case: Any, tally: Tally) -> None:
+    def run_case(self, case: Any, tally: FuzzTally) -> None:
         """Judge one case.
 
         Raises:
@@ -150,13 +150,13 @@ def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
 
 
-def run(campaign: Campaign, seed: int, numbers: Iterable[int], seconds: float = inf) -> Tally:
+def run(campaign: Campaign, seed: int, numbers: Iterable[int], seconds: float = inf) -> FuzzTally:
     """Judge cases until none is left or the time is over.
 
     Raises:
         Crash: one is not as it should be, and the text names it; or memory grew beyond the limit.
     """
-    tally, started_s, before_bytes = Tally(), time.monotonic(), 0
+    tally, started_s, before_bytes = FuzzTally(), time.monotonic(), 0
     warm = len(numbers) // WARM_UP if isinstance(numbers, range) else sys.maxsize
     try:
         for done, number in enumerate(numbers):

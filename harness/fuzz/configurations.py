@@ -18,7 +18,7 @@ from broker.commands import concord
 from broker.node.access import AuthError
 from broker.server.settings import Settings, Tls
 from broker.server.users import load_access
-from harness.fuzz.campaigns import Campaign, Crash, Tally, check_message, command_for, line_of
+from harness.fuzz.campaigns import Campaign, Crash, FuzzTally, check_message, command_for, line_of
 from harness.fuzz.mutations import spoilt
 
 CONFIG: Final = "--config"
@@ -56,23 +56,23 @@ _TOKENS: Final = (b"secret\n", b"", b"\xc3\xa9\n", b"a\0b")
 
 
 @frozen
-class Case:
+class ConfigurationCase:
     """Which file it is, and what is in it."""
 
     option: str
     content: bytes
 
 
-def _make(random: Random) -> Case:
+def _make(random: Random) -> ConfigurationCase:
     match random.randrange(8):
         case 0:
-            return Case(TOKEN, spoilt(random, _TOKENS))
+            return ConfigurationCase(TOKEN, spoilt(random, _TOKENS))
         case 1 | 2:
-            return Case(AUTH, spoilt(random, _USERS))
+            return ConfigurationCase(AUTH, spoilt(random, _USERS))
         case 3 | 4:
-            return Case(CONFIG, spoilt(random, _CONFIGS))
+            return ConfigurationCase(CONFIG, spoilt(random, _CONFIGS))
         case _:
-            return Case(CONFIG, _drawn(random))
+            return ConfigurationCase(CONFIG, _drawn(random))
 
 
 def _drawn(random: Random) -> bytes:
@@ -82,7 +82,7 @@ def _drawn(random: Random) -> bytes:
     return "".join(f"{key} = {value}\n" for key, value in {**plain, **drawn}.items()).encode()
 
 
-def _judge(case: Case, _: Tally) -> str:
+def _judge(case: ConfigurationCase, _: FuzzTally) -> str:
     with tempfile.TemporaryDirectory(prefix="concord-fuzz-") as directory:
         path = Path(directory) / "file"
         path.write_bytes(case.content)

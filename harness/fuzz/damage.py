@@ -15,7 +15,7 @@ from broker.journal.layout import (
     PAGE_BYTES,
     SEGMENT,
     SNAPSHOT,
-    Batch,
+    JournalBatch,
     SegmentHead,
     SnapshotHead,
     batch_head,
@@ -207,7 +207,7 @@ def _forge_segment(files: Directory, journal_id: bytes, random: Random) -> None:
             files[name_of(forged.first, SEGMENT)] = files.pop(name)
 
 
-def _batches(content: bytes, salt: bytes) -> list[tuple[int, Batch]]:
+def _batches(content: bytes, salt: bytes) -> list[tuple[int, JournalBatch]]:
     found, start = [], PAGE_BYTES
     while batch := read_batch_head(salt, content, start):
         found.append((start, batch))
@@ -226,7 +226,7 @@ def _forge_batch(files: Directory, journal_id: bytes, random: Random) -> None:
         start, batch = random.choice(batches[-2:])
         begin = start + len(batch_head(head.salt, start, batch))
         inside = _inside(bytes(content[begin : begin + batch.content_bytes]), random)
-        forged = Batch(
+        forged = JournalBatch(
             len(inside) if random.random() < _RIGHT else _number(random, len(inside)) % 2**32,
             batch.count if random.random() < _RIGHT else _number(random, batch.count) % 2**32,
             batch.first if random.random() < _RIGHT else _number(random, batch.first),

@@ -20,7 +20,7 @@ from broker.filters import SIZE_LIMIT_BYTES, Filter, FilterError, parse
 from broker.filters.constraints import NumberRange, NumberSet, TextPattern, TextSet, Value
 from broker.filters.errors import UNREADABLE
 from broker.matching import MatchingIndex
-from harness.fuzz.campaigns import Campaign, Crash, Tally, check_message, command_for
+from harness.fuzz.campaigns import Campaign, Crash, FuzzTally, check_message, command_for
 from harness.fuzz.filter_texts import text_of
 
 COST_LIMIT: Final = 400_000
@@ -38,18 +38,18 @@ _VALUES: Final[tuple[Value, ...]] = (
 
 
 @frozen
-class Case:
+class FilterCase:
     """Two texts, and the seed of the events they are tried on."""
 
     texts: tuple[str, str]
     seed: int
 
 
-def _make(random: Random, corpus: tuple[str, ...] = ()) -> Case:
-    return Case((text_of(random, corpus), text_of(random, corpus)), random.getrandbits(64))
+def _make(random: Random, corpus: tuple[str, ...] = ()) -> FilterCase:
+    return FilterCase((text_of(random, corpus), text_of(random, corpus)), random.getrandbits(64))
 
 
-def _judge(case: Case, tally: Tally) -> str:
+def _judge(case: FilterCase, tally: FuzzTally) -> str:
     found = [each for text in case.texts if (each := judged(text, tally)) is not None]
     events = list(_events(Random(case.seed), found))  # noqa: S311 - it has to be repeatable, not secret
     for each in found:
@@ -60,7 +60,7 @@ def _judge(case: Case, tally: Tally) -> str:
     return ("without a filter", "with one filter", "with two filters")[len(found)]
 
 
-def judged(text: str, tally: Tally) -> Filter | None:
+def judged(text: str, tally: FuzzTally) -> Filter | None:
     """Parse a text and check what comes out; return the filter, if it is one."""
     try:
         found = parse(text)

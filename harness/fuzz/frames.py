@@ -22,7 +22,7 @@ from broker.client.session import Session
 from broker.errors import BrokerFaultError
 from broker.messages import Publication
 from broker.wire import DEFAULT_LIMITS, Decoder, DeliveredBatch, Peer, WireError, decode_delivery
-from harness.fuzz.campaigns import Campaign, Crash, Tally, command_for
+from harness.fuzz.campaigns import Campaign, Crash, FuzzTally, command_for
 from harness.fuzz.mutations import mutated
 from harness.fuzz.samples import PLACEMENTS, SAMPLES, Sample
 
@@ -31,7 +31,7 @@ GROWTH_LIMIT_BYTES: Final = 16 * 1024 * 1024
 
 
 @frozen
-class Case:
+class FrameCase:
     """A stream for a decoder, and where it is cut."""
 
     sample: Sample
@@ -42,16 +42,16 @@ class Case:
         return f"{self.sample.peer}, cut at {list(self.cuts)}: {self.stream.hex()}"
 
 
-def _make(random: Random) -> Case:
+def _make(random: Random) -> FrameCase:
     sample = random.choice(SAMPLES)
     frames = [random.choice(sample.neighbours) for _ in range(random.choice((0, 0, 1, 1, 2, 5)))]
     frames.insert(random.randint(0, len(frames)), mutated(random, random.choice(sample.frames)))
     stream = b"".join(frames)
     cuts = sorted(random.randint(0, len(stream)) for _ in range(random.choice((0, 1, 1, 2, 6))))
-    return Case(sample, stream, tuple(cuts))
+    return FrameCase(sample, stream, tuple(cuts))
 
 
-def _judge(case: Case, _tally: Tally) -> str:
+def _judge(case: FrameCase, _tally: FuzzTally) -> str:
     pieces = [case.stream[first:last] for first, last in pairwise((0, *case.cuts, len(case.stream)))]
     decoder, seen, error = _fed(case.sample, pieces)
     _, whole, whole_error = _fed(case.sample, [case.stream])
@@ -152,7 +152,7 @@ def _code(error: WireError | None) -> str | None:
     return None if error is None else error.code
 
 
-def _show(case: Case) -> str:
+def _show(case: FrameCase) -> str:
     """Write a case, and what becomes of it."""
     _, seen, error = _fed(case.sample, [case.stream])
     end = "not refused" if error is None else f"refused: {error}"

@@ -31,7 +31,7 @@ from broker.journal import Journal, open_journal
 from broker.journal.files import Files
 from broker.journal.identity import LOCK, identify
 from broker.journal.opening import opened_in
-from harness.fuzz.campaigns import Campaign, Crash, Tally, check_message, command_for
+from harness.fuzz.campaigns import Campaign, Crash, FuzzTally, check_message, command_for
 from harness.fuzz.damage import Directory, damage, forge
 from harness.journals import BROKER, ID, Keeper, SimulatedDisk, state_of
 
@@ -61,7 +61,7 @@ Opening = Callable[[], Journal]
 
 
 @frozen
-class Case:
+class JournalCase:
     """How a journal was spoilt, where it is opened, what is in its files, and chance for the rest.
 
     A journal that was damaged has these `records` if it can be opened; of a forged one nothing is known.
@@ -74,7 +74,7 @@ class Case:
     seed: int
 
 
-def _make(random: Random) -> Case:
+def _make(random: Random) -> JournalCase:
     disk = SimulatedDisk()
     keeper = _used(disk, random)
     files = {name: bytearray(disk.content(name)) for name in disk.names()}
@@ -85,7 +85,7 @@ def _make(random: Random) -> Case:
         where = REAL
     elif random.randrange(WATCHED_CASES) == 0:
         where = WATCHED
-    return Case(how, where, files, keeper.records if is_damaged else None, random.getrandbits(64))
+    return JournalCase(how, where, files, keeper.records if is_damaged else None, random.getrandbits(64))
 
 
 def _used(disk: SimulatedDisk, random: Random) -> Keeper:
@@ -107,7 +107,7 @@ def _used(disk: SimulatedDisk, random: Random) -> Keeper:
     return keeper
 
 
-def _judge(case: Case, _: Tally) -> str:
+def _judge(case: JournalCase, _: FuzzTally) -> str:
     if case.where == REAL:
         is_opened = _on_disk(case)
     else:
@@ -118,7 +118,7 @@ def _judge(case: Case, _: Tally) -> str:
     return f"{'recovered' if is_opened else 'refused'} with {case.how}"
 
 
-def _judged(case: Case, opened: Opening) -> bool:
+def _judged(case: JournalCase, opened: Opening) -> bool:
     """Whether it is opened; it is refused otherwise. Raises `Crash`."""
     try:
         appended = _went_on(case, opened())
@@ -145,7 +145,7 @@ def _closing(journal: Journal) -> Iterator[Journal]:
         journal.close()
 
 
-def _went_on(case: Case, journal: Journal) -> int:
+def _went_on(case: JournalCase, journal: Journal) -> int:
     """Read all that was recovered, and go on; return how many records there are then."""
     with _closing(journal):
         if case.records is not None and (found := state_of(journal.recovered)) != case.records:
@@ -159,7 +159,7 @@ def _went_on(case: Case, journal: Journal) -> int:
         return journal.appended
 
 
-def _watched(case: Case, opening: Opening) -> bool:
+def _watched(case: JournalCase, opening: Opening) -> bool:
     tracemalloc.start()
     try:
         is_opened = _judged(case, opening)
@@ -171,7 +171,7 @@ def _watched(case: Case, opening: Opening) -> bool:
     return is_opened
 
 
-def _on_disk(case: Case) -> bool:
+def _on_disk(case: JournalCase) -> bool:
     random = Random(case.seed)  # noqa: S311 - it has to be repeatable, not secret
     with tempfile.TemporaryDirectory(prefix="concord-fuzz-") as directory:
         path = Path(directory)

@@ -25,7 +25,7 @@ from broker.commands import lines as product
 from broker.commands.publish import _publish_all
 from broker.filters import parse
 from broker.filters.constraints import Value
-from harness.fuzz.campaigns import Campaign, Crash, Tally, command_for, line_of
+from harness.fuzz.campaigns import Campaign, Crash, FuzzTally, command_for, line_of
 from harness.fuzz.mutations import spoilt
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _LINES: Final = (
 
 
 @frozen
-class Case:
+class JsonLineCase:
     """What is published, by whom, and how many bytes a read takes."""
 
     advertised: str
@@ -74,11 +74,11 @@ class _Publishing:
         return self._outbox.put(attributes, payload, 0, ordered)
 
 
-def _make(random: Random) -> Case:
-    return Case(random.choice(FILTERS), spoilt(random, _LINES), random.choice((1000, 3000, 8000)))
+def _make(random: Random) -> JsonLineCase:
+    return JsonLineCase(random.choice(FILTERS), spoilt(random, _LINES), random.choice((1000, 3000, 8000)))
 
 
-def _judge(case: Case, _: Tally) -> str:
+def _judge(case: JsonLineCase, _: FuzzTally) -> str:
     whole = trio.run(_published, case, len(case.content) + 1)
     cut = trio.run(_published, case, case.read_bytes)
     if cut != whole:
@@ -86,7 +86,7 @@ def _judge(case: Case, _: Tally) -> str:
     return "refused" if cut[1] else "published"
 
 
-async def _published(case: Case, read_bytes: int) -> tuple[int, str]:
+async def _published(case: JsonLineCase, read_bytes: int) -> tuple[int, str]:
     """Return how many lines were published, and what was said of the one that was not."""
     publisher = _Publishing(_outbox(case.advertised))
     with (

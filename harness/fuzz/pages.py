@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import trio
 from attrs import define, field, frozen
 
-from harness.fuzz.campaigns import Campaign, Crash, Tally, command_for
+from harness.fuzz.campaigns import Campaign, Crash, FuzzTally, command_for
 from harness.fuzz.mutations import spoilt
 
 TOKEN: Final = "the-token-of-this-run"  # noqa: S105 - it guards nothing
@@ -70,7 +70,7 @@ _MESSAGES: Final = (
 
 
 @frozen
-class Case:
+class PageCase:
     """A request for a page or for a socket, and what is said in the socket."""
 
     kind: str
@@ -135,7 +135,7 @@ class _Tab:
         self._tab.close()
 
 
-def _make(random: Random) -> Case:
+def _make(random: Random) -> PageCase:
     kind = random.choice(("http", "websocket"))
     host = random.choice(HOSTS)
     headers = [(b"host", host), (b"origin", b"http://" + host)]
@@ -160,10 +160,10 @@ def _make(random: Random) -> Case:
                 query = random.choice(_QUERIES)
     said = (spoilt(random, _MESSAGES)[:5000] for _ in range(random.choice((0, 1, 3))))
     messages = tuple(each if random.randrange(5) == 0 else each.decode("utf-8", "replace") for each in said)
-    return Case(kind, method, path, query, tuple(headers), messages)
+    return PageCase(kind, method, path, query, tuple(headers), messages)
 
 
-def _judge(case: Case, _: Tally) -> str:
+def _judge(case: PageCase, _: FuzzTally) -> str:
     done, sent = trio.run(_handled, case)
     opened = any(each["type"] == "websocket.accept" for each in sent)
     if (done or opened) and not (case.kind == "websocket" and case.may_do):
@@ -185,7 +185,7 @@ def _judge(case: Case, _: Tally) -> str:
     return f"answered with {starts[0]['status']}"
 
 
-async def _handled(case: Case) -> tuple[list[object], list[Message]]:
+async def _handled(case: PageCase) -> tuple[list[object], list[Message]]:
     stage = _Stage("game" if len(case.messages) % 2 else "ticker")
     application = resolve_name("examples.pages.serving:_application")(stage.name, stage.open)
     application.token = TOKEN
@@ -208,7 +208,7 @@ async def _handled(case: Case) -> tuple[list[object], list[Message]]:
     return stage.done, sent
 
 
-def _incoming(case: Case) -> list[Message]:
+def _incoming(case: PageCase) -> list[Message]:
     if case.kind == "http":
         return [{"type": "http.request", "body": b"x", "more_body": False}]
     said: list[Message] = [{"type": "websocket.connect"}]
@@ -218,7 +218,7 @@ def _incoming(case: Case) -> list[Message]:
     return said
 
 
-def _scope(case: Case) -> Message:
+def _scope(case: PageCase) -> Message:
     scope: Message = {
         "type": case.kind,
         "asgi": {"version": "3.0", "spec_version": "2.3"},

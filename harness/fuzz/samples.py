@@ -14,7 +14,7 @@ from broker.routing import Wish
 from broker.wire import VERSION, Peer, encode, encode_publication, marked, publication_prefix, replayed
 from broker.wire.fields import CHOICES
 from broker.wire.header import PUBLICATION
-from broker.wire.kinds import ROWS, Row, Stage
+from broker.wire.kinds import ROWS, DecoderStage, KindRow
 
 _TRADES: Final = parse("kind == 'trade' and symbol in ('IBM', 'SAP') and 100 < price <= 250")
 _ALL: Final = parse("True")
@@ -62,19 +62,19 @@ class Sample:
     neighbours: tuple[bytes, ...]
 
 
-def _messages(row: Row) -> list[AttrsInstance]:
+def _messages(row: KindRow) -> list[AttrsInstance]:
     """A small and a large message of one row."""
     choices = [_choices(row, each) for each in attrs.fields(row.message)]
     return [row.message(*[values[which] for values in choices]) for which in (0, -1)]
 
 
-def _choices(row: Row, field: "attrs.Attribute[object]") -> tuple[object, ...]:
+def _choices(row: KindRow, field: "attrs.Attribute[object]") -> tuple[object, ...]:
     if field.name == "version":
         return (VERSION,)
     return CHOICES.get(f"{row.name}.{field.name}") or _VALUES[field.type]
 
 
-def _control(stage: Stage) -> tuple[bytes, ...]:
+def _control(stage: DecoderStage) -> tuple[bytes, ...]:
     rows = [row for row in ROWS if stage in row.stages and row.kind != PUBLICATION]
     return tuple(encode(message) for row in rows for message in _messages(row))
 
@@ -88,13 +88,13 @@ def _publications() -> tuple[bytes, ...]:
 
 
 def _samples() -> tuple[Sample, ...]:
-    hello, welcome = _control(Stage.HELLO), _control(Stage.WELCOME)
+    hello, welcome = _control(DecoderStage.HELLO), _control(DecoderStage.WELCOME)
     publications = _publications()
     marks = tuple(marked(frame, 3) for frame in publications)
     quiet = tuple(
         encode(message)
         for row in ROWS
-        if Stage.LINK in row.stages and row.kind != PUBLICATION and row.message is not Fault
+        if DecoderStage.LINK in row.stages and row.kind != PUBLICATION and row.message is not Fault
         for message in _messages(row)
     )
     client = encode(Hello(VERSION, "client", "alice", "k3f9", "", "secret"))
@@ -108,13 +108,13 @@ def _samples() -> tuple[Sample, ...]:
     return (
         Sample(Peer.DIALLER, (), hello, hello),
         Sample(Peer.UPLINK, (), welcome, welcome + quiet),
-        Sample(Peer.DIALLER, (client,), _control(Stage.CLIENT), publications),
+        Sample(Peer.DIALLER, (client,), _control(DecoderStage.CLIENT), publications),
         Sample(Peer.DIALLER, (client,), publications, publications),
         Sample(Peer.DIALLER, (client,), publications, publications),
         Sample(Peer.UPLINK, (answer,), quiet, quiet + publications),
         Sample(Peer.UPLINK, (answer,), publications + marks, publications + marks),
         Sample(Peer.UPLINK, (answer,), publications + marks, publications),
-        Sample(Peer.SERVER, (answer,), _control(Stage.SERVER) + delivered, delivered),
+        Sample(Peer.SERVER, (answer,), _control(DecoderStage.SERVER) + delivered, delivered),
         Sample(Peer.SERVER, (answer,), delivered + runs, delivered + runs),
         Sample(Peer.NEIGHBOUR, (), quiet, quiet + publications),
         Sample(Peer.NEIGHBOUR, (), publications + marks + pasts, publications + marks + pasts),

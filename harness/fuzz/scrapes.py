@@ -16,7 +16,7 @@ from attrs import frozen
 from prometheus_client import CollectorRegistry, Gauge
 
 from broker.server.metrics import REQUEST_BYTES_MAX, _answer
-from harness.fuzz.campaigns import Campaign, Crash, Tally, command_for
+from harness.fuzz.campaigns import Campaign, Crash, FuzzTally, command_for
 from harness.fuzz.mutations import spoilt
 
 SECRET: Final = b"fuzzed_metric"
@@ -40,20 +40,20 @@ _HEAD: Final = re.compile(rb"HTTP/1\.1 (200|404|405) [A-Za-z ]+\r\n(?:[A-Za-z-]+
 
 
 @frozen
-class Case:
+class ScrapeCase:
     """What is sent, and where it is cut."""
 
     request: bytes
     cuts: tuple[int, ...]
 
 
-def _make(random: Random) -> Case:
+def _make(random: Random) -> ScrapeCase:
     request = spoilt(random, _REQUESTS)
     cuts = (random.randint(0, len(request)) for _ in range(random.choice((0, 0, 1, 3))))
-    return Case(request, tuple(sorted(cuts)))
+    return ScrapeCase(request, tuple(sorted(cuts)))
 
 
-def _judge(case: Case, _: Tally) -> str:
+def _judge(case: ScrapeCase, _: FuzzTally) -> str:
     answer = trio.run(_answered, case)
     if not answer:
         if b"\r\n\r\n" in case.request or len(case.request) >= REQUEST_BYTES_MAX:
@@ -68,7 +68,7 @@ def _judge(case: Case, _: Tally) -> str:
     return f"answered with {head[1].decode()}"
 
 
-async def _answered(case: Case) -> bytes:
+async def _answered(case: ScrapeCase) -> bytes:
     registry = CollectorRegistry()
     Gauge(SECRET.decode(), "What only a scrape may see.", registry=registry)
     ours, theirs = trio.testing.memory_stream_pair()

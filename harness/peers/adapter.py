@@ -12,11 +12,11 @@ import attrs
 import trio
 
 from harness.peers.turns import PublisherTurn, SubscriberTurn
-from harness.processes import Server
+from harness.processes import ServerProcess
 
 
 @attrs.frozen(eq=False)
-class Clients:
+class PeerClients:
     """The servers that clients of a process connect to, in turn, and whom to tell that all are connected."""
 
     addresses: Sequence[str]
@@ -44,11 +44,11 @@ class Adapter(Protocol):
     def version(self) -> str:
         """Return which versions of servers and clients are installed."""
 
-    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[Server]:
+    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
         """Start so many servers, which know each other; `folder` is theirs to write to."""
 
-    def publish(self, clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+    def publish(self, clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
         """Connect a publisher for each turn, publish in turn, and return when the servers have all of it."""
 
-    def subscribe(self, clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+    def subscribe(self, clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
         """Connect a subscriber for each turn, and note what it is delivered until it is over."""

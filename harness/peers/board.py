@@ -17,7 +17,7 @@ import attrs
 _NUMBER_BYTES: Final = 8
 
 
-class Phase(IntEnum):
+class BoardPhase(IntEnum):
     """What everybody does at the moment, in this order."""
 
     CONNECTING = 0
@@ -42,10 +42,10 @@ class Board:
 
     @property
     def phase(self) -> int:
-        """Return the phase, as a number that compares with those of `Phase`."""
+        """Return the phase, as a number that compares with those of `BoardPhase`."""
         return int(self._phase[0])
 
-    def enter(self, phase: Phase) -> None:
+    def enter(self, phase: BoardPhase) -> None:
         """Begin a phase, for everybody."""
         self._phase[0] = phase
 

@@ -17,8 +17,8 @@ import attrs
 from broker.exception_groups import leaves
 from harness.peers.adapter import Adapter
 from harness.peers.measurement import Figures, measure
-from harness.peers.results import Result, Verdict
-from harness.peers.workload import Shape, Timing
+from harness.peers.results import PeerResult, PeerVerdict
+from harness.peers.workload import WorkloadShape, WorkloadTiming
 from harness.processes import ProcessError
 from harness.runs import directory
 
@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 class Measured:
     """One run, before it is judged."""
 
-    shape: Shape
+    shape: WorkloadShape
     adapter: Adapter
     figures: Figures
     folder: Path
@@ -38,7 +38,7 @@ class Measured:
 
 
 async def measure_all(
-    adapters: Sequence[Adapter], shapes: Sequence[Shape], timing: Timing, out: Path, say: Say
+    adapters: Sequence[Adapter], shapes: Sequence[WorkloadShape], timing: WorkloadTiming, out: Path, say: Say
 ) -> tuple[list[Measured], list[str]]:
     """Measure every system with every shape that it can have, as often as the timing says.
 
@@ -71,8 +71,8 @@ def _reason(error: Exception) -> str:
 
 
 def _turns(
-    adapters: Sequence[Adapter], shapes: Sequence[Shape], number: int
-) -> Iterator[tuple[Shape, Adapter]]:
+    adapters: Sequence[Adapter], shapes: Sequence[WorkloadShape], number: int
+) -> Iterator[tuple[WorkloadShape, Adapter]]:
     """Each shape with each system (law 1)."""
     first = number % len(adapters)
     for shape in shapes:
@@ -85,7 +85,7 @@ def _plain(name: str) -> str:
     return name.replace(",", "").replace(" ", "-")
 
 
-def _about(shape: Shape, adapter: Adapter, figures: Figures, load: float) -> Mapping[str, object]:
+def _about(shape: WorkloadShape, adapter: Adapter, figures: Figures, load: float) -> Mapping[str, object]:
     """Return what `run.json` says."""
     return {
         "scenario": shape.name,
@@ -98,19 +98,19 @@ def _about(shape: Shape, adapter: Adapter, figures: Figures, load: float) -> Map
     }
 
 
-def judge(measured: Sequence[Measured], master: str, say: Say) -> list[Result]:
+def judge(measured: Sequence[Measured], master: str, say: Say) -> list[PeerResult]:
     """Judge every run in one Spark session; return the results by shape and system."""
     # Spark is loaded by whoever judges, and not by whoever measures.
     from harness.analysis.analyzing import judged  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
 
     say("judging: starting Spark")
-    found: dict[tuple[str, str], Result] = {}
+    found: dict[tuple[str, str], PeerResult] = {}
     with session(master) as spark:
         for each in measured:
             say(f"judging {each.folder}")
             key = each.shape.name, each.adapter.name
-            before = found.get(key, Result(*key, ()))
+            before = found.get(key, PeerResult(*key, ()))
             found[key] = attrs.evolve(
                 before,
                 runs=(*before.runs, each.figures),
@@ -119,7 +119,7 @@ def judge(measured: Sequence[Measured], master: str, say: Say) -> list[Result]:
     return list(found.values())
 
 
-def _verdict(analysis: Mapping[str, object]) -> Verdict:
+def _verdict(analysis: Mapping[str, object]) -> PeerVerdict:
     counts = [analysis.get(name) for name in ("pairs", "pairs_out_of_order", "missing")]
     pairs, disagreeing, missing = (each if isinstance(each, int) else 0 for each in counts)
-    return Verdict(pairs, disagreeing, missing, str(analysis.get("reason", "")))
+    return PeerVerdict(pairs, disagreeing, missing, str(analysis.get("reason", "")))

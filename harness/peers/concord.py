@@ -12,11 +12,11 @@ import trio
 
 from broker import connect
 from harness.overlay import start_brokers
-from harness.peers.adapter import Clients
+from harness.peers.adapter import PeerClients
 from harness.peers.starting import versions
 from harness.peers.turns import Event, PublisherTurn, SubscriberTurn, publish, until_over
 from harness.peers.workload import PRICES
-from harness.processes import Server
+from harness.processes import ServerProcess
 
 WANTED: Final = "kind == 'trade' and price > 0"
 """What is advertised and subscribed to: every event matches."""
@@ -41,30 +41,30 @@ class Concord:
         """Return what is installed."""
         return versions(package="concord-pubsub")
 
-    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[Server]:
+    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
         """Start a star of brokers."""
         del folder
         names = [f"B{number}" for number in range(1, count + 1)]
         uplinks = {name: None if name == names[0] else names[0] for name in names}
         return list((await start_brokers(nursery, uplinks)).values())
 
-    def publish(self, clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+    def publish(self, clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
         """Publish with a connection for each publisher."""
         trio.run(_publish_all, clients, turns)
 
-    def subscribe(self, clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+    def subscribe(self, clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
         """Read with a connection for each subscriber."""
         trio.run(_subscribe_all, clients, turns)
 
 
-async def _publish_all(clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+async def _publish_all(clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
     async with trio.open_nursery() as nursery:
         for turn in turns:
             await nursery.start(_publish, clients.address(turn.place), turn)
         clients.ready()
 
 
-async def _subscribe_all(clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+async def _subscribe_all(clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
     async with trio.open_nursery() as nursery:
         for turn in turns:
             await nursery.start(_subscribe, clients.address(turn.place), turn)

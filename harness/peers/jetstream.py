@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import trio
 
-from harness.peers.adapter import Clients
+from harness.peers.adapter import PeerClients
 from harness.peers.nats import SUBJECT, SUBJECTS, missing, note, start_cluster
 from harness.peers.starting import versions
 from harness.peers.turns import Event, PublisherTurn, SubscriberTurn, publish, until_over
 from harness.peers.workload import WINDOW
-from harness.processes import Server
+from harness.processes import ServerProcess
 
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
@@ -49,23 +49,23 @@ class JetStream:
         """Return what is installed."""
         return versions(program="nats-server", package="nats-py")
 
-    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[Server]:
+    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
         """Start a server or a cluster with a store each."""
         stores = [folder / f"jetstream-{number}" for number in range(1, count + 1)]
         return await start_cluster(
             nursery, count, [("--jetstream", "--store_dir", str(store)) for store in stores]
         )
 
-    def publish(self, clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+    def publish(self, clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
         """Make the stream, and publish with a connection for each publisher."""
         asyncio.run(_publish_all(clients, turns))
 
-    def subscribe(self, clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+    def subscribe(self, clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
         """Read with a connection and a consumer for each subscriber."""
         asyncio.run(_subscribe_all(clients, turns))
 
 
-async def _publish_all(clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+async def _publish_all(clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
     import nats  # noqa: PLC0415 - of the extra `peers`, and only its own clients need it
 
     async def one(turn: PublisherTurn, stream: "JetStreamContext") -> None:
@@ -108,7 +108,7 @@ async def _make(stream: "JetStreamContext", replicas: int) -> None:
             return
 
 
-async def _subscribe_all(clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+async def _subscribe_all(clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
     import nats  # noqa: PLC0415 - as above
 
     connections = []

@@ -23,11 +23,11 @@ import attrs
 import trio
 
 from harness.peers.adapter import Adapter
-from harness.peers.board import Board, Phase, opened
+from harness.peers.board import Board, BoardPhase, opened
 from harness.peers.records import ages_ms, complete
 from harness.peers.worker import Part
-from harness.peers.workload import Shape, Timing
-from harness.processes import ProcessError, Program, start
+from harness.peers.workload import WorkloadShape, WorkloadTiming
+from harness.processes import ProcessError, ProgramProcess, start
 
 READY_TIMEOUT_S: Final = 60.0
 """Sixty clients connect in a second; a cluster elects a leader first, and a loaded machine is given more."""
@@ -49,7 +49,7 @@ _SYSTEM_FIELD: Final = 12
 
 
 @attrs.frozen
-class Work:
+class PeerWork:
     """Microseconds of processor time per delivery, and who used them."""
 
     publishers_us: float
@@ -62,41 +62,41 @@ class Figures:
     """What was measured once."""
 
     deliveries_per_s: float
-    work: Work
+    work: PeerWork
     p50_ms: float
     p99_ms: float
 
 
 @attrs.frozen
-class _Mark:
+class _PeerMark:
     """Everything counted up to a moment."""
 
     at_s: float
     delivered: int
     used_s: tuple[float, ...]
 
-    def since(self, earlier: "_Mark") -> tuple[float, Work]:
+    def since(self, earlier: "_PeerMark") -> tuple[float, PeerWork]:
         delivered = self.delivered - earlier.delivered
         per_delivery = 1e6 / max(delivered, 1)
         work = (per_delivery * (now - then) for now, then in zip(self.used_s, earlier.used_s, strict=True))
-        return delivered / (self.at_s - earlier.at_s), Work(*work)
+        return delivered / (self.at_s - earlier.at_s), PeerWork(*work)
 
 
 @attrs.frozen(eq=False)
-class _Running:
+class _PeerRunning:
     """A system at work."""
 
     board: Board
-    publishers: Program
-    servers: list[Program]
-    subscribers: Program
+    publishers: ProgramProcess
+    servers: list[ProgramProcess]
+    subscribers: ProgramProcess
 
-    def mark(self) -> _Mark:
+    def mark(self) -> _PeerMark:
         parties = ([self.publishers], self.servers, [self.subscribers])
         for program in (each for party in parties for each in party):
             program.check_alive()
         used_s = tuple(sum(_used_s(program.process.pid) for program in party) for party in parties)
-        return _Mark(trio.current_time(), sum(self.board.delivered), used_s)
+        return _PeerMark(trio.current_time(), sum(self.board.delivered), used_s)
 
     def pin(self, *, apart: bool) -> None:
         """Keep servers on one half of the cores and clients on the other, or let everybody go anywhere."""
@@ -110,7 +110,7 @@ class _Running:
             _pin(program, cores[half:])
 
 
-def _pin(program: Program, cores: Collection[int]) -> None:
+def _pin(program: ProgramProcess, cores: Collection[int]) -> None:
     program.check_alive()
     assert sys.platform == "linux"
     for thread in Path(f"/proc/{program.process.pid}/task").iterdir():
@@ -129,7 +129,7 @@ def _used_s(pid: int) -> float:
     return (int(fields[_USER_FIELD]) + int(fields[_SYSTEM_FIELD])) / os.sysconf("SC_CLK_TCK")
 
 
-async def _answer(worker: Program, expected: str, timeout_s: float) -> None:
+async def _answer(worker: ProgramProcess, expected: str, timeout_s: float) -> None:
     answer = "nothing"
     with trio.move_on_after(timeout_s):
         answer = await worker.read_line()
@@ -138,7 +138,9 @@ async def _answer(worker: Program, expected: str, timeout_s: float) -> None:
 
 
 @asynccontextmanager
-async def _running(adapter: Adapter, shape: Shape, timing: Timing, folder: Path) -> AsyncIterator[_Running]:
+async def _running(
+    adapter: Adapter, shape: WorkloadShape, timing: WorkloadTiming, folder: Path
+) -> AsyncIterator[_PeerRunning]:
     """Everything started and connected; all of it ends with the block."""
     with tempfile.TemporaryDirectory(prefix="concord-peers-") as scratch:
         path = Path(scratch) / "board"
@@ -159,11 +161,11 @@ async def _running(adapter: Adapter, shape: Shape, timing: Timing, folder: Path)
                 # JetStream's publishers make the stream.
                 publishers = await _start_worker(nursery, part)
                 subscribers = await _start_worker(nursery, attrs.evolve(part, role="subscribe"))
-                yield _Running(board, publishers, [each.program for each in servers], subscribers)
+                yield _PeerRunning(board, publishers, [each.program for each in servers], subscribers)
                 nursery.cancel_scope.cancel()
 
 
-async def _start_worker(nursery: trio.Nursery, part: Part) -> Program:
+async def _start_worker(nursery: trio.Nursery, part: Part) -> ProgramProcess:
     name = f"{part.role} worker of {part.peer}"
     worker = await start(nursery, name, "harness.leash", ["harness.peers.worker", part.text()])
     await _answer(worker, "ready", READY_TIMEOUT_S)
@@ -182,27 +184,27 @@ async def _arrived(board: Board) -> None:
         await trio.sleep(_POLL_S)
 
 
-async def measure(adapter: Adapter, shape: Shape, timing: Timing, folder: Path) -> Figures:
+async def measure(adapter: Adapter, shape: WorkloadShape, timing: WorkloadTiming, folder: Path) -> Figures:
     """Measure a system once, and leave the datasets of the run in a folder."""
     async with _running(adapter, shape, timing, folder) as running:
         board = running.board
         await trio.sleep(SETTLE_S)
         running.pin(apart=timing.pin != "never")
-        board.enter(Phase.PACED)
+        board.enter(BoardPhase.PACED)
         await trio.sleep(timing.warm_up_s)
         since_ns = time.time_ns()
         await trio.sleep(timing.measure_s)
         until_ns = time.time_ns()
         running.pin(apart=timing.pin == "always")
-        board.enter(Phase.FLAT_OUT)
+        board.enter(BoardPhase.FLAT_OUT)
         await trio.sleep(timing.warm_up_s)
         earlier = running.mark()
         await trio.sleep(timing.measure_s)
         deliveries_per_s, work = running.mark().since(earlier)
-        board.enter(Phase.STOPPING)
+        board.enter(BoardPhase.STOPPING)
         await _answer(running.publishers, "done", WRITE_TIMEOUT_S)
         await _arrived(board)
-        board.enter(Phase.OVER)
+        board.enter(BoardPhase.OVER)
         await _answer(running.subscribers, "done", WRITE_TIMEOUT_S)
     complete(folder, shape.subscribers, shape.servers)
     return Figures(deliveries_per_s, work, *ages_ms(folder, since_ns, until_ns))

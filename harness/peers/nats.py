@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import trio
 
-from harness.peers.adapter import Clients
+from harness.peers.adapter import PeerClients
 from harness.peers.starting import HOST, free_ports, start_native, to_install, versions
 from harness.peers.turns import Event, PublisherTurn, SubscriberTurn, publish, until_over
 from harness.peers.workload import PRICES
-from harness.processes import Server
+from harness.processes import ServerProcess
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -44,16 +44,16 @@ class Nats:
         """Return what is installed."""
         return versions(program="nats-server", package="nats-py")
 
-    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[Server]:
+    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
         """Start a server or a cluster."""
         del folder
         return await start_cluster(nursery, count)
 
-    def publish(self, clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+    def publish(self, clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
         """Publish with a connection for each publisher."""
         asyncio.run(_publish_all(clients, turns))
 
-    def subscribe(self, clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+    def subscribe(self, clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
         """Read with a connection for each subscriber."""
         asyncio.run(_subscribe_all(clients, turns))
 
@@ -65,7 +65,7 @@ def missing() -> str:
 
 async def start_cluster(
     nursery: trio.Nursery, count: int, options: Sequence[Sequence[str]] = ()
-) -> list[Server]:
+) -> list[ServerProcess]:
     """Start servers that know each other, each with its own options, for this machine alone."""
     ports, routes = free_ports(count), free_ports(count)
     known = ",".join(f"nats://{HOST}:{port}" for port in routes)
@@ -82,7 +82,7 @@ async def start_cluster(
     return servers
 
 
-async def _publish_all(clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+async def _publish_all(clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
     import nats  # noqa: PLC0415 - of the extra `peers`, and only its own clients need it
 
     async def one(turn: PublisherTurn, connection: nats.NATS) -> None:
@@ -101,7 +101,7 @@ async def _publish_all(clients: Clients, turns: Sequence[PublisherTurn]) -> None
     await asyncio.gather(*(one(*each) for each in zip(turns, connections, strict=True)))
 
 
-async def _subscribe_all(clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+async def _subscribe_all(clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
     import nats  # noqa: PLC0415 - as above
 
     connections = []

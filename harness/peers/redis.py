@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import trio
 
-from harness.peers.adapter import Clients
+from harness.peers.adapter import PeerClients
 from harness.peers.starting import HOST, free_ports, start_native, to_install, versions
 from harness.peers.turns import Event, PublisherTurn, SubscriberTurn, publish, until_over
 from harness.peers.workload import PRICES
-from harness.processes import Server
+from harness.processes import ServerProcess
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis as Connection
@@ -49,7 +49,7 @@ class Redis:
         """Return what is installed."""
         return versions(program="redis-server", package="redis")
 
-    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[Server]:
+    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
         """Start the server, which saves nothing."""
         del count
         (port,) = free_ports(1)
@@ -59,11 +59,11 @@ class Redis:
         ]
         return [await start_native(nursery, "redis", (HOST, port), "redis-server", arguments)]
 
-    def publish(self, clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+    def publish(self, clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
         """Publish with a connection for each publisher."""
         asyncio.run(_publish_all(clients, turns))
 
-    def subscribe(self, clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+    def subscribe(self, clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
         """Read with a connection for each subscriber."""
         asyncio.run(_subscribe_all(clients, turns))
 
@@ -76,7 +76,7 @@ async def _connected(address: str) -> "Connection":
     return connection
 
 
-async def _publish_all(clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+async def _publish_all(clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
     async def one(turn: PublisherTurn, connection: "Connection") -> None:
         async def send(events: list[Event]) -> None:
             if not events:
@@ -94,7 +94,7 @@ async def _publish_all(clients: Clients, turns: Sequence[PublisherTurn]) -> None
     await asyncio.gather(*(one(*each) for each in zip(turns, connections, strict=True)))
 
 
-async def _subscribe_all(clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+async def _subscribe_all(clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
     connections = [await _connected(clients.address(turn.place)) for turn in turns]
     reading = [asyncio.create_task(_read(*each)) for each in zip(turns, connections, strict=True)]
     clients.ready()

@@ -14,10 +14,10 @@ import attrs
 import trio
 
 from harness.benchmarks.relay import CHUNK_BYTES, PUBLISHER, SUBSCRIBER, connected
-from harness.peers.adapter import Clients
+from harness.peers.adapter import PeerClients
 from harness.peers.turns import Event, PublisherTurn, SubscriberTurn, publish, until_over
 from harness.peers.workload import PAYLOAD_BYTES, PRICES
-from harness.processes import Server, start_server
+from harness.processes import ServerProcess, start_server
 
 _HEAD: Final = struct.Struct(">Id")
 _FRAME_BYTES: Final = _HEAD.size + PAYLOAD_BYTES
@@ -42,21 +42,21 @@ class Relay:
         """Return what is installed."""
         return ""
 
-    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[Server]:
+    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
         """Start the relay."""
         del count, folder
         return [await start_server(nursery, "relay", "harness.benchmarks.relay", ())]
 
-    def publish(self, clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+    def publish(self, clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
         """Publish with a connection for each publisher."""
         trio.run(_publish_all, clients, turns)
 
-    def subscribe(self, clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+    def subscribe(self, clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
         """Read with a connection for each subscriber."""
         trio.run(_subscribe_all, clients, turns)
 
 
-async def _publish_all(clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+async def _publish_all(clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
     async with trio.open_nursery() as nursery:
         for turn in turns:
             stream = await connected(clients.address(turn.place), PUBLISHER)
@@ -73,7 +73,7 @@ async def _publish(stream: trio.SocketStream, turn: PublisherTurn) -> None:
         await publish(turn, send, trio.sleep)
 
 
-async def _subscribe_all(clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+async def _subscribe_all(clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
     async with trio.open_nursery() as nursery:
         for turn in turns:
             stream = await connected(clients.address(turn.place), SUBSCRIBER)

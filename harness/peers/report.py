@@ -16,8 +16,8 @@ import click
 
 from broker.commands.lines import to_json
 from harness.peers.adapter import Adapter
-from harness.peers.results import COLUMNS, Result
-from harness.peers.workload import Timing
+from harness.peers.results import COLUMNS, PeerResult
+from harness.peers.workload import WorkloadTiming
 from harness.report.charts import Bars, drawn_bars
 from harness.report.figures import Drawn, Figure, keep, section
 from harness.tables import Table, table
@@ -41,7 +41,7 @@ class About:
     commit: str
     date: str
     machine: str
-    timing: Timing
+    timing: WorkloadTiming
     versions: Mapping[str, str]
     absent: Mapping[str, str]
     """Who was left out, and what to install."""
@@ -51,7 +51,7 @@ class About:
     """Which runs failed, and why."""
 
 
-def about(adapters: Sequence[Adapter], absent: Mapping[str, str], timing: Timing) -> About:
+def about(adapters: Sequence[Adapter], absent: Mapping[str, str], timing: WorkloadTiming) -> About:
     """Return what is known before anything is measured."""
     return About(
         command=" ".join(["concord", *sys.argv[1:]]),
@@ -78,17 +78,17 @@ def _commit() -> str:
     return found.stdout.strip()
 
 
-def shown(results: Sequence[Result]) -> Table:
+def shown(results: Sequence[PeerResult]) -> Table:
     """Return the one table."""
     return table(COLUMNS, results, _WORDS)
 
 
-def content(found: About, results: Sequence[Result]) -> Mapping[str, object]:
+def content(found: About, results: Sequence[PeerResult]) -> Mapping[str, object]:
     """Return everything as JSON has it."""
     return {"about": attrs.asdict(found), "results": [attrs.asdict(each) for each in results]}
 
 
-def write(out: Path, found: About, results: Sequence[Result]) -> Path:
+def write(out: Path, found: About, results: Sequence[PeerResult]) -> Path:
     """Write `peers.json` and the page; return where that is."""
     (out / "peers.json").write_text(to_json(content(found, results)) + "\n", encoding="utf-8")
     folder = out / "report"
@@ -100,7 +100,7 @@ def write(out: Path, found: About, results: Sequence[Result]) -> Path:
     return path
 
 
-def _figure(results: Sequence[Result]) -> Figure:
+def _figure(results: Sequence[PeerResult]) -> Figure:
     """Draw what everybody delivers, shape by shape."""
     shapes = dict.fromkeys(each.shape for each in results)
     rows = [(each.shape, each.peer, round(each.deliveries_per_s)) for each in results]
@@ -114,7 +114,7 @@ def _figure(results: Sequence[Result]) -> Figure:
     )
 
 
-def _bars(shape: str, results: Sequence[Result]) -> str:
+def _bars(shape: str, results: Sequence[PeerResult]) -> str:
     rows = [
         (each.peer, [("deliveries", each.deliveries_per_s / 1e3, _COLOURS.get(each.peer, _OTHER_COLOUR))])
         for each in results
@@ -122,7 +122,7 @@ def _bars(shape: str, results: Sequence[Result]) -> str:
     return drawn_bars(Bars(rows, f"{shape}: thousand deliveries/s", shape))
 
 
-def _page(found: About, results: Sequence[Result], drawn: Drawn) -> Iterator[str]:
+def _page(found: About, results: Sequence[PeerResult], drawn: Drawn) -> Iterator[str]:
     style = files("harness.report").joinpath("style.css").read_text(encoding="utf-8")
     cells = shown(results)
     head = "".join(f"<th>{escape(name)}</th>" for name in cells.head)
@@ -166,7 +166,7 @@ _APART: Final[Mapping[str, str]] = {
 }
 
 
-def renew(page: Path, found: About, results: Sequence[Result]) -> None:
+def renew(page: Path, found: About, results: Sequence[PeerResult]) -> None:
     """Put the table and where it comes from between the two marks of a page."""
     before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)

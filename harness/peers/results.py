@@ -11,7 +11,7 @@ from harness.tables import NONE, Column
 
 
 @attrs.frozen
-class Verdict:
+class PeerVerdict:
     """What Spark says about the deliveries of a run, paced and flat out."""
 
     pairs: int
@@ -23,13 +23,13 @@ class Verdict:
 
 
 @attrs.frozen
-class Result:
+class PeerResult:
     """All runs of one system with one shape."""
 
     shape: str
     peer: str
     runs: Sequence[Figures]
-    verdicts: Sequence[Verdict] = ()
+    verdicts: Sequence[PeerVerdict] = ()
 
     def middle(self, figure: Callable[[Figures], float]) -> float:
         """Return the median of a figure over the runs."""
@@ -61,11 +61,11 @@ class Result:
         return f"{sum(each.missing for each in known):,}" if known else NONE
 
 
-def _median(figure: Callable[[Figures], float], digits: int = 2) -> Callable[[Result], str]:
+def _median(figure: Callable[[Figures], float], digits: int = 2) -> Callable[[PeerResult], str]:
     return lambda result: f"{result.middle(figure):,.{digits}f}"
 
 
-COLUMNS: Final[Sequence[Column[Result]]] = (
+COLUMNS: Final[Sequence[Column[PeerResult]]] = (
     ("publishers x subscribers", lambda each: each.shape),
     ("system", lambda each: each.peer),
     ("deliveries/s", lambda each: f"{each.deliveries_per_s:,.0f}"),

@@ -17,12 +17,12 @@ from typing import Final
 import attrs
 import trio
 
-from harness.peers.adapter import Clients
-from harness.peers.board import Phase
+from harness.peers.adapter import PeerClients
+from harness.peers.board import BoardPhase
 from harness.peers.starting import HOST, find_program, free_ports, start_native
 from harness.peers.turns import END_LOOK_S, PublisherTurn, SubscriberTurn, publish_by_calls
 from harness.peers.workload import PAYLOAD_BYTES, PRICES
-from harness.processes import ProcessError, Server
+from harness.processes import ProcessError, ServerProcess
 
 _LIBRARY: Final = "libspread-core.so"
 
@@ -75,7 +75,7 @@ class Spread:
         _loaded().SP_version(*map(ctypes.byref, parts))
         return ".".join(str(part.value) for part in parts)
 
-    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[Server]:
+    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
         """Start daemons with a segment each."""
         ports = {f"S{number}": port for number, port in enumerate(free_ports(count), 1)}
         segments = [_SEGMENT.format(host=HOST, port=port, name=name) for name, port in ports.items()]
@@ -92,7 +92,7 @@ class Spread:
             await trio.sleep(FORMING_S)
         return servers
 
-    def publish(self, clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+    def publish(self, clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
         """Publish with a connection for each publisher."""
         library = _loaded()
         connections = [_connected(library, clients, turn.place, b"p") for turn in turns]
@@ -101,7 +101,7 @@ class Spread:
         for connection in connections:
             library.SP_disconnect(connection)
 
-    def subscribe(self, clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+    def subscribe(self, clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
         """Read with a connection for each subscriber, whichever has something."""
         library, poll = _loaded(), select.poll()
         readers: dict[int, Callable[[], None]] = {}
@@ -111,7 +111,7 @@ class Spread:
             readers[connection] = _reader(library, connection, turn)
             poll.register(connection, select.POLLIN)
         clients.ready()
-        while turns[0].board.phase != Phase.OVER:
+        while turns[0].board.phase != BoardPhase.OVER:
             for connection, _ in poll.poll(END_LOOK_S * 1000):
                 readers[connection]()
 
@@ -141,7 +141,7 @@ def _check(answer: int, expected: int, what: str) -> None:
         raise ProcessError(f"spread: {what} failed with {answer}")
 
 
-def _connected(library: ctypes.CDLL, clients: Clients, place: int, role: bytes) -> int:
+def _connected(library: ctypes.CDLL, clients: PeerClients, place: int, role: bytes) -> int:
     """Connect a client; return its connection, which is a file descriptor."""
     host, _, port = clients.address(place).rpartition(":")
     connection, own = ctypes.c_int(), ctypes.create_string_buffer(_NAME_BYTES)

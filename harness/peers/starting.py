@@ -17,7 +17,7 @@ from typing import Final, NoReturn
 
 import trio
 
-from harness.processes import START_TIMEOUT_S, ProcessError, Server, start
+from harness.processes import START_TIMEOUT_S, ProcessError, ServerProcess, start
 
 HOST: Final = "127.0.0.1"
 
@@ -72,7 +72,7 @@ def free_ports(count: int) -> list[int]:
 
 async def start_native(
     nursery: trio.Nursery, name: str, address: tuple[str, int], program: str, arguments: Sequence[str]
-) -> Server:
+) -> ServerProcess:
     """Start a program that listens on an address of this machine, and wait until it takes connections."""
     path = find_program(program)
     if path is None:
@@ -82,7 +82,7 @@ async def start_native(
         while not await _is_open(*address):
             started.check_alive()
             await trio.sleep(_POLL_S)
-        return Server(started, *address)
+        return ServerProcess(started, *address)
     raise ProcessError(f"{name} does not listen after {START_TIMEOUT_S:.0f} s: {started.complaints()}")
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import attrs
 
-from harness.peers.board import Board, Phase
+from harness.peers.board import Board, BoardPhase
 from harness.peers.workload import BATCH, PAYLOAD_BYTES, PRICES, WINDOW, number_of, numbered
 
 Event = tuple[int, bytes]
@@ -31,7 +31,7 @@ END_LOOK_S: Final = 0.02
 
 
 @attrs.frozen
-class Grant:
+class TurnGrant:
     """What a publisher may do now: publish so many events, or wait for so long, or end."""
 
     count: int = 0
@@ -39,7 +39,7 @@ class Grant:
     is_over: bool = False
 
 
-_OVER: Final = Grant(is_over=True)
+_OVER: Final = TurnGrant(is_over=True)
 
 
 @attrs.define(eq=False)
@@ -54,26 +54,26 @@ class PublisherTurn:
     """When each event was published."""
     _began_s: float = attrs.field(default=0.0, init=False)
 
-    def ask(self, now_s: float) -> Grant:
+    def ask(self, now_s: float) -> TurnGrant:
         """Return what may be published now."""
         phase = self.board.phase
-        if phase == Phase.FLAT_OUT:
+        if phase == BoardPhase.FLAT_OUT:
             room = WINDOW - self.board.in_flight()
-            return Grant(min(room, BATCH)) if room > 0 else self._wait()
-        if phase == Phase.PACED:
+            return TurnGrant(min(room, BATCH)) if room > 0 else self._wait()
+        if phase == BoardPhase.PACED:
             return self._paced(now_s)
-        return self._wait() if phase == Phase.CONNECTING else _OVER
+        return self._wait() if phase == BoardPhase.CONNECTING else _OVER
 
-    def _wait(self) -> Grant:
-        return Grant(wait_s=PAUSE_S * len(self.board.published))
+    def _wait(self) -> TurnGrant:
+        return TurnGrant(wait_s=PAUSE_S * len(self.board.published))
 
-    def _paced(self, now_s: float) -> Grant:
+    def _paced(self, now_s: float) -> TurnGrant:
         """Publishers take turns: each begins a part of an interval after the one before."""
         if not self._began_s:
             self._began_s = now_s
         turn = self.place / len(self.board.published)
         due_s = self._began_s + (len(self.times_ns) + turn) / self.rate_per_s
-        return Grant(1) if due_s <= now_s else Grant(wait_s=due_s - now_s)
+        return TurnGrant(1) if due_s <= now_s else TurnGrant(wait_s=due_s - now_s)
 
     def take(self) -> Event:
         """Return the next event, which counts as published."""
@@ -113,7 +113,7 @@ async def publish(
 
 async def until_over(turns: Sequence[SubscriberTurn], sleep: Callable[[float], Awaitable[None]]) -> None:
     """Return when the subscribers of a process have read everything."""
-    while turns[0].board.phase != Phase.OVER:
+    while turns[0].board.phase != BoardPhase.OVER:
         await sleep(END_LOOK_S)
 
 

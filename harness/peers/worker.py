@@ -13,7 +13,7 @@ from typing import Final, Self
 
 import attrs
 
-from harness.peers.adapter import Clients
+from harness.peers.adapter import PeerClients
 from harness.peers.adapters import PEERS
 from harness.peers.board import Board, opened
 from harness.peers.records import write_deliveries, write_publications
@@ -56,7 +56,7 @@ def _say(line: str) -> None:
 
 def _work(part: Part, board: Board) -> None:
     adapter = PEERS[part.peer]
-    clients = Clients(part.addresses, lambda: _say("ready"))
+    clients = PeerClients(part.addresses, lambda: _say("ready"))
     servers = len(part.addresses)
     if part.role == "publish":
         rate_per_s = part.rate_per_s / part.publishers

@@ -37,7 +37,7 @@ def numbered(publisher: int, sequence: int) -> bytes:
 
 
 @attrs.frozen
-class Shape:
+class WorkloadShape:
     """How many servers, publishers and subscribers; clients are dealt out to the servers in turn.
 
     Each subscriber is delivered every event. All publishers share one process, and all subscribers another.
@@ -50,10 +50,10 @@ class Shape:
 
 
 SHAPES: Final = (
-    Shape("1 x 1", 1, 1, 1),
-    Shape("4 x 4", 1, 4, 4),
-    Shape("10 x 50", 1, 10, 50),
-    Shape("3 servers, 4 x 4", 3, 4, 4),
+    WorkloadShape("1 x 1", 1, 1, 1),
+    WorkloadShape("4 x 4", 1, 4, 4),
+    WorkloadShape("10 x 50", 1, 10, 50),
+    WorkloadShape("3 servers, 4 x 4", 3, 4, 4),
 )
 
 
@@ -61,7 +61,7 @@ PINS: Final = ("never", "latency", "always")
 
 
 @attrs.frozen
-class Timing:
+class WorkloadTiming:
     """How long each phase lasts, how often everything is repeated, and when who has which cores."""
 
     repeat: int = 3

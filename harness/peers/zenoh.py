@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import trio
 
-from harness.peers.adapter import Clients
-from harness.peers.board import Phase
+from harness.peers.adapter import PeerClients
+from harness.peers.board import BoardPhase
 from harness.peers.starting import HOST, free_ports, to_install, versions
 from harness.peers.turns import END_LOOK_S, PublisherTurn, SubscriberTurn, publish_by_calls
 from harness.peers.workload import PRICES
-from harness.processes import Server, start_server
+from harness.processes import ServerProcess, start_server
 
 if TYPE_CHECKING:
     from zenoh import Publisher, Sample, Session
@@ -49,7 +49,7 @@ class Zenoh:
         """Return what is installed."""
         return versions(package="eclipse-zenoh")
 
-    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[Server]:
+    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
         """Start routers, each connected with those before it."""
         del folder
         ports = free_ports(count)
@@ -63,7 +63,7 @@ class Zenoh:
             for number in range(count)
         ]
 
-    def publish(self, clients: Clients, turns: Sequence[PublisherTurn]) -> None:
+    def publish(self, clients: PeerClients, turns: Sequence[PublisherTurn]) -> None:
         """Publish with a session for each publisher; the calls wait for nothing but room."""
         from zenoh import CongestionControl  # noqa: PLC0415 - of the extra `peers`, and only its own need it
 
@@ -77,7 +77,7 @@ class Zenoh:
         for session in sessions:
             session.close()
 
-    def subscribe(self, clients: Clients, turns: Sequence[SubscriberTurn]) -> None:
+    def subscribe(self, clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
         """Read with a session for each subscriber; the library calls back from threads of its own."""
         sessions = []
         for turn in turns:
@@ -85,7 +85,7 @@ class Zenoh:
             session.declare_subscriber(_KEY, _note(turn))
             sessions.append(session)
         clients.ready()
-        while turns[0].board.phase != Phase.OVER:
+        while turns[0].board.phase != BoardPhase.OVER:
             time.sleep(END_LOOK_S)
         for session in sessions:
             session.close()

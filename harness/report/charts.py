@@ -29,7 +29,7 @@ DOTS_MAX: Final = 12
 
 
 @attrs.frozen
-class Line:
+class ChartLine:
     """Points that belong together. `style` is the name of its colour in the style sheet."""
 
     label: str
@@ -47,7 +47,7 @@ class Mark:
 
 
 @attrs.frozen
-class Axis:
+class ChartAxis:
     """What one direction means. `is_log` for what spans several powers of ten."""
 
     label: str
@@ -61,9 +61,9 @@ class Axis:
 class Chart:
     """Lines over two axes."""
 
-    lines: Sequence[Line]
-    across: Axis
-    up: Axis
+    lines: Sequence[ChartLine]
+    across: ChartAxis
+    up: ChartAxis
     marks: Sequence[Mark] = ()
     summary: str = ""
 
@@ -81,7 +81,7 @@ class Bars:
 class _Scale:
     """From values to places."""
 
-    axis: Axis
+    axis: ChartAxis
     low: float
     high: float
     start: float
@@ -152,7 +152,7 @@ def _svg(chart: Chart, width: int, name: str) -> str:
     return "".join(parts)
 
 
-def _scale(axis: Axis, values: Sequence[float], start: float, end: float) -> _Scale:
+def _scale(axis: ChartAxis, values: Sequence[float], start: float, end: float) -> _Scale:
     if axis.is_log:
         positive = [value for value in values if value > 0] or [1.0]
         low = 10 ** math.floor(math.log10(axis.least or min(positive)) + 1e-9)
@@ -186,7 +186,7 @@ def _grid(across: _Scale, up: _Scale, right: float) -> Iterator[str]:
     yield _text(right, up.start + 38, across.axis.label, "axis", "end")
 
 
-def _line(line: Line, across: _Scale, up: _Scale) -> str:
+def _line(line: ChartLine, across: _Scale, up: _Scale) -> str:
     places = [(across.at(x), up.at(y)) for x, y in line.points]
     if line.is_step:
         places = [
@@ -205,7 +205,7 @@ def _line(line: Line, across: _Scale, up: _Scale) -> str:
     return f'<path class="line {line.style}" d="M{path}"/>{dots}'
 
 
-def _labels(lines: Sequence[Line], across: _Scale, up: _Scale) -> Iterator[str]:
+def _labels(lines: Sequence[ChartLine], across: _Scale, up: _Scale) -> Iterator[str]:
     """Each line's name at its end, moved apart where lines end together."""
     wanted = sorted((up.at(line.points[-1][1]), index) for index, line in enumerate(lines))
     placed: list[tuple[float, int]] = []
@@ -218,7 +218,7 @@ def _labels(lines: Sequence[Line], across: _Scale, up: _Scale) -> Iterator[str]:
         yield _text(x, y - overflow + 4, line.label, f"name {line.style}")
 
 
-def _keys(lines: Sequence[Line], width: int) -> Iterator[tuple[int, str]]:
+def _keys(lines: Sequence[ChartLine], width: int) -> Iterator[tuple[int, str]]:
     """On a narrow page names stand above, in as many rows as they need."""
     x, y = 8.0, 14
     for line in lines:
@@ -262,7 +262,7 @@ def _bars(bars: Bars, width: int, name: str) -> str:
     room = width - left - 64
     rows = []
     names = {part: style for _, parts in bars.rows for part, _, style in parts}
-    lines = [Line(part, (), style) for part, style in names.items()]
+    lines = [ChartLine(part, (), style) for part, style in names.items()]
     keys = list(_keys(lines, width)) if len(lines) > 1 else []
     top = max((y for y, _ in keys), default=0) + 12
     for index, (label, parts) in enumerate(bars.rows):

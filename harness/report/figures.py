@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from harness.report.charts import Line
+from harness.report.charts import ChartLine
 from harness.report.results import ORDER, Result
 
 _STYLES: Final[Mapping[str, str]] = {name: f"c{index}" for index, name in enumerate(ORDER)}
@@ -68,9 +68,9 @@ def _base(scenario: str) -> str:
 
 def swept(
     results: Sequence[Result], parameter: str, value: Callable[[Result], float | None]
-) -> tuple[list[Line], list[tuple[object, ...]]]:
+) -> tuple[list[ChartLine], list[tuple[object, ...]]]:
     """A line per ordering over a parameter that differs between runs; empty if it does not."""
-    lines: list[Line] = []
+    lines: list[ChartLine] = []
     rows: list[tuple[object, ...]] = []
     for label, runs in _series(results).items():
         points: dict[float, float] = {}
@@ -80,7 +80,7 @@ def swept(
                 points[across] = max(up, points.get(across, up))
                 rows.append((label, each.name, across, up))
         if len(points) > 1:
-            lines.append(Line(label, sorted(points.items()), style(runs[0])))
+            lines.append(ChartLine(label, sorted(points.items()), style(runs[0])))
     return (lines, rows) if lines else ([], [])
 
 

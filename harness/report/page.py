@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from harness.analysis.points import Point
+from harness.analysis.points import MeasuredPoint
 from harness.report import tables, witness
 from harness.report.figures import Drawn, keep, of_ordering, section
 from harness.report.results import Result, find
@@ -34,7 +34,7 @@ def write(directory: Path) -> Path:
     return _written(directory, drawn, _page(results, drawn))
 
 
-def write_routing(directory: Path, points: Sequence[Point]) -> Path:
+def write_routing(directory: Path, points: Sequence[MeasuredPoint]) -> Path:
     """Write the report about routing strategies into a directory; return the page's path."""
     drawn = [(name, make(points)) for name, make in ROUTING_FIGURES]
     return _written(directory, drawn, _routing_page(points, drawn))
@@ -61,7 +61,7 @@ def _opening(title: str, over: str) -> str:
     )
 
 
-def _routing_page(points: Sequence[Point], drawn: Drawn) -> Iterator[str]:
+def _routing_page(points: Sequence[MeasuredPoint], drawn: Drawn) -> Iterator[str]:
     checked = [each for each in points if each.differing is not None]
     wrong = sum(each.differing or 0 for each in checked)
     yield _opening("Routing strategies", "Concord, what tables and changes cost")

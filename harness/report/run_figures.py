@@ -6,7 +6,7 @@ Adding one is adding a function, and a line to `FIGURES`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from harness.report.charts import Axis, Bars, Chart, Line, Mark, draw, drawn_bars
+from harness.report.charts import Bars, Chart, ChartAxis, ChartLine, Mark, draw, drawn_bars
 from harness.report.figures import Figure, same_scenario, style, swept
 from harness.report.results import Result
 
@@ -34,7 +34,7 @@ def _latency_over_subscriptions(results: Sequence[Result]) -> Figure | None:
         "Latency over subscriptions",
         "The median from just before publishing to the subscriber, at the broker that the event was "
         "published at: there order costs most, since without it one broker is all there is.",
-        draw(Chart(lines, Axis("subscriptions", least=0), Axis("median latency, ms", least=0))),
+        draw(Chart(lines, ChartAxis("subscriptions", least=0), ChartAxis("median latency, ms", least=0))),
         ("ordering", "run", "subscriptions", "p50_ms"),
         rows,
         "Figure 7: grows linearly with subscriptions and advertisements for every ordering; the pairwise "
@@ -49,17 +49,17 @@ def _latency_distribution(results: Sequence[Result]) -> Figure | None:
         curve = [(float(str(part)), float(str(ms))) for part, ms in each.rows("series", "latency")]
         if curve:
             # A part of 0.99 stands at 2: one nine more is one step more.
-            lines.append(Line(each.ordering, [(1 / (1 - part), ms) for part, ms in curve], style(each)))
+            lines.append(ChartLine(each.ordering, [(1 / (1 - part), ms) for part, ms in curve], style(each)))
             rows += [(each.ordering, each.name, part, ms) for part, ms in curve]
     if not lines:
         return None
-    across = Axis("of all deliveries", is_log=True, least=1, tick=_nines)
+    across = ChartAxis("of all deliveries", is_log=True, least=1, tick=_nines)
     return Figure(
         "latency-distribution",
         "Latency, distribution",
         "All deliveries, whatever their way. Each step to the right leaves out a tenth of what was left: "
         "the slowest in ten, in a hundred, in a thousand.",
-        draw(Chart(lines, across, Axis("took at most, ms", is_log=True))),
+        draw(Chart(lines, across, ChartAxis("took at most, ms", is_log=True))),
         ("ordering", "run", "part", "ms"),
         rows,
         "At most 10 s with pairwise order, below 200 ms without and with a sequencer: fifty times.",
@@ -79,7 +79,7 @@ def _throughput_over_publishers(results: Sequence[Result]) -> Figure | None:
         "throughput-over-publishers",
         "Throughput over publishers",
         "Deliveries a second while everybody publishes. Where a line bends, something is full.",
-        draw(Chart(lines, Axis("publishers", least=0), Axis("deliveries a second", least=0))),
+        draw(Chart(lines, ChartAxis("publishers", least=0), ChartAxis("deliveries a second", least=0))),
         ("ordering", "run", "publishers", "deliveries_s"),
         rows,
         "The sequencer is saturated at 130 publishers, what more of them send is discarded; pairwise "
@@ -96,7 +96,7 @@ def _latency_over_brokers(results: Sequence[Result]) -> Figure | None:
         "latency-over-brokers",
         "Latency over brokers",
         "The mean over all deliveries, as the overlay grows and clients with it.",
-        draw(Chart(lines, Axis("brokers", least=0), Axis("mean latency, ms", least=0))),
+        draw(Chart(lines, ChartAxis("brokers", least=0), ChartAxis("mean latency, ms", least=0))),
         ("ordering", "run", "brokers", "mean_ms"),
         rows,
         "Figure 8: below 250 ms with 20 brokers, where a group communication system takes 700 s; ten times "
@@ -163,7 +163,9 @@ def _detection(results: Sequence[Result]) -> Figure | None:
     """The paper's figures 5a, 5b and 6a: over subscriptions if they are swept, else a bar per ordering."""
     lines, rows = swept(results, "subscriptions", _detection_us)
     if lines:
-        svg = draw(Chart(lines, Axis("subscriptions", least=0), Axis("mean, microseconds", least=0)))
+        svg = draw(
+            Chart(lines, ChartAxis("subscriptions", least=0), ChartAxis("mean, microseconds", least=0))
+        )
     else:
         runs = [(each, _detection_us(each)) for each in same_scenario(results)]
         bars = [(each.ordering, [("", mean, style(each))]) for each, mean in runs if mean is not None]
@@ -199,7 +201,7 @@ def _timeline(results: Sequence[Result]) -> Figure | None:
         ]
         if len(points) > 1:
             rates = [(at, rate) for at, rate, _ in points]
-            lines.append(Line(each.ordering, rates, style(each), is_step=True))
+            lines.append(ChartLine(each.ordering, rates, style(each), is_step=True))
             rows += [(each.ordering, each.name, *point) for point in points]
     if not lines:
         return None
@@ -211,7 +213,7 @@ def _timeline(results: Sequence[Result]) -> Figure | None:
         "timeline",
         "Timeline",
         words,
-        draw(Chart(lines, Axis("seconds"), Axis("deliveries a second", least=0), marks)),
+        draw(Chart(lines, ChartAxis("seconds"), ChartAxis("deliveries a second", least=0), marks)),
         ("ordering", "run", "at_s", "deliveries_s", "max_ms"),
         rows,
     )

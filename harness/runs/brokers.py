@@ -19,7 +19,7 @@ import trio
 from attrs import define, field
 
 from harness.overlay import tells_attachment
-from harness.processes import START_TIMEOUT_S, ProcessError, Program, start
+from harness.processes import START_TIMEOUT_S, ProcessError, ProgramProcess, start
 
 _POLL_S: Final = 0.01
 """Between two looks at a log; attaching takes a few milliseconds."""
@@ -87,7 +87,7 @@ class Broker:
 class Fleet:
     """All brokers of a run, and the process that starts them."""
 
-    _starter: Program
+    _starter: ProgramProcess
     brokers: dict[str, Broker] = field(factory=dict)
     _ending: bool = False
 

@@ -8,7 +8,7 @@ from typing import Final
 import trio
 from attrs import define, field
 
-from harness.processes import ProcessError, Program, start
+from harness.processes import ProcessError, ProgramProcess, start
 from harness.runs.plan import Job, Plan
 from harness.runs.wiring import Wiring
 
@@ -24,7 +24,7 @@ class _Process:
     """One process of clients and what it last told."""
 
     job: Job
-    program: Program
+    program: ProgramProcess
     told: Mapping[str, object] = field(factory=dict)
     is_finishing: bool = False
     ready: trio.Event = field(factory=trio.Event)

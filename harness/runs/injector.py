@@ -15,7 +15,18 @@ import trio
 from attrs import define, field
 
 from broker.trace import RowFiles
-from harness.faults import BROKER, CLIENT, LINK, RANDOM, SUBSCRIPTION, Fault, FaultError, Link, kind_of, parse
+from harness.faults import (
+    BROKER,
+    CLIENT,
+    LINK,
+    RANDOM,
+    SUBSCRIPTION,
+    FaultError,
+    InjectedFault,
+    LinkTarget,
+    kind_of,
+    parse,
+)
 from harness.runs.brokers import Fleet
 from harness.runs.crews import Crews
 from harness.runs.plan import Plan
@@ -34,10 +45,10 @@ FINAL: Final = "crash"
 class Targeted:
     """A fault, with everybody it may hit."""
 
-    fault: Fault
-    candidates: tuple[str | Link, ...]
+    fault: InjectedFault
+    candidates: tuple[str | LinkTarget, ...]
 
-    def draw(self, random: Random) -> str | Link:
+    def draw(self, random: Random) -> str | LinkTarget:
         """Return whom it hits this time."""
         return self.candidates[0] if len(self.candidates) == 1 else random.choice(self.candidates)
 
@@ -47,12 +58,12 @@ def read_faults(texts: Sequence[str], plan: Plan) -> tuple[Targeted, ...]:
     return tuple(_targeted(parse(text), plan) for text in texts)
 
 
-def spoilt_links(faults: Iterable[Targeted]) -> set[Link]:
+def spoilt_links(faults: Iterable[Targeted]) -> set[LinkTarget]:
     """Return the links that faults may hit."""
-    return {each for fault in faults for each in fault.candidates if isinstance(each, Link)}
+    return {each for fault in faults for each in fault.candidates if isinstance(each, LinkTarget)}
 
 
-def _targeted(fault: Fault, plan: Plan) -> Targeted:
+def _targeted(fault: InjectedFault, plan: Plan) -> Targeted:
     target = kind_of(fault).target
     first = fault.targets[0]
     if target == BROKER:
@@ -65,17 +76,18 @@ def _targeted(fault: Fault, plan: Plan) -> Targeted:
     if target == CLIENT:
         seats = plan.seats
         names = _fitting(fault, 0, list(seats), "client")
-        return Targeted(fault, tuple(Link(seats[each].name, seats[each].broker) for each in names))
+        return Targeted(fault, tuple(LinkTarget(seats[each].name, seats[each].broker) for each in names))
     assert target == LINK
     if len(fault.targets) == 1:
         lower = [name for name, above in plan.uplinks.items() if above is not None]
         return Targeted(
-            fault, tuple(Link(each, plan.uplinks[each] or "") for each in _fitting(fault, 0, lower, "link"))
+            fault,
+            tuple(LinkTarget(each, plan.uplinks[each] or "") for each in _fitting(fault, 0, lower, "link")),
         )
     return Targeted(fault, (_link_between(fault, first, fault.targets[1], plan),))
 
 
-def _link_between(fault: Fault, one: str, other: str, plan: Plan) -> Link:
+def _link_between(fault: InjectedFault, one: str, other: str, plan: Plan) -> LinkTarget:
     """The link between two brokers, whichever is above."""
     for place, name in enumerate((one, other)):
         _fitting(fault, place, list(plan.uplinks), "broker")
@@ -83,11 +95,11 @@ def _link_between(fault: Fault, one: str, other: str, plan: Plan) -> Link:
             raise _error(fault, place, "expected the name of one broker")
     for lower, upper in ((one, other), (other, one)):
         if plan.uplinks[lower] == upper or upper in plan.fallbacks(lower):
-            return Link(lower, upper)
+            return LinkTarget(lower, upper)
     raise _error(fault, 1, f"there is no link between {one} and {other}")
 
 
-def _fitting(fault: Fault, place: int, names: Sequence[str], what: str) -> list[str]:
+def _fitting(fault: InjectedFault, place: int, names: Sequence[str], what: str) -> list[str]:
     wanted = fault.targets[place]
     pattern = "*" if wanted == RANDOM else wanted
     found = [name for name in names if fnmatchcase(name, pattern)]
@@ -97,7 +109,7 @@ def _fitting(fault: Fault, place: int, names: Sequence[str], what: str) -> list[
     return found
 
 
-def _error(fault: Fault, place: int, text: str) -> FaultError:
+def _error(fault: InjectedFault, place: int, text: str) -> FaultError:
     word = len(fault.words) + place + 1
     return FaultError(f"fault {fault.text!r}: at word {word}, {fault.targets[place]!r}: {text}")
 
@@ -184,17 +196,17 @@ class Injector:
         if self.fleet.resume(broker):
             self.note("resume", broker, "SIGCONT")
 
-    async def cut(self, link: Link, kind: str, target: str) -> None:
+    async def cut(self, link: LinkTarget, kind: str, target: str) -> None:
         """Reset the connections of a link, now and until it is mended."""
         await self.wiring.cut(link)
         self.note(kind, target, "cut")
 
-    async def mend(self, link: Link, kind: str, target: str) -> None:
+    async def mend(self, link: LinkTarget, kind: str, target: str) -> None:
         """Let a cut link work again."""
         await self.wiring.mend(link)
         self.note(kind, target, "mended")
 
-    async def shape(self, link: Link, delay_s: float | None, mbit: float | None) -> None:
+    async def shape(self, link: LinkTarget, delay_s: float | None, mbit: float | None) -> None:
         """Change a link's delay and bandwidth, or make it again what the scenario says."""
         await self.wiring.shape(link, delay_s, mbit)
         is_back = delay_s is None and mbit is None

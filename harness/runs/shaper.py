@@ -46,7 +46,7 @@ _RESET: Final = struct.pack("ii", 1, 0)
 
 
 @define(eq=False)
-class Link:
+class ShapedLink:
     """One link and the connections on it."""
 
     name: str
@@ -72,7 +72,7 @@ class Link:
 class _Direction:
     """What passes one way over one connection."""
 
-    link: Link
+    link: ShapedLink
     source: trio.SocketStream
     sink: trio.SocketStream
     underway: deque[tuple[float, bytes]] = field(factory=deque)
@@ -125,7 +125,7 @@ def _reset(stream: trio.SocketStream) -> None:
     stream.socket.close()
 
 
-async def listen(link: Link, nursery: trio.Nursery) -> int:
+async def listen(link: ShapedLink, nursery: trio.Nursery) -> int:
     """Stand in a link until the nursery ends; return the port to dial."""
     (listener,) = await trio.open_tcp_listeners(0, host=HOST)
     nursery.start_soon(trio.serve_listeners, partial(_serve, link), [listener])
@@ -133,7 +133,7 @@ async def listen(link: Link, nursery: trio.Nursery) -> int:
     return port
 
 
-async def _serve(link: Link, lower: trio.SocketStream) -> None:
+async def _serve(link: ShapedLink, lower: trio.SocketStream) -> None:
     """Join one connection with the one behind it, until either ends or the link is cut."""
     upper: trio.SocketStream | None = None
     try:
@@ -149,7 +149,7 @@ async def _serve(link: Link, lower: trio.SocketStream) -> None:
                 _reset(stream)
 
 
-async def _join(link: Link, lower: trio.SocketStream, upper: trio.SocketStream) -> None:
+async def _join(link: ShapedLink, lower: trio.SocketStream, upper: trio.SocketStream) -> None:
     with trio.CancelScope() as scope:
         link.connections[scope] = None
         try:
@@ -165,13 +165,13 @@ async def _join(link: Link, lower: trio.SocketStream, upper: trio.SocketStream) 
 class _Shaper:
     """All links."""
 
-    links: dict[str, Link] = field(factory=dict)
+    links: dict[str, ShapedLink] = field(factory=dict)
 
     async def open(self, nursery: trio.Nursery, asked: list[dict[str, object]]) -> None:
         """Listen for every link, and tell where."""
         ports: dict[str, int] = {}
         for each in asked:
-            link = Link(**each)  # type: ignore[arg-type]  # as our own starter wrote it
+            link = ShapedLink(**each)  # type: ignore[arg-type]  # as our own starter wrote it
             self.links[link.name] = link
             ports[link.name] = await listen(link, nursery)
         sys.stdout.write(json.dumps({"ports": ports}) + "\n")

@@ -15,20 +15,20 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from harness.faults import BROKER, LINK, Fault, FaultError, Link, kind_of
+from harness.faults import BROKER, LINK, FaultError, InjectedFault, LinkTarget, kind_of
 from harness.runs.directory import SCHEDULE_FILE
 from harness.runs.injector import Targeted, read_faults
 from harness.runs.plan import Plan, due_times, plan_of, publisher_seats, subscriber_seats
 from harness.scenarios import Scenario, ScenarioError
 from harness.scenarios.interests import groups
 from harness.simulator.interests import KINDS
-from harness.whole.cables import Shape
+from harness.whole.cables import CableShape
 from harness.whole.scenario import Stage
 from ordering import plugins
 
 __all__ = ["Simulated", "simulate"]
 
-FAR: Final = Shape(
+FAR: Final = CableShape(
     latency_s=0.005,
     slow_part=0.3,
     slow_factor=10.0,
@@ -141,9 +141,9 @@ class _Performance:
         found = []
         for due_s in self._times(fault):
             target = targeted.draw(self._random)
-            names = (target.lower, target.upper) if isinstance(target, Link) else (target,)
+            names = (target.lower, target.upper) if isinstance(target, LinkTarget) else (target,)
             lasts_s = fault.values.get("after", fault.values.get("for"))
-            if isinstance(target, Link) and lasts_s is not None:
+            if isinstance(target, LinkTarget) and lasts_s is not None:
                 names = (*names, f"{lasts_s:g}")
             found.append((due_s, verbs[0], names))
             if verbs[1] and lasts_s is not None:
@@ -151,7 +151,7 @@ class _Performance:
         assert kind_of(fault).target in {BROKER, LINK}
         yield from sorted(found)
 
-    def _times(self, fault: Fault) -> Iterator[float]:
+    def _times(self, fault: InjectedFault) -> Iterator[float]:
         if fault.at_s is not None:
             yield fault.at_s
             return

@@ -11,8 +11,8 @@ from typing import Final
 import trio
 from attrs import define, field
 
-from harness.faults import Link
-from harness.processes import START_TIMEOUT_S, ProcessError, Program, start
+from harness.faults import LinkTarget
+from harness.processes import START_TIMEOUT_S, ProcessError, ProgramProcess, start
 from harness.runs.plan import HOST, Plan
 
 _BYTES_PER_MBIT: Final = 1e6 / 8
@@ -24,29 +24,29 @@ class Wiring:
 
     plan: Plan
     ports: Mapping[str, int] = field(factory=dict)
-    _shaper: Program | None = None
-    _cut: dict[Link, None] = field(factory=dict)
+    _shaper: ProgramProcess | None = None
+    _cut: dict[LinkTarget, None] = field(factory=dict)
 
     def address(self, lower: str, upper: str) -> str:
         """Return where a broker or client dials to reach a broker."""
-        port = self.ports.get(Link(lower, upper).name)
+        port = self.ports.get(LinkTarget(lower, upper).name)
         return self.plan.address(upper) if port is None else f"{HOST}:{port}"
 
-    async def cut(self, link: Link) -> None:
+    async def cut(self, link: LinkTarget) -> None:
         """Reset it until it is mended."""
         self._cut[link] = None
         await self._order({"cut": link.name})
 
-    async def mend(self, link: Link) -> None:
+    async def mend(self, link: LinkTarget) -> None:
         """Let it work again."""
         self._cut.pop(link, None)
         await self._order({"mend": link.name})
 
-    def cut_links(self) -> list[Link]:
+    def cut_links(self) -> list[LinkTarget]:
         """Return what has been cut and not mended."""
         return list(self._cut)
 
-    async def shape(self, link: Link, delay_s: float | None, mbit: float | None) -> None:
+    async def shape(self, link: LinkTarget, delay_s: float | None, mbit: float | None) -> None:
         """Give it another delay and bandwidth, or its own again."""
         own_delay_s, own_bytes_per_s = _own(self.plan, link)
         await self._order(
@@ -62,7 +62,7 @@ class Wiring:
         await self._shaper.write_line(json.dumps(order))
 
 
-def _own(plan: Plan, link: Link) -> tuple[float, float]:
+def _own(plan: Plan, link: LinkTarget) -> tuple[float, float]:
     """The delay and bandwidth that the scenario gives a link; a client's connection has neither."""
     if link.lower not in plan.uplinks:
         return 0.0, 0.0
@@ -72,14 +72,14 @@ def _own(plan: Plan, link: Link) -> tuple[float, float]:
     return delay_ms / 1000, mbit * _BYTES_PER_MBIT
 
 
-def _links(plan: Plan) -> Iterable[Link]:
+def _links(plan: Plan) -> Iterable[LinkTarget]:
     """Every link between brokers that may come to be."""
     for lower, upper in plan.uplinks.items():
         if upper is not None:
-            yield from (Link(lower, each) for each in (upper, *plan.fallbacks(lower)))
+            yield from (LinkTarget(lower, each) for each in (upper, *plan.fallbacks(lower)))
 
 
-async def open_wiring(nursery: trio.Nursery, plan: Plan, spoilt: Collection[Link]) -> Wiring:
+async def open_wiring(nursery: trio.Nursery, plan: Plan, spoilt: Collection[LinkTarget]) -> Wiring:
     """Start the shaper if a link needs it; `spoilt` are the links that faults are about."""
     shaped = sorted(
         {*spoilt} | {link for link in _links(plan) if any(_own(plan, link))}, key=lambda link: link.name

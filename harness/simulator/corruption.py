@@ -11,7 +11,7 @@ from random import Random
 from typing import Final
 
 from broker.core import BrokerCore, Hop
-from broker.core.tables import Entry, wish_of
+from broker.core.tables import RouteEntry, wish_of
 from broker.filters import Filter
 from broker.routing import Wish
 from harness.simulator.interests import KINDS, filter_of
@@ -35,7 +35,7 @@ def _some_filter(random: Random) -> Filter:
     return filter_of("".join(sorted(random.sample(KINDS[:KINDS_OF_GARBAGE], random.randint(1, 2)))))
 
 
-def _some_entry(core: BrokerCore, link: Hop, random: Random) -> Entry | None:
+def _some_entry(core: BrokerCore, link: Hop, random: Random) -> RouteEntry | None:
     entries = list(core.tables.entries_of(link).values())
     return random.choice(entries) if entries else None
 
@@ -52,7 +52,7 @@ def drop_entry(core: BrokerCore, link: Hop, random: Random) -> str:
 def invent_entry(core: BrokerCore, link: Hop, random: Random) -> str:
     """A subscription is there that nobody asked for."""
     invented = f"{GARBAGE}{random.randrange(2**30)}"
-    core.tables.add_entry(Entry(invented, _some_filter(random), random.random() < 0.5, link))  # noqa: PLR2004 - a coin
+    core.tables.add_entry(RouteEntry(invented, _some_filter(random), random.random() < 0.5, link))  # noqa: PLR2004 - a coin
     return f"{core.name} has an invented entry {invented} of {link.name}"
 
 
@@ -61,7 +61,7 @@ def change_filter(core: BrokerCore, link: Hop, random: Random) -> str:
     entry = _some_entry(core, link, random)
     if entry is None:
         return ""
-    core.tables.add_entry(Entry(entry.id, _some_filter(random), entry.ordered, link, entry.closed))
+    core.tables.add_entry(RouteEntry(entry.id, _some_filter(random), entry.ordered, link, entry.closed))
     return f"{core.name} has another filter for {entry.id} of {link.name}"
 
 

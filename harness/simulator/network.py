@@ -13,17 +13,17 @@ from typing import Final
 
 from attrs import Factory, define
 
-from broker.core import BrokerCore, Effects, Hop
+from broker.core import BrokerCore, CoreEffects, Hop
 from broker.healing import Candidate, Search
 from broker.messages import LinkMessage
 
 
 @define(eq=False)
-class End:
+class LinkEnd:
     """Stands in a queue for the loss of the connection."""
 
 
-END: Final = End()
+END: Final = LinkEnd()
 
 NOWHERE: Final = Hop(0, "", is_link=False, bit=0)
 """Where ports lead that are no end of a connection."""
@@ -64,7 +64,7 @@ class Port:
     site: Site
     hop: Hop
     weight: float
-    queue: deque[LinkMessage | End] = Factory(deque)
+    queue: deque[LinkMessage | LinkEnd] = Factory(deque)
     is_sealed: bool = False
     place: int = -1
     subscription: str = ""
@@ -137,7 +137,7 @@ class Network:
             port.queue.extend(messages)
             self.ready.add(port)
 
-    def carry(self, site: Site, effects: Effects) -> list[tuple[Hop, list[LinkMessage]]]:
+    def carry(self, site: Site, effects: CoreEffects) -> list[tuple[Hop, list[LinkMessage]]]:
         """Put on its way what a core says to its neighbours; return what it says to its own clients."""
         local = []
         for hop, messages in effects.outgoing:
@@ -169,7 +169,7 @@ class Network:
         queue = port.queue
         while queue and len(messages) < count:
             message = queue.popleft()
-            if isinstance(message, End):
+            if isinstance(message, LinkEnd):
                 self.ready.remove(port)
                 return messages, True
             messages.append(message)

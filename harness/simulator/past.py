@@ -18,7 +18,7 @@ from harness.simulator.owing import Owing
 from harness.simulator.record import Record
 
 if TYPE_CHECKING:
-    from harness.simulator.world import Subscriber
+    from harness.simulator.world import SimulatedSubscriber
 
 
 ENOUGH_BYTES: Final = 10**6
@@ -26,7 +26,7 @@ ENOUGH_BYTES: Final = 10**6
 
 
 @define(eq=False)
-class Past:
+class SimulatedPast:
     """What was published where and when, and what is owed of it to whom."""
 
     _record: Record
@@ -50,7 +50,7 @@ class Past:
         return self._owing.reaches(origin, site) and origin.core.cache.size_bytes_max >= ENOUGH_BYTES
 
     def published_at(
-        self, origin: Site, published_ns: int, kind: str, subscribers: Iterable["Subscriber"]
+        self, origin: Site, published_ns: int, kind: str, subscribers: Iterable["SimulatedSubscriber"]
     ) -> None:
         """Something is published: it is owed to those that have asked and are not open (law 1)."""
         number = len(self._origins)

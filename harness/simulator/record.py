@@ -16,7 +16,7 @@ from ordering.verdicts import Key
 
 
 @define(eq=False)
-class Published:
+class PublishedEvent:
     """One publication. `past` is what came before it causally, `owed` who must deliver it, after all losses.
 
     `wanted` names the open subscriptions that match it, wherever they are: who does not deliver it must have
@@ -80,7 +80,7 @@ class Record:
 
     clocks_agree: bool = True
     caches_hold: bool = True
-    publications: list[Published] = Factory(list)
+    publications: list[PublishedEvent] = Factory(list)
     streams: dict[str, Stream] = Factory(dict)
     operations: list[promises.Operation] = Factory(list)
     _index: dict[tuple[str, int], int] = Factory(dict)
@@ -89,7 +89,7 @@ class Record:
 
     def publish(
         self, publisher: str, broker: str, kind: str, flags: tuple[bool, str | None], owed: tuple[str, ...]
-    ) -> Published:
+    ) -> PublishedEvent:
         """Note a publication. The flags: is it ordered, and whom has it read."""
         ordered, reader = flags
         sequence = self._last[publisher] = self._last.get(publisher, 0) + 1
@@ -102,7 +102,7 @@ class Record:
             if reader is not None:
                 past |= self.streams[reader].known
             self._known[publisher] = past | 1 << number
-        published = Published(publisher, sequence, broker, kind, ordered, past, owed, read)
+        published = PublishedEvent(publisher, sequence, broker, kind, ordered, past, owed, read)
         self.publications.append(published)
         self.operations.append(promises.publish((publisher, sequence)))
         return published

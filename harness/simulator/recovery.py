@@ -37,7 +37,7 @@ TERMS: Final = Terms(lease_s=20.0, delay_max_s=3.0, delay_min_s=0.1)
 
 
 @frozen
-class Recovered:
+class RecoveryResult:
     """What became of one seed: when it was right again after the last corruption, and what is wrong."""
 
     took_s: float
@@ -160,7 +160,7 @@ class Recovery:
 
 def recover(
     seed: int, ordering: OrderingFactory, routing: Routing = DEFAULT, terms: Terms = TERMS
-) -> Recovered:
+) -> RecoveryResult:
     """Let one world be corrupted and recover."""
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     made = Recovery(random, World(ordering, routing), terms)
@@ -186,7 +186,7 @@ def recover(
     if not faults:
         faults += _wrong_afterwards(made)
     bounds = terms.recovery_s(hops), terms.printed_s(hops)
-    return Recovered(took_s, *bounds, tuple(made.corruptions), tuple(faults))
+    return RecoveryResult(took_s, *bounds, tuple(made.corruptions), tuple(faults))
 
 
 def _diameter(world: World) -> int:

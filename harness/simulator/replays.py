@@ -5,13 +5,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from broker.messages import Publication
-from broker.replay import Window
+from broker.replay import ReplayWindow
 from broker.wire import encode_publication, publication_prefix
 from harness.simulator.interests import attributes_of
 from harness.simulator.network import NOWHERE, Port, Site
 
 if TYPE_CHECKING:
-    from harness.simulator.world import Subscriber, World
+    from harness.simulator.world import SimulatedSubscriber, World
 
 ROOM_BYTES: Final = 1
 """What is asked for at a time: one publication."""
@@ -41,7 +41,7 @@ def publication_for(site: Site, publisher: str, event: Event) -> Publication:
     return Publication(publisher, sequence, attributes_of(kind), ordered, frame, 0, published_ns)
 
 
-def subscribe(world: "World", subscriber: "Subscriber") -> None:
+def subscribe(world: "World", subscriber: "SimulatedSubscriber") -> None:
     """Subscribe where the client is, with the part of the past that it wants."""
     name, site, core = subscriber.name, subscriber.site, subscriber.site.core
     ordered = world.record.streams[name].ordered
@@ -50,7 +50,7 @@ def subscribe(world: "World", subscriber: "Subscriber") -> None:
         core.subscribe(name, subscriber.filter, ordered=ordered)
         return
     world.past.asked(name, site, subscriber.kinds, None if newest else since_ns)
-    window = Window(since_ns, newest, BOUND_BYTES)
+    window = ReplayWindow(since_ns, newest, BOUND_BYTES)
     core.subscribe(name, subscriber.filter, ordered=ordered, window=window)
 
 
@@ -61,7 +61,7 @@ def go_on(world: "World", names: Iterable[str]) -> None:
             has_more(world, world.subscribers[name])
 
 
-def has_more(world: "World", subscriber: "Subscriber") -> None:
+def has_more(world: "World", subscriber: "SimulatedSubscriber") -> None:
     """Its client will ask for more, sooner or later."""
     port = world.pulling.get(subscriber.name)
     if port is None:

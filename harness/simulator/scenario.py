@@ -34,7 +34,7 @@ OUTPUT: Final = "= "
 """How a line of output begins."""
 
 
-class ScenarioError(ValueError):
+class ScheduleTextError(ValueError):
     """A line of a scenario that makes no sense where it stands."""
 
 
@@ -62,9 +62,9 @@ def _carry_out(world: World, line: str, number: int) -> list[str]:
     try:
         made_sense = world.do(action_of(line))
     except (KeyError, TypeError) as error:
-        raise ScenarioError(f"line {number}: {line!r} is no action: {error}") from error
+        raise ScheduleTextError(f"line {number}: {line!r} is no action: {error}") from error
     if not made_sense:
-        raise ScenarioError(f"line {number}: {line!r} makes no sense at this point")
+        raise ScheduleTextError(f"line {number}: {line!r} makes no sense at this point")
     return []
 
 

@@ -41,7 +41,7 @@ SOME: Final = 0.25
 
 
 @define(eq=False)
-class Driver:
+class ScheduleDriver:
     """Draws the actions of one schedule and carries them out."""
 
     world: World
@@ -355,7 +355,7 @@ def driver(
     brokers: tuple[int, int],
     ordering: OrderingFactory,
     routing: Routing = DEFAULT,
-) -> Driver:
+) -> ScheduleDriver:
     """Prepare the schedule of this seed; `run` lets it happen, up to its liveness phase.
 
     Where something may stand for something else, every second schedule has ranges instead of sets, as what
@@ -371,7 +371,7 @@ def driver(
     knobs = with_pages(knobs, Random(f"pages of {seed}"))  # noqa: S311 - as above
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])
-    return Driver(world, random, knobs, aside=aside)
+    return ScheduleDriver(world, random, knobs, aside=aside)
 
 
 def repeat(world: World, actions: tuple[Action, ...]) -> None:

@@ -7,7 +7,7 @@ this finds, and about a sample of the rest. The formal promises are judged by th
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from harness.simulator.record import Published, Record, Stream
+from harness.simulator.record import PublishedEvent, Record, Stream
 from ordering.promises import Trace, check
 
 Fault = tuple[str, str]
@@ -63,7 +63,7 @@ def never_told_in(record: Record, pairs: list[tuple[str, str]]) -> list[Fault]:
     ]
 
 
-def _missed(record: Record, name: str, publisher: str) -> Iterator[tuple[Published, range]]:
+def _missed(record: Record, name: str, publisher: str) -> Iterator[tuple[PublishedEvent, range]]:
     """What a subscription did not deliver of a publisher, and between which of its deliveries."""
     stream = record.streams[name]
     after, missed = 0, None

@@ -41,7 +41,7 @@ from typing import Final
 
 from attrs import Factory, define, evolve, field
 
-from broker.core import BrokerCore, Effects
+from broker.core import BrokerCore, CoreEffects
 from broker.filters import Filter
 from broker.healing import Search
 from broker.messages import LinkMessage, Publication, PublicationsLost
@@ -54,7 +54,7 @@ from harness.simulator.leasing import Leasing
 from harness.simulator.needless import needless_waits
 from harness.simulator.network import Network, Port, Site
 from harness.simulator.owing import Owing
-from harness.simulator.past import ENOUGH_BYTES, Past
+from harness.simulator.past import ENOUGH_BYTES, SimulatedPast
 from harness.simulator.record import Record, Stream
 from harness.simulator.telling import told
 from ordering import promises
@@ -77,7 +77,7 @@ class RestlessError(Exception):
 
 
 @define(eq=False)
-class Publisher:
+class SimulatedPublisher:
     """A client's publisher: who, where, what, whether it may publish, and whether it is wanted."""
 
     name: str
@@ -93,7 +93,7 @@ class Publisher:
 
 
 @define(eq=False)
-class Subscriber:
+class SimulatedSubscriber:
     """A client's subscription; `is_open` once all gates are open."""
 
     name: str
@@ -121,8 +121,8 @@ class World:
     weigh: Callable[[], float] = lambda: 1.0
     network: Network = Factory(Network)
     sites: dict[str, Site] = Factory(dict)
-    publishers: dict[str, Publisher] = Factory(dict)
-    subscribers: dict[str, Subscriber] = Factory(dict)
+    publishers: dict[str, SimulatedPublisher] = Factory(dict)
+    subscribers: dict[str, SimulatedSubscriber] = Factory(dict)
     record: Record = Factory(Record)
     actions: list[Action] = Factory(list)
     watch: Watch | None = None
@@ -134,13 +134,13 @@ class World:
     """What has waited although nobody had asked for an order."""
     leasing: Leasing = Factory(Leasing)
     acquainted: frozenset[Site] = frozenset()
-    past: Past = field(init=False)
+    past: SimulatedPast = field(init=False)
     pulling: dict[str, Port] = Factory(dict)
     _starts: dict[str, int] = Factory(dict)
 
     def __attrs_post_init__(self) -> None:
         self.owing = Owing(self.record)
-        self.past = Past(self.record, self.owing)
+        self.past = SimulatedPast(self.record, self.owing)
 
     def do(self, action: Action) -> bool:
         """Carry out an action and remember it; say whether it made sense."""
@@ -273,7 +273,7 @@ class World:
         site = self.sites.get(broker)
         if site is None or name in self.publishers:
             return False
-        self.publishers[name] = Publisher(name, site, kinds)
+        self.publishers[name] = SimulatedPublisher(name, site, kinds)
         self.note(promises.advertise(name, kinds))
         site.core.advertise(name, filter_of(kinds))
         self.collect(site)
@@ -296,7 +296,7 @@ class World:
             return False
         wishes = dict(pairwise(rest))
         since_ns = int(wishes["since"]) if "since" in wishes else None
-        self.subscribers[name] = Subscriber(
+        self.subscribers[name] = SimulatedSubscriber(
             name, site, kinds, since_ns=since_ns, newest=int(wishes.get("newest", 0))
         )
         self.record.streams[name] = Stream("unordered" not in rest, kinds, broker)
@@ -336,11 +336,11 @@ class World:
         self.collect(subscriber.site)
         return True
 
-    def _forget_publisher(self, publisher: Publisher) -> None:
+    def _forget_publisher(self, publisher: SimulatedPublisher) -> None:
         del self.publishers[publisher.name]
         self.note(promises.unadvertise(publisher.name, publisher.kinds))
 
-    def _forget_subscriber(self, subscriber: Subscriber) -> None:
+    def _forget_subscriber(self, subscriber: SimulatedSubscriber) -> None:
         del self.subscribers[subscriber.name]
         self.past.forget(subscriber.name)
         self.note(promises.unsubscribe(subscriber.name, subscriber.kinds))
@@ -453,7 +453,7 @@ class World:
         if self.after is not None:
             self.after(site, port, count)
 
-    def _release(self, site: Site, effects: Effects) -> None:
+    def _release(self, site: Site, effects: CoreEffects) -> None:
         if self.watch is not None:
             for hop, messages in effects.outgoing:
                 place, sign = (site.name, f">{hop.name} ") if hop.is_link else (hop.name, "")
@@ -465,7 +465,7 @@ class World:
         replays.go_on(self, effects.replaying)
         self._note_links(site, effects)
 
-    def _note_progress(self, effects: Effects) -> None:
+    def _note_progress(self, effects: CoreEffects) -> None:
         for name in effects.advertised:
             if name in self.publishers:
                 self.publishers[name].is_ready = True
@@ -476,7 +476,7 @@ class World:
                 assert self.publishers[name].is_wanted is not is_wanted, f"{name} was told the same twice"
                 self.publishers[name].is_wanted = is_wanted
 
-    def _note_links(self, site: Site, effects: Effects) -> None:
+    def _note_links(self, site: Site, effects: CoreEffects) -> None:
         for hop in effects.attached:
             if site.asked is hop:
                 site.dialling = None

@@ -4,7 +4,7 @@ Laws.
 
 1. Bytes of one direction arrive in their order, cut anywhere, after a delay; whoever does not read gets none.
 2. The system of a sender takes so many bytes that have not arrived. What it does not take at once is taken
-   as others arrive, and the sender is told when that was all (`Owner.written`).
+   as others arrive, and the sender is told when that was all (`CableOwner.written`).
 3. A connection that is reset loses the end of what is in flight in both directions, and both ends learn of
    it, each in its own time. A half-open one swallows everything, and says so to one end or to none.
 4. Who has closed its end gets nothing more. What it has sent before arrives, then the end.
@@ -17,7 +17,7 @@ from attrs import define, field, frozen
 
 from harness.whole.clock import Clock
 
-__all__ = ["Cable", "End", "Owner", "Shape"]
+__all__ = ["Cable", "CableEnd", "CableOwner", "CableShape"]
 
 BROKEN: Final = "broken: connection reset"
 
@@ -25,24 +25,24 @@ DELAY_S_MAX: Final = 0.1
 """Nobody is so slow that others must take it for dead."""
 
 
-class Owner(Protocol):
+class CableOwner(Protocol):
     """Who has an end of a connection."""
 
-    def came(self, end: "End", content: bytes) -> None:
+    def came(self, end: "CableEnd", content: bytes) -> None:
         """Bytes have arrived."""
         ...
 
-    def over(self, end: "End", reason: str | None) -> None:
+    def over(self, end: "CableEnd", reason: str | None) -> None:
         """Nothing more will arrive: it broke, or the other end has closed it (None)."""
         ...
 
-    def written(self, end: "End") -> None:
+    def written(self, end: "CableEnd") -> None:
         """Everything of the last `send` is with the system."""
         ...
 
 
 @frozen
-class Shape:
+class CableShape:
     """How bad connections are. `cuts` and `partial` are chances, of pieces and of writes."""
 
     latency_s: float
@@ -55,16 +55,16 @@ class Shape:
 
 
 @define(eq=False)
-class End:
+class CableEnd:
     """One end of a connection, and the direction that leads away from it."""
 
     cable: "Cable"
-    owner: Owner
+    owner: CableOwner
     delay_s: float
     number: int = 0
     is_open: bool = True
     is_reading: bool = True
-    peer: "End" = field(init=False)
+    peer: "CableEnd" = field(init=False)
     _flight: bytearray = field(factory=bytearray, init=False)
     _rest: bytes = field(default=b"", init=False)
     _is_finished: bool = field(default=False, init=False)
@@ -171,14 +171,16 @@ class Cable:
 
     clock: Clock
     random: Random
-    shape: Shape
-    ends: tuple[End, End] = field(init=False)
+    shape: CableShape
+    ends: tuple[CableEnd, CableEnd] = field(init=False)
 
     @classmethod
-    def between(cls, clock: Clock, random: Random, shape: Shape, one: Owner, other: Owner) -> "Cable":
+    def between(
+        cls, clock: Clock, random: Random, shape: CableShape, one: CableOwner, other: CableOwner
+    ) -> "Cable":
         """Connect two owners."""
         cable = cls(clock, random, shape)
-        ends = End(cable, one, cable._delay_s()), End(cable, other, cable._delay_s())
+        ends = CableEnd(cable, one, cable._delay_s()), CableEnd(cable, other, cable._delay_s())
         ends[0].peer, ends[1].peer = ends[1], ends[0]
         cable.ends = ends
         return cable

@@ -6,7 +6,7 @@ from typing import Final
 
 from attrs import define, field
 
-__all__ = ["Clock", "RestlessError"]
+__all__ = ["Clock", "RestlessClockError"]
 
 AT_ONCE_MAX: Final = 20_000
 """More than any schedule does at one time."""
@@ -14,7 +14,7 @@ AT_ONCE_MAX: Final = 20_000
 Call = Callable[[], None]
 
 
-class RestlessError(RuntimeError):
+class RestlessClockError(RuntimeError):
     """Somebody asks again and again to be called now."""
 
 
@@ -47,7 +47,7 @@ class Clock:
             at_s, _, call = heappop(heap)
             at_once = 0 if at_s > self.now_s else at_once + 1
             if at_once > AT_ONCE_MAX:
-                raise RestlessError(f"time stands still at {self.now_s:.3f} s: somebody is never done")
+                raise RestlessClockError(f"time stands still at {self.now_s:.3f} s: somebody is never done")
             self.now_s = max(self.now_s, at_s)
             call()
         self.now_s = max(self.now_s, until_s)

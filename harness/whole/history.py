@@ -8,10 +8,10 @@ the same position, or it is a fault.
 from attrs import define, field
 
 from broker.client.delivery import FORGOTTEN, Delivery, Gap
-from harness.simulator.record import Published, Record, Stream
+from harness.simulator.record import PublishedEvent, Record, Stream
 from ordering import promises
 
-__all__ = ["History", "Line"]
+__all__ = ["SubscriptionHistory", "WholeHistory"]
 
 
 Memory = tuple[str, int]
@@ -19,7 +19,7 @@ Memory = tuple[str, int]
 
 
 @define(eq=False)
-class Line:
+class SubscriptionHistory:
     """One subscription, as its program sees it. `id` is what the broker called it last."""
 
     name: str
@@ -36,11 +36,11 @@ class Line:
 
 
 @define(eq=False)
-class History:
+class WholeHistory:
     """The history of one schedule."""
 
-    publications: list[Published] = field(factory=list)
-    lines: dict[str, Line] = field(factory=dict)
+    publications: list[PublishedEvent] = field(factory=list)
+    lines: dict[str, SubscriptionHistory] = field(factory=dict)
     faults: list[tuple[str, str]] = field(factory=list)
     dead: set[str] = field(factory=set)
     """Ids of publishers that are no more."""
@@ -49,7 +49,7 @@ class History:
     _known: dict[str, int] = field(factory=dict)
     _read: dict[Memory, int] = field(factory=dict)
 
-    def publish(self, key: tuple[str, int], memory: Memory, kind: str, *, ordered: bool) -> Published:
+    def publish(self, key: tuple[str, int], memory: Memory, kind: str, *, ordered: bool) -> PublishedEvent:
         """Note a publication at a broker; what has been read there came before."""
         number = len(self.publications)
         self._index[key] = number
@@ -63,12 +63,12 @@ class History:
         if ordered:
             past = self._read.get(memory, 0) | self._known.get(publisher, 0)
             self._known[publisher] = past | 1 << number
-        published = Published(publisher, sequence, memory[0], kind, ordered, past, wanted, None, wanted)
+        published = PublishedEvent(publisher, sequence, memory[0], kind, ordered, past, wanted, None, wanted)
         self.publications.append(published)
         self._operations.append(promises.publish(key))
         return published
 
-    def deliver(self, line: Line, delivery: Delivery, memory: Memory) -> None:
+    def deliver(self, line: SubscriptionHistory, delivery: Delivery, memory: Memory) -> None:
         """Note what a program got, and of which memory of which broker."""
         key = delivery.publisher, delivery.sequence
         number = self._index.get(key)
@@ -91,7 +91,7 @@ class History:
         line.at[delivery.position] = number
         self._add(line, delivery, number)
 
-    def _add(self, line: Line, delivery: Delivery, number: int) -> None:
+    def _add(self, line: SubscriptionHistory, delivery: Delivery, number: int) -> None:
         """Put a delivery that has not come before behind the others."""
         stream, published, bit = line.stream, self.publications[number], 1 << number
         if stream.seen & bit:
@@ -108,7 +108,7 @@ class History:
         if published.ordered:
             stream.known |= published.past | bit
 
-    def gap(self, line: Line, gap: Gap) -> None:
+    def gap(self, line: SubscriptionHistory, gap: Gap) -> None:
         """Note that a program was given a gap; behind one of the forgotten, positions are counted anew."""
         if gap.reason == FORGOTTEN:
             line.at = {}

@@ -19,9 +19,9 @@ from broker.wire.header import HEADER, LENGTH_BYTES
 from broker.wire.kinds import BY_MESSAGE
 from harness.fuzz.mutations import mutated
 from harness.fuzz.samples import SAMPLES
-from harness.whole.cables import Cable, End
+from harness.whole.cables import Cable, CableEnd
 from harness.whole.sites import HOSTILE_TOKEN
-from harness.whole.world import World
+from harness.whole.world import WholeWorld
 
 __all__ = ["NAME", "SMALL_LIMITS", "Adversary"]
 
@@ -67,9 +67,9 @@ _FILTERS: Final = (
 class Adversary:
     """One hostile connection, and what it is up to."""
 
-    world: World
+    world: WholeWorld
     random: Random = field(init=False)
-    end: End | None = field(default=None, init=False)
+    end: CableEnd | None = field(default=None, init=False)
     site: str = field(default="", init=False)
     _queue: list[bytes] = field(factory=list, init=False)
     _is_written: bool = field(default=True, init=False)
@@ -141,13 +141,13 @@ class Adversary:
 
     # --- what arrives ---
 
-    def written(self, end: End) -> None:
+    def written(self, end: CableEnd) -> None:
         """The system has taken everything."""
         del end
         self._is_written = True
         self._write()
 
-    def came(self, end: End, content: bytes) -> None:
+    def came(self, end: CableEnd, content: bytes) -> None:
         """Look for the kinds of frames."""
         del end
         self._heard += content
@@ -160,7 +160,7 @@ class Adversary:
                 self._patience = 0
             del self._heard[:stop]
 
-    def over(self, end: End, reason: str | None) -> None:
+    def over(self, end: CableEnd, reason: str | None) -> None:
         """The broker has closed the connection: it should have said why."""
         self.end = None
         end.close()

@@ -15,14 +15,14 @@ from attrs import define, field, frozen
 
 from broker.filters.constraints import Value
 
-__all__ = ["Events", "Interest"]
+__all__ = ["DrawnInterest", "Events"]
 
 EVERYTHING: Final = "level >= 0"
 TRIES: Final = 8
 
 
 @frozen
-class Interest:
+class DrawnInterest:
     """The text of a filter, and the kinds of events that it takes."""
 
     text: str
@@ -42,7 +42,7 @@ class Events:
     count: int
     width: int
     attributes: dict[str, Mapping[str, Value]] = field(init=False)
-    _known: dict[str, Interest] = field(factory=dict, init=False)
+    _known: dict[str, DrawnInterest] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         random = self.random
@@ -57,7 +57,7 @@ class Events:
             for place, letter in enumerate(ascii_letters[: self.count])
         }
 
-    def interest(self, text: str) -> Interest:
+    def interest(self, text: str) -> DrawnInterest:
         """Return a filter with its kinds."""
         known = self._known.get(text)
         if known is None:
@@ -67,10 +67,10 @@ class Events:
                 for letter, attributes in self.attributes.items()
                 if eval(code, {"__builtins__": {}}, dict(attributes))  # noqa: S307 - text made here
             )
-            known = self._known[text] = Interest(text, kinds)
+            known = self._known[text] = DrawnInterest(text, kinds)
         return known
 
-    def draw(self) -> Interest:
+    def draw(self) -> DrawnInterest:
         """Draw a filter that takes something, as many tries allow."""
         for _ in range(TRIES):
             interest = self.interest(self._conjunction())
@@ -78,7 +78,7 @@ class Events:
                 return interest
         return self.interest(EVERYTHING)
 
-    def wide(self) -> Interest:
+    def wide(self) -> DrawnInterest:
         """Draw a filter for an advertisement: more than others take."""
         if self.random.random() < 0.6:  # noqa: PLR2004 - most advertise everything
             return self.interest(EVERYTHING)

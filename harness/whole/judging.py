@@ -16,17 +16,17 @@ from collections.abc import Iterator
 
 from broker.client.delivery import BOUND, FORGOTTEN, LOST, REPLAY, TAKEN
 from broker.node.starts import BOUND_BYTES_MIN
-from harness.simulator.record import Published
+from harness.simulator.record import PublishedEvent
 from harness.simulator.verdict import Fault, faults_in
-from harness.whole.history import Line
+from harness.whole.history import SubscriptionHistory
 from harness.whole.leftovers import left_over
 from harness.whole.quiet import settle, unacknowledged
-from harness.whole.world import World
+from harness.whole.world import WholeWorld
 
 __all__ = ["go_on", "judge"]
 
 
-def judge(world: World) -> list[Fault]:
+def judge(world: WholeWorld) -> list[Fault]:
     """Return everything that is wrong with what programs saw."""
     history = world.history
     return [
@@ -40,7 +40,7 @@ def judge(world: World) -> list[Fault]:
     ]
 
 
-def go_on(world: World) -> list[Fault]:
+def go_on(world: WholeWorld) -> list[Fault]:
     """Everybody publishes once more after everything came to rest, and all of it arrives (laws 4 and 5)."""
     history = world.history
     before = len(history.publications)
@@ -56,7 +56,7 @@ def go_on(world: World) -> list[Fault]:
     return [*_last_missing(world, before, gaps), *_new_gaps(world, gaps), *left_over(world)]
 
 
-def _last_missing(world: World, before: int, gaps: dict[str, int]) -> Iterator[Fault]:
+def _last_missing(world: WholeWorld, before: int, gaps: dict[str, int]) -> Iterator[Fault]:
     readers = _read(world)
     for published in world.history.publications[before:]:
         number = world.history._index[published.publisher, published.sequence]  # noqa: SLF001 - of this package
@@ -68,14 +68,14 @@ def _last_missing(world: World, before: int, gaps: dict[str, int]) -> Iterator[F
                 yield "missing", f"{name} never got {published}, which was published at rest"
 
 
-def _new_gaps(world: World, gaps: dict[str, int]) -> Iterator[Fault]:
+def _new_gaps(world: WholeWorld, gaps: dict[str, int]) -> Iterator[Fault]:
     for name, line in world.history.lines.items():
         for _, gap in line.gaps[gaps.get(name, 0) :]:
             if gap.reason != BOUND:
                 yield "gap", f"{name} got a gap at rest: {gap}"
 
 
-def _read(world: World) -> set[str]:
+def _read(world: WholeWorld) -> set[str]:
     """The subscriptions that some program reads."""
     return {
         reading.line.name
@@ -88,7 +88,7 @@ def _read(world: World) -> set[str]:
 # --- what is missing ---
 
 
-def _untold(world: World) -> Iterator[Fault]:
+def _untold(world: WholeWorld) -> Iterator[Fault]:
     """What subscriptions miss of live publishers without a gap in its place (law 2)."""
     history = world.history
     has_lost = _has_lost(world)
@@ -105,16 +105,16 @@ def _untold(world: World) -> Iterator[Fault]:
                     yield "gap", f"{line.name} never got {missed}, and no gap says so in its place"
 
 
-def _by_publisher(world: World) -> dict[str, list[tuple[int, Published]]]:
-    found: dict[str, list[tuple[int, Published]]] = {}
+def _by_publisher(world: WholeWorld) -> dict[str, list[tuple[int, PublishedEvent]]]:
+    found: dict[str, list[tuple[int, PublishedEvent]]] = {}
     for number, published in enumerate(world.history.publications):
         found.setdefault(published.publisher, []).append((number, published))
     return found
 
 
 def _missed(
-    line: Line, published: list[tuple[int, Published]], *, is_whole: bool
-) -> Iterator[tuple[Published, range]]:
+    line: SubscriptionHistory, published: list[tuple[int, PublishedEvent]], *, is_whole: bool
+) -> Iterator[tuple[PublishedEvent, range]]:
     """What a subscription did not get of a publisher, and between which of its deliveries."""
     stream = line.stream
     position_of = {number: position for position, number in enumerate(stream.delivered)}
@@ -131,13 +131,13 @@ def _missed(
         yield missed, range(after, len(stream.delivered) + 1)
 
 
-def _has_lost(world: World) -> bool:
+def _has_lost(world: WholeWorld) -> bool:
     """Whether something was lost that brokers may say so of."""
     sites = [site for site in world.sites.values() if not site.is_odd]
     return any(site.is_gone or site.total("lost_links") or site.memory_losses for site in sites)
 
 
-def _unjustified(world: World) -> Iterator[Fault]:
+def _unjustified(world: WholeWorld) -> Iterator[Fault]:
     """Gaps and ends without a reason (law 3)."""
     has_lost = _has_lost(world)
     has_waited = world.clock.now_s > world.knobs.link_timeout_s
@@ -159,7 +159,7 @@ def _unjustified(world: World) -> Iterator[Fault]:
         yield "ended", f"a subscription was ended as slow, and {size_bytes} bytes were published"
 
 
-def _refusals(world: World) -> Iterator[Fault]:
+def _refusals(world: WholeWorld) -> Iterator[Fault]:
     """What brokers refused or gave up although everybody was honest and nobody was away for long."""
     knobs = world.knobs
     if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile:
@@ -171,7 +171,7 @@ def _refusals(world: World) -> Iterator[Fault]:
             yield "refused", f"{site.name} has refused something"
 
 
-def _unshared(world: World) -> Iterator[Fault]:
+def _unshared(world: WholeWorld) -> Iterator[Fault]:
     """Links between brokers with different settings (law 6)."""
     for site in world.sites.values():
         if not site.is_odd or site.is_gone:
@@ -181,7 +181,7 @@ def _unshared(world: World) -> Iterator[Fault]:
             yield "refused", f"{site.name} has another setting than {', '.join(links) or 'its neighbours'}"
 
 
-def _repeated(world: World) -> Iterator[Fault]:
+def _repeated(world: WholeWorld) -> Iterator[Fault]:
     """A call that became a second event comes behind a gap wherever its first one was got (law 7)."""
     publications = world.history.publications
     for line in world.history.lines.values():

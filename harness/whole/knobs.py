@@ -11,10 +11,10 @@ from typing import Final
 from attrs import evolve, frozen
 
 from broker.client.limits import Limits
-from harness.whole.cables import Shape
-from harness.whole.sites import Timing
+from harness.whole.cables import CableShape
+from harness.whole.sites import SiteTiming
 
-__all__ = ["WHOLE_FAULTS", "Knobs", "draw"]
+__all__ = ["WHOLE_FAULTS", "WholeKnobs", "draw"]
 
 WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "hostile")
 """As for bare cores, and clients and brokers that say anything at any time."""
@@ -29,7 +29,7 @@ ROOMY_BYTES: Final = 65_536
 
 
 @frozen
-class Knobs:
+class WholeKnobs:
     """One schedule's character. Counts of faults and changes are over the whole `span_s` of publishing."""
 
     brokers: int
@@ -52,8 +52,8 @@ class Knobs:
     slow: float
     replays: float
     settles_first: bool
-    shape: Shape
-    timing: Timing
+    shape: CableShape
+    timing: SiteTiming
     link_timeout_s: float
     lease_s: float = 0.0
     odd: str = ""
@@ -77,8 +77,8 @@ class Knobs:
     step_units: int = 4000
 
 
-def _shape(random: Random) -> Shape:
-    return Shape(
+def _shape(random: Random) -> CableShape:
+    return CableShape(
         latency_s=random.choice((0.0002, 0.002, 0.02, 0.05)),
         slow_part=random.choice((0.0, 0.0, 0.2, 0.5)),
         slow_factor=random.choice((5.0, 30.0)),
@@ -89,8 +89,8 @@ def _shape(random: Random) -> Shape:
     )
 
 
-def _timing(random: Random) -> Timing:
-    return Timing(
+def _timing(random: Random) -> SiteTiming:
+    return SiteTiming(
         lateness_s=random.choice((0.0, 0.0, 0.01, 0.3)),
         early=random.choice((0.0, 0.0, 0.2)),
         pass_s=random.choice((0.0, 0.001, 0.02)),
@@ -118,11 +118,11 @@ def _limits(random: Random) -> Limits:
     )
 
 
-def _calm(random: Random, brokers: tuple[int, int]) -> Knobs:
+def _calm(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Nothing goes wrong."""
     publishers = random.randint(1, 4)
     programs = random.randint(2, 5)
-    return Knobs(
+    return WholeKnobs(
         brokers=random.randint(*brokers),
         tree=random.choice(("random", "random", "chain", "star")),
         programs=programs,
@@ -150,7 +150,7 @@ def _calm(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
-def _overflowing(random: Random, brokers: tuple[int, int]) -> Knobs:
+def _overflowing(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Subscribers that do not keep up, and every bound within reach."""
     knobs = _calm(random, brokers)
     return evolve(
@@ -166,7 +166,7 @@ def _overflowing(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
-def _crowded(random: Random, brokers: tuple[int, int]) -> Knobs:
+def _crowded(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Many subscriptions."""
     return evolve(
         _calm(random, brokers),
@@ -179,7 +179,7 @@ def _crowded(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
-def _straining(random: Random, brokers: tuple[int, int]) -> Knobs:
+def _straining(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """So much is to go over slow links that a renewal waits behind it for longer than a lease."""
     low, high = brokers
     knobs = _calm(random, (min(max(low, 2), high), min(max(low, 3), high)))
@@ -197,14 +197,14 @@ def _straining(random: Random, brokers: tuple[int, int]) -> Knobs:
         slow=0.0,
         replays=0.0,
         settles_first=True,
-        shape=Shape(0.05, 0.5, 5.0, cuts=0.0, crumbs=0.0, partial=0.0, capacity_bytes=600),
+        shape=CableShape(0.05, 0.5, 5.0, cuts=0.0, crumbs=0.0, partial=0.0, capacity_bytes=600),
         link_timeout_s=2.0,
         lease_s=LEASE_PART * 2.0,
         step_units=4000,
     )
 
 
-def _changing(knobs: Knobs, random: Random) -> Knobs:
+def _changing(knobs: WholeKnobs, random: Random) -> WholeKnobs:
     """Publishers, subscriptions and clients come and go."""
     return evolve(
         knobs,
@@ -219,12 +219,12 @@ def _changing(knobs: Knobs, random: Random) -> Knobs:
     )
 
 
-def _churn(random: Random, brokers: tuple[int, int]) -> Knobs:
+def _churn(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     base = _overflowing if random.random() < 0.3 else _calm  # noqa: PLR2004 - a part
     return _changing(base(random, brokers), random)
 
 
-def _crash(random: Random, brokers: tuple[int, int]) -> Knobs:
+def _crash(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Brokers die without a journal and come back, connections break in every way."""
     return evolve(
         _changing(_calm(random, brokers), random),
@@ -239,7 +239,7 @@ def _crash(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
-def _restart(random: Random, brokers: tuple[int, int]) -> Knobs:
+def _restart(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Brokers have journals, die and come back with what was synced; some syncs take longer than beats."""
     knobs = _crash(random, brokers)
     return evolve(
@@ -254,7 +254,7 @@ def _restart(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
-def _loss(random: Random, brokers: tuple[int, int]) -> Knobs:
+def _loss(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Brokers are lost for good; the rest heals, and their clients go elsewhere."""
     low, high = brokers
     return evolve(
@@ -267,7 +267,7 @@ def _loss(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
-def _hostile(random: Random, brokers: tuple[int, int]) -> Knobs:
+def _hostile(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Somebody says anything at any time, while honest clients go on."""
     return evolve(
         _calm(random, (1, min(3, brokers[1]))),
@@ -277,7 +277,7 @@ def _hostile(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
-Regime = Callable[[Random, tuple[int, int]], Knobs]
+Regime = Callable[[Random, tuple[int, int]], WholeKnobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (*(_calm,) * 14, *(_overflowing,) * 4, *(_crowded,) * 2, _straining),
     "churn": (_churn,),
@@ -288,7 +288,7 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
 }
 
 
-def _quick_enough(knobs: Knobs) -> Knobs:
+def _quick_enough(knobs: WholeKnobs) -> WholeKnobs:
     """No frame takes so long to arrive that its sender is taken for dead, or takes the other end for dead."""
     if max(knobs.payload_bytes) < SMALL_BYTES:
         return knobs
@@ -297,7 +297,7 @@ def _quick_enough(knobs: Knobs) -> Knobs:
     return evolve(knobs, shape=evolve(shape, capacity_bytes=capacity_bytes, crumbs=0.0))
 
 
-def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
+def draw(random: Random, faults: str, brokers: tuple[int, int]) -> WholeKnobs:
     """Draw the knobs of one schedule."""
     regimes = REGIMES[faults]
     knobs = _quick_enough(regimes[int(random.random() * len(regimes))](random, brokers))

@@ -9,7 +9,7 @@ from broker.node.budget import Resource
 from broker.node.clients import ClientSession
 from broker.node.links import LinkSession
 from harness.simulator.verdict import Fault
-from harness.whole.world import World
+from harness.whole.world import WholeWorld
 
 __all__ = ["left_over"]
 
@@ -17,7 +17,7 @@ GRANT_PART: Final = 4
 """Less than this part of a window may be missing without a grant."""
 
 
-def left_over(world: World) -> Iterator[Fault]:
+def left_over(world: WholeWorld) -> Iterator[Fault]:
     """Credit and memory that did not come back."""
     for site in world.live_sites():
         if site.node is not None:
@@ -28,7 +28,7 @@ def left_over(world: World) -> Iterator[Fault]:
                 yield "memory", f"{site.name}: {text}"
 
 
-def _credit(world: World, node: Node) -> Iterator[str]:
+def _credit(world: WholeWorld, node: Node) -> Iterator[str]:
     for link in _links(node):
         window, size_bytes = link.window, link.window._share.size_bytes  # noqa: SLF001 - only to look
         if window.held_bytes:
@@ -49,7 +49,7 @@ def _links(node: Node) -> list[LinkSession]:
     return [each for each in node.exchange.links.values() if isinstance(each, LinkSession)]
 
 
-def _clients_credit(world: World, node: Node) -> Iterator[str]:
+def _clients_credit(world: WholeWorld, node: Node) -> Iterator[str]:
     for program in world.live_programs():
         end = program.end
         if end is None or program.site != node.config.name:

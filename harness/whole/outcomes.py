@@ -11,11 +11,11 @@ from broker.routing import DEFAULT, Routing
 from broker.server.collector import undisturbed
 from harness.simulator.verdict import Fault
 from harness.whole.judging import go_on, judge
-from harness.whole.knobs import Knobs, draw
+from harness.whole.knobs import WholeKnobs, draw
 from harness.whole.quiet import settle
 from harness.whole.remembering import remembered
 from harness.whole.story import calm, tell
-from harness.whole.world import World
+from harness.whole.world import WholeWorld
 from ordering.interface import OrderingFactory
 
 __all__ = ["WholeOutcome", "at_rest", "happen", "of_seed", "trace_of", "world_of"]
@@ -25,7 +25,7 @@ __all__ = ["WholeOutcome", "at_rest", "happen", "of_seed", "trace_of", "world_of
 class WholeOutcome:
     """One schedule's end."""
 
-    world: World
+    world: WholeWorld
     faults: tuple[Fault, ...]
 
 
@@ -48,13 +48,13 @@ def world_of(
     ordering: OrderingFactory,
     routing: Routing = DEFAULT,
     **changed: object,
-) -> World:
+) -> WholeWorld:
     """Make the world of a seed; nothing has happened in it."""
     random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
-    knobs: Knobs = draw(random, faults, brokers)
+    knobs: WholeKnobs = draw(random, faults, brokers)
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
-    return World(random, knobs, ordering, routing)
+    return WholeWorld(random, knobs, ordering, routing)
 
 
 def trace_of(
@@ -74,7 +74,7 @@ def trace_of(
     return digest.hexdigest()
 
 
-def happen(world: World) -> WholeOutcome:
+def happen(world: WholeWorld) -> WholeOutcome:
     """Let the schedule of a world happen, and judge it."""
 
     def everything() -> list[Fault]:
@@ -85,12 +85,12 @@ def happen(world: World) -> WholeOutcome:
     return _judged(world, everything)
 
 
-def at_rest(world: World) -> WholeOutcome:
+def at_rest(world: WholeWorld) -> WholeOutcome:
     """Let a world in which nothing breaks any more come to rest and go on, and judge it."""
     return _judged(world, lambda: _rest(world))
 
 
-def _judged(world: World, what_happens: Callable[[], list[Fault]]) -> WholeOutcome:
+def _judged(world: WholeWorld, what_happens: Callable[[], list[Fault]]) -> WholeOutcome:
     try:
         with undisturbed(), remembered():
             wrong = what_happens()
@@ -100,7 +100,7 @@ def _judged(world: World, what_happens: Callable[[], list[Fault]]) -> WholeOutco
     return WholeOutcome(world, (*wrong, *judge(world)))
 
 
-def _rest(world: World) -> list[Fault]:
+def _rest(world: WholeWorld) -> list[Fault]:
     """Let everything come to rest and go on; return what does not."""
     wrong = settle(world)
     if wrong or any(kind == "error" for kind, _ in world.history.faults):

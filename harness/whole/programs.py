@@ -23,23 +23,23 @@ from broker.client.window import Source
 from broker.errors import ConcordError, SlowSubscriberError
 from broker.filters import Filter, parse
 from harness.simulator.record import Stream
-from harness.whole.cables import End
+from harness.whole.cables import CableEnd
 from harness.whole.clock import Clock
-from harness.whole.history import History, Line
-from harness.whole.interests import Events, Interest
+from harness.whole.history import SubscriptionHistory, WholeHistory
+from harness.whole.interests import DrawnInterest, Events
 from harness.whole.sites import HONEST_TOKEN
 
-__all__ = ["Net", "Program", "Publishing", "Reading"]
+__all__ = ["Program", "ProgramNet", "ProgramReading", "Publishing"]
 
 NEVER: Final = float("inf")
 
 
-class Net(Protocol):
+class ProgramNet(Protocol):
     """What a program needs of its world."""
 
     clock: Clock
     random: Random
-    history: History
+    history: WholeHistory
     events: Events
 
     def connect(self, program: "Program") -> None:
@@ -60,7 +60,7 @@ class Publishing:
     """One publisher of a program. `sent` is everything that it published: kind, flag, number and size."""
 
     outbox: Outbox
-    interest: Interest
+    interest: DrawnInterest
     id: str = ""
     sent: list[tuple[str, bool, int, int]] = field(factory=list)
 
@@ -81,11 +81,11 @@ class Publishing:
 
 
 @define(eq=False)
-class Reading:
+class ProgramReading:
     """One subscription of a program. It reads `step` deliveries at a time, every so many seconds."""
 
     reader: Reader
-    line: Line
+    line: SubscriptionHistory
     pause_s: float
     step: int
     is_closed: bool = False
@@ -128,12 +128,12 @@ class Program:
 
     name: str
     site: str
-    net: Net
+    net: ProgramNet
     limits: Limits
     machine: ClientMachine = field(init=False)
-    end: End | None = field(default=None, init=False)
+    end: CableEnd | None = field(default=None, init=False)
     publishing: list[Publishing] = field(factory=list, init=False)
-    reading: list[Reading] = field(factory=list, init=False)
+    reading: list[ProgramReading] = field(factory=list, init=False)
     is_over: bool = field(default=False, init=False)
     _is_written: bool = field(default=True, init=False)
     _wakes_at_s: float = field(default=NEVER, init=False)
@@ -153,7 +153,7 @@ class Program:
 
     # --- what the program does ---
 
-    def advertise(self, interest: Interest) -> Publishing:
+    def advertise(self, interest: DrawnInterest) -> Publishing:
         """Ask for a publisher."""
         source = self.session.advertise(interest.text)
         publishing = Publishing(Outbox(source, _parsed(interest.text), self.machine), interest)
@@ -168,22 +168,22 @@ class Program:
         self.look()
 
     def subscribe(
-        self, interest: Interest, options: "Inbox", name: str, pause_s: float, step: int
-    ) -> Reading:
+        self, interest: DrawnInterest, options: "Inbox", name: str, pause_s: float, step: int
+    ) -> ProgramReading:
         """Ask for a subscription; a durable one goes on with the line of its name."""
         lines = self.net.history.lines
         line = lines.get(name)
         if line is None:
-            line = lines[name] = Line(
+            line = lines[name] = SubscriptionHistory(
                 name, Stream(options.ordered, interest.kinds, self.site), options.durable
             )
-        reading = Reading(Reader(options, self.machine), line, pause_s, step)
+        reading = ProgramReading(Reader(options, self.machine), line, pause_s, step)
         self.reading.append(reading)
         self.session.subscribe(options, self.net.clock.now_s)
         self.look()
         return reading
 
-    def unsubscribe(self, reading: Reading) -> None:
+    def unsubscribe(self, reading: ProgramReading) -> None:
         """Leave a subscription."""
         reading.is_closed = True
         if not reading.inbox.durable:
@@ -230,7 +230,7 @@ class Program:
 
     # --- reading ---
 
-    def _read(self, reading: Reading) -> None:
+    def _read(self, reading: ProgramReading) -> None:
         """Take some deliveries, and come back for the others."""
         reading.is_due = False
         if reading.is_closed or self.is_over:
@@ -247,7 +247,7 @@ class Program:
         self._look_at(reading)
         self.look()
 
-    def _look_at(self, reading: Reading) -> None:
+    def _look_at(self, reading: ProgramReading) -> None:
         inbox, line = reading.inbox, reading.line
         if inbox.id and inbox.id != reading.id:
             if not reading.id and line.id not in {"", inbox.id}:
@@ -265,7 +265,7 @@ class Program:
             wait_s = reading.pause_s * self.net.random.random()
             self.net.clock.after(wait_s, lambda: self._read(reading))
 
-    def _ended(self, reading: Reading, error: ConcordError) -> None:
+    def _ended(self, reading: ProgramReading, error: ConcordError) -> None:
         """The broker has ended a subscription: too slow, or taken over by another program of this name."""
         line = reading.line
         if getattr(error, "code", "") == "taken-over" and line.is_contested:
@@ -337,7 +337,7 @@ class Program:
             self.machine.tick(self.net.clock.now_s)
             self.look()
 
-    def connected(self, end: End) -> None:
+    def connected(self, end: CableEnd) -> None:
         """The connection is made."""
         self.end = end
         self._is_written = True
@@ -349,13 +349,13 @@ class Program:
         self.machine.connect_failed("nobody is there", self.net.clock.now_s)
         self.look()
 
-    def came(self, end: End, content: bytes) -> None:
+    def came(self, end: CableEnd, content: bytes) -> None:
         """Bytes have arrived."""
         if end is self.end:
             self.machine.received(content, self.net.clock.now_s)
             self.look()
 
-    def over(self, end: End, reason: str | None) -> None:
+    def over(self, end: CableEnd, reason: str | None) -> None:
         """The connection has ended."""
         if end is self.end:
             end.close()
@@ -363,7 +363,7 @@ class Program:
             self.machine.lost(reason, self.net.clock.now_s)
             self.look()
 
-    def written(self, end: End) -> None:
+    def written(self, end: CableEnd) -> None:
         """Everything is with the system."""
         if end is self.end:
             self._is_written = True

@@ -6,11 +6,11 @@ from typing import Final
 from broker.client.life import ClientLife, Phase
 from broker.node import Node
 from broker.node.connection import Life as Greeting
-from broker.node.subscriptions import Subscription
+from broker.node.subscriptions import LocalSubscription
 from harness.simulator.liveness import LEFT_TO_DO
 from harness.whole.programs import Program
-from harness.whole.sites import Site
-from harness.whole.world import World
+from harness.whole.sites import WholeSite
+from harness.whole.world import WholeWorld
 
 __all__ = ["settle", "unacknowledged", "unrest"]
 
@@ -26,7 +26,7 @@ PATIENCE_S: Final = 240.0
 """Longer than healing takes when half of the brokers are lost and every wait is as long as it may be."""
 
 
-def unrest(world: World) -> Iterator[str]:
+def unrest(world: WholeWorld) -> Iterator[str]:
     """Everything that somebody still waits for."""
     for program in world.programs:
         if not program.is_over:
@@ -44,7 +44,7 @@ def unrest(world: World) -> Iterator[str]:
             yield f"{site.name} has not been told that it has another setting"
 
 
-def unacknowledged(world: World) -> Iterator[str]:
+def unacknowledged(world: WholeWorld) -> Iterator[str]:
     """Everything that somebody still waits for, or keeps although it has arrived."""
     yield from unrest(world)
     for site in world.live_sites():
@@ -55,7 +55,7 @@ def unacknowledged(world: World) -> Iterator[str]:
                 yield f"{site.name} keeps {kept_count} messages that {link.name} has"
 
 
-def settle(world: World, waits: Callable[[World], Iterator[str]] = unrest) -> list[tuple[str, str]]:
+def settle(world: WholeWorld, waits: Callable[[WholeWorld], Iterator[str]] = unrest) -> list[tuple[str, str]]:
     """Go on until nobody waits for anything any more; or return what is not at rest after a long time."""
     clock = world.clock
     until_s, look_s, phase = clock.now_s + PATIENCE_S, LOOK_S, 0.0
@@ -90,7 +90,7 @@ def _program(program: Program) -> Iterator[str]:
             yield f"{reading.line.name} has something to read"
 
 
-def _on_the_way(world: World, program: Program) -> Iterator[str]:
+def _on_the_way(world: WholeWorld, program: Program) -> Iterator[str]:
     node = world.sites[program.site].node
     for reading in program.reading:
         inbox = reading.inbox
@@ -104,7 +104,7 @@ def _on_the_way(world: World, program: Program) -> Iterator[str]:
             yield f"{reading.line.name} has {inbox.position} deliveries, and {there.queue.position} were sent"
 
 
-def _site(world: World, site: Site) -> Iterator[str]:
+def _site(world: WholeWorld, site: WholeSite) -> Iterator[str]:
     node, name = site.node, site.name
     if node is None:
         yield f"{name} is down"
@@ -131,14 +131,14 @@ def _site(world: World, site: Site) -> Iterator[str]:
             yield f"{name} has {subscription.queue.queued_count} deliveries for {subscription.id}"
 
 
-def _unread(world: World) -> set[str]:
+def _unread(world: WholeWorld) -> set[str]:
     """The ids of subscriptions that have readers who do not read."""
     readings = [each for program in world.programs if not program.is_over for each in program.reading]
     read = {each.inbox.id for each in readings if not each.is_closed and not each.is_ended}
     return {each.inbox.id for each in readings if each.is_closed} - read
 
 
-def _is_away(subscription: Subscription) -> bool:
+def _is_away(subscription: LocalSubscription) -> bool:
     """Whether it is durable and nobody reads it."""
     return bool(subscription.place.terms.durable) and subscription._reader is None  # noqa: SLF001 - only to look
 
@@ -153,7 +153,7 @@ def _connections(name: str, node: Node) -> Iterator[str]:
             yield f"connection {connection.number} of {name} has {connection.outbox_bytes} bytes to send"
 
 
-def _links(world: World, name: str, node: Node) -> Iterator[str]:
+def _links(world: WholeWorld, name: str, node: Node) -> Iterator[str]:
     for link in node.exchange.links.values():
         if not link.is_connected:
             yield f"the link of {name} to {link.name} has no connection"

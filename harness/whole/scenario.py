@@ -36,37 +36,37 @@ from broker.client.inbox import Inbox
 from broker.client.limits import Limits
 from harness.simulator.interests import KINDS, attributes_of, filter_of
 from harness.simulator.verdict import Fault
-from harness.whole.cables import Cable, Shape
-from harness.whole.history import Line
-from harness.whole.interests import Interest
-from harness.whole.knobs import Knobs, draw
+from harness.whole.cables import Cable, CableShape
+from harness.whole.history import SubscriptionHistory
+from harness.whole.interests import DrawnInterest
+from harness.whole.knobs import WholeKnobs, draw
 from harness.whole.outcomes import at_rest
 from harness.whole.programs import Program
 from harness.whole.quiet import settle
-from harness.whole.sites import Site, Timing
+from harness.whole.sites import SiteTiming, WholeSite
 from harness.whole.story import calm
-from harness.whole.world import AGE_S, World
+from harness.whole.world import AGE_S, WholeWorld
 from ordering.interface import OrderingFactory
 
-__all__ = ["ScenarioError", "Stage", "perform"]
+__all__ = ["Stage", "WholeScenarioError", "perform"]
 
 OUTPUT: Final = "= "
 """How a line of output begins."""
 
 LINK_TIMEOUT_S: Final = 2.0
 
-GOOD: Final = Shape(0.001, 0.0, 1.0, 0.0, 0.0, 0.0, 1 << 20)
-PUNCTUAL: Final = Timing(0.0, 0.0, 0.0, 0.001, 0.001, 0.0, 1000)
+GOOD: Final = CableShape(0.001, 0.0, 1.0, 0.0, 0.0, 0.0, 1 << 20)
+PUNCTUAL: Final = SiteTiming(0.0, 0.0, 0.0, 0.001, 0.001, 0.0, 1000)
 
 BOUND_BYTES: Final = 8 << 20
 
 
-class ScenarioError(ValueError):
+class WholeScenarioError(ValueError):
     """A line of a scenario that makes no sense where it stands."""
 
 
 @cache
-def _plain() -> Knobs:
+def _plain() -> WholeKnobs:
     """Brokers that come one by one, clients as they are by default, good connections, and no chance."""
     drawn = draw(Random(0), "crash", (1, 1))  # noqa: S311 - what matters of it is replaced
     return evolve(
@@ -92,15 +92,15 @@ class Stage:
 
     ordering: OrderingFactory
     seed: str = ""
-    shape: Shape = GOOD
-    world: World = field(init=False)
+    shape: CableShape = GOOD
+    world: WholeWorld = field(init=False)
     programs: dict[str, Program] = field(factory=dict, init=False)
     lines: list[str] = field(factory=list, init=False)
     _labels: dict[int, str] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         random = Random(self.seed)  # noqa: S311 - chance here is repeatable, not secret
-        self.world = World(random, evolve(_plain(), shape=self.shape), self.ordering)
+        self.world = WholeWorld(random, evolve(_plain(), shape=self.shape), self.ordering)
         self.world.events.attributes = {kind: attributes_of(kind) for kind in KINDS}
 
     def do(self, *words: str) -> bool:
@@ -153,7 +153,7 @@ class Stage:
         site.take_snapshot()
         return True
 
-    def _up(self, name: str) -> Site | None:
+    def _up(self, name: str) -> WholeSite | None:
         site = self.world.sites.get(name)
         return site if site is not None and site.is_up else None
 
@@ -218,8 +218,8 @@ class Stage:
         self.programs[name].subscribe(interest, inbox, line, 0.0, 100)
         return True
 
-    def _interest(self, kinds: str) -> Interest:
-        return Interest(str(filter_of(kinds)), kinds)
+    def _interest(self, kinds: str) -> DrawnInterest:
+        return DrawnInterest(str(filter_of(kinds)), kinds)
 
     def publish(self, name: str, kind: str, *flags: str) -> bool:
         """A program publishes, if it may and its window has room."""
@@ -272,7 +272,7 @@ class Stage:
                 uplink = site.node.exchange.core.uplink
                 yield f"{site.name} is {'a root' if uplink is None else f'below {uplink.name}'}"
 
-    def _got(self, line: Line) -> Iterator[str]:
+    def _got(self, line: SubscriptionHistory) -> Iterator[str]:
         publications = self.world.history.publications
         for place, number in enumerate((*line.stream.delivered, None)):
             yield from (f"gap ({gap.reason})" for at, gap in line.gaps if at == place)
@@ -328,7 +328,7 @@ def _carry_out(stage: Stage, line: str, number: int) -> list[str]:
     try:
         made_sense = stage.do(*line.split())
     except (KeyError, TypeError, ValueError) as error:
-        raise ScenarioError(f"line {number}: {line!r} is no action: {error}") from error
+        raise WholeScenarioError(f"line {number}: {line!r} is no action: {error}") from error
     if not made_sense:
-        raise ScenarioError(f"line {number}: {line!r} makes no sense at this point")
+        raise WholeScenarioError(f"line {number}: {line!r} makes no sense at this point")
     return []

@@ -37,12 +37,12 @@ from broker.node.limits import NodeLimits
 from broker.routing import Routing
 from broker.server.settings import Settings
 from broker.station import Station, picture_of, recover
-from harness.whole.cables import Cable, End, Shape
+from harness.whole.cables import Cable, CableEnd, CableShape
 from harness.whole.clock import Clock
 from harness.whole.disks import Disk
 from ordering.interface import OrderingFactory
 
-__all__ = ["ACCESS", "HONEST_TOKEN", "HOSTILE_TOKEN", "PORT", "Manner", "Net", "Site", "Timing"]
+__all__ = ["ACCESS", "HONEST_TOKEN", "HOSTILE_TOKEN", "PORT", "Manner", "SiteNet", "SiteTiming", "WholeSite"]
 
 PORT: Final = 7411
 
@@ -77,7 +77,7 @@ class Manner:
 
 
 @frozen
-class Timing:
+class SiteTiming:
     """How late ticks and passes are, how long a sync takes, and how often a tick comes too early."""
 
     lateness_s: float
@@ -90,37 +90,37 @@ class Timing:
     """The journal has no room for more than so many records that are not synced."""
 
 
-class Net(Protocol):
+class SiteNet(Protocol):
     """What a site needs of its world."""
 
     clock: Clock
     random: Random
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> CableShape:
         """How bad connections are."""
         ...
 
     @property
-    def timing(self) -> Timing:
+    def timing(self) -> SiteTiming:
         """How late things are."""
         ...
 
-    def dialled(self, dialler: "Site", dial: Dial) -> "Site | None":
+    def dialled(self, dialler: "WholeSite", dial: Dial) -> "WholeSite | None":
         """The site that is reached, or None."""
         ...
 
-    def stepped(self, site: "Site", content: Input, effects: Effects) -> None:
+    def stepped(self, site: "WholeSite", content: Input, effects: Effects) -> None:
         """Look at what a step did."""
         ...
 
-    def failed(self, site: "Site", error: BaseException) -> None:
+    def failed(self, site: "WholeSite", error: BaseException) -> None:
         """A step has raised."""
         ...
 
 
 @define(eq=False)
-class Site:
+class WholeSite:
     """A place for one broker. `uplinks` are those that it is configured with.
 
     One that `is_odd` has a setting that all others have otherwise. Nobody links to it, and its process ends
@@ -128,7 +128,7 @@ class Site:
     """
 
     name: str
-    net: Net
+    net: SiteNet
     manner: Manner
     uplinks: tuple[str, ...]
     disk: Disk | None
@@ -138,7 +138,7 @@ class Site:
     """Whether it has told its operator that it differs."""
     node: Node | None = field(default=None, init=False)
     run: int = field(default=0, init=False)
-    ends: dict[int, End] = field(factory=dict, init=False)
+    ends: dict[int, CableEnd] = field(factory=dict, init=False)
     is_gone: bool = field(default=False, init=False)
     is_frozen: bool = field(default=False, init=False)
     is_settled: bool = field(default=False, init=False)
@@ -427,23 +427,23 @@ class Site:
 
     # --- connections ---
 
-    def number(self, end: End) -> int:
+    def number(self, end: CableEnd) -> int:
         """Give an end of a connection its number."""
         self._numbers += 1
         end.number = self._numbers
         self.ends[end.number] = end
         return end.number
 
-    def accept(self, end: End) -> None:
+    def accept(self, end: CableEnd) -> None:
         """Somebody has connected."""
         self.step(Accepted(self.number(end), f"peer {end.number}"))
 
-    def came(self, end: End, content: bytes) -> None:
+    def came(self, end: CableEnd, content: bytes) -> None:
         """Bytes have arrived."""
         if end.number in self.ends:
             self.step(Received(end.number, content))
 
-    def over(self, end: End, reason: str | None) -> None:
+    def over(self, end: CableEnd, reason: str | None) -> None:
         """A connection has ended at the other end, or broke."""
         number, said = end.number, reason or "closed by the other end"
         if self.ends.get(number) is not end:
@@ -453,7 +453,7 @@ class Site:
             end.close()
             self.step(Gone(number, said))
 
-    def written(self, end: End) -> None:
+    def written(self, end: CableEnd) -> None:
         """The system has taken the rest of a buffer."""
         if end.number in self.ends:
             self.step(Written((end.number,)))

@@ -5,8 +5,8 @@ from typing import Final
 
 from harness.whole.programs import Program
 from harness.whole.quiet import settle
-from harness.whole.sites import Site
-from harness.whole.world import World
+from harness.whole.sites import WholeSite
+from harness.whole.world import WholeWorld
 
 __all__ = ["calm", "tell"]
 
@@ -17,7 +17,7 @@ QUICK_S: Final = 0.02
 """Nobody waits longer than this before it reads on, once everything is to come to rest."""
 
 
-def tell(world: World) -> list[tuple[str, str]]:
+def tell(world: WholeWorld) -> list[tuple[str, str]]:
     """Let everything happen up to the end of publishing; return what did not even begin."""
     knobs, random, clock = world.knobs, world.random, world.clock
     names = list(world.sites)
@@ -37,7 +37,7 @@ def tell(world: World) -> list[tuple[str, str]]:
     return []
 
 
-def _begin_programs(world: World) -> None:
+def _begin_programs(world: WholeWorld) -> None:
     knobs, random = world.knobs, world.random
     programs = [world.begin_program() for _ in range(knobs.programs)]
     for _ in range(knobs.subscriptions):
@@ -46,7 +46,7 @@ def _begin_programs(world: World) -> None:
         world.advertise(random.choice(programs))
 
 
-def _plan(world: World) -> None:
+def _plan(world: WholeWorld) -> None:
     """Set the times of everything that is to happen."""
     knobs, random, clock = world.knobs, world.random, world.clock
     moments = [random.random() * knobs.span_s for _ in range(knobs.bursts)]
@@ -78,12 +78,12 @@ def _plan(world: World) -> None:
 # --- clients ---
 
 
-def _program(world: World) -> Program | None:
+def _program(world: WholeWorld) -> Program | None:
     programs = world.live_programs()
     return world.random.choice(programs) if programs else None
 
 
-def _join(world: World) -> None:
+def _join(world: WholeWorld) -> None:
     """Somebody subscribes or advertises, or a program begins and does so."""
     program = _program(world)
     if program is None or world.random.random() < 0.4:  # noqa: PLR2004 - a fair share
@@ -94,7 +94,7 @@ def _join(world: World) -> None:
         world.advertise(program)
 
 
-def _leave(world: World) -> None:
+def _leave(world: WholeWorld) -> None:
     """Somebody ends a subscription or a publisher, or its process."""
     program, random = _program(world), world.random
     if program is None:
@@ -114,7 +114,7 @@ def _leave(world: World) -> None:
             program.unadvertise(random.choice(usable))
 
 
-def _return(world: World) -> None:
+def _return(world: WholeWorld) -> None:
     """A process dies, and another one of its name comes for its durable subscriptions."""
     program = _program(world)
     if program is None:
@@ -123,7 +123,7 @@ def _return(world: World) -> None:
     world.clock.after(world.random.random() * 0.5, partial(_come_back, world, program))
 
 
-def _come_back(world: World, before: Program) -> None:
+def _come_back(world: WholeWorld, before: Program) -> None:
     if world.is_calm:
         return
     site = world.sites[before.site]
@@ -135,7 +135,7 @@ def _come_back(world: World, before: Program) -> None:
     world.advertise(again)
 
 
-def _move(world: World) -> None:
+def _move(world: WholeWorld) -> None:
     """A second process of a name takes over the durable subscriptions of the first."""
     programs = [
         each
@@ -156,7 +156,7 @@ def _move(world: World) -> None:
 # --- connections and brokers ---
 
 
-def _cut(world: World) -> None:
+def _cut(world: WholeWorld) -> None:
     """A connection breaks."""
     random = world.random
     ends = [end for end in world.ends() if end.cable.is_alive]
@@ -169,7 +169,7 @@ def _cut(world: World) -> None:
         cable.reset()
 
 
-def _isolate(world: World) -> None:
+def _isolate(world: WholeWorld) -> None:
     """A process has no connection for longer than it is waited for."""
     program = _program(world)
     if program is None:
@@ -179,12 +179,12 @@ def _isolate(world: World) -> None:
         program.end.cable.reset()
 
 
-def _site(world: World) -> Site | None:
+def _site(world: WholeWorld) -> WholeSite | None:
     sites = [site for site in world.sites.values() if site.is_up]
     return world.random.choice(sites) if sites else None
 
 
-def _site_at_work(world: World) -> Site | None:
+def _site_at_work(world: WholeWorld) -> WholeSite | None:
     """A broker; rather one whose disk is behind."""
     behind = [each for each in world.sites.values() if each.is_up and each.disk and each.disk.unsynced]
     if behind and world.random.random() < 0.7:  # noqa: PLR2004 - mostly
@@ -192,7 +192,7 @@ def _site_at_work(world: World) -> Site | None:
     return _site(world)
 
 
-def _freeze(world: World) -> None:
+def _freeze(world: WholeWorld) -> None:
     """A broker's process is held up."""
     site = _site(world)
     if site is not None:
@@ -200,12 +200,12 @@ def _freeze(world: World) -> None:
         world.clock.after(world.random.choice((0.1, 1.0, 3.0)), partial(_thaw, site, site.run))
 
 
-def _thaw(site: Site, run: int) -> None:
+def _thaw(site: WholeSite, run: int) -> None:
     if site.run == run:
         site.thaw()
 
 
-def _kill(world: World) -> None:
+def _kill(world: WholeWorld) -> None:
     """A broker dies, or shuts down, and comes back."""
     site, knobs, random = _site_at_work(world), world.knobs, world.random
     if site is None:
@@ -217,7 +217,7 @@ def _kill(world: World) -> None:
     world.clock.after(knobs.down_s * (0.5 + random.random()), partial(_revive, world, site))
 
 
-def _revive(world: World, site: Site) -> None:
+def _revive(world: WholeWorld, site: WholeSite) -> None:
     if site.is_gone or site.is_refused:
         return
     if not site.is_up:
@@ -226,14 +226,14 @@ def _revive(world: World, site: Site) -> None:
         world.clock.after(1.0, partial(_revive, world, site))
 
 
-def _snapshot(world: World) -> None:
+def _snapshot(world: WholeWorld) -> None:
     """A broker writes a snapshot."""
     site = _site(world)
     if site is not None:
         site.take_snapshot()
 
 
-def _lose(world: World) -> None:
+def _lose(world: WholeWorld) -> None:
     """A broker is lost for good, and its programs go elsewhere; one at least stays."""
     random, live = world.random, world.live_sites()
     if len(live) < 2:  # noqa: PLR2004 - the last one stays
@@ -249,7 +249,7 @@ def _lose(world: World) -> None:
 # --- the end ---
 
 
-def calm(world: World) -> None:
+def calm(world: WholeWorld) -> None:
     """Nothing breaks any more, who is down or held up comes back, and nobody reads slowly."""
     world.is_calm = True
     for adversary in world.adversaries:

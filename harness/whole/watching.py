@@ -12,7 +12,7 @@ from broker.node.links import LinkSession
 from broker.node.pacing import PATIENCE_S
 from broker.wire import DEFAULT_LIMITS
 from harness.simulator.needless import needless_waits
-from harness.whole.sites import Site
+from harness.whole.sites import WholeSite
 
 __all__ = ["wrong_after"]
 
@@ -32,7 +32,7 @@ REFUSED_COUNT_MAX: Final = 25
 FRAME_BYTES: Final = DEFAULT_LIMITS.publication_frame_bytes
 
 
-def wrong_after(site: Site, content: Input, effects: Effects) -> Iterator[str]:
+def wrong_after(site: WholeSite, content: Input, effects: Effects) -> Iterator[str]:
     """What is wrong with the connection that an input came from."""
     yield from (
         f"{line.event}: {line.fields.get('exc_info')!r}" for line in effects.logs if line.level == "error"
@@ -101,7 +101,7 @@ def _waited_for(node: Node) -> Iterator[str]:
             yield f"publishers wait for {subscription.id} since {waited_s:.3f} s"
 
 
-def _overworked(site: Site, connection: Connection) -> Iterator[str]:
+def _overworked(site: WholeSite, connection: Connection) -> Iterator[str]:
     if connection.is_client and site.touched_count > TOUCHED_COUNT_MAX:
         yield f"one step has touched the station {site.touched_count} times"
     if connection.is_client and site.refused_count > REFUSED_COUNT_MAX:

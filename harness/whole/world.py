@@ -16,21 +16,21 @@ from broker.node import Dial, Effects, Input
 from broker.node.access import Access
 from broker.node.limits import NodeLimits
 from broker.routing import DEFAULT, Routing
-from harness.whole.cables import Cable, End, Shape
+from harness.whole.cables import Cable, CableEnd, CableShape
 from harness.whole.clock import Clock
 from harness.whole.disks import Disk
-from harness.whole.history import History
-from harness.whole.interests import Events, Interest
-from harness.whole.knobs import Knobs
-from harness.whole.programs import Program, Publishing, Reading
-from harness.whole.sites import ACCESS, Manner, Site, Timing
+from harness.whole.history import WholeHistory
+from harness.whole.interests import DrawnInterest, Events
+from harness.whole.knobs import WholeKnobs
+from harness.whole.programs import Program, ProgramReading, Publishing
+from harness.whole.sites import ACCESS, Manner, SiteTiming, WholeSite
 from harness.whole.watching import wrong_after
 from ordering.interface import OrderingFactory
 
 if TYPE_CHECKING:
     from harness.whole.hostile import Adversary
 
-__all__ = ["World"]
+__all__ = ["WholeWorld"]
 
 SHARED: Final = "neighbours must share these settings"
 """What a broker is told that has another setting than its uplink."""
@@ -40,18 +40,18 @@ AGE_S: Final = 24 * 3600
 
 
 @define(eq=False)
-class World:
+class WholeWorld:
     """Everything that there is in one schedule."""
 
     random: Random
-    knobs: Knobs
+    knobs: WholeKnobs
     ordering: OrderingFactory
     routing: Routing = DEFAULT
     watch: Callable[[str], None] | None = None
     clock: Clock = field(factory=Clock, init=False)
-    history: History = field(factory=History, init=False)
+    history: WholeHistory = field(factory=WholeHistory, init=False)
     events: Events = field(init=False)
-    sites: dict[str, Site] = field(factory=dict, init=False)
+    sites: dict[str, WholeSite] = field(factory=dict, init=False)
     programs: list[Program] = field(factory=list, init=False)
     adversaries: list["Adversary"] = field(factory=list, init=False)
     parted: dict[tuple[str, str], float] = field(factory=dict, init=False)
@@ -89,13 +89,13 @@ class World:
 
     def add_site(
         self, name: str, uplinks: tuple[str, ...], *, has_journal: bool, is_odd: bool = False
-    ) -> Site:
+    ) -> WholeSite:
         """Make a place for a broker that is configured with these uplinks."""
         disk = Disk(f"{self.random.getrandbits(32):x}") if has_journal else None
         manner = self._manner
         if is_odd:
             manner = _otherwise(manner, self.knobs.odd)
-        site = self.sites[name] = Site(name, self, manner, uplinks, disk, is_odd)
+        site = self.sites[name] = WholeSite(name, self, manner, uplinks, disk, is_odd)
         return site
 
     def _uplinks(self, number: int) -> tuple[str, ...]:
@@ -115,16 +115,16 @@ class World:
     # --- what sites and programs need ---
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> CableShape:
         """How bad connections are."""
         return self.knobs.shape
 
     @property
-    def timing(self) -> Timing:
+    def timing(self) -> SiteTiming:
         """How late things are."""
         return self.knobs.timing
 
-    def dialled(self, dialler: Site, dial: Dial) -> Site | None:
+    def dialled(self, dialler: WholeSite, dial: Dial) -> WholeSite | None:
         """Return the site that is reached."""
         site = self.sites.get(dial.address.partition(":")[0])
         if site is None or not site.is_up:
@@ -160,7 +160,7 @@ class World:
         """Return a broker with the number of its memory: what was read there is a cause for no other."""
         return name, self.sites[name].memory_losses
 
-    def stepped(self, site: Site, content: Input, effects: Effects) -> None:
+    def stepped(self, site: WholeSite, content: Input, effects: Effects) -> None:
         """Look at what a step did."""
         self.steps += 1
         if site.is_odd:
@@ -172,7 +172,7 @@ class World:
             at_s = f"{self.clock.now_s:.6f}"
             self.watch(f"{at_s} {site.name} {_shown(content)} -> {_effects(effects)}{said}")
 
-    def failed(self, site: Site, error: BaseException) -> None:
+    def failed(self, site: WholeSite, error: BaseException) -> None:
         """A step has raised, or a broker cannot go on: who has another setting is told so."""
         if site.is_odd and isinstance(error, BrokerFaultError) and SHARED in str(error):
             site.is_refused = True
@@ -186,7 +186,7 @@ class World:
 
     # --- making programs ---
 
-    def live_sites(self) -> list[Site]:
+    def live_sites(self) -> list[WholeSite]:
         """The sites that are not gone for good, and not outside of the overlay."""
         return [site for site in self.sites.values() if not site.is_gone and not site.is_odd]
 
@@ -206,7 +206,9 @@ class World:
         """Let a program advertise."""
         return program.advertise(self.events.wide())
 
-    def subscribe(self, program: Program, durable: str = "", interest: Interest | None = None) -> Reading:
+    def subscribe(
+        self, program: Program, durable: str = "", interest: DrawnInterest | None = None
+    ) -> ProgramReading:
         """Let a program subscribe; `durable` names a subscription of an earlier one of its name."""
         random, knobs = self.random, self.knobs
         interest = interest or self.events.draw()
@@ -260,7 +262,7 @@ class World:
         if not self.is_calm:
             self.clock.after(0.05, call)
 
-    def ends(self) -> list[End]:
+    def ends(self) -> list[CableEnd]:
         """Every end of every connection that a site has."""
         return [end for site in self.sites.values() for end in site.ends.values()]
 

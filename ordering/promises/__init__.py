@@ -32,7 +32,7 @@ from ordering.promises.trace import (
     unadvertise,
     unsubscribe,
 )
-from ordering.promises.verdict import Verdict
+from ordering.promises.verdict import PromiseVerdict
 
 __all__ = [
     "AXIOMS",
@@ -40,10 +40,10 @@ __all__ = [
     "Latencies",
     "Matches",
     "Operation",
+    "PromiseVerdict",
     "Promises",
     "Trace",
     "TraceError",
-    "Verdict",
     "acknowledge",
     "advertise",
     "check",

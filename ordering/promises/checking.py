@@ -9,7 +9,7 @@ from ordering.promises import liveness, safety
 from ordering.promises.liveness import Owed
 from ordering.promises.state import State
 from ordering.promises.trace import Operation, Trace
-from ordering.promises.verdict import Verdict, verdict_on
+from ordering.promises.verdict import PromiseVerdict, verdict_on
 
 AXIOMS: Final[Mapping[str, str]] = {
     "once": "2.1 safety, first part; (2)",
@@ -42,9 +42,9 @@ Find = Callable[[State], Iterator[Owed]]
 class Promises:
     """A verdict for every axiom that applies to the trace."""
 
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, PromiseVerdict]
 
-    def __getitem__(self, axiom: str) -> Verdict:
+    def __getitem__(self, axiom: str) -> PromiseVerdict:
         return self.verdicts[axiom]
 
     @property
@@ -52,13 +52,15 @@ class Promises:
         """The axioms that do not hold."""
         return tuple(name for name, verdict in self.verdicts.items() if verdict.outcome is False)
 
-    def definition(self, name: str) -> Verdict:
+    def definition(self, name: str) -> PromiseVerdict:
         """One verdict on the axioms of a definition, if all of them apply."""
         parts = [self.verdicts[axiom] for axiom in DEFINITIONS[name]]
         outcomes = {part.outcome for part in parts}
         outcome = False if False in outcomes else None if None in outcomes else True
         said = tuple(text for part in parts if part.outcome is outcome for text in part.witnesses)
-        return Verdict(name, outcome, sum(p.violations for p in parts), sum(p.open for p in parts), said)
+        return PromiseVerdict(
+            name, outcome, sum(p.violations for p in parts), sum(p.open for p in parts), said
+        )
 
 
 def check(trace: Trace) -> Promises:

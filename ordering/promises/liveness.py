@@ -8,7 +8,7 @@ Whoever unsubscribed, or took the advertisement back, is owed nothing: the formu
 
 from collections.abc import Iterator
 
-from ordering.promises.state import State, Subscribed
+from ordering.promises.state import State, SubscriptionState
 from ordering.verdicts.history import Key
 from ordering.verdicts.words import name
 
@@ -65,14 +65,14 @@ def matched(state: State) -> Iterator[Owed]:
                 break
 
 
-def _lasting(state: State) -> Iterator[tuple[str, str, Subscribed]]:
+def _lasting(state: State) -> Iterator[tuple[str, str, SubscriptionState]]:
     """The subscriptions that were not taken back."""
     for client, filters in state.subscribed.items():
         for content, known in filters.items():
             yield client, content, known
 
 
-def _settled(state: State) -> Iterator[tuple[str, str, Subscribed, Key]]:
+def _settled(state: State) -> Iterator[tuple[str, str, SubscriptionState, Key]]:
     """What a lasting subscription matches and never got, published after a rest that followed it."""
     matches, owed = state.trace.matches, state.owed()
     for client, content, known in _lasting(state):

@@ -21,7 +21,7 @@ from ordering.verdicts.words import name
 
 
 @define(eq=False)
-class Subscribed:
+class SubscriptionState:
     """One filter of one client, while it is subscribed. It is pending, acknowledged, or both."""
 
     since: int
@@ -32,7 +32,7 @@ class Subscribed:
 
 
 @frozen(eq=False)
-class Publication:
+class PublicationState:
     """Where a notification was published; `is_announced` if an advertisement of its publisher matched."""
 
     step: int
@@ -41,7 +41,7 @@ class Publication:
 
 
 NONE: Final[Mapping[Key, int]] = {}
-NO_FILTERS: Final[Mapping[str, Subscribed]] = {}
+NO_FILTERS: Final[Mapping[str, SubscriptionState]] = {}
 
 
 @define(eq=False)
@@ -51,13 +51,13 @@ class State:
     trace: Trace
     epoch: int = 0
     torn: set[int] = Factory(set)
-    subscribed: dict[str, dict[str, Subscribed]] = Factory(dict)
+    subscribed: dict[str, dict[str, SubscriptionState]] = Factory(dict)
     unsubscribed: dict[str, tuple[str, int]] = Factory(dict)
     advertised: dict[str, dict[str, int]] = Factory(dict)
-    published: dict[Key, Publication] = Factory(dict)
+    published: dict[Key, PublicationState] = Factory(dict)
     delivered: dict[str, dict[Key, int]] = Factory(dict)
 
-    def filters_of(self, client: str) -> Mapping[str, Subscribed]:
+    def filters_of(self, client: str) -> Mapping[str, SubscriptionState]:
         """S_Y."""
         return self.subscribed.get(client, NO_FILTERS)
 
@@ -65,7 +65,7 @@ class State:
         """D_Y."""
         return self.delivered.get(client, NONE)
 
-    def owed(self) -> list[tuple[Key, Publication]]:
+    def owed(self) -> list[tuple[Key, PublicationState]]:
         """What was published and can be owed: announced, if that matters, and in no torn epoch."""
         advertising, lost = self.trace.advertising, self.torn
         return [
@@ -85,7 +85,7 @@ class State:
         filters = self.subscribed.setdefault(operation.client, {})
         known = filters.get(operation.filter)
         if known is None:
-            filters[operation.filter] = Subscribed(step, self.epoch, step, self.epoch)
+            filters[operation.filter] = SubscriptionState(step, self.epoch, step, self.epoch)
         elif known.pending_since is None:
             known.pending_since, known.pending_epoch = step, self.epoch
 
@@ -113,7 +113,7 @@ class State:
             raise TraceError(f"{name(key)} is published at steps {self.published[key].step} and {step}")
         matches = self.trace.matches
         announced = any(matches(content, key) for content in self.advertised.get(operation.client, ()))
-        self.published[key] = Publication(step, self.epoch, announced)
+        self.published[key] = PublicationState(step, self.epoch, announced)
 
     def _notify(self, operation: Operation, step: int) -> None:
         self.delivered.setdefault(operation.client, {}).setdefault(operation.notification, step)

@@ -9,7 +9,7 @@ WITNESSES_MAX: Final = 5
 
 
 @frozen
-class Verdict:
+class PromiseVerdict:
     """Whether an axiom holds: true, false, or None for undetermined.
 
     `violations` counts what broke it; `open` what is owed and may still come, in a trace that does not end at
@@ -32,9 +32,9 @@ class Verdict:
         return " ".join((f"{self.axiom}: {self.word}{counts[self.outcome]}", *self.witnesses[:1]))
 
 
-def verdict_on(axiom: str, violated: list[str], still_open: list[str]) -> Verdict:
+def verdict_on(axiom: str, violated: list[str], still_open: list[str]) -> PromiseVerdict:
     """Weigh what was found: a violation stays one, whatever comes."""
     outcome = False if violated else None if still_open else True
-    return Verdict(
+    return PromiseVerdict(
         axiom, outcome, len(violated), len(still_open), tuple((violated or still_open)[:WITNESSES_MAX])
     )

@@ -11,17 +11,17 @@ mean. `report` answers two questions about order that no promise is about.
 """
 
 from ordering.verdicts.checking import check, report
-from ordering.verdicts.history import History, HistoryError, Key, Published, Subscription
+from ordering.verdicts.history import History, HistoryError, HistoryEvent, HistorySubscription, Key
 from ordering.verdicts.verdict import KINDS, Reports, Verdict, Verdicts, Violation
 
 __all__ = [
     "KINDS",
     "History",
     "HistoryError",
+    "HistoryEvent",
+    "HistorySubscription",
     "Key",
-    "Published",
     "Reports",
-    "Subscription",
     "Verdict",
     "Verdicts",
     "Violation",

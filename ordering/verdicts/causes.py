@@ -9,7 +9,7 @@ from ordering.verdicts.words import name
 
 
 @frozen
-class Link:
+class CausalLink:
     """Why `effect` came after `cause`: `subscription` had delivered it, or it has the same publisher."""
 
     cause: int
@@ -17,13 +17,13 @@ class Link:
     subscription: str = ""
 
 
-def chain(numbered: Numbered, cause: int, effect: int) -> list[Link]:
+def chain(numbered: Numbered, cause: int, effect: int) -> list[CausalLink]:
     """The fewest links that lead from a cause to an effect that has it in its past.
 
     Breadth first, backwards. What came before a place in some subscription's deliveries is reached at once,
     so of each subscription only what comes after the last place reached is still worth a look.
     """
-    led: dict[int, Link] = {}
+    led: dict[int, CausalLink] = {}
     reached: dict[str, int] = {}
     level = [effect]
     while cause not in led:
@@ -41,25 +41,25 @@ def chain(numbered: Numbered, cause: int, effect: int) -> list[Link]:
     return links
 
 
-def _direct(numbered: Numbered, number: int, reached: dict[str, int]) -> Iterator[Link]:
+def _direct(numbered: Numbered, number: int, reached: dict[str, int]) -> Iterator[CausalLink]:
     """The direct causes of a publication that were not reached before."""
     effect = numbered.history.publications[number]
     for subscription, count in effect.seen or ():
         for cause in numbered.heard(subscription, reached.get(subscription, 0), count):
-            yield Link(cause, number, subscription)
+            yield CausalLink(cause, number, subscription)
         reached[subscription] = max(count, reached.get(subscription, 0))
     for earlier in range(number - 1, -1, -1):
         if numbered.keys[earlier][0] == effect.publisher and earlier not in numbered.unordered:
-            yield Link(earlier, number)
+            yield CausalLink(earlier, number)
             return
 
 
-def told(numbered: Numbered, links: list[Link]) -> str:
+def told(numbered: Numbered, links: list[CausalLink]) -> str:
     """A chain in words, from the cause on."""
     return ", and ".join(_told(numbered, link) for link in links)
 
 
-def _told(numbered: Numbered, link: Link) -> str:
+def _told(numbered: Numbered, link: CausalLink) -> str:
     cause, effect = numbered.keys[link.cause], numbered.keys[link.effect]
     if not link.subscription:
         return f"{effect[0]} published {name(cause)} before {name(effect)}"

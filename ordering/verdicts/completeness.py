@@ -5,7 +5,7 @@ lost. A violation of kind `missing` is an owed publication that its subscription
 `stuck` is something that still waited when nothing could move any more.
 """
 
-from ordering.verdicts.history import History, Key, Subscription
+from ordering.verdicts.history import History, HistorySubscription, Key
 from ordering.verdicts.numbering import Numbered
 from ordering.verdicts.verdict import WITNESSES_MAX, Verdict, Violation, broken, kept
 from ordering.verdicts.words import name, placed, way
@@ -14,7 +14,7 @@ from ordering.verdicts.words import name, placed, way
 def completeness(numbered: Numbered) -> Verdict:
     """Judge completeness."""
     history = numbered.history
-    missing: list[tuple[Subscription, Key]] = []
+    missing: list[tuple[HistorySubscription, Key]] = []
     unknown = ""
     for each, first in zip(history.subscriptions, numbered.firsts, strict=True):
         if each.owed is None:
@@ -32,7 +32,7 @@ def completeness(numbered: Numbered) -> Verdict:
     return broken("completeness", counts, counts, witnesses)
 
 
-def _missing(history: History, subscription: Subscription, key: Key, origin: str) -> Violation:
+def _missing(history: History, subscription: HistorySubscription, key: Key, origin: str) -> Violation:
     who = placed(subscription.name, subscription.broker)
     what = placed(f"{name(key)}, published", origin) if origin else name(key)
     path = way(history.uplinks, origin, subscription.broker)
@@ -41,7 +41,7 @@ def _missing(history: History, subscription: Subscription, key: Key, origin: str
     return Violation("missing", (subscription.name,), (key,), text)
 
 
-def _around(subscription: Subscription, key: Key) -> str:
+def _around(subscription: HistorySubscription, key: Key) -> str:
     """Which of the same publisher's publications were delivered on both sides of the gap."""
     same = [each for each in subscription.delivered if each[0] == key[0]]
     before = max((each for each in same if each < key), default=None)

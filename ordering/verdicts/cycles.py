@@ -94,7 +94,7 @@ def _close(root: int, lowest: dict[int, int], path: list[int], found: list[list[
 
 
 @define(eq=False)
-class _Search:
+class _CycleSearch:
     """The views by publication, and how much looking is still allowed."""
 
     views: Sequence[View]
@@ -108,7 +108,7 @@ def smallest_cycle(views: Sequence[View]) -> list[Step]:
     for component in sorted(components(views), key=lambda each: (len(each), each)):
         members = frozenset(component)
         inside = [[number for number in view if number in members] for view in views]
-        search = _Search(inside, _places(inside))
+        search = _CycleSearch(inside, _places(inside))
         for start in component:
             best = _back_to(start, search, best)
             # Two is the least a cycle can have.
@@ -126,7 +126,7 @@ def _places(views: Sequence[View]) -> dict[int, list[tuple[int, int]]]:
     return places
 
 
-def _back_to(start: int, search: _Search, best: list[Step]) -> list[Step]:
+def _back_to(start: int, search: _CycleSearch, best: list[Step]) -> list[Step]:
     """The shortest way round from `start`, if it is shorter than the best so far; else the best so far.
 
     Breadth first. What follows a position in a view is reached at once, so of each view only what comes
@@ -148,7 +148,7 @@ def _back_to(start: int, search: _Search, best: list[Step]) -> list[Step]:
     return best
 
 
-def _reach(number: int, search: _Search, came: dict[int, Step], unreached: list[int]) -> list[int]:
+def _reach(number: int, search: _CycleSearch, came: dict[int, Step], unreached: list[int]) -> list[int]:
     """What some view has after a publication and was not reached before."""
     reached = []
     for view, position in search.places[number]:

@@ -26,7 +26,7 @@ class HistoryError(ValueError):
 
 
 @define(eq=False)
-class Published:
+class HistoryEvent:
     """One publication, and what its client knew when it published it.
 
     `seen` says how many deliveries each of the client's subscriptions had made until then: pairs of a
@@ -43,13 +43,13 @@ class Published:
 
 
 @define(eq=False)
-class Subscription:
+class HistorySubscription:
     """One subscription and everything it delivered, in order, until its end or the history's.
 
     `matching` holds the publications that its filter matches, by brute force: no other may be delivered.
     `owed` holds those that must have been delivered: they matched, were published after `subscribe()` and
     `advertise()` had returned, and the subscription lived long enough with every broker on the path.
-    Never changed after it was made, like `Published`.
+    Never changed after it was made, like `HistoryEvent`.
     """
 
     name: str
@@ -69,7 +69,7 @@ class History:
     when nothing could move any more; only a simulator knows that.
     """
 
-    publications: Sequence[Published]
-    subscriptions: Sequence[Subscription]
+    publications: Sequence[HistoryEvent]
+    subscriptions: Sequence[HistorySubscription]
     uplinks: Mapping[str, str] = field(factory=dict)
     stuck: Sequence[str] = ()

@@ -5,12 +5,12 @@ delivered before, `unpublished` one of what nobody published, `unmatched` one of
 match. Repeats count as duplicates alone. Without `matching` the verdict is at best unknown.
 """
 
-from ordering.verdicts.history import Key, Subscription
+from ordering.verdicts.history import HistorySubscription, Key
 from ordering.verdicts.numbering import Numbered
 from ordering.verdicts.verdict import Verdict, Violation, broken, kept
 from ordering.verdicts.words import name, placed
 
-Found = tuple[Subscription, Key]
+Found = tuple[HistorySubscription, Key]
 
 
 def integrity(numbered: Numbered) -> Verdict:
@@ -55,7 +55,7 @@ def _verdict(
     return broken("integrity", counts, kinds, witnesses)
 
 
-def _repeats(subscription: Subscription) -> list[Key]:
+def _repeats(subscription: HistorySubscription) -> list[Key]:
     seen: set[Key] = set()
     repeats = []
     for key in subscription.delivered:
@@ -65,13 +65,13 @@ def _repeats(subscription: Subscription) -> list[Key]:
     return repeats
 
 
-def _twice(subscription: Subscription, key: Key) -> str:
+def _twice(subscription: HistorySubscription, key: Key) -> str:
     positions = [str(i) for i, each in enumerate(subscription.delivered) if each == key]
     who = placed(subscription.name, subscription.broker)
     return f"{who} delivers {name(key)} {len(positions)} times (deliveries {' and '.join(positions)})."
 
 
-def _witness(kind: str, subscription: Subscription, key: Key, fault: str) -> Violation:
+def _witness(kind: str, subscription: HistorySubscription, key: Key, fault: str) -> Violation:
     position = list(subscription.delivered).index(key)
     who = placed(subscription.name, subscription.broker)
     text = f"{who} delivers {name(key)}, {fault} (delivery {position})."

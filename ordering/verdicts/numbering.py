@@ -7,7 +7,7 @@ about order are judged on what remains. So one fault is one violation.
 
 from attrs import define
 
-from ordering.verdicts.history import History, HistoryError, Key, Subscription
+from ordering.verdicts.history import History, HistoryError, HistorySubscription, Key
 
 
 @define(eq=False)
@@ -21,7 +21,7 @@ class Numbered:
     """
 
     history: History
-    named: dict[str, Subscription]
+    named: dict[str, HistorySubscription]
     keys: list[Key]
     numbers: dict[Key, int]
     publishers: list[int]
@@ -71,7 +71,7 @@ def _view(first: dict[Key, None], numbers: dict[Key, int]) -> list[int]:
     return [numbers[key] for key in first if key in numbers]
 
 
-def _refuse_repeated_names(history: History, named: dict[str, Subscription]) -> None:
+def _refuse_repeated_names(history: History, named: dict[str, HistorySubscription]) -> None:
     if len(named) != len(history.subscriptions):
         names = [each.name for each in history.subscriptions]
         repeated = next(each for i, each in enumerate(names) if each in names[:i])
@@ -89,7 +89,7 @@ def _refuse_wrong_sequences(keys: list[Key]) -> None:
         last[publisher] = sequence
 
 
-def _refuse_wrong_seen(history: History, named: dict[str, Subscription]) -> None:
+def _refuse_wrong_seen(history: History, named: dict[str, HistorySubscription]) -> None:
     for each in history.publications:
         for subscription, count in each.seen or ():
             made = len(named[subscription].delivered) if subscription in named else 0

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from attrs import define
 
-from ordering.verdicts.history import HistoryError, Published
+from ordering.verdicts.history import HistoryError, HistoryEvent
 from ordering.verdicts.numbering import Numbered
 from ordering.verdicts.words import name
 
@@ -62,7 +62,7 @@ def past_of(numbered: Numbered) -> Past:
 
 
 def _heard_since(
-    numbered: Numbered, heard: dict[tuple[int, str], int], publisher: int, publication: Published
+    numbered: Numbered, heard: dict[tuple[int, str], int], publisher: int, publication: HistoryEvent
 ) -> list[int]:
     """What the client's subscriptions delivered since this publisher's last publication."""
     causes: list[int] = []
@@ -76,7 +76,7 @@ def _heard_since(
 
 
 def _taken_in(
-    numbered: Numbered, past: Past, highest: list[int], causes: list[int], effect: Published
+    numbered: Numbered, past: Past, highest: list[int], causes: list[int], effect: HistoryEvent
 ) -> News:
     """Take publications and their pasts into a past; return what is new in that."""
     news: News = []

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ordering.verdicts.history import History, Key, Published, Subscription
+from ordering.verdicts.history import History, HistoryEvent, HistorySubscription, Key
 
 
 def name(key: Key) -> str:
@@ -15,7 +15,7 @@ def placed(what: str, broker: str) -> str:
     return f"{what} at {broker}" if broker else what
 
 
-def view(subscription: Subscription, first: Key, second: Key) -> str:
+def view(subscription: HistorySubscription, first: Key, second: Key) -> str:
     """What one subscription saw of two publications: which came first, and as which deliveries."""
     delivered = list(subscription.delivered)
     positions = f"deliveries {delivered.index(first)} and {delivered.index(second)}"
@@ -34,7 +34,9 @@ def way(uplinks: Mapping[str, str], start: str, end: str) -> list[str]:
     return up + down[-2::-1]
 
 
-def meeting(history: History, one: Subscription, other: Subscription, keys: Sequence[Key]) -> str:
+def meeting(
+    history: History, one: HistorySubscription, other: HistorySubscription, keys: Sequence[Key]
+) -> str:
     """Where the paths to two subscriptions meet, and where each publication comes in; empty if unknown."""
     if not history.uplinks or not one.broker or not other.broker:
         return ""
@@ -47,7 +49,7 @@ def meeting(history: History, one: Subscription, other: Subscription, keys: Sequ
     return f" {where}; {' and '.join(joins)}."
 
 
-def _joining(uplinks: Mapping[str, str], path: list[str], publication: Published) -> str:
+def _joining(uplinks: Mapping[str, str], path: list[str], publication: HistoryEvent) -> str:
     what = name((publication.publisher, publication.sequence))
     route = way(uplinks, publication.broker, path[0])
     joint = next((broker for broker in route if broker in path), None)

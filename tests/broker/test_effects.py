@@ -13,7 +13,7 @@ import broker.node
 from broker.node.exchange import Exchange
 from broker.server.server import Server
 from harness.simulator.world import World
-from harness.whole.sites import Site
+from harness.whole.sites import WholeSite
 
 
 def looked_at(owner: type, method: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:
@@ -42,10 +42,10 @@ def is_in_order(effects: type, owner: type, method: str) -> bool:
 
 
 CARRIED_OUT = [
-    (broker.core.Effects, Exchange, "settle"),
-    (broker.core.Effects, World, "release"),
+    (broker.core.CoreEffects, Exchange, "settle"),
+    (broker.core.CoreEffects, World, "_release"),
     (broker.node.Effects, Server, "_carry_out"),
-    (broker.node.Effects, Site, "_carry_out"),
+    (broker.node.Effects, WholeSite, "_carry_out"),
 ]
 
 

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 import trio
 
-from harness.attacks.hostile import ATTACKS, Target
+from harness.attacks.hostile import ATTACKS, AttackTarget
 from tests.broker.server.overlay import running, settings
 from tests.sources import ROOT
 
@@ -46,7 +46,7 @@ def test_the_broker_lives_and_honest_clients_get_everything() -> None:
 @pytest.mark.parametrize("name", NAMES)
 async def test_an_attack_comes_to_its_broker(name: str) -> None:
     async with running(settings("B1")) as attacked:
-        target = Target(attacked.server.port, monotonic() + ATTACKED_S)
+        target = AttackTarget(attacked.server.port, monotonic() + ATTACKED_S)
         await trio.to_thread.run_sync(ATTACKS[name].run, target)
         totals = attacked.server.exchange.totals
         assert totals.connections > 0

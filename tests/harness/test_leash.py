@@ -2,7 +2,7 @@ import signal
 
 import trio
 
-from harness.processes import Server, start, start_server
+from harness.processes import ServerProcess, start, start_server
 
 
 async def is_listening(port: int) -> bool:
@@ -26,7 +26,7 @@ async def test_a_server_ends_when_its_starter_is_killed() -> None:
 
 
 async def test_a_server_on_a_leash_is_the_process_its_starter_knows() -> None:
-    servers: list[Server] = []
+    servers: list[ServerProcess] = []
     async with trio.open_nursery() as nursery:
         servers.append(await start_server(nursery, "relay", "harness.benchmarks.relay", []))
         servers[0].program.process.send_signal(signal.SIGKILL)

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from harness import outcomes
-from harness.processes import ProcessError, Server, start_server
+from harness.processes import ProcessError, ServerProcess, start_server
 
 
 async def fail(*errors: BaseException) -> None:
@@ -38,7 +38,7 @@ def test_a_defect_is_seen_whole() -> None:
 
 
 def test_a_terminated_program_ends_what_it_has_started() -> None:
-    started: list[Server] = []
+    started: list[ServerProcess] = []
 
     async def terminate() -> None:
         async with trio.open_nursery() as nursery:

@@ -3,7 +3,7 @@ import re
 import pytest
 import trio
 
-from harness.processes import ProcessError, Server, start, start_server
+from harness.processes import ProcessError, ServerProcess, start, start_server
 
 
 async def test_a_server_is_ready_when_its_address_is_known() -> None:
@@ -16,7 +16,7 @@ async def test_a_server_is_ready_when_its_address_is_known() -> None:
 
 
 async def test_a_failure_beside_a_server_leaves_no_process_behind() -> None:
-    servers: list[Server] = []
+    servers: list[ServerProcess] = []
     with pytest.RaisesGroup(ValueError):
         async with trio.open_nursery() as nursery:
             servers.append(await start_server(nursery, "relay", "harness.benchmarks.relay", []))

@@ -17,7 +17,7 @@ UNPUBLISHED: Final = -1
 
 
 @attrs.frozen(eq=False)
-class Stream:
+class DeliveryStream:
     """What one subscription delivered. `firsts` are the numbers of first deliveries, ordered or not."""
 
     deliveries: int
@@ -40,7 +40,7 @@ def numbers_of(marks: Int32s) -> Int32s:
     return np.where(marks >= 0, marks, -2 - marks).astype(np.int32)
 
 
-def assemble(marks: Int32s, positions: Int64s, delivered_ns: Int64s) -> Stream:
+def assemble(marks: Int32s, positions: Int64s, delivered_ns: Int64s) -> DeliveryStream:
     """Put one subscription's deliveries into the order of their positions."""
     steps = np.diff(positions)
     if (steps <= 0).any():
@@ -51,7 +51,7 @@ def assemble(marks: Int32s, positions: Int64s, delivered_ns: Int64s) -> Stream:
     published = marks[known]
     numbers = numbers_of(published)
     first = first_times(numbers)
-    return Stream(
+    return DeliveryStream(
         deliveries=len(marks),
         duplicates=len(numbers) - int(first.sum()),
         unpublished=len(marks) - len(numbers),

@@ -35,7 +35,7 @@ _STATES: Final = 8
 
 
 @attrs.frozen
-class Study:
+class PaperStudy:
     """One scenario under some orderings. `changes` are keys of it that differ, as `--set` takes them."""
 
     name: str
@@ -45,18 +45,18 @@ class Study:
 
 
 STUDIES: Final = (
-    Study("quick", "quick", ALL),
-    Study("figure5", "figure5", ("pairwise", "published")),
+    PaperStudy("quick", "quick", ALL),
+    PaperStudy("figure5", "figure5", ("pairwise", "published")),
     # The paper's two forms of one plugin; pairwise is the same in both.
-    Study("figure6", "figure6", ("published",)),
-    Study("figure7", "figure7", ("pairwise", "fifo", "sequencer")),
-    Study("figure8", "figure8", ("pairwise", "fifo")),
-    Study("knee", "knee", ("pairwise", "fifo", "sequencer")),
-    Study("datacentre-16x5", "datacentre-16x5", ("pairwise", "fifo", "sequencer")),
-    Study("market", "market", ALL),
-    Study("crash-core", "crash-core", ("pairwise", "fifo")),
-    Study("flaky-links", "flaky-links", ("pairwise", "fifo")),
-    Study("slow-subscriber", "slow-subscriber", ("pairwise", "fifo")),
+    PaperStudy("figure6", "figure6", ("published",)),
+    PaperStudy("figure7", "figure7", ("pairwise", "fifo", "sequencer")),
+    PaperStudy("figure8", "figure8", ("pairwise", "fifo")),
+    PaperStudy("knee", "knee", ("pairwise", "fifo", "sequencer")),
+    PaperStudy("datacentre-16x5", "datacentre-16x5", ("pairwise", "fifo", "sequencer")),
+    PaperStudy("market", "market", ALL),
+    PaperStudy("crash-core", "crash-core", ("pairwise", "fifo")),
+    PaperStudy("flaky-links", "flaky-links", ("pairwise", "fifo")),
+    PaperStudy("slow-subscriber", "slow-subscriber", ("pairwise", "fifo")),
 )
 """In the order in which they are run: short ones first."""
 
@@ -70,7 +70,7 @@ class RunError(Exception):
     """A run failed; the text says how."""
 
 
-def perform(studies: Sequence[Study], folder: Path, progress: Progress) -> list[str]:
+def perform(studies: Sequence[PaperStudy], folder: Path, progress: Progress) -> list[str]:
     """Run what is missing; return what failed, in a line each."""
     runs = {f"{study.name}, {each}": (study, each) for study in studies for each in study.orderings}
     places = {name: folder / study.name / ordering for name, (study, ordering) in runs.items()}
@@ -82,7 +82,7 @@ def perform(studies: Sequence[Study], folder: Path, progress: Progress) -> list[
     return campaign.perform(places, make, progress)
 
 
-def _done(name: str, study: Study, ordering: str, place: Path) -> campaign.Done:
+def _done(name: str, study: PaperStudy, ordering: str, place: Path) -> campaign.Done:
     """Make one run, or one for each point of a sweep."""
     begun_s = time.monotonic()
     try:
@@ -93,7 +93,7 @@ def _done(name: str, study: Study, ordering: str, place: Path) -> campaign.Done:
     return campaign.Done(name, time.monotonic() - begun_s)
 
 
-def _run(study: Study, ordering: str, folder: Path) -> None:
+def _run(study: PaperStudy, ordering: str, folder: Path) -> None:
     changes = [word for change in study.changes for word in ("--set", change)]
     options = ["--ordering", ordering, "--out", str(folder), "--quiet", *changes]
     command = [sys.executable, "-m", "broker", "harness", "run", study.scenario, *options]
@@ -125,7 +125,7 @@ def _unanalysed(folder: Path) -> Iterator[Path]:
             yield about.parent
 
 
-def report(studies: Sequence[Study], folder: Path) -> None:
+def report(studies: Sequence[PaperStudy], folder: Path) -> None:
     """Write a report for each study that has a run."""
     for study in studies:
         place = folder / study.name
@@ -134,7 +134,7 @@ def report(studies: Sequence[Study], folder: Path) -> None:
 
 
 @attrs.frozen
-class Moment:
+class StudyMoment:
     """Seconds so far: by the clock, of all processors at work, of our own programs at work."""
 
     at_s: float
@@ -142,7 +142,7 @@ class Moment:
     own_s: float
 
     @classmethod
-    def now(cls) -> "Moment | None":
+    def now(cls) -> "StudyMoment | None":
         """What is counted at present; nothing where the system does not count."""
         try:
             counts = _COUNTS.read_text(encoding="ascii").split()[1 : _STATES + 1]
@@ -153,7 +153,7 @@ class Moment:
         return cls(time.monotonic(), busy / os.sysconf("SC_CLK_TCK"), ended.ru_utime + ended.ru_stime)
 
 
-def others(before: Moment, after: Moment, processors: int) -> float:
+def others(before: StudyMoment, after: StudyMoment, processors: int) -> float:
     """The part of all processors that others took between two moments."""
     there_was_s = (after.at_s - before.at_s) * processors
     taken_s = (after.busy_s - before.busy_s) - (after.own_s - before.own_s)
@@ -163,9 +163,9 @@ def others(before: Moment, after: Moment, processors: int) -> float:
 @contextmanager
 def watched(run: Path) -> Iterator[None]:
     """While a run is made in this folder, watch the others, and write down what they took."""
-    before = Moment.now()
+    before = StudyMoment.now()
     yield
-    after = Moment.now()
+    after = StudyMoment.now()
     if before is not None and after is not None and run.is_dir():
         part = others(before, after, os.cpu_count() or 1)
         (run / FILE).write_text(f"{part:.4f}\n", encoding="utf-8")

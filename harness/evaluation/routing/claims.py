@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from harness.analysis.points import Point
+from harness.analysis.points import MeasuredPoint
 from harness.evaluation.routing.expected import expected_messages
 from harness.evaluation.routing.references import CURVES, Curve, at, of_study
 from harness.tables import Table, deviation, number
@@ -19,7 +19,7 @@ Finding = tuple[bool | None, str]
 """Whether a claim holds, None if nothing was measured; and the figures."""
 
 
-def claims(points: Sequence[Point]) -> Iterator[str]:
+def claims(points: Sequence[MeasuredPoint]) -> Iterator[str]:
     """A table of claims."""
     yield "### What the thesis claims\n"
     rows = []
@@ -29,7 +29,7 @@ def claims(points: Sequence[Point]) -> Iterator[str]:
     yield Table(("claim", "here", "figures"), rows).markdown()
 
 
-def _clearly_better(points: Sequence[Point]) -> Finding:
+def _clearly_better(points: Sequence[MeasuredPoint]) -> Finding:
     told = []
     for study, group in (("quotes-identity", "tables"), ("quotes-identity", "changes")):
         own, plain = _last_two(points, f"{group}-{study}", f"{group}-quotes-simple")
@@ -44,7 +44,9 @@ def _clearly_better(points: Sequence[Point]) -> Finding:
     )
 
 
-def _last_two(points: Sequence[Point], study: str, plain: str) -> tuple[Point | None, Point | None]:
+def _last_two(
+    points: Sequence[MeasuredPoint], study: str, plain: str
+) -> tuple[MeasuredPoint | None, MeasuredPoint | None]:
     """The point of a study with most consumers, and simple routing there, or where it was measured last."""
     found = of_study(points, study)
     if not found:
@@ -54,11 +56,11 @@ def _last_two(points: Sequence[Point], study: str, plain: str) -> tuple[Point | 
     return own, at(points, plain, own.consumers) or (measured[-1] if measured else None)
 
 
-def _cost(point: Point) -> float:
+def _cost(point: MeasuredPoint) -> float:
     return point.messages if point.messages is not None else float(point.entries)
 
 
-def _advertising(points: Sequence[Point]) -> Finding:
+def _advertising(points: Sequence[MeasuredPoint]) -> Finding:
     plain, advertised = (
         of_study(points, "tables-quotes-simple"),
         of_study(points, "tables-quotes-simple-advertised"),
@@ -75,7 +77,7 @@ def _advertising(points: Sequence[Point]) -> Finding:
     return simple > first > last > 1, text
 
 
-def _more_dynamics(points: Sequence[Point]) -> Finding:
+def _more_dynamics(points: Sequence[MeasuredPoint]) -> Finding:
     told = []
     for strategy, rises in (("simple", True), ("identity", False)):
         for way in ("", "-advertised"):
@@ -90,7 +92,7 @@ def _more_dynamics(points: Sequence[Point]) -> Finding:
     return _all(told)
 
 
-def _ordered(points: Iterable[Point], study: str) -> list[Point]:
+def _ordered(points: Iterable[MeasuredPoint], study: str) -> list[MeasuredPoint]:
     found = [each for each in points if each.study == study and each.locality is None]
     return sorted(found, key=lambda each: each.consumers)
 
@@ -99,7 +101,7 @@ def _all(told: Sequence[tuple[bool, str]]) -> Finding:
     return (all(good for good, _ in told), "; ".join(text for _, text in told)) if told else (None, "")
 
 
-def _locality(points: Sequence[Point]) -> Finding:
+def _locality(points: Sequence[MeasuredPoint]) -> Finding:
     """Whether everything costs less where interests are most local than where they are not at all."""
     told = []
     for title, value in _LOCAL.items():
@@ -123,14 +125,14 @@ def _rises(line: Sequence[tuple[float, float]]) -> bool:
     return all(after > before * (1 - SLACK) for (_, before), (_, after) in pairwise(line))
 
 
-_LOCAL: Final[Mapping[str, Callable[[Point], float | None]]] = {
+_LOCAL: Final[Mapping[str, Callable[[MeasuredPoint], float | None]]] = {
     "entries": lambda each: float(each.entries),
     "messages": lambda each: each.messages,
     "break-even": lambda each: each.break_even,
 }
 
 
-def _shrinking(points: Sequence[Point]) -> Finding:
+def _shrinking(points: Sequence[MeasuredPoint]) -> Finding:
     lines: dict[int, list[tuple[float, int]]] = {}
     for each in points:
         if each.group == "factors":
@@ -144,7 +146,7 @@ def _shrinking(points: Sequence[Point]) -> Finding:
     return _all(told)
 
 
-def _like_identity(points: Sequence[Point]) -> Finding:
+def _like_identity(points: Sequence[MeasuredPoint]) -> Finding:
     told = []
     for way in ("", "-advertised"):
         merged = of_study(points, f"tables-intervals-merging{way}")
@@ -160,7 +162,7 @@ def _like_identity(points: Sequence[Point]) -> Finding:
     return _all(told)
 
 
-def _same_with_many(points: Sequence[Point]) -> Finding:
+def _same_with_many(points: Sequence[MeasuredPoint]) -> Finding:
     pairs = [
         (each.consumers, each.messages, other.messages)
         for each in of_study(points, "changes-quotes-identity")
@@ -176,7 +178,7 @@ def _same_with_many(points: Sequence[Point]) -> Finding:
     return abs(deviation(plain, advertised)) <= 2 * CLOSE, text
 
 
-def _near(points: Sequence[Point], measure: str) -> Finding:
+def _near(points: Sequence[MeasuredPoint], measure: str) -> Finding:
     off = [each for curve in CURVES if curve.measure == measure for each in _deviations(points, curve)]
     if not off:
         return None, ""
@@ -185,7 +187,7 @@ def _near(points: Sequence[Point], measure: str) -> Finding:
     return close == len(off), text
 
 
-def _near_messages(points: Sequence[Point]) -> Finding:
+def _near_messages(points: Sequence[MeasuredPoint]) -> Finding:
     """References were simulated too; where identity's is not exact enough, the expectation counts."""
     holds, text = _near(points, "messages")
     if holds is not False:
@@ -204,14 +206,14 @@ def _near_messages(points: Sequence[Point]) -> Finding:
     )
 
 
-def _identity_deviations(points: Sequence[Point]) -> Iterator[float]:
+def _identity_deviations(points: Sequence[MeasuredPoint]) -> Iterator[float]:
     for way in ("", "-advertised"):
         for each in of_study(points, f"changes-quotes-identity{way}"):
             if each.messages is not None:
                 yield deviation(each.messages, expected_messages(each.consumers, is_advertised=bool(way)))
 
 
-def _deviations(points: Sequence[Point], curve: Curve) -> Iterator[float]:
+def _deviations(points: Sequence[MeasuredPoint], curve: Curve) -> Iterator[float]:
     for consumers, reference in curve.values.items():
         found = at(points, curve.study, consumers)
         value = None if found is None else found.messages if curve.measure == "messages" else found.entries
@@ -219,7 +221,7 @@ def _deviations(points: Sequence[Point], curve: Curve) -> Iterator[float]:
             yield deviation(value, reference)
 
 
-_CLAIMS: Final[Sequence[tuple[str, Callable[[Sequence[Point]], Finding]]]] = (
+_CLAIMS: Final[Sequence[tuple[str, Callable[[Sequence[MeasuredPoint]], Finding]]]] = (
     ("tables are as large as expected", lambda points: _near(points, "entries")),
     ("changes cost as much as expected", _near_messages),
     ("advanced strategies clearly beat simple routing, in tables and in messages", _clearly_better),

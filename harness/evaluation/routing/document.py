@@ -5,7 +5,7 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from harness.analysis.points import Point
+from harness.analysis.points import MeasuredPoint
 from harness.evaluation.routing.claims import claims
 from harness.evaluation.routing.expected import expected_entries, expected_messages
 from harness.evaluation.routing.references import CURVES, FACTORS, Curve, at, limit, mean_way, of_study
@@ -31,7 +31,7 @@ which goes on where it was interrupted and leaves a report with figures in `runs
 """
 
 
-class PageError(ValueError):
+class EvaluationPageError(ValueError):
     """The page has no place for what was measured."""
 
 
@@ -44,18 +44,20 @@ def in_place(page: str, measured: str) -> str:
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise PageError(f"the page has no lines {BEGIN} and {END}: add them where the measured part belongs")
+        raise EvaluationPageError(
+            f"the page has no lines {BEGIN} and {END}: add them where the measured part belongs"
+        )
     return f"{before}{BEGIN}\n\n{measured.strip()}\n\n{END}{after}"
 
 
-def document(points: Sequence[Point]) -> str:
+def document(points: Sequence[MeasuredPoint]) -> str:
     """The measured part; what was not measured is left out or shown as a dash."""
     opening = _OPENING.format(python=platform.python_version(), cores=os.cpu_count())
     sections = (_checked, claims, _exact, _curves, _changes, _localities, _break_even, _factors)
     return "\n".join([opening, *(part for section in sections for part in section(points))])
 
 
-def _checked(points: Sequence[Point]) -> Iterator[str]:
+def _checked(points: Sequence[MeasuredPoint]) -> Iterator[str]:
     checked = [each for each in points if each.differing is not None]
     published = [each for each in points if each.wrong is not None]
     tables = sum(each.brokers for each in checked)
@@ -67,13 +69,13 @@ def _checked(points: Sequence[Point]) -> Iterator[str]:
     )
 
 
-def _exact(points: Sequence[Point]) -> Iterator[str]:
+def _exact(points: Sequence[MeasuredPoint]) -> Iterator[str]:
     yield "### Results that are exact\n"
     rows = [*_exact_simple(points), *_exact_limits(points), *_exact_localities(points)]
     yield Table(("what", "by analysis", "here", ""), rows).markdown()
 
 
-def _exact_simple(points: Sequence[Point]) -> Iterator[Sequence[str]]:
+def _exact_simple(points: Sequence[MeasuredPoint]) -> Iterator[Sequence[str]]:
     plain, advertised = (of_study(points, f"tables-quotes-simple{way}") for way in ("", "-advertised"))
     yield exactly("simple: entries for each subscription", 106, _each(plain))
     yield exactly("simple + adv.: the same", mean_way(), _each(advertised))
@@ -96,7 +98,7 @@ def _exact_simple(points: Sequence[Point]) -> Iterator[Sequence[str]]:
     yield exactly("flooding: publications over links for each event", 106, sent, digits=0)
 
 
-def _exact_limits(points: Sequence[Point]) -> Iterator[Sequence[str]]:
+def _exact_limits(points: Sequence[MeasuredPoint]) -> Iterator[Sequence[str]]:
     for study, reference, title in (
         ("limit-identity", 212_000, "identity, every stock wanted everywhere: entries"),
         ("limit-identity-advertised", 106_000, "identity + adv., the same"),
@@ -106,7 +108,7 @@ def _exact_limits(points: Sequence[Point]) -> Iterator[Sequence[str]]:
         yield exactly(title, reference, [float(each.entries) for each in of_study(points, study)], digits=0)
 
 
-def _exact_localities(points: Sequence[Point]) -> Iterator[Sequence[str]]:
+def _exact_localities(points: Sequence[MeasuredPoint]) -> Iterator[Sequence[str]]:
     for each in sorted(
         (p for p in points if p.group == "locality-limit" and p.has_advertisements),
         key=lambda p: p.locality or 1,
@@ -118,11 +120,11 @@ def _exact_localities(points: Sequence[Point]) -> Iterator[Sequence[str]]:
         yield exactly(title, reference, [float(each.entries)], digits=0)
 
 
-def _each(points: Sequence[Point]) -> list[float]:
+def _each(points: Sequence[MeasuredPoint]) -> list[float]:
     return [each.entries / each.subscriptions for each in points if not each.is_continued]
 
 
-def _curves(points: Sequence[Point]) -> Iterator[str]:
+def _curves(points: Sequence[MeasuredPoint]) -> Iterator[str]:
     yield "### Table sizes\n"
     yield "Remote entries of all brokers: here, and the reference with the deviation.\n"
     yield _beside(points, "entries", _entries)
@@ -136,7 +138,7 @@ def _curves(points: Sequence[Point]) -> Iterator[str]:
         )
 
 
-def _changes(points: Sequence[Point]) -> Iterator[str]:
+def _changes(points: Sequence[MeasuredPoint]) -> Iterator[str]:
     yield "### Messages for a change\n"
     yield (
         "Here with the standard error, and the reference with the deviation; consumers are those there "
@@ -166,7 +168,7 @@ def _changes(points: Sequence[Point]) -> Iterator[str]:
     yield Table(head, rows).markdown()
 
 
-def _identity_messages(points: Sequence[Point]) -> str:
+def _identity_messages(points: Sequence[MeasuredPoint]) -> str:
     columns = [
         {each.consumers: each.messages for each in of_study(points, f"changes-quotes-identity{way}")}
         for way in ("", "-advertised")
@@ -184,11 +186,13 @@ def _identity_messages(points: Sequence[Point]) -> str:
     return Table(("consumers", "identity, quotes", "identity + adv., quotes"), rows).markdown()
 
 
-def _entries(point: Point) -> float | None:
+def _entries(point: MeasuredPoint) -> float | None:
     return float(point.entries)
 
 
-def _beside(points: Sequence[Point], measure: str, value: Callable[[Point], float | None]) -> str:
+def _beside(
+    points: Sequence[MeasuredPoint], measure: str, value: Callable[[MeasuredPoint], float | None]
+) -> str:
     curves = [curve for curve in CURVES if curve.measure == measure]
     consumers = sorted({each for curve in curves for each in curve.values})
     group = "tables" if measure == "entries" else "changes"
@@ -203,11 +207,11 @@ def _beside(points: Sequence[Point], measure: str, value: Callable[[Point], floa
 
 
 def _plain_column(
-    points: Sequence[Point],
+    points: Sequence[MeasuredPoint],
     way: str,
     group: str,
     consumers: Sequence[int],
-    value: Callable[[Point], float | None],
+    value: Callable[[MeasuredPoint], float | None],
 ) -> list[str]:
     found = (at(points, f"{group}-quotes-simple{way}", many) for many in consumers)
     return [
@@ -217,7 +221,10 @@ def _plain_column(
 
 
 def _column(
-    points: Sequence[Point], curve: Curve, consumers: Sequence[int], value: Callable[[Point], float | None]
+    points: Sequence[MeasuredPoint],
+    curve: Curve,
+    consumers: Sequence[int],
+    value: Callable[[MeasuredPoint], float | None],
 ) -> list[str]:
     found = (at(points, curve.study, many) for many in consumers)
     return [
@@ -226,7 +233,7 @@ def _column(
     ]
 
 
-def _localities(points: Sequence[Point]) -> Iterator[str]:
+def _localities(points: Sequence[MeasuredPoint]) -> Iterator[str]:
     some = [each for each in points if each.group == "locality" and each.strategy == "identity"]
     if not some:
         return
@@ -261,7 +268,9 @@ def _localities(points: Sequence[Point]) -> Iterator[str]:
     yield Table((*head, "messages + adv.", "messages", "publications saved"), rows).markdown()
 
 
-def _local(points: Sequence[Point], locality: float, consumers: int, *, is_advertised: bool) -> Point | None:
+def _local(
+    points: Sequence[MeasuredPoint], locality: float, consumers: int, *, is_advertised: bool
+) -> MeasuredPoint | None:
     return next(
         (
             each
@@ -274,7 +283,7 @@ def _local(points: Sequence[Point], locality: float, consumers: int, *, is_adver
     )
 
 
-def _break_even(points: Sequence[Point]) -> Iterator[str]:
+def _break_even(points: Sequence[MeasuredPoint]) -> Iterator[str]:
     found = [each for each in points if each.break_even is not None]
     if not found:
         return
@@ -297,7 +306,7 @@ def _break_even(points: Sequence[Point]) -> Iterator[str]:
     yield Table(("strategy", "locality", *(f"{many} consumers" for many in consumers)), rows).markdown()
 
 
-def _factors(points: Sequence[Point]) -> Iterator[str]:
+def _factors(points: Sequence[MeasuredPoint]) -> Iterator[str]:
     tables = [each for each in points if each.group == "factors"]
     if not tables:
         return
@@ -329,8 +338,10 @@ def _factors(points: Sequence[Point]) -> Iterator[str]:
     yield Table(("factor", *head), rows).markdown()
 
 
-def _factor(points: Sequence[Point], group: str, factor: float, consumers: int) -> Point | None:
-    found: Mapping[tuple[str, float, int], Point] = {
+def _factor(
+    points: Sequence[MeasuredPoint], group: str, factor: float, consumers: int
+) -> MeasuredPoint | None:
+    found: Mapping[tuple[str, float, int], MeasuredPoint] = {
         (each.group, each.factor, each.consumers): each for each in points
     }
     return found.get((group, factor, consumers))

@@ -28,9 +28,18 @@ from harness.datasets import STUDY
 from harness.evaluation import campaign
 from harness.evaluation.campaign import Done, whole
 from harness.evaluation.routing.expected import expected_tables, is_countable, needed_links
-from harness.evaluation.routing.network import Network
-from harness.evaluation.routing.studies import EVERY_STOCK, Study
-from harness.evaluation.routing.thesis import STOCKS, Crowd, Place, Tree, Want, price_of, symbol, thesis_tree
+from harness.evaluation.routing.network import CountedNetwork
+from harness.evaluation.routing.studies import EVERY_STOCK, RoutingStudy
+from harness.evaluation.routing.thesis import (
+    STOCKS,
+    Crowd,
+    ThesisPlace,
+    Tree,
+    Want,
+    price_of,
+    symbol,
+    thesis_tree,
+)
 from harness.runs.progress import Progress
 from harness.traces import Dataset
 
@@ -56,12 +65,12 @@ def _silent(_: str) -> None:
 class Measuring:
     """One study under way. `_active` has what is wanted, by broker and consumer."""
 
-    study: Study
+    study: RoutingStudy
     tree: Tree
     folder: Path
     seed: int = 0
     _crowd: Crowd = field(init=False)
-    _network: Network = field(init=False)
+    _network: CountedNetwork = field(init=False)
     _random: Random = field(init=False)
     _active: dict[str, dict[int, list[Want]]] = field(init=False)
     _rows: dict[str, RowFiles] = field(init=False)
@@ -70,7 +79,7 @@ class Measuring:
     def __attrs_post_init__(self) -> None:
         study = self.study
         self._crowd = Crowd(study.kind, self.seed, study.locality, study.is_exhaustive)
-        self._network = Network.of(self.tree, study.routing, study.source)
+        self._network = CountedNetwork.of(self.tree, study.routing, study.source)
         self._random = Random(f"{self.seed} {study.kind} {study.locality}")  # noqa: S311 - chance, not secrecy
         self._active = {place.name: {} for place in self._places}
         self._rows = {
@@ -78,7 +87,7 @@ class Measuring:
         }
 
     @property
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[ThesisPlace]:
         return [place for place in self.tree.places if self._crowd.has_clients(place)]
 
     def run(self, say: Say = _silent) -> None:
@@ -103,7 +112,7 @@ class Measuring:
         self._consumers = consumers
         self._network.take()
 
-    def _activate(self, place: Place, consumer: int) -> None:
+    def _activate(self, place: ThesisPlace, consumer: int) -> None:
         wants = self._active[place.name][consumer] = self._crowd.wants(place, consumer)
         for want in wants:
             self._network.subscribe(place.name, want.id, want.filter)
@@ -132,7 +141,7 @@ class Measuring:
             sent += [self._one_change(number, place, want, is_added=is_added) for want in wants]
         return sent
 
-    def _one_change(self, number: int, place: Place, want: Want, *, is_added: bool) -> int:
+    def _one_change(self, number: int, place: ThesisPlace, want: Want, *, is_added: bool) -> int:
         if is_added:
             self._network.subscribe(place.name, want.id, want.filter)
         else:
@@ -186,7 +195,9 @@ def _error(means: Sequence[float]) -> float:
     return float(stdev(means) / len(means) ** 0.5 / mean) if mean else 0.0
 
 
-def perform(studies: Sequence[Study], folder: Path, jobs: int, seed: int, progress: Progress) -> list[str]:
+def perform(
+    studies: Sequence[RoutingStudy], folder: Path, jobs: int, seed: int, progress: Progress
+) -> list[str]:
     """Measure what is missing, each study in a process of its own; return what failed, in a line each."""
     by_name = {study.name: study for study in studies}
 
@@ -201,7 +212,7 @@ def perform(studies: Sequence[Study], folder: Path, jobs: int, seed: int, progre
     return campaign.perform({name: folder / name for name in by_name}, make, progress)
 
 
-def measure(study: Study, place: Path, seed: int) -> float:
+def measure(study: RoutingStudy, place: Path, seed: int) -> float:
     """Let one study happen, and say how much processor time it took."""
     with whole(place) as unfinished:
         begun_s = time.process_time()

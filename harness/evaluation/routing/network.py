@@ -26,7 +26,7 @@ from harness.simulator import network as links
 from harness.simulator.network import Site
 from ordering.fifo import Fifo
 
-__all__ = ["Network", "Sent"]
+__all__ = ["CountedNetwork", "Sent"]
 
 ALIKE: Final = (1.0, 1.0)
 """Both directions of every link deliver as eagerly."""
@@ -51,7 +51,7 @@ class Sent:
 
 
 @define(eq=False)
-class Network:
+class CountedNetwork:
     """A tree of cores. `_built_in` counts the entries that a strategy has made from the beginning."""
 
     tree: Tree
@@ -63,7 +63,7 @@ class Network:
     _built_in: dict[str, int] = Factory(dict)
 
     @classmethod
-    def of(cls, tree: Tree, routing: str, source: str = ROOT) -> "Network":
+    def of(cls, tree: Tree, routing: str, source: str = ROOT) -> "CountedNetwork":
         """Start every broker, attach it to the one above, and let the source advertise everything."""
         network = cls(tree)
         chosen = strategies.parse(routing)

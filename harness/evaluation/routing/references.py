@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import frozen
 
-from harness.analysis.points import Point
+from harness.analysis.points import MeasuredPoint
 
 Values = Mapping[int, float]
 """By the number of consumers at each broker."""
@@ -87,19 +87,19 @@ def mean_way() -> float:
     return (54 * 4 + 9 * 3 + 3 * 2 + 1) / 67
 
 
-def of_study(points: Sequence[Point], study: str) -> list[Point]:
+def of_study(points: Sequence[MeasuredPoint], study: str) -> list[MeasuredPoint]:
     """The measured points of a study, by the number of consumers."""
     found = [each for each in points if each.study == study and not each.is_continued]
     return sorted(found, key=lambda each: each.consumers)
 
 
-def at(points: Sequence[Point], study: str, consumers: int) -> Point | None:
+def at(points: Sequence[MeasuredPoint], study: str, consumers: int) -> MeasuredPoint | None:
     """A point of a study, measured if it was, else continued."""
     found = [each for each in points if each.study == study and each.consumers == consumers]
     return min(found, key=lambda each: each.is_continued, default=None)
 
 
-def limit(points: Sequence[Point], locality: float, *, is_advertised: bool) -> Point | None:
+def limit(points: Sequence[MeasuredPoint], locality: float, *, is_advertised: bool) -> MeasuredPoint | None:
     """The point at which every stock of a subtree is wanted everywhere in it."""
     return next(
         (

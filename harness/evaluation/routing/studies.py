@@ -43,7 +43,7 @@ AT_RANDOM: Final = "random"
 
 
 @frozen
-class Study:
+class RoutingStudy:
     """One overlay that gets more and more consumers, and what is measured at each point.
 
     With `changes` about half of the consumers are active, and some come and go, in so many `rounds` at most;
@@ -91,35 +91,37 @@ _MADE_FOR: Final = (
 """Strategies, with the subscriptions that each was made for."""
 
 
-def _tables() -> Iterator[Study]:
+def _tables() -> Iterator[RoutingStudy]:
     for kind, strategy in (*_MADE_FOR, ("quotes", "merging")):
         for way, advertising in _ways():
             name = f"tables-{kind}-{strategy}{way}"
             usual = SMALL if (kind, strategy) == ("quotes", "merging") else POINTS
             points = {"tables-quotes-simple": HEAVY, "tables-intervals-merging": UP_TO_A_HUNDRED}
-            yield Study(name, "tables", kind, strategy, advertising, points.get(name, usual))
+            yield RoutingStudy(name, "tables", kind, strategy, advertising, points.get(name, usual))
 
 
-def _changes() -> Iterator[Study]:
+def _changes() -> Iterator[RoutingStudy]:
     for kind, strategy in _MADE_FOR:
         for way, advertising in _ways():
             name = f"changes-{kind}-{strategy}{way}"
             points = {"changes-quotes-simple": COSTLY, "changes-intervals-merging": COARSE}.get(name, HALF)
             events = EVERY_STOCK if kind == "quotes" else ""
-            yield Study(name, "changes", kind, strategy, advertising, points, changes=True, events=events)
+            yield RoutingStudy(
+                name, "changes", kind, strategy, advertising, points, changes=True, events=events
+            )
 
 
-def _limits() -> Iterator[Study]:
+def _limits() -> Iterator[RoutingStudy]:
     for way, advertising in _ways():
         name = f"limit-identity{way}"
-        yield Study(name, "limits", "quotes", "identity", advertising, (1,), is_exhaustive=True)
-    yield Study("limit-far-source", "limits", "quotes", "simple", "simple", (2,), source=FAR)
-    yield Study("limit-flooding", "limits", "quotes", "flooding", "flooding", (2,), events=EVERY_STOCK)
+        yield RoutingStudy(name, "limits", "quotes", "identity", advertising, (1,), is_exhaustive=True)
+    yield RoutingStudy("limit-far-source", "limits", "quotes", "simple", "simple", (2,), source=FAR)
+    yield RoutingStudy("limit-flooding", "limits", "quotes", "flooding", "flooding", (2,), events=EVERY_STOCK)
 
 
-def _localities() -> Iterator[Study]:
+def _localities() -> Iterator[RoutingStudy]:
     for way, advertising in _ways():
-        yield Study(
+        yield RoutingStudy(
             f"locality-simple{way}",
             "locality",
             "quotes",
@@ -131,16 +133,16 @@ def _localities() -> Iterator[Study]:
         )
     for locality in LOCALITIES:
         for way, advertising in _ways():
-            shared = Study("", "locality", "quotes", "identity", advertising, (1,), locality=locality)
+            shared = RoutingStudy("", "locality", "quotes", "identity", advertising, (1,), locality=locality)
             name = f"locality-{locality:.2f}{way}"
             yield evolve(shared, name=f"{name}-limit", group="locality-limit", is_exhaustive=True)
             yield evolve(shared, name=name, consumers=LOCAL, changes=True, events=EVERY_STOCK)
 
 
-def _factors() -> Iterator[Study]:
+def _factors() -> Iterator[RoutingStudy]:
     for factor in FACTORS:
         strategy = "merging" if factor == "1" else f"merging:{factor}"
-        shared = Study("", "factors", "windows", strategy, "simple", FEW, factor=float(factor))
+        shared = RoutingStudy("", "factors", "windows", strategy, "simple", FEW, factor=float(factor))
         yield evolve(shared, name=f"factor-{factor}", events=AT_RANDOM)
         yield evolve(shared, name=f"factor-{factor}-changes", group="factor-changes", changes=True)
 
@@ -151,18 +153,18 @@ STUDIES: Final = tuple(
 """In the order in which they are run: the longest first, so that the last ones share the processors."""
 
 
-def quick(studies: Sequence[Study]) -> list[Study]:
+def quick(studies: Sequence[RoutingStudy]) -> list[RoutingStudy]:
     """Some of them with few consumers and few changes: what is wrong shows, and it takes a minute."""
     return [_shortened(study) for study in studies if not _is_left_out(study)]
 
 
-def _is_left_out(study: Study) -> bool:
+def _is_left_out(study: RoutingStudy) -> bool:
     is_between = study.locality is not None and 1 / 3 < study.locality < 1
     is_costly = study.subscribing == "merging" and not study.has_advertisements
     return is_between or is_costly or (study.is_exhaustive and not study.has_advertisements)
 
 
-def _shortened(study: Study) -> Study:
+def _shortened(study: RoutingStudy) -> RoutingStudy:
     is_curve = study.has_advertisements and study.group in {"tables", "changes"}
     points = study.consumers[: 3 if is_curve else 1]
     return evolve(study, consumers=tuple(points), rounds=QUICK_ROUNDS)

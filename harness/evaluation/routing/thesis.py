@@ -30,7 +30,7 @@ ROOT: Final = "r"
 
 
 @frozen
-class Place:
+class ThesisPlace:
     """A broker. Routers are named by the way to them from the root, such as r02; local brokers get a letter.
 
     `level` is that of the router, or of the local broker's router; `subnet` is which child of the root it
@@ -53,7 +53,7 @@ class Place:
 class Tree:
     """All brokers, each after the one above it. `_chains` has for each the brokers up to below the root."""
 
-    places: tuple[Place, ...]
+    places: tuple[ThesisPlace, ...]
     _chains: Mapping[str, frozenset[str]] = field(init=False, repr=False, eq=False)
 
     @_chains.default
@@ -64,7 +64,7 @@ class Tree:
         return chains
 
     @property
-    def locals(self) -> tuple[Place, ...]:
+    def locals(self) -> tuple[ThesisPlace, ...]:
         """The brokers that have clients."""
         return tuple(place for place in self.places if place.is_local)
 
@@ -87,10 +87,10 @@ def thesis_tree(levels: int = LEVELS) -> Tree:
     return Tree(tuple(_below(ROOT, "", 1, levels)))
 
 
-def _below(name: str, uplink: str, level: int, levels: int) -> Iterator[Place]:
-    yield Place(name, uplink, level, is_local=False)
+def _below(name: str, uplink: str, level: int, levels: int) -> Iterator[ThesisPlace]:
+    yield ThesisPlace(name, uplink, level, is_local=False)
     for each in range(LEAF_LOCALS if level == levels else 1):
-        yield Place(f"{name}-{'ab'[each]}", name, level, is_local=True)
+        yield ThesisPlace(f"{name}-{'ab'[each]}", name, level, is_local=True)
     if level < levels:
         for child in range(CHILDREN):
             yield from _below(f"{name}{child}", name, level + 1, levels)
@@ -169,11 +169,11 @@ class Crowd:
     locality: float | None = None
     is_exhaustive: bool = False
 
-    def has_clients(self, place: Place) -> bool:
+    def has_clients(self, place: ThesisPlace) -> bool:
         """Whether consumers are at this broker."""
         return place.is_local and (self.locality is None or place.subnet >= 0)
 
-    def wants(self, place: Place, consumer: int) -> list[Want]:
+    def wants(self, place: ThesisPlace, consumer: int) -> list[Want]:
         """Return the subscriptions of one consumer."""
         low, high = self._range(place)
         name = f"{place.name}.{consumer}"
@@ -184,7 +184,7 @@ class Crowd:
         prices = Random(f"{self.seed} prices {name}")  # noqa: S311 - chance, not secrecy
         return [self._want(f"{name}.{index}", stock, prices) for index, stock in enumerate(stocks)]
 
-    def _range(self, place: Place) -> tuple[int, int]:
+    def _range(self, place: ThesisPlace) -> tuple[int, int]:
         if self.locality is None:
             return 0, STOCKS
         return LOCALITIES[self.locality][place.subnet]

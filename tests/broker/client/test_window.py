@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.client.limits import Limits
-from broker.client.window import SEGMENT_BYTES, Flush, Source, Window
+from broker.client.window import SEGMENT_BYTES, PendingFlush, SendWindow, Source
 from broker.wire import decode_delivery, encode_publication
 
 LIMITS = Limits(window_bytes=100_000, flush_bytes=1000)
@@ -15,17 +15,17 @@ def source(name: str = "alice@B1/1") -> Source:
     return made
 
 
-def publish(window: Window, publisher: Source, size_bytes: int = 0) -> None:
+def publish(window: SendWindow, publisher: Source, size_bytes: int = 0) -> None:
     frame = encode_publication(publisher.prefix, publisher.sequence + 1, 0, {}, bytes(size_bytes), True)
     window.append(publisher, frame)
 
 
-def taken(window: Window, size_bytes: int = ALL) -> tuple[list[tuple[str, int]], list[Flush]]:
+def taken(window: SendWindow, size_bytes: int = ALL) -> tuple[list[tuple[str, int]], list[PendingFlush]]:
     """The publications that leave, and the flushes between them."""
     publications: list[tuple[str, int]] = []
-    flushes: list[Flush] = []
+    flushes: list[PendingFlush] = []
     for item in window.take(size_bytes):
-        if isinstance(item, Flush):
+        if isinstance(item, PendingFlush):
             flushes.append(item)
         else:
             publications += [decode_delivery(frame)[:2] for frame in item]
@@ -44,17 +44,17 @@ def steps(draw: st.DrawFn) -> list[tuple[str, int]]:
 class Broker:
     """Takes what is sent, as a broker does: each publication once, in sequence; some answers are lost."""
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: SendWindow) -> None:
         self.window = window
         self.log: list[tuple[str, int]] = []
         self.last: dict[str, int] = {}
-        self.unanswered: list[Flush] = []
+        self.unanswered: list[PendingFlush] = []
 
     def read(self, size_bytes: int) -> None:
         before_bytes = self.window.credit_bytes
         sent_bytes = last_bytes = 0
         for item in self.window.take(size_bytes):
-            if isinstance(item, Flush):
+            if isinstance(item, PendingFlush):
                 self.unanswered.append(item)
                 continue
             for frame in item:
@@ -83,7 +83,7 @@ class Broker:
 def test_every_publication_is_taken_once_and_in_order_whatever_breaks(
     schedule: list[tuple[str, int]],
 ) -> None:
-    window = Window(LIMITS)
+    window = SendWindow(LIMITS)
     sources = [source(f"p{number}") for number in range(3)]
     broker = Broker(window)
     expected: list[tuple[str, int]] = []
@@ -118,14 +118,14 @@ def test_every_publication_is_taken_once_and_in_order_whatever_breaks(
 
 
 def test_publications_of_two_publishers_leave_in_the_order_they_came() -> None:
-    window, one, two = Window(LIMITS, credit_bytes=ALL), source("one"), source("two")
+    window, one, two = SendWindow(LIMITS, credit_bytes=ALL), source("one"), source("two")
     for publisher in (one, two, two, one):
         publish(window, publisher)
     assert taken(window)[0] == [("one", 1), ("two", 1), ("two", 2), ("one", 2)]
 
 
 def test_nothing_begins_without_credit_and_the_last_may_overdraw_it() -> None:
-    window, publisher = Window(LIMITS), source()
+    window, publisher = SendWindow(LIMITS), source()
     for _ in range(3):
         publish(window, publisher, 50)
     window.credit_bytes = window.size_bytes // 3 + 1
@@ -137,7 +137,7 @@ def test_nothing_begins_without_credit_and_the_last_may_overdraw_it() -> None:
 
 
 def test_the_window_asks_for_a_flush_by_itself_after_enough_bytes() -> None:
-    window, publisher = Window(LIMITS, credit_bytes=ALL), source()
+    window, publisher = SendWindow(LIMITS, credit_bytes=ALL), source()
     publish(window, publisher, SEGMENT_BYTES)
     publications, flushes = taken(window)
     assert (len(publications), len(flushes)) == (1, 1)
@@ -146,7 +146,7 @@ def test_the_window_asks_for_a_flush_by_itself_after_enough_bytes() -> None:
 
 
 def test_a_slow_publisher_is_flushed_when_it_is_time_and_only_once() -> None:
-    window, publisher = Window(LIMITS, credit_bytes=ALL), source()
+    window, publisher = SendWindow(LIMITS, credit_bytes=ALL), source()
     publish(window, publisher)
     taken(window)
     window.flush_if_due()
@@ -156,7 +156,7 @@ def test_a_slow_publisher_is_flushed_when_it_is_time_and_only_once() -> None:
 
 
 def test_after_a_loss_what_was_sent_goes_out_before_what_was_not() -> None:
-    window, one, two = Window(LIMITS, credit_bytes=60), source("one"), source("two")
+    window, one, two = SendWindow(LIMITS, credit_bytes=60), source("one"), source("two")
     for publisher in (one, two, one):
         publish(window, publisher)
     assert taken(window)[0] == [("one", 1), ("two", 1)]
@@ -166,7 +166,7 @@ def test_after_a_loss_what_was_sent_goes_out_before_what_was_not() -> None:
 
 
 def test_after_a_loss_there_is_no_credit_and_nothing_unflushed() -> None:
-    window, publisher = Window(LIMITS, credit_bytes=ALL), source()
+    window, publisher = SendWindow(LIMITS, credit_bytes=ALL), source()
     publish(window, publisher, LIMITS.flush_bytes - 200)
     assert taken(window)[1] == []
     window.rewind()
@@ -178,7 +178,7 @@ def test_after_a_loss_there_is_no_credit_and_nothing_unflushed() -> None:
 
 
 def test_callers_that_flush_at_the_same_place_share_one() -> None:
-    window, publisher = Window(LIMITS, credit_bytes=ALL), source()
+    window, publisher = SendWindow(LIMITS, credit_bytes=ALL), source()
     publish(window, publisher)
     first = window.flush()
     assert window.flush() is first
@@ -187,12 +187,12 @@ def test_callers_that_flush_at_the_same_place_share_one() -> None:
 
 
 def test_a_flush_of_an_empty_window_is_done() -> None:
-    assert Window(LIMITS).flush().is_done
+    assert SendWindow(LIMITS).flush().is_done
 
 
 @given(st.integers(0, 5), st.integers(0, 5))
 def test_a_forgotten_publisher_goes_on_under_a_new_id_from_one(before: int, after: int) -> None:
-    window, publisher = Window(LIMITS, credit_bytes=ALL), source("old")
+    window, publisher = SendWindow(LIMITS, credit_bytes=ALL), source("old")
     for _ in range(before):
         publish(window, publisher)
     window.flush()
@@ -208,7 +208,7 @@ def test_a_forgotten_publisher_goes_on_under_a_new_id_from_one(before: int, afte
 
 
 def test_what_an_ended_publisher_had_not_sent_is_dropped_and_the_others_go_on() -> None:
-    window, ended, other = Window(LIMITS, credit_bytes=ALL), source("ended"), source("other")
+    window, ended, other = SendWindow(LIMITS, credit_bytes=ALL), source("ended"), source("other")
     for publisher in (ended, other, ended):
         publish(window, publisher)
     window.forget(ended)
@@ -217,7 +217,7 @@ def test_what_an_ended_publisher_had_not_sent_is_dropped_and_the_others_go_on() 
 
 
 def test_the_window_is_full_at_its_bound_and_says_how_much_fits_before() -> None:
-    window, publisher = Window(Limits(window_bytes=1000, checkpoint_bytes=600)), source()
+    window, publisher = SendWindow(Limits(window_bytes=1000, checkpoint_bytes=600)), source()
     window.refill()
     assert window.quota_bytes == 600
     publish(window, publisher, 700)

@@ -8,7 +8,7 @@ import pytest
 
 from broker.core import BrokerCore
 from broker.core.leases import Leases
-from broker.core.tables import Entry
+from broker.core.tables import RouteEntry
 from broker.filters import parse
 from broker.messages import LeaseAsked, LeaseRenewed, SubscriptionAcknowledged, SubscriptionAdded
 from broker.routing import parse as strategies
@@ -123,13 +123,13 @@ def _lose_an_entry(core: BrokerCore) -> None:
 
 
 def _invent_an_entry(core: BrokerCore) -> None:
-    core.tables.add_entry(Entry("garbage", parse("kind == 'z'"), True, core.neighbours["C"]))
+    core.tables.add_entry(RouteEntry("garbage", parse("kind == 'z'"), True, core.neighbours["C"]))
 
 
 def _change_a_filter(core: BrokerCore) -> None:
     link = core.neighbours["C"]
     entry = next(iter(core.tables.entries_of(link).values()))
-    core.tables.add_entry(Entry(entry.id, parse("x == 77"), entry.ordered, link))
+    core.tables.add_entry(RouteEntry(entry.id, parse("x == 77"), entry.ordered, link))
 
 
 def _close_a_gate(core: BrokerCore) -> None:

@@ -11,7 +11,7 @@ from broker.core import BrokerCore, Hop, replays
 from broker.filters import Filter, parse
 from broker.filters.values import Attributes
 from broker.messages import Publication
-from broker.replay import Bounds, Window
+from broker.replay import Bounds, ReplayWindow
 from broker.replay.playback import ITEM_BYTES
 from broker.replay_messages import ReplayAsked, ReplayCut, ReplayMore, ReplayPart, ReplayReady
 from broker.wire import encode_publication, publication_prefix
@@ -45,7 +45,7 @@ def broker(name: str, kept: int, step_count: int = 4096) -> BrokerCore:
 
 
 def replay(core: BrokerCore, name: str, count: int = 0, bound_bytes: int = SOME * SOME) -> Hop:
-    return core.subscribe(name, CONTENT, ordered=True, window=Window(0, count, bound_bytes))
+    return core.subscribe(name, CONTENT, ordered=True, window=ReplayWindow(0, count, bound_bytes))
 
 
 @define(eq=False)
@@ -191,7 +191,7 @@ def test_one_input_looks_at_a_bounded_number_of_events(monkeypatch: pytest.Monke
     pair = Pair(broker("B1", 100, step_count=10), broker("B2", 5))
     names = [f"S{number}" for number in range(20)]
     for name in names:
-        pair.near.subscribe(name, parse("x in (1, 100)"), ordered=True, window=Window(0, 0, SOME))
+        pair.near.subscribe(name, parse("x in (1, 100)"), ordered=True, window=ReplayWindow(0, 0, SOME))
     pair.settle(0)
     for name in names:
         # It looks until it has found one here; then it waits for the neighbour, which says nothing.

@@ -9,7 +9,7 @@ from broker.filters.constraints import AnyValue, Constraint, NumberRange, TextPa
 from broker.filters.readers import reader
 from broker.matching import MatchingIndex
 from broker.matching.boxes import CHUNK, LAST_CUT, SLAB, Slab
-from broker.matching.bucket import Entry, Payload
+from broker.matching.bucket import IndexEntry, Payload
 
 Box = tuple[tuple[float, float], ...]
 
@@ -71,7 +71,7 @@ def test_a_crowd_of_boxes_that_comes_and_goes_matches_as_each_does(seed: int) ->
 def slab_of(boxes: list[Box]) -> Slab[int]:
     slab: Slab[int] = Slab(("a", "b"))
     for key, box in enumerate(boxes):
-        slab.add(Entry((), key), box, ())
+        slab.add(IndexEntry((), key), box, ())
     return slab
 
 
@@ -98,7 +98,7 @@ def test_a_narrow_box_is_told_from_a_wide_one_once_there_are_cuts() -> None:
 def test_a_place_is_used_again() -> None:
     slab = slab_of([])
     for key in range(10):
-        entry: Entry[int] = Entry((), key)
+        entry: IndexEntry[int] = IndexEntry((), key)
         slab.add(entry, ((0, 1), (0, 1)), ())
         assert found(slab, 1, 1) == [key]
         slab.remove(entry)

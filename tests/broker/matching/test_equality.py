@@ -6,7 +6,7 @@ from broker.filters import parse
 from broker.filters.constraints import Value
 from broker.filters.values import COLLIDING_FROM
 from broker.matching import MatchingIndex
-from broker.matching.bucket import Entry, Filing, Path
+from broker.matching.bucket import Filing, IndexEntry, Path
 from broker.matching.equality import Equality
 from broker.matching.node import TreeNode
 
@@ -17,7 +17,7 @@ def equality_of(numbers: list[int]) -> Equality[int]:
     table: Equality[int] = Equality(Filing(Path(), TreeNode))
     for key, number in enumerate(numbers):
         (conjunction,) = parse(f"x == {number}").conjunctions
-        table.add(Entry(conjunction, key), conjunction[0][1])
+        table.add(IndexEntry(conjunction, key), conjunction[0][1])
     return table
 
 

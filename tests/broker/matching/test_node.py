@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from broker.filters.constraints import Constraint, NumberRange, TextPattern, TextSet, Value
-from broker.matching.bucket import FEW, Entry, Item, Node, Path, Payload
+from broker.matching.bucket import FEW, IndexEntry, IndexNode, Item, Path, Payload
 from broker.matching.node import TreeNode
 
 
-def node_of(conjunctions: Iterable[dict[str, Constraint]]) -> tuple[TreeNode[int], list[Entry[int]]]:
+def node_of(conjunctions: Iterable[dict[str, Constraint]]) -> tuple[TreeNode[int], list[IndexEntry[int]]]:
     node: TreeNode[int] = TreeNode(Path())
-    entries = [Entry(tuple(sorted(one.items())), key) for key, one in enumerate(conjunctions)]
+    entries = [IndexEntry(tuple(sorted(one.items())), key) for key, one in enumerate(conjunctions)]
     for entry in entries:
         node.add(entry)
     return node, entries
@@ -21,7 +21,7 @@ def text(value: str) -> TextSet:
 
 def tried(node: TreeNode[int], event: dict[str, Value]) -> int:
     """How many items a lookup would try in the end."""
-    buckets: list[list[Item[int]] | Node[int]] = [node]
+    buckets: list[list[Item[int]] | IndexNode[int]] = [node]
     found: list[Payload[int]] = []
     count = 0
     for bucket in buckets:

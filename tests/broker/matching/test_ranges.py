@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from broker.filters.constraints import Number, NumberRange
 from broker.filters.numbers import EXACT_LIMIT
-from broker.matching.bucket import Entry, Filing, Path, Payload
+from broker.matching.bucket import Filing, IndexEntry, Path, Payload
 from broker.matching.node import TreeNode, choose
 from broker.matching.ranges import Grids
 
@@ -14,11 +14,11 @@ numbers: st.SearchStrategy[Number] = st.floats(-EXACT_LIMIT, EXACT_LIMIT) | st.i
 )
 
 
-def grids_of(ranges: list[NumberRange]) -> tuple[Grids[int], list[Entry[int]]]:
+def grids_of(ranges: list[NumberRange]) -> tuple[Grids[int], list[IndexEntry[int]]]:
     grids: Grids[int] = Grids(Filing(Path().after("x", exact=False), TreeNode))
-    entries: list[Entry[int]] = []
+    entries: list[IndexEntry[int]] = []
     for key, one in enumerate(ranges):
-        entries.append(Entry((("x", one),), key))
+        entries.append(IndexEntry((("x", one),), key))
         grids.add(entries[-1], one)
     return grids, entries
 
@@ -58,6 +58,6 @@ def test_a_value_near_many_ranges_tries_few_of_them() -> None:
 
 def test_numbers_beyond_exact_cells_do_not_fit() -> None:
     for constraint in (NumberRange(0, True, 2**60, True), NumberRange(low=0)):
-        choice = choose(Entry((("x", constraint),), "key"), Path())
+        choice = choose(IndexEntry((("x", constraint),), "key"), Path())
         assert choice is not None
         assert choice.kind is not Grids

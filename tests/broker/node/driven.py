@@ -10,9 +10,9 @@ from attrs import Factory, define, field
 from broker.messages import Hello, Welcome
 from broker.node import (
     Accepted,
+    Close,
     Dial,
     Effects,
-    End,
     Gone,
     Input,
     Node,
@@ -61,7 +61,7 @@ class Driven:
     now_s: float = 0.0
     wires: dict[int, Wire] = Factory(dict)
     dials: list[Dial] = Factory(list)
-    ends: list[End] = Factory(list)
+    ends: list[Close] = Factory(list)
     logs: list[LogLine] = Factory(list)
     records: list[bytes] = Factory(list)
     is_settled: bool = False

@@ -1,16 +1,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.node.credit import FIRST_BYTES, SHARE_BYTES_MAX, SHARE_BYTES_MIN, Batch, Share, Window
+from broker.node.credit import FIRST_BYTES, SHARE_BYTES_MAX, SHARE_BYTES_MIN, CreditBatch, CreditWindow, Share
 
 FRAME_BYTES_MAX = 1_000_000
 
 
-def window_of(share: Share) -> Window:
-    return Window(share, FRAME_BYTES_MAX)
+def window_of(share: Share) -> CreditWindow:
+    return CreditWindow(share, FRAME_BYTES_MAX)
 
 
-def publishing_window(share: Share) -> Window:
+def publishing_window(share: Share) -> CreditWindow:
     window = window_of(share)
     window.join()
     window.first()
@@ -26,7 +26,7 @@ def test_credit_and_what_is_held_never_exceed_the_window(sizes: list[int], keep:
         if window.available_bytes <= 0:
             break
         assert window.receive(size_bytes)
-        held.append(Batch(window, size_bytes))
+        held.append(CreditBatch(window, size_bytes))
         if place < len(keep) and not keep[place]:
             held.pop().release()
         window.grant()
@@ -40,7 +40,7 @@ def test_all_credit_but_less_than_a_quarter_comes_back_when_everything_is_handed
     for size_bytes in sizes:
         assert window.available_bytes > 0
         window.receive(size_bytes)
-        Batch(window, size_bytes).release()
+        CreditBatch(window, size_bytes).release()
         window.grant()
         assert window.available_bytes > share.size_bytes * 3 / 4
 
@@ -59,11 +59,11 @@ def test_a_batch_comes_back_when_its_last_holder_lets_go() -> None:
             self.granted += window.grant()
 
     session = Session()
-    window = Window(Share(), FRAME_BYTES_MAX, session)
+    window = CreditWindow(Share(), FRAME_BYTES_MAX, session)
     window.join()
     size_bytes = window.first()
     window.receive(size_bytes)
-    batch = Batch(window, size_bytes)
+    batch = CreditBatch(window, size_bytes)
     batch.hold()
     batch.release()
     assert (window.held_bytes, session.granted) == (size_bytes, 0)
@@ -91,7 +91,7 @@ def test_a_window_that_became_smaller_gives_nothing_until_it_has_shrunk() -> Non
     for _ in range(100):
         window_of(share).join()
     window.receive(1000)
-    Batch(window, 1000).release()
+    CreditBatch(window, 1000).release()
     assert window.grant() == 0
     window.receive(window.available_bytes)
     assert window.grant() == 0

@@ -39,7 +39,7 @@ from broker.node.limits import NodeLimits
 from broker.node.newcomers import Newcomers
 from broker.node.node import Node
 from broker.node.rates import Rate
-from broker.node.subscriptions import Subscription
+from broker.node.subscriptions import LocalSubscription
 from broker.replay.retention import Cursor, Retention
 from broker.wire import WireError
 from examples.pages import guarding
@@ -196,7 +196,7 @@ def accounts_refuse_nothing(patch: Patch) -> None:
 
 
 def what_is_not_confirmed_is_not_counted(patch: Patch) -> None:
-    set_for_good(patch, Subscription, "unconfirmed_bytes", 0)
+    set_for_good(patch, LocalSubscription, "unconfirmed_bytes", 0)
 
 
 def the_largest_makes_room(patch: Patch) -> None:

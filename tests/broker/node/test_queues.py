@@ -12,8 +12,8 @@ from broker.messages import (
     OrderingMessage,
     Publication,
 )
-from broker.node.credit import Batch, Share, Window
-from broker.node.queues import LinkQueue, Run, RunCache, SubscriptionQueue
+from broker.node.credit import CreditBatch, CreditWindow, Share
+from broker.node.queues import FrameRun, LinkQueue, RunCache, SubscriptionQueue
 from broker.wire import (
     decode_delivery,
     encode,
@@ -30,8 +30,8 @@ def publication(sequence: int, payload: int = 0, mark: int = 0) -> Publication:
     return Publication("p@B.1/1", sequence, {}, ordered=True, frame=frame, mark=mark)
 
 
-def run_of(publications: Sequence[Publication]) -> Run:
-    return Run(b"".join(each.frame for each in publications), len(publications))
+def run_of(publications: Sequence[Publication]) -> FrameRun:
+    return FrameRun(b"".join(each.frame for each in publications), len(publications))
 
 
 def frames_of(content: bytes) -> list[bytes]:
@@ -69,7 +69,7 @@ class Feed:
 
     last: int = 0
 
-    def run(self, count: int, payload: int) -> Run:
+    def run(self, count: int, payload: int) -> FrameRun:
         self.last += count
         return run_of([publication(self.last - count + 1 + n, payload) for n in range(count)])
 
@@ -171,10 +171,10 @@ def test_a_run_that_has_no_room_as_a_whole_is_sent_frame_by_frame() -> None:
     assert said(queue.take(1_000_000)) == list(range(7, 21))
 
 
-def batch() -> Batch:
-    window = Window(Share(), 1_000_000)
+def batch() -> CreditBatch:
+    window = CreditWindow(Share(), 1_000_000)
     window.receive(1)
-    return Batch(window, 1)
+    return CreditBatch(window, 1)
 
 
 MESSAGES = st.lists(
@@ -200,8 +200,8 @@ def test_a_link_sends_everything_in_order_within_credit(
 ) -> None:
     queue = LinkQueue()
     sent, count = b"", 0
-    batches: list[Batch] = []
-    released: list[Batch] = []
+    batches: list[CreditBatch] = []
+    released: list[CreditBatch] = []
     for messages, credit_bytes, room_bytes in steps:
         batches.append(batch())
         queue.add(messages, RunCache().run(messages), batches[-1])

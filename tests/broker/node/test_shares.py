@@ -22,6 +22,7 @@ from broker.messages import (
 from broker.node.access import EVERYBODY, Access
 from broker.node.budget import Resource
 from broker.node.limits import NodeLimits
+from broker.node.subscriptions import EVENT_BYTES
 from broker.replay import Bounds
 from broker.wire import VERSION, DeliveredBatch, encode
 from tests.broker.node.driven import Driven, Wire, driven
@@ -91,9 +92,10 @@ def test_who_keeps_most_pays_when_all_have_too_much(limit: dict[str, int], polic
     for number in range(1, 21):
         broker.say(rude, subscribe(number, credit=0, bound=64 * MIB, policy=policy))
     broker.at(3.0)
-    for _ in range(10):
+    for number in range(10):
         others.publisher.publish(60, bytes(1000))
-        others.confirm()
+        if number % 2:  # So it keeps more at a time than each of those that never confirm.
+            others.confirm()
         broker.now_s += 0.05
     assert not broker.heard(others.reader, Ended)
     assert kept_by(broker, "rude") < 2 * MIB
@@ -104,7 +106,7 @@ def test_deliveries_that_are_never_confirmed_count_although_nothing_of_them_can_
     broker = driven(limits=evolve(SMALL, kept_bytes=MIB))
     publisher = publishing(broker)
     rude = broker.client("rude")
-    for number in range(1, 41):
+    for number in range(1, 21):
         broker.say(rude, subscribe(number, credit=2**30, bound=MIB, policy="drop"))
     for _ in range(12):
         publisher.publish(10, bytes(1000))
@@ -121,6 +123,20 @@ def test_small_events_count_what_they_take() -> None:
         publisher.publish(100)
     kept = sum(each.queue.queued_count for each in broker.node.exchange.subscribers.values())
     assert kept < 2500, "an event without payload takes some hundred bytes"
+
+
+def test_readers_of_the_same_events_share_what_these_take() -> None:
+    broker = driven(limits=evolve(SMALL, step_units=100_000))
+    publisher = publishing(broker)
+    reader = broker.client("reader")
+    for number in range(1, 21):
+        broker.say(reader, subscribe(number, credit=2**20, bound=64 * MIB))
+    for _ in range(10):
+        publisher.publish(100)
+    frames = sum(sum(map(len, batch.frames)) for batch in broker.heard(reader, DeliveredBatch))
+    assert frames
+    kept = kept_by(broker, "reader")
+    assert frames + EVENT_BYTES * 1000 <= kept < frames + 4 * EVENT_BYTES * 1000
 
 
 # --- how much one may have ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import Factory, define
 
-from broker.core import Effects, Hop
+from broker.core import CoreEffects, Hop
 from broker.filters import parse
 from broker.messages import LinkMessage, Publication, PublicationsLost
 from broker.replay import Bounds
@@ -56,7 +56,7 @@ def _told(message: LinkMessage) -> bytes | LinkMessage:
     return message if isinstance(message, PublicationsLost | ReplayCut) else frame_of(message)
 
 
-def seen(effects: Effects) -> list[object]:
+def seen(effects: CoreEffects) -> list[object]:
     """What a station wants done, in a form that compares between stations."""
     return [
         [(hop.name, list(map(_told, messages))) for hop, messages in effects.outgoing],

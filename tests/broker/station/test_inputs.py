@@ -41,7 +41,7 @@ def test_the_terms_of_a_subscription_lie_flat_in_its_record() -> None:
         policy="drop", age_s=60,
     )  # fmt: skip
     flat = ["s", "x == 1", True, "carol", "u", "audit", 65536, "drop", 60, 7, [5, 0]]
-    assert i.record_of(i.Subscribed("s", terms, 7, (5, 0)), 0) == b"\x22" + cbor2.dumps(flat)
+    assert i.record_of(i.SubscribedInput("s", terms, 7, (5, 0)), 0) == b"\x22" + cbor2.dumps(flat)
 
 
 def test_frames_are_written_untouched_and_keep_their_marks() -> None:
@@ -50,7 +50,7 @@ def test_frames_are_written_untouched_and_keep_their_marks() -> None:
     record = i.record_of_received(7, messages, 0)
     assert marked.frame[6:] in record
     content, _ = i.read_record(record)
-    assert isinstance(content, i.Received)
+    assert isinstance(content, i.ReceivedInput)
     assert content.hop == 7
     again = content.messages[0]
     assert attrs.asdict(again) == attrs.asdict(marked)

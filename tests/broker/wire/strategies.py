@@ -13,10 +13,10 @@ from broker.filters.constraints import Value
 from broker.healing import Place
 from broker.messages import Hello, Welcome
 from broker.routing import Wish
-from broker.wire import VERSION, Decoder, Limits, Peer, encode, encode_publication, publication_prefix
+from broker.wire import VERSION, Decoder, Peer, WireLimits, encode, encode_publication, publication_prefix
 from broker.wire.fields import CHOICES
 from broker.wire.header import PUBLICATION
-from broker.wire.kinds import ROWS, Row, Stage
+from broker.wire.kinds import ROWS, DecoderStage, KindRow
 from broker.wire.limits import MAX_NUMBER, MIN_NUMBER
 
 FILTERS: Final = (
@@ -58,12 +58,12 @@ _FIELDS: Final[dict[object, SearchStrategy[object]]] = {
 }
 
 
-def messages_of(row: Row) -> SearchStrategy[AttrsInstance]:
+def messages_of(row: KindRow) -> SearchStrategy[AttrsInstance]:
     """Every message of one row."""
     return st.builds(row.message, **{each.name: _field(row, each) for each in attrs.fields(row.message)})
 
 
-def _field(row: Row, field: "attrs.Attribute[object]") -> SearchStrategy[object]:
+def _field(row: KindRow, field: "attrs.Attribute[object]") -> SearchStrategy[object]:
     where = f"{row.name}.{field.name}"
     if where in CHOICES:
         return st.sampled_from(CHOICES[where])
@@ -127,22 +127,22 @@ def frame_of(body: bytes, kind: int = PUBLICATION, flags: int = 0) -> bytes:
     return (len(body) + 2).to_bytes(4) + bytes([kind, flags]) + body
 
 
-def decoder_at(stage: Stage, limits: Limits | None = None) -> Decoder:
+def decoder_at(stage: DecoderStage, limits: WireLimits | None = None) -> Decoder:
     """A decoder that has come as far as the stage."""
-    bounds = limits or Limits()
+    bounds = limits or WireLimits()
     match stage:
-        case Stage.HELLO:
+        case DecoderStage.HELLO:
             return Decoder(bounds, Peer.DIALLER)
-        case Stage.WELCOME:
+        case DecoderStage.WELCOME:
             return Decoder(bounds, Peer.UPLINK)
-        case Stage.LINK | Stage.SERVER:
-            decoder = Decoder(bounds, Peer.UPLINK if stage is Stage.LINK else Peer.SERVER)
+        case DecoderStage.LINK | DecoderStage.SERVER:
+            decoder = Decoder(bounds, Peer.UPLINK if stage is DecoderStage.LINK else Peer.SERVER)
             decoder.feed(encode(Welcome(VERSION, "B1", "k3f9", "fifo", 1 << 20, 5000)))
             return decoder
         case _:
             decoder = Decoder(bounds, Peer.DIALLER)
             decoder.feed(encode(hello()))
-            if stage is Stage.CLIENT:
+            if stage is DecoderStage.CLIENT:
                 decoder.welcomed()
             return decoder
 

@@ -23,10 +23,10 @@ from broker.messages import (
     SubscriptionAdded,
     Synchronise,
 )
-from broker.wire import DEFAULT_LIMITS, VERSION, Limits, WireError, encode
+from broker.wire import DEFAULT_LIMITS, VERSION, WireError, WireLimits, encode
 from broker.wire.control import decode
 from broker.wire.header import HEADER
-from broker.wire.kinds import BY_MESSAGE, ROWS, Row, Stage
+from broker.wire.kinds import BY_MESSAGE, ROWS, DecoderStage, KindRow
 from tests.broker.wire.strategies import CONTROL_ROWS, frame_of, messages_of
 
 each_row = pytest.mark.parametrize("row", CONTROL_ROWS, ids=lambda row: row.name)
@@ -47,13 +47,13 @@ def test_every_message_has_a_row() -> None:
 
 
 def test_every_message_between_brokers_may_be_sent_on_a_link() -> None:
-    on_links = {row.message for row in ROWS if Stage.LINK in row.stages}
+    on_links = {row.message for row in ROWS if DecoderStage.LINK in row.stages}
     assert set(messages.LinkMessage.__args__) - NEVER_SENT <= on_links
 
 
 @each_row
 @given(drawn=st.data())
-def test_a_message_survives_its_frame(row: Row, drawn: st.DataObject) -> None:
+def test_a_message_survives_its_frame(row: KindRow, drawn: st.DataObject) -> None:
     message = drawn.draw(messages_of(row))
     frame = encode(message)
     length, kind, flags = HEADER.unpack_from(frame)
@@ -63,7 +63,7 @@ def test_a_message_survives_its_frame(row: Row, drawn: st.DataObject) -> None:
 
 @each_row
 @given(drawn=st.data())
-def test_a_field_too_few_or_too_many_is_refused(row: Row, drawn: st.DataObject) -> None:
+def test_a_field_too_few_or_too_many_is_refused(row: KindRow, drawn: st.DataObject) -> None:
     items = cbor2.loads(encode(drawn.draw(messages_of(row)))[HEADER.size :])
     for wrong in (items[:-1], [*items, 1]):
         with pytest.raises(WireError, match=f"^malformed: {row.name}: expected {len(items)} fields, got"):
@@ -72,7 +72,7 @@ def test_a_field_too_few_or_too_many_is_refused(row: Row, drawn: st.DataObject) 
 
 @each_row
 @given(drawn=st.data())
-def test_a_field_of_another_type_is_refused_by_name(row: Row, drawn: st.DataObject) -> None:
+def test_a_field_of_another_type_is_refused_by_name(row: KindRow, drawn: st.DataObject) -> None:
     items = cbor2.loads(encode(drawn.draw(messages_of(row)))[HEADER.size :])
     place = drawn.draw(st.integers(0, len(items) - 1))
     items[place] = drawn.draw(st.sampled_from([None, b"x", 1.0, {}, -1, math.nan, [[None]], cbor2.undefined]))
@@ -182,7 +182,7 @@ def test_no_error_repeats_a_token() -> None:
 def test_a_message_larger_than_its_frame_may_be_is_not_made() -> None:
     with pytest.raises(WireError, match=r"^oversize: Fault: at most 16384 bytes are taken, got 16394"):
         encode(Fault("closing", "x" * 16380))
-    assert encode(Deliver(1, 2), Limits(control_frame_bytes=5)) == frame_of(b"\x82\x01\x02", 0x33)
+    assert encode(Deliver(1, 2), WireLimits(control_frame_bytes=5)) == frame_of(b"\x82\x01\x02", 0x33)
 
 
 def test_pages_have_more_room_than_other_messages_and_no_more_than_a_page() -> None:

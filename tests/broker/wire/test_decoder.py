@@ -26,13 +26,13 @@ from broker.wire import (
     VERSION,
     Decoder,
     DeliveredBatch,
-    Limits,
     Peer,
     WireError,
+    WireLimits,
     encode,
     marked,
 )
-from broker.wire.kinds import ROWS, Row, Stage
+from broker.wire.kinds import ROWS, DecoderStage, KindRow
 from tests.broker.wire.strategies import (
     CONTROL_ROWS,
     Published,
@@ -51,7 +51,11 @@ def _decoder_of(peer: Peer) -> Decoder:
     """A decoder that has come to where its peer sends publications."""
     if peer is Peer.NEIGHBOUR:
         return Decoder(DEFAULT_LIMITS, peer)
-    return decoder_at({Peer.DIALLER: Stage.CLIENT, Peer.UPLINK: Stage.LINK, Peer.SERVER: Stage.SERVER}[peer])
+    return decoder_at(
+        {Peer.DIALLER: DecoderStage.CLIENT, Peer.UPLINK: DecoderStage.LINK, Peer.SERVER: DecoderStage.SERVER}[
+            peer
+        ]
+    )
 
 
 def _controls_of(peer: Peer) -> st.SearchStrategy[bytes]:
@@ -163,7 +167,7 @@ def test_a_client_gets_a_batch_in_as_many_parts_as_it_arrives_in(
 ) -> None:
     frames = [each.frame for each in several]
     stream = b"".join([encode(Deliver(7, len(frames))), *frames, encode(Flushed(1))])
-    decoder = decoder_at(Stage.SERVER)
+    decoder = decoder_at(DecoderStage.SERVER)
     seen = [message for chunk in _chunks(stream, cuts) for message in decoder.feed(chunk)]
     assert seen.pop() == Flushed(1)
     batches = [each for each in seen if isinstance(each, DeliveredBatch)]
@@ -174,7 +178,7 @@ def test_a_client_gets_a_batch_in_as_many_parts_as_it_arrives_in(
 
 def test_batches_of_several_subscriptions_stay_apart() -> None:
     stream = encode(Deliver(1, 2)) + PUBLICATION * 2 + encode(Deliver(2, 1)) + PUBLICATION + encode(Ping(1))
-    assert decoder_at(Stage.SERVER).feed(stream) == [
+    assert decoder_at(DecoderStage.SERVER).feed(stream) == [
         DeliveredBatch(1, [PUBLICATION] * 2, 2 * len(PUBLICATION)),
         DeliveredBatch(2, [PUBLICATION], len(PUBLICATION)),
         Ping(1),
@@ -182,20 +186,20 @@ def test_batches_of_several_subscriptions_stay_apart() -> None:
 
 
 def test_publications_that_arrive_together_are_one_batch() -> None:
-    decoder = decoder_at(Stage.SERVER)
+    decoder = decoder_at(DecoderStage.SERVER)
     stream = encode(Deliver(1, 5)) + PUBLICATION * 5 + encode(Ping(1))
     (batch,) = decoder.feed(stream[: -len(encode(Ping(1)))])
     assert batch == DeliveredBatch(1, [PUBLICATION] * 5, 5 * len(PUBLICATION))
 
 
-@pytest.mark.parametrize("stage", [Stage.CLIENT, Stage.LINK, Stage.SERVER])
-def test_a_publication_that_is_too_large_is_refused_within_a_run(stage: Stage) -> None:
+@pytest.mark.parametrize("stage", [DecoderStage.CLIENT, DecoderStage.LINK, DecoderStage.SERVER])
+def test_a_publication_that_is_too_large_is_refused_within_a_run(stage: DecoderStage) -> None:
     """It is whole, and those before and behind it are right."""
-    limits = Limits(payload_bytes=1000, attributes_bytes=512, id_bytes=512)
+    limits = WireLimits(payload_bytes=1000, attributes_bytes=512, id_bytes=512)
     most = limits.publication_frame_bytes
     fits, large = frame_of(bytes(most - 2)), frame_of(bytes(most - 1))
-    stream = PUBLICATION * 20 + (fits if stage is Stage.SERVER else PUBLICATION) + large + PUBLICATION
-    announced = encode(Deliver(1, 23)) if stage is Stage.SERVER else b""
+    stream = PUBLICATION * 20 + (fits if stage is DecoderStage.SERVER else PUBLICATION) + large + PUBLICATION
+    announced = encode(Deliver(1, 23)) if stage is DecoderStage.SERVER else b""
     for size in (len(stream), 100):
         decoder = decoder_at(stage, limits)
         decoder.feed(announced)
@@ -205,10 +209,14 @@ def test_a_publication_that_is_too_large_is_refused_within_a_run(stage: Stage) -
         assert error == f"oversize: Publication: at most {most} bytes are taken, got {most + 1}"
 
 
-@pytest.mark.parametrize(("stage", "flags"), [(Stage.CLIENT, 2), (Stage.LINK, 2), (Stage.SERVER, 0x10)])
-def test_a_publication_with_flags_that_are_not_used_is_refused_within_a_run(stage: Stage, flags: int) -> None:
+@pytest.mark.parametrize(
+    ("stage", "flags"), [(DecoderStage.CLIENT, 2), (DecoderStage.LINK, 2), (DecoderStage.SERVER, 0x10)]
+)
+def test_a_publication_with_flags_that_are_not_used_is_refused_within_a_run(
+    stage: DecoderStage, flags: int
+) -> None:
     decoder = decoder_at(stage)
-    if stage is Stage.SERVER:
+    if stage is DecoderStage.SERVER:
         decoder.feed(encode(Deliver(1, 5)))
     seen, error = _fed(decoder, [PUBLICATION * 3 + PUBLICATION[:5] + bytes([flags]) + PUBLICATION[6:]])
     assert len(seen) == 3
@@ -216,7 +224,7 @@ def test_a_publication_with_flags_that_are_not_used_is_refused_within_a_run(stag
 
 
 def test_more_publications_than_were_announced_are_refused_behind_those_that_were() -> None:
-    decoder = decoder_at(Stage.SERVER)
+    decoder = decoder_at(DecoderStage.SERVER)
     with pytest.raises(WireError, match="no Deliver announced it") as caught:
         decoder.feed(encode(Deliver(1, 2)) + PUBLICATION * 2 + PUBLICATION * 3)
     assert caught.value.messages == [DeliveredBatch(1, [PUBLICATION] * 2, 2 * len(PUBLICATION))]
@@ -225,7 +233,7 @@ def test_more_publications_than_were_announced_are_refused_behind_those_that_wer
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 def test_a_chunk_may_be_used_again_after_it_was_read(kind: type) -> None:
     buffer = bytearray(PUBLICATION + PUBLICATION[:20])
-    decoder = decoder_at(Stage.CLIENT)
+    decoder = decoder_at(DecoderStage.CLIENT)
     first = decoder.feed(kind(buffer))
     buffer[:] = bytes(len(buffer))
     second = decoder.feed(PUBLICATION[20:])
@@ -233,7 +241,7 @@ def test_a_chunk_may_be_used_again_after_it_was_read(kind: type) -> None:
 
 
 def test_a_dialler_says_hello_and_waits_for_the_answer() -> None:
-    for role, stage in (("client", Stage.CLIENT), ("broker", Stage.LINK)):
+    for role, stage in (("client", DecoderStage.CLIENT), ("broker", DecoderStage.LINK)):
         decoder = Decoder(DEFAULT_LIMITS, Peer.DIALLER)
         assert decoder.feed(encode(hello(role))) == [hello(role)]
         decoder.welcomed()
@@ -241,46 +249,70 @@ def test_a_dialler_says_hello_and_waits_for_the_answer() -> None:
 
 
 def test_an_uplink_and_a_clients_broker_answer() -> None:
-    for peer, stage in ((Peer.UPLINK, Stage.LINK), (Peer.SERVER, Stage.SERVER)):
+    for peer, stage in ((Peer.UPLINK, DecoderStage.LINK), (Peer.SERVER, DecoderStage.SERVER)):
         decoder = Decoder(DEFAULT_LIMITS, peer)
         assert len(decoder.feed(WELCOME)) == 1
         assert decoder.stage is stage
 
 
 UNEXPECTED = [
-    (Stage.HELLO, encode(Ping(1)), "Ping: this end expects the first frame of whoever dialled here"),
-    (Stage.HELLO, PUBLICATION, "Publication: this end expects the first frame of whoever dialled here"),
-    (Stage.HELLO, WELCOME, "Welcome: this end expects the first frame"),
-    (Stage.GREETED, PUBLICATION, "Publication: this end expects nothing before the answer to Hello"),
-    (Stage.GREETED, encode(hello()), "Hello: this end expects nothing before the answer to Hello"),
-    (Stage.WELCOME, PUBLICATION, "Publication: this end expects the answer to Hello"),
-    (Stage.WELCOME, encode(hello()), "Hello: this end expects the answer to Hello"),
-    (Stage.CLIENT, encode(hello()), "Hello: this end expects a client's frames here"),
-    (Stage.CLIENT, encode(Grant(1)), "Grant: this end expects a client's frames here"),
+    (DecoderStage.HELLO, encode(Ping(1)), "Ping: this end expects the first frame of whoever dialled here"),
     (
-        Stage.CLIENT,
+        DecoderStage.HELLO,
+        PUBLICATION,
+        "Publication: this end expects the first frame of whoever dialled here",
+    ),
+    (DecoderStage.HELLO, WELCOME, "Welcome: this end expects the first frame"),
+    (DecoderStage.GREETED, PUBLICATION, "Publication: this end expects nothing before the answer to Hello"),
+    (DecoderStage.GREETED, encode(hello()), "Hello: this end expects nothing before the answer to Hello"),
+    (DecoderStage.WELCOME, PUBLICATION, "Publication: this end expects the answer to Hello"),
+    (DecoderStage.WELCOME, encode(hello()), "Hello: this end expects the answer to Hello"),
+    (DecoderStage.CLIENT, encode(hello()), "Hello: this end expects a client's frames here"),
+    (DecoderStage.CLIENT, encode(Grant(1)), "Grant: this end expects a client's frames here"),
+    (
+        DecoderStage.CLIENT,
         encode(AdvertisementWithdrawn("a")),
         "AdvertisementWithdrawn: this end expects a client's",
     ),
-    (Stage.CLIENT, encode(Advertised(1, "a", 0)), "Advertised: this end expects a client's frames"),
-    (Stage.LINK, WELCOME, "Welcome: this end expects a broker's frames on a link"),
-    (Stage.LINK, encode(Advertise(1, "True", "")), "Advertise: this end expects a broker's frames on a link"),
-    (Stage.SERVER, WELCOME, "Welcome: this end expects a broker's frames to its client"),
-    (Stage.SERVER, encode(Advertise(1, "True", "")), "Advertise: this end expects a broker's frames to its"),
-    (Stage.SERVER, PUBLICATION, "Publication: no Deliver announced it here"),
-    (Stage.SERVER, encode(Deliver(1, 1)) + PUBLICATION * 2, "Publication: no Deliver announced it here"),
+    (DecoderStage.CLIENT, encode(Advertised(1, "a", 0)), "Advertised: this end expects a client's frames"),
+    (DecoderStage.LINK, WELCOME, "Welcome: this end expects a broker's frames on a link"),
     (
-        Stage.SERVER,
+        DecoderStage.LINK,
+        encode(Advertise(1, "True", "")),
+        "Advertise: this end expects a broker's frames on a link",
+    ),
+    (DecoderStage.SERVER, WELCOME, "Welcome: this end expects a broker's frames to its client"),
+    (
+        DecoderStage.SERVER,
+        encode(Advertise(1, "True", "")),
+        "Advertise: this end expects a broker's frames to its",
+    ),
+    (DecoderStage.SERVER, PUBLICATION, "Publication: no Deliver announced it here"),
+    (
+        DecoderStage.SERVER,
+        encode(Deliver(1, 1)) + PUBLICATION * 2,
+        "Publication: no Deliver announced it here",
+    ),
+    (
+        DecoderStage.SERVER,
         encode(Deliver(1, 2)) + PUBLICATION + encode(Ping(1)),
         "Ping: 1 publications are due here",
     ),
-    (Stage.SERVER, encode(Deliver(1, 2)) + encode(Deliver(1, 2)), "Deliver: 2 publications are due here"),
-    (Stage.CLIENT, encode(Fault("a", "b")) + encode(Ping(1)), "Ping: this end expects nothing after Fault"),
+    (
+        DecoderStage.SERVER,
+        encode(Deliver(1, 2)) + encode(Deliver(1, 2)),
+        "Deliver: 2 publications are due here",
+    ),
+    (
+        DecoderStage.CLIENT,
+        encode(Fault("a", "b")) + encode(Ping(1)),
+        "Ping: this end expects nothing after Fault",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("stage", "stream", "text"), UNEXPECTED)
-def test_frames_out_of_order_are_refused(stage: Stage, stream: bytes, text: str) -> None:
+def test_frames_out_of_order_are_refused(stage: DecoderStage, stream: bytes, text: str) -> None:
     with pytest.raises(WireError) as caught:
         decoder_at(stage).feed(stream)
     assert caught.value.code == "unexpected"
@@ -290,9 +322,9 @@ def test_frames_out_of_order_are_refused(stage: Stage, stream: bytes, text: str)
 @pytest.mark.parametrize("row", CONTROL_ROWS, ids=lambda row: row.name)
 @given(drawn=st.data())
 @settings(max_examples=5)
-def test_a_frame_is_taken_exactly_where_the_table_says(row: Row, drawn: st.DataObject) -> None:
+def test_a_frame_is_taken_exactly_where_the_table_says(row: KindRow, drawn: st.DataObject) -> None:
     frame = encode(drawn.draw(messages_of(row)))
-    for stage in set(Stage) - {Stage.OVER}:
+    for stage in set(DecoderStage) - {DecoderStage.OVER}:
         decoder = decoder_at(stage)
         if stage in row.stages:
             decoder.feed(frame)
@@ -310,22 +342,34 @@ def test_a_hello_and_what_follows_it_too_soon_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("stage", "frame", "text"),
     [
-        (Stage.CLIENT, frame_of(b"", 0x7F), "unknown: kind 0x7f: this end knows no such frame"),
-        (Stage.CLIENT, frame_of(b"", 0x00), "unknown: kind 0x00: this end knows no such frame"),
-        (Stage.CLIENT, b"\x00\x00\x00\x01\x10\x00", "expected a length of 2 or more, got 1"),
-        (Stage.CLIENT, bytes(6), "malformed: frame: expected a length of 2 or more, got 0"),
-        (Stage.CLIENT, marked(PUBLICATION, 1), "malformed: Publication: flags 0x11 are not used here"),
-        (Stage.LINK, frame_of(b"", 0x10, 0x02), "malformed: Publication: flags 0x02 are not used here"),
-        (Stage.CLIENT, frame_of(b"\x81\x01", 0x05, 0x01), "malformed: Ping: flags 0x01 are not used here"),
-        (Stage.CLIENT, frame_of(b"\x81\x01\x00", 0x05), "malformed: Ping: expected one item, got more bytes"),
+        (DecoderStage.CLIENT, frame_of(b"", 0x7F), "unknown: kind 0x7f: this end knows no such frame"),
+        (DecoderStage.CLIENT, frame_of(b"", 0x00), "unknown: kind 0x00: this end knows no such frame"),
+        (DecoderStage.CLIENT, b"\x00\x00\x00\x01\x10\x00", "expected a length of 2 or more, got 1"),
+        (DecoderStage.CLIENT, bytes(6), "malformed: frame: expected a length of 2 or more, got 0"),
+        (DecoderStage.CLIENT, marked(PUBLICATION, 1), "malformed: Publication: flags 0x11 are not used here"),
         (
-            Stage.SERVER,
+            DecoderStage.LINK,
+            frame_of(b"", 0x10, 0x02),
+            "malformed: Publication: flags 0x02 are not used here",
+        ),
+        (
+            DecoderStage.CLIENT,
+            frame_of(b"\x81\x01", 0x05, 0x01),
+            "malformed: Ping: flags 0x01 are not used here",
+        ),
+        (
+            DecoderStage.CLIENT,
+            frame_of(b"\x81\x01\x00", 0x05),
+            "malformed: Ping: expected one item, got more bytes",
+        ),
+        (
+            DecoderStage.SERVER,
             frame_of(b"\x82\x01\x00", 0x33),
             "malformed: Deliver.count: expected 1 or more, got 0",
         ),
     ],
 )
-def test_a_header_that_is_wrong_is_refused(stage: Stage, frame: bytes, text: str) -> None:
+def test_a_header_that_is_wrong_is_refused(stage: DecoderStage, frame: bytes, text: str) -> None:
     with pytest.raises(WireError) as caught:
         decoder_at(stage).feed(frame)
     assert text in str(caught.value)
@@ -334,14 +378,16 @@ def test_a_header_that_is_wrong_is_refused(stage: Stage, frame: bytes, text: str
 @pytest.mark.parametrize(
     ("stage", "header", "text"),
     [
-        (Stage.CLIENT, (1 << 20) + (1 << 19), "oversize: frame: at most 1311808 bytes are taken, got"),
-        (Stage.HELLO, 16385, "oversize: frame: at most 16384 bytes are taken, got 16385"),
-        (Stage.LINK, 1442881, "oversize: frame: at most 1442880 bytes are taken, got 1442881"),
-        (Stage.SERVER, 1311809, "oversize: frame: at most 1311808 bytes are taken, got 1311809"),
-        (Stage.CLIENT, 1, "malformed: frame: expected a length of 2 or more, got 1"),
+        (DecoderStage.CLIENT, (1 << 20) + (1 << 19), "oversize: frame: at most 1311808 bytes are taken, got"),
+        (DecoderStage.HELLO, 16385, "oversize: frame: at most 16384 bytes are taken, got 16385"),
+        (DecoderStage.LINK, 1442881, "oversize: frame: at most 1442880 bytes are taken, got 1442881"),
+        (DecoderStage.SERVER, 1311809, "oversize: frame: at most 1311808 bytes are taken, got 1311809"),
+        (DecoderStage.CLIENT, 1, "malformed: frame: expected a length of 2 or more, got 1"),
     ],
 )
-def test_a_length_is_judged_before_anything_else_is_there(stage: Stage, header: int, text: str) -> None:
+def test_a_length_is_judged_before_anything_else_is_there(
+    stage: DecoderStage, header: int, text: str
+) -> None:
     decoder = decoder_at(stage)
     assert decoder.feed(header.to_bytes(4)[:3]) == []
     with pytest.raises(WireError) as caught:
@@ -350,16 +396,16 @@ def test_a_length_is_judged_before_anything_else_is_there(stage: Stage, header: 
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_each_kind_has_its_own_limit(row: Row) -> None:
-    limits = Limits(
+def test_each_kind_has_its_own_limit(row: KindRow) -> None:
+    limits = WireLimits(
         payload_bytes=1000,
         attributes_bytes=1000,
         control_frame_bytes=100,
         page_frame_bytes=200,
     )
     limit = getattr(limits, row.size.value)
-    stage = next(stage for stage in Stage if stage in row.stages)
-    decoder = decoder_at(Stage.LINK if Stage.LINK in row.stages else stage)
+    stage = next(stage for stage in DecoderStage if stage in row.stages)
+    decoder = decoder_at(DecoderStage.LINK if DecoderStage.LINK in row.stages else stage)
     decoder.limits = limits
     decoder._enter(decoder.stage)
     assert decoder.feed(limit.to_bytes(4) + bytes([row.kind, 0])) == []
@@ -369,7 +415,7 @@ def test_each_kind_has_its_own_limit(row: Row) -> None:
 
 
 def test_a_decoder_that_refused_a_frame_refuses_everything() -> None:
-    decoder = decoder_at(Stage.CLIENT)
+    decoder = decoder_at(DecoderStage.CLIENT)
     for frame in (b"\x00\x00\x00\x02\x7f\x00", encode(Ping(1))):
         with pytest.raises(WireError, match=r"^unknown: kind 0x7f"):
             decoder.feed(frame)
@@ -379,17 +425,17 @@ def test_what_came_before_the_bad_frame_is_not_lost() -> None:
     subscribe = Subscribe(1, "True", ordered=True, credit=1, bound_bytes=1, policy="drop")
     for bad in (frame_of(b"\xff"), frame_of(b"", 0x7F), frame_of(b"\x81\x01", 0x05) + b"\xff" * 6):
         with pytest.raises(WireError) as caught:
-            decoder_at(Stage.CLIENT).feed(encode(subscribe) + PUBLICATION * 2 + bad)
+            decoder_at(DecoderStage.CLIENT).feed(encode(subscribe) + PUBLICATION * 2 + bad)
         assert _seen(caught.value.messages)[:3] == [
             subscribe,
-            *_seen(decoder_at(Stage.CLIENT).feed(PUBLICATION * 2)),
+            *_seen(decoder_at(DecoderStage.CLIENT).feed(PUBLICATION * 2)),
         ]
 
 
 def test_a_partial_frame_costs_its_bytes_once_and_its_time_once() -> None:
     """A frame of 64 MiB in 4 KiB pieces: quadratic copying would take minutes."""
     size = 64 << 20
-    decoder = decoder_at(Stage.LINK, Limits(page_frame_bytes=size))
+    decoder = decoder_at(DecoderStage.LINK, WireLimits(page_frame_bytes=size))
     piece = bytes(4096)
     tracemalloc.start()
     decoder.feed(size.to_bytes(4) + b"\x53\x00")

@@ -15,7 +15,7 @@ from broker.page_limits import LINE_BYTES, PAGE_BYTES
 from broker.wire import DEFAULT_LIMITS, DeliveredBatch, Peer, encode
 from broker.wire.decoder import Decoder
 from broker.wire.header import HEADER
-from broker.wire.kinds import BY_KIND, ROWS, Row, Size, Stage
+from broker.wire.kinds import BY_KIND, ROWS, DecoderStage, KindRow, Size
 from tests.broker.wire.strategies import CONTROL_ROWS, Published, messages_of, publications
 from tests.sources import ROOT
 
@@ -30,29 +30,29 @@ _SIZES: Final = {
 }
 
 _SENDERS: Final = {
-    frozenset({Stage.HELLO}): "whoever dialled, first",
-    frozenset({Stage.WELCOME}): "whoever was dialled, first",
-    frozenset(Stage) - {Stage.OVER}: "both, last",
-    frozenset({Stage.LINK, Stage.SERVER}): "broker",
-    frozenset({Stage.LINK, Stage.SERVER, Stage.CLIENT}): "both",
-    frozenset({Stage.CLIENT}): "client",
-    frozenset({Stage.SERVER}): "broker to client",
-    frozenset({Stage.LINK}): "broker to broker",
+    frozenset({DecoderStage.HELLO}): "whoever dialled, first",
+    frozenset({DecoderStage.WELCOME}): "whoever was dialled, first",
+    frozenset(DecoderStage) - {DecoderStage.OVER}: "both, last",
+    frozenset({DecoderStage.LINK, DecoderStage.SERVER}): "broker",
+    frozenset({DecoderStage.LINK, DecoderStage.SERVER, DecoderStage.CLIENT}): "both",
+    frozenset({DecoderStage.CLIENT}): "client",
+    frozenset({DecoderStage.SERVER}): "broker to client",
+    frozenset({DecoderStage.LINK}): "broker to broker",
 }
 
 each_row = pytest.mark.parametrize("row", CONTROL_ROWS, ids=lambda row: row.name)
 
 
-def _rule(row: Row) -> str:
+def _rule(row: KindRow) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "-", row.name).lower()
 
 
-def _schema(row: Row) -> pycddl.Schema:
+def _schema(row: KindRow) -> pycddl.Schema:
     return pycddl.Schema(f"start = {_rule(row)}\n{GRAMMAR}")
 
 
 @each_row
-def test_every_frame_conforms_to_the_grammar(row: Row) -> None:
+def test_every_frame_conforms_to_the_grammar(row: KindRow) -> None:
     schema = _schema(row)
 
     @given(messages_of(row))
@@ -64,7 +64,7 @@ def test_every_frame_conforms_to_the_grammar(row: Row) -> None:
 
 
 @each_row
-def test_the_grammar_knows_how_many_fields_there_are(row: Row) -> None:
+def test_the_grammar_knows_how_many_fields_there_are(row: KindRow) -> None:
     schema = _schema(row)
 
     @given(messages_of(row))
@@ -80,7 +80,7 @@ def test_the_grammar_knows_how_many_fields_there_are(row: Row) -> None:
 
 
 @each_row
-def test_the_grammar_knows_the_types_of_fields(row: Row) -> None:
+def test_the_grammar_knows_the_types_of_fields(row: KindRow) -> None:
     schema = _schema(row)
 
     # Bytes and negative numbers, which the validator overlooks in places, are for the decoder's tests.

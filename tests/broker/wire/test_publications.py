@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from broker.messages import Publication
 from broker.wire import (
     DEFAULT_LIMITS,
-    Limits,
     WireError,
+    WireLimits,
     decode_delivery,
     encode_publication,
     marked,
@@ -18,7 +18,7 @@ from broker.wire import (
     read_publications,
 )
 from broker.wire.cbor import SEPARATOR
-from broker.wire.kinds import Stage
+from broker.wire.kinds import DecoderStage
 from tests.broker.wire.strategies import Published, decoder_at, frame_of, publications
 
 GOOD = Published("alice@B1.k3f9/1", 1, 5, {"kind": "trade", "price": 101.5}, b"payload", ordered=True)
@@ -49,7 +49,7 @@ def test_publications_decoded_together_are_what_each_is_alone(several: list[Publ
 
 @given(publications, st.integers(0, 15))
 def test_a_link_reads_the_mark_and_keeps_the_plain_frame(published: Published, mark: int) -> None:
-    [read] = decoder_at(Stage.LINK).feed(marked(published.frame, mark))
+    [read] = decoder_at(DecoderStage.LINK).feed(marked(published.frame, mark))
     assert isinstance(read, Publication)
     assert (read.publisher, read.sequence) == (published.publisher, published.sequence)
     assert (read.attributes, read.ordered) == (published.attributes, published.ordered)
@@ -167,7 +167,7 @@ def test_a_payload_may_be_anything(payload: bytes) -> None:
 def test_a_payload_may_have_up_to_1_mib(size: int) -> None:
     frame = encode_publication(publication_prefix("a"), 1, 0, {"x": "y" * 300}, bytes(size), ordered=False)
     assert decode_delivery(frame)[4] == bytes(size)
-    assert decoder_at(Stage.CLIENT).feed(frame) != []
+    assert decoder_at(DecoderStage.CLIENT).feed(frame) != []
 
 
 def test_the_largest_publication_that_can_be_made_is_read() -> None:
@@ -196,11 +196,11 @@ def test_publishers_are_told_what_no_broker_would_take() -> None:
 def test_a_broker_may_set_smaller_limits() -> None:
     frame = encode_publication(publication_prefix("a"), 1, 0, {"x": 1}, bytes(600), ordered=False)
     with pytest.raises(WireError, match=r"Publication\.payload: at most 599 bytes are taken, got 600"):
-        decode_delivery(frame, Limits(payload_bytes=599))
+        decode_delivery(frame, WireLimits(payload_bytes=599))
 
 
 @pytest.mark.parametrize("part", ["payload_bytes", "attributes_bytes", "text_bytes", "id_bytes"])
 def test_no_limit_of_a_part_is_below_what_nobody_counts(part: str) -> None:
-    assert getattr(Limits(**{part: 512}), part) == 512
+    assert getattr(WireLimits(**{part: 512}), part) == 512
     with pytest.raises(ValueError, match=part):
-        Limits(**{part: 511})
+        WireLimits(**{part: 511})

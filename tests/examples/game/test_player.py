@@ -8,7 +8,7 @@ from attrs import define, field
 
 from broker import Delivery
 from examples.game.player import Player, join
-from examples.game.world import SIDE, Event, region_at, sight
+from examples.game.world import SIDE, GameEvent, region_at, sight
 from harness.overlay import start_brokers
 from harness.processes import start_server
 
@@ -17,7 +17,7 @@ from harness.processes import start_server
 class Watcher:
     """Lets a test wait until something is so, looking whenever a player has applied an event."""
 
-    judgements: list[tuple[str, Event, bool]] = field(factory=list)
+    judgements: list[tuple[str, GameEvent, bool]] = field(factory=list)
     changed: trio.Event = field(factory=trio.Event)
 
     def judge(self, name: str) -> "Judge":
@@ -29,7 +29,7 @@ class Judge:
     watcher: Watcher
     name: str
 
-    def __call__(self, _: Delivery, event: Event, counts: bool) -> None:  # noqa: FBT001 - as players call it
+    def __call__(self, _: Delivery, event: GameEvent, counts: bool) -> None:  # noqa: FBT001 - as players call it
         self.watcher.judgements.append((self.name, event, counts))
         changed, self.watcher.changed = self.watcher.changed, trio.Event()
         changed.set()

@@ -1,10 +1,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples.game.world import GEMS, SIDE, Event, Region, interest, region_at, sight
+from examples.game.world import GEMS, SIDE, GameEvent, Region, interest, region_at, sight
 
 EVENTS = st.builds(
-    Event,
+    GameEvent,
     kind=st.sampled_from(["move", "grab", "tag", "watch", "leave"]),
     player=st.sampled_from(["Ada", "Ben", "Cleo"]),
     region=st.sampled_from(["b2", "c2"]),
@@ -18,39 +18,39 @@ EVENTS = st.builds(
 )
 
 
-def after(*events: Event) -> Region:
+def after(*events: GameEvent) -> Region:
     region = Region("b2", "then")
     for event in events:
         region.apply(event)
     return region
 
 
-def coming(player: str, x: int = SIDE, y: int = SIDE) -> Event:
-    return Event(kind="move", player=player, region="a2", into="b2", x=x, y=y)
+def coming(player: str, x: int = SIDE, y: int = SIDE) -> GameEvent:
+    return GameEvent(kind="move", player=player, region="a2", into="b2", x=x, y=y)
 
 
-def grab(player: str, turn: int = 0) -> Event:
-    return Event(kind="grab", player=player, region="b2", gem=0, turn=turn)
+def grab(player: str, turn: int = 0) -> GameEvent:
+    return GameEvent(kind="grab", player=player, region="b2", gem=0, turn=turn)
 
 
-def tag(player: str, target: str) -> Event:
-    return Event(kind="tag", player=player, region="b2", target=target)
+def tag(player: str, target: str) -> GameEvent:
+    return GameEvent(kind="tag", player=player, region="b2", target=target)
 
 
 @given(EVENTS)
-def test_an_event_comes_back_from_its_attributes(event: Event) -> None:
-    assert Event(**event.attributes()) == event  # type: ignore[arg-type]  # each has its field's type
+def test_an_event_comes_back_from_its_attributes(event: GameEvent) -> None:
+    assert GameEvent(**event.attributes()) == event  # type: ignore[arg-type]  # each has its field's type
 
 
 @given(st.lists(EVENTS, max_size=30))
-def test_a_gem_is_counted_for_one_grab_of_each_turn(events: list[Event]) -> None:
+def test_a_gem_is_counted_for_one_grab_of_each_turn(events: list[GameEvent]) -> None:
     region = Region("b2", "then")
     counted = [(event.gem, event.turn) for event in events if region.apply(event) and event.kind == "grab"]
     assert len(counted) == len(set(counted))
 
 
 @given(st.lists(EVENTS, max_size=30))
-def test_nobody_is_named_twice_among_the_watchers(events: list[Event]) -> None:
+def test_nobody_is_named_twice_among_the_watchers(events: list[GameEvent]) -> None:
     watchers = after(*events).watchers
     assert len(watchers) == len(set(watchers))
 
@@ -70,18 +70,18 @@ def test_of_two_who_tag_each_other_the_first_counts() -> None:
 
 
 def test_who_has_moved_out_of_reach_is_not_tagged() -> None:
-    away = Event(kind="move", player="Ben", region="b2", x=SIDE + 2, y=SIDE)
+    away = GameEvent(kind="move", player="Ben", region="b2", x=SIDE + 2, y=SIDE)
     region = after(coming("Ada"), coming("Ben"), away)
     assert not region.apply(tag("Ada", "Ben"))
 
 
 def test_the_step_of_somebody_who_was_tagged_meanwhile_does_not_bring_them_back() -> None:
-    step = Event(kind="move", player="Ben", region="b2", x=SIDE + 1, y=SIDE)
+    step = GameEvent(kind="move", player="Ben", region="b2", x=SIDE + 1, y=SIDE)
     assert list(after(coming("Ada"), coming("Ben"), tag("Ada", "Ben"), step).players) == ["Ada"]
 
 
 def test_a_crossing_is_seen_from_both_sides() -> None:
-    crossing = Event(kind="move", player="Ada", region="b2", into="c2", x=2 * SIDE, y=SIDE)
+    crossing = GameEvent(kind="move", player="Ada", region="b2", into="c2", x=2 * SIDE, y=SIDE)
     there = Region("c2", "then")
     there.apply(crossing)
     assert after(coming("Ada"), crossing).players == {}
@@ -89,8 +89,8 @@ def test_a_crossing_is_seen_from_both_sides() -> None:
 
 
 def test_a_watcher_who_did_not_answer_is_not_asked_again() -> None:
-    watch = [Event(kind="watch", player=name, region="b2", attempt=0) for name in ("Ada", "Ben", "Cleo")]
-    again = Event(kind="watch", player="Cleo", region="b2", attempt=1)
+    watch = [GameEvent(kind="watch", player=name, region="b2", attempt=0) for name in ("Ada", "Ben", "Cleo")]
+    again = GameEvent(kind="watch", player="Cleo", region="b2", attempt=1)
     assert after(*watch, again).watchers == ["Ben", "Cleo"]
 
 

@@ -3,19 +3,21 @@ from typing import TYPE_CHECKING, cast
 from attrs import asdict, frozen
 
 from examples.pages.audit import Audit
-from examples.ticker.investor import Book, Rules, Tick
+from examples.ticker.investor import Book, PriceTick, Rules
 
 if TYPE_CHECKING:
     from broker import Delivery
 
-BELL = Tick(kind="bell", exchange="FRA", day=1)
-QUOTE = Tick(kind="quote", exchange="FRA", symbol="SAP", price=100, bid=99.99, ask=100.01)
-TRADES = [Tick(kind="trade", exchange="FRA", symbol="SAP", price=price, size=10) for price in (100, 97, 99)]
+BELL = PriceTick(kind="bell", exchange="FRA", day=1)
+QUOTE = PriceTick(kind="quote", exchange="FRA", symbol="SAP", price=100, bid=99.99, ask=100.01)
+TRADES = [
+    PriceTick(kind="trade", exchange="FRA", symbol="SAP", price=price, size=10) for price in (100, 97, 99)
+]
 
 
 @frozen
 class FakeDelivery:
-    tick: Tick
+    tick: PriceTick
     sequence: int
     publisher: str = "FRA"
 

@@ -2,13 +2,13 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
-from examples.game.world import Event
+from examples.game.world import GameEvent
 from examples.pages.onlooker import Onlooker
 
 if TYPE_CHECKING:
     from broker import Delivery
 
-GRABS = [Event(kind="grab", player=name, region="b2", gem=0, turn=0) for name in ("Ada", "Ben")]
+GRABS = [GameEvent(kind="grab", player=name, region="b2", gem=0, turn=0) for name in ("Ada", "Ben")]
 
 
 @frozen

@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from examples.pages.match import Match
-from examples.pages.overlay import Overlay
+from examples.pages.overlay import DemoOverlay
 from examples.pages.tabs import GameTab
 
 
@@ -13,12 +13,12 @@ async def test_a_broker_that_is_killed_twice_at_once_is_started_once(
 ) -> None:
     did: list[str] = []
 
-    async def note(_: Overlay, name: str) -> None:
+    async def note(_: DemoOverlay, name: str) -> None:
         did.append(name)
 
-    monkeypatch.setattr(Overlay, "kill", note)
-    monkeypatch.setattr(Overlay, "start", note)
-    overlay = Overlay("pairwise", {"B1": "127.0.0.1:1"})
+    monkeypatch.setattr(DemoOverlay, "kill", note)
+    monkeypatch.setattr(DemoOverlay, "start", note)
+    overlay = DemoOverlay("pairwise", {"B1": "127.0.0.1:1"})
     async with trio.open_nursery() as nursery:
         for _ in range(3):
             nursery.start_soon(overlay.restart, "B1")
@@ -29,7 +29,7 @@ async def test_a_broker_that_is_killed_twice_at_once_is_started_once(
 
 
 async def test_views_of_what_is_no_name_are_left_out(nursery: trio.Nursery) -> None:
-    overlay = Overlay("pairwise", {"B1": "127.0.0.1:1"})
+    overlay = DemoOverlay("pairwise", {"B1": "127.0.0.1:1"})
     tab = GameTab({"pairwise": Match.of(overlay, 4, 1)}, nursery)
     await tab.do({"do": "views", "names": [["Ada"], {"Ben": 1}, 3, None, "Cleo", "Nobody"]})
     assert tab.names == ["Cleo"]

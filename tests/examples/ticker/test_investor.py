@@ -1,19 +1,19 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples.ticker.investor import CASH, Book, Rules, Tick
+from examples.ticker.investor import CASH, Book, PriceTick, Rules
 
 PRICES = st.floats(90, 110).map(lambda price: round(price, 2))
 RULES = Rules(limits={"SAP": 92.0}, drop=0.02, gain=0.01, stop=0.02, lot=1000)
-BELL = Tick(kind="bell", exchange="FRA", day=1)
-QUOTE = Tick(kind="quote", exchange="FRA", symbol="SAP", price=100, bid=99.99, ask=100.01)
+BELL = PriceTick(kind="bell", exchange="FRA", day=1)
+QUOTE = PriceTick(kind="quote", exchange="FRA", symbol="SAP", price=100, bid=99.99, ask=100.01)
 
 
-def trade(price: float) -> Tick:
-    return Tick(kind="trade", exchange="FRA", symbol="SAP", price=price, size=10)
+def trade(price: float) -> PriceTick:
+    return PriceTick(kind="trade", exchange="FRA", symbol="SAP", price=price, size=10)
 
 
-def book(*ticks: Tick) -> Book:
+def book(*ticks: PriceTick) -> Book:
     found = Book(RULES)
     for tick in (BELL, QUOTE, *ticks):
         found.take(tick)
@@ -50,7 +50,7 @@ def test_an_absolute_limit_needs_no_history() -> None:
 
 
 def test_nothing_is_bought_while_the_spread_is_wide_or_unknown() -> None:
-    wide = Tick(kind="quote", exchange="FRA", symbol="SAP", price=100, bid=99, ask=101)
+    wide = PriceTick(kind="quote", exchange="FRA", symbol="SAP", price=100, bid=99, ask=101)
     assert book(wide, trade(91.5)).decisions == []
     blind = Book(RULES)
     assert [blind.take(tick) for tick in (BELL, trade(91.5))] == [None, None]

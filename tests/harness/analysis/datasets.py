@@ -7,13 +7,13 @@ from pathlib import Path
 import attrs
 
 from harness.analysis.synthetic import rows, write_dataset
-from ordering.verdicts import History, Key, Published, Subscription
+from ordering.verdicts import History, HistoryEvent, HistorySubscription, Key
 
 
 def together(histories: Sequence[History]) -> History:
     """Several histories as one: nobody in one of them has anything to do with anybody in another."""
-    publications: list[Published] = []
-    subscriptions: list[Subscription] = []
+    publications: list[HistoryEvent] = []
+    subscriptions: list[HistorySubscription] = []
     for index, history in enumerate(histories):
 
         def renamed(key: Key, prefix: str = f"h{index}-") -> Key:

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from harness.analysis.analyzing import analyze
 from harness.analysis.promises import AnalysisError, UnknownVerdictError
-from harness.analysis.synthetic import Shape, make, rows, write_dataset
-from ordering.verdicts import History, Published, Subscription, check
+from harness.analysis.synthetic import SyntheticShape, make, rows, write_dataset
+from ordering.verdicts import History, HistoryEvent, HistorySubscription, check
 from tests.harness.analysis.datasets import together, written
 from tests.ordering.verdicts.histories import clean_histories, histories
 
@@ -103,9 +103,9 @@ def orders(*views: str) -> History:
     """Views in letters: each letter is a publisher's only publication."""
     letters = sorted(set("".join(views)))
     return History(
-        [Published(letter, 1, "B0") for letter in letters],
+        [HistoryEvent(letter, 1, "B0") for letter in letters],
         [
-            Subscription(f"s{index}", [(letter, 1) for letter in view], f"B{index}")
+            HistorySubscription(f"s{index}", [(letter, 1) for letter in view], f"B{index}")
             for index, view in enumerate(views)
         ],
     )
@@ -133,7 +133,7 @@ def test_a_violation_is_told_with_who_saw_what(spark: SparkSession) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    return make(tmp_path, Shape(subscribers=6, publishers=3, deliveries=600, disorder=3.0))
+    return make(tmp_path, SyntheticShape(subscribers=6, publishers=3, deliveries=600, disorder=3.0))
 
 
 def refused(spark: SparkSession, run: Path) -> str:

@@ -4,28 +4,30 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from harness.analysis.points import Point, points
+from harness.analysis.points import MeasuredPoint, points
 from harness.analysis.promises import AnalysisError
 from harness.analysis.routing import analyze, write
 from harness.evaluation.routing.measuring import measure
-from harness.evaluation.routing.studies import Study
+from harness.evaluation.routing.studies import RoutingStudy
 
 pytestmark = pytest.mark.timeout(300)
 """Spark takes its time, and the first of the tests waits for it to start."""
 
 
-def study(name: str, strategy: str, consumers: tuple[int, ...]) -> Study:
+def study(name: str, strategy: str, consumers: tuple[int, ...]) -> RoutingStudy:
     """A study of the group its name begins with."""
     changes = name.startswith("changes")
     group = "changes" if changes else "tables"
     events = "each" if changes else ""
-    return Study(
+    return RoutingStudy(
         name, group, "quotes", strategy, "simple", consumers, changes=changes, events=events, rounds=2
     )
 
 
 @pytest.fixture(scope="module")
-def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Point]:
+def found(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> dict[tuple[str, int], MeasuredPoint]:
     folder = tmp_path_factory.mktemp("studies")
     for each in (
         study("tables-simple", "simple", (1,)),
@@ -41,7 +43,7 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     return {(each.study, each.consumers): each for each in read}
 
 
-def test_sums_are_over_all_brokers(found: dict[tuple[str, int], Point]) -> None:
+def test_sums_are_over_all_brokers(found: dict[tuple[str, int], MeasuredPoint]) -> None:
     plain = found["tables-simple", 1]
     assert (plain.subscriptions, plain.entries, plain.brokers) == (670, 2_500, 107)
     assert plain.level_entries[0] == 670
@@ -49,7 +51,7 @@ def test_sums_are_over_all_brokers(found: dict[tuple[str, int], Point]) -> None:
     assert plain.messages is None
 
 
-def test_changes_have_their_mean_and_its_error(found: dict[tuple[str, int], Point]) -> None:
+def test_changes_have_their_mean_and_its_error(found: dict[tuple[str, int], MeasuredPoint]) -> None:
     plain, identity = found["changes-simple", 2], found["changes-identity", 1]
     assert plain.messages == pytest.approx(250 / 67)
     assert plain.messages_error == pytest.approx(0)
@@ -58,7 +60,7 @@ def test_changes_have_their_mean_and_its_error(found: dict[tuple[str, int], Poin
     assert 0 < identity.messages < 250 / 67
 
 
-def test_what_is_saved_gives_the_ratio(found: dict[tuple[str, int], Point]) -> None:
+def test_what_is_saved_gives_the_ratio(found: dict[tuple[str, int], MeasuredPoint]) -> None:
     each = found["changes-identity", 1]
     assert each.saved is not None
     assert each.publications == pytest.approx(106 * (1 - each.saved))
@@ -67,7 +69,9 @@ def test_what_is_saved_gives_the_ratio(found: dict[tuple[str, int], Point]) -> N
     assert (each.extra, each.wrong) == (0, 0)
 
 
-def test_simple_routing_is_continued_where_others_were_measured(found: dict[tuple[str, int], Point]) -> None:
+def test_simple_routing_is_continued_where_others_were_measured(
+    found: dict[tuple[str, int], MeasuredPoint],
+) -> None:
     tables, changes = found["tables-simple", 3], found["changes-simple", 1]
     assert (tables.is_continued, tables.entries, tables.subscriptions) == (True, 7_500, 2_010)
     assert changes.is_continued

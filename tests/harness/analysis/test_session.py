@@ -8,7 +8,7 @@ import pytest
 from harness.analysis import job
 from harness.analysis.promises import AnalysisError
 from harness.analysis.session import package, session
-from harness.analysis.synthetic import Shape, make
+from harness.analysis.synthetic import SyntheticShape, make
 
 pytestmark = pytest.mark.timeout(300)
 """Spark takes its time, and the first of the tests waits for it to start."""
@@ -39,7 +39,9 @@ def test_workers_need_nothing_but_what_is_shipped(tmp_path: Path) -> None:
 
 
 def test_a_cluster_gives_the_same_answers_and_violations_an_exit_status(tmp_path: Path) -> None:
-    folder = make(tmp_path / "run", Shape(subscribers=5, publishers=3, deliveries=1_000, disorder=4.0))
+    folder = make(
+        tmp_path / "run", SyntheticShape(subscribers=5, publishers=3, deliveries=1_000, disorder=4.0)
+    )
     words = ("-m", "broker", "harness", "analyze", str(folder), "--json", "--require", "pairwise")
     done = run(*words, "--master", "local-cluster[2,1,1024]")
     assert done.returncode == 1, done.stderr

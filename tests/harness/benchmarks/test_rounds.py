@@ -1,11 +1,11 @@
 from harness.benchmarks.measurement import Latency, Throughput, Work
-from harness.benchmarks.rounds import Scenario, middle_of
-from harness.benchmarks.throughput import RATES, WORK, Result
+from harness.benchmarks.rounds import BenchmarkScenario, middle_of
+from harness.benchmarks.throughput import RATES, WORK, ThroughputResult
 from harness.tables import table
 
 
-def result(speed: float, delay: float) -> Result:
-    return Result(
+def result(speed: float, delay: float) -> ThroughputResult:
+    return ThroughputResult(
         "1 broker",
         Throughput(speed, 4 * speed, Work(delay, 2 * delay, 3 * delay)),
         Throughput(2 * speed, 8 * speed, Work(0.25, 0.5, 0.75)),
@@ -30,8 +30,8 @@ def test_the_work_of_a_delivery_is_shown_beside_the_relay() -> None:
 
 
 def test_brokers_in_a_chain_have_the_one_before_as_uplink() -> None:
-    assert Scenario("", 3, 1, 1).uplinks() == {"B1": None, "B2": "B1", "B3": "B2"}
+    assert BenchmarkScenario("", 3, 1, 1).uplinks() == {"B1": None, "B2": "B1", "B3": "B2"}
 
 
 def test_brokers_in_a_star_have_the_first_as_uplink() -> None:
-    assert Scenario("", 3, 1, 1, is_star=True).uplinks() == {"B1": None, "B2": "B1", "B3": "B1"}
+    assert BenchmarkScenario("", 3, 1, 1, is_star=True).uplinks() == {"B1": None, "B2": "B1", "B3": "B1"}

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from harness.benchmarks import throughput
 from harness.benchmarks.measurement import Latency, Target, Throughput, Work
-from harness.benchmarks.rounds import SCENARIOS, Scenario, Timing
+from harness.benchmarks.rounds import SCENARIOS, BenchmarkScenario, RoundTiming
 
 
 @pytest.fixture
@@ -14,12 +14,12 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     done: list[tuple[str, str]] = []
     speeds = iter([300.0, 100.0, 200.0] * 100)
 
-    async def flow(target: Target, scenario: Scenario, _timing: Timing) -> Throughput:
+    async def flow(target: Target, scenario: BenchmarkScenario, _timing: RoundTiming) -> Throughput:
         done.append((target.kind, scenario.name))
         speed = next(speeds) if target.kind == "concord" else 1000.0
         return Throughput(speed, speed, Work(1.0, 1.0, 1.0))
 
-    async def delay(_target: Target, _scenario: Scenario, _timing: Timing) -> Latency:
+    async def delay(_target: Target, _scenario: BenchmarkScenario, _timing: RoundTiming) -> Latency:
         return Latency(1.0, 2.0, None, 1.0)
 
     monkeypatch.setattr(throughput, "throughput", flow)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.explorer.campaign import Settings, run
+from harness.explorer.campaign import CampaignSettings, run
 from harness.simulator.outcome import Outcome, of_seed
 from ordering.plugins import load
 
@@ -22,7 +22,7 @@ def wrong(outcome: Outcome) -> set[str]:
 @pytest.mark.parametrize("faults", ["none", "churn"])
 def test_the_sequencer_keeps_every_promise_while_nobody_is_lost(faults: str, sequencer: str) -> None:
     options = {"sequencer": sequencer, "requests": "2"}
-    assert run(Settings(300, 0, faults, "sequencer", None, BROKERS, options)).violations == 0
+    assert run(CampaignSettings(300, 0, faults, "sequencer", None, BROKERS, options)).violations == 0
 
 
 @pytest.mark.parametrize("sequencer", ["B1", "B2"])
@@ -48,6 +48,6 @@ def test_a_full_queue_refuses_and_what_is_left_is_in_order() -> None:
 
 @pytest.mark.parametrize("form", ["basic", "progressive", "fast"])
 def test_published_breaks_pairwise_order(form: str) -> None:
-    tally = run(Settings(200, 0, "none", "published", None, BROKERS, {"form": form}))
+    tally = run(CampaignSettings(200, 0, "none", "published", None, BROKERS, {"form": form}))
     assert tally.kinds["pairwise"] > 10
     assert f"--ordering-option form={form}" in str(tally.first["replay"])

@@ -1,6 +1,6 @@
 """A campaign counts what happened, and tells the first violation."""
 
-from harness.explorer.campaign import Settings, Tally, run
+from harness.explorer.campaign import CampaignSettings, Tally, run
 from harness.explorer.diagram import draw
 from harness.explorer.mutants import applied
 from harness.explorer.shrink import shrink
@@ -9,13 +9,13 @@ from ordering.pairwise import Pairwise
 
 
 def test_results_do_not_depend_on_the_number_of_processes() -> None:
-    settings = Settings(450, 100, "churn")
+    settings = CampaignSettings(450, 100, "churn")
     assert run(settings, jobs=2) == run(settings, jobs=1)
 
 
 def test_progress_grows_and_ends_with_everything() -> None:
     seen: list[int] = []
-    tally = run(Settings(500, 0, "none"), progress=lambda tally: seen.append(tally.schedules))
+    tally = run(CampaignSettings(500, 0, "none"), progress=lambda tally: seen.append(tally.schedules))
     assert seen == sorted(seen)
     assert seen[-1] == tally.schedules == 500
     assert tally.publications
@@ -23,7 +23,7 @@ def test_progress_grows_and_ends_with_everything() -> None:
 
 
 def test_the_first_violation_is_told_with_the_command_that_shows_it() -> None:
-    tally = run(Settings(20, 0, "none", "pairwise", "no-detection"))
+    tally = run(CampaignSettings(20, 0, "none", "pairwise", "no-detection"))
     assert tally.violations == tally.kinds["pairwise"] > 1
     assert tally.first["kind"] == "pairwise"
     assert "delivers" in str(tally.first["witness"])
@@ -32,7 +32,7 @@ def test_the_first_violation_is_told_with_the_command_that_shows_it() -> None:
 
 
 def test_a_search_ends_with_the_first_violation_and_not_with_its_batch() -> None:
-    settings = Settings(20, 0, "none", "pairwise", "no-detection")
+    settings = CampaignSettings(20, 0, "none", "pairwise", "no-detection")
     found = run(settings, until_found=True)
     assert found.violations == 1
     assert found.first == run(settings).first

@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 from attrs import evolve
 
-from harness.explorer.exhaustive import Cores, Exploration, World, _disagreement, _State
+from harness.explorer.exhaustive import Cores, Exploration, SmallWorld, _disagreement, _State
 from harness.explorer.mutants import applied
 from harness.explorer.worlds import TREES, changing_worlds, moving_worlds, reading_worlds, static_worlds
 from ordering.pairwise import Pairwise
@@ -20,7 +20,7 @@ WANT = (("B1", "a"), ("B2", "a"))
     ("worlds", "every"),
     [(static_worlds, 199), (changing_worlds, 151), (moving_worlds, 41), (reading_worlds, 371)],
 )
-def test_nothing_goes_wrong_in_any_state(worlds: Callable[[], Iterator[World]], every: int) -> None:
+def test_nothing_goes_wrong_in_any_state(worlds: Callable[[], Iterator[SmallWorld]], every: int) -> None:
     cores = Cores(Pairwise)
     for world in islice(worlds(), 3, None, every):
         finding = Exploration(world, cores).run()
@@ -30,7 +30,7 @@ def test_nothing_goes_wrong_in_any_state(worlds: Callable[[], Iterator[World]], 
 
 def test_a_world_has_the_states_that_interleavings_give() -> None:
     # One broker's publication has left or not, has arrived or not, and likewise the other's.
-    world = World(TWO, (("B1", "a", "a"), ("B2", "a", "a")), (("B1", "a"),))
+    world = SmallWorld(TWO, (("B1", "a", "a"), ("B2", "a", "a")), (("B1", "a"),))
     assert Exploration(world, Cores(Pairwise)).run().states == 7
 
 
@@ -42,14 +42,14 @@ def test_a_broken_rule_is_found_in_a_static_world(mutant: str) -> None:
 
 
 def test_waiting_for_a_lost_uplink_is_found() -> None:
-    world = World(TWO, BOTH, WANT, ("B1", ("crash",)))
+    world = SmallWorld(TWO, BOTH, WANT, ("B1", ("crash",)))
     assert not Exploration(world, Cores(Pairwise)).run().wrong
     with applied("lost-uplink-waits"):
         assert Exploration(world, Cores(Pairwise)).run().wrong == "B2 still waits for something"
 
 
 def test_a_missing_barrier_is_found() -> None:
-    world = World(TWO, (("B1", "a", "a"),), WANT, ("B2", ("advertise", "P3", "a")))
+    world = SmallWorld(TWO, (("B1", "a", "a"),), WANT, ("B2", ("advertise", "P3", "a")))
     assert not Exploration(world, Cores(Pairwise)).run().wrong
     with applied("no-barrier"):
         assert Exploration(world, Cores(Pairwise)).run().wrong
@@ -58,7 +58,7 @@ def test_a_missing_barrier_is_found() -> None:
 def test_an_unordered_subscription_may_disagree_and_still_keeps_causal_order() -> None:
     clients = ((("B1", "a", "a"), ("B2", "a", "a")), (("B1", "a"), ("B2", "a"), ("B1", "a")))
     everybody = frozenset(("S1", "S2", "S3"))
-    world = World(TWO, *clients, None, everybody, is_read=True)
+    world = SmallWorld(TWO, *clients, None, everybody, is_read=True)
     with applied("no-detection"):
         assert not Exploration(world, Cores(Pairwise)).run().wrong
         assert Exploration(evolve(world, unordered=frozenset()), Cores(Pairwise)).run().wrong

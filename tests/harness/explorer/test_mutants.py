@@ -3,7 +3,7 @@
 import pytest
 
 from broker.routing import SIMPLE
-from harness.explorer.campaign import Settings, run
+from harness.explorer.campaign import CampaignSettings, run
 from harness.explorer.mutants import MUTANTS, applied
 from harness.simulator import directed
 from harness.simulator.outcome import of_actions, of_seed
@@ -17,7 +17,7 @@ SOON = 3000
 @pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
     mutant = MUTANTS[name]
-    settings = Settings(
+    settings = CampaignSettings(
         SOON, 0, mutant.faults, "pairwise", name, routing=mutant.routing, is_whole=mutant.is_whole
     )
     assert run(settings, until_found=True).violations

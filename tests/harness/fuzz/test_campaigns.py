@@ -27,7 +27,7 @@ from harness.fuzz import (
     pages,
     scrapes,
 )
-from harness.fuzz.campaigns import Campaign, Crash, Tally, check_message, line_of, run
+from harness.fuzz.campaigns import Campaign, Crash, FuzzTally, check_message, line_of, run
 
 SEED = 7
 CASES = 200
@@ -37,7 +37,7 @@ EVERY_MODULE = (*MODULES, filters, frames, journals)
 EVERY = [each.CAMPAIGN for each in EVERY_MODULE]
 
 
-def run_some(campaign: Campaign, cases: int = CASES) -> Tally:
+def run_some(campaign: Campaign, cases: int = CASES) -> FuzzTally:
     return run(campaign, SEED, range(cases))
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from broker.filters import Filter, language
 from broker.matching import MatchingIndex
 from harness.fuzz import campaigns, filters
-from harness.fuzz.campaigns import Crash, Tally, run
+from harness.fuzz.campaigns import Crash, FuzzTally, run
 from harness.fuzz.filters import CAMPAIGN, corpus_of, damaging, main
 
 SEED = 7
@@ -17,7 +17,7 @@ FILE = Path(__file__).with_name("filters.txt")
 CORPUS = corpus_of(FILE)
 
 
-def run_some() -> Tally:
+def run_some() -> FuzzTally:
     return run(damaging(FILE), SEED, range(CASES))
 
 
@@ -30,9 +30,9 @@ def test_filters_withstand_some_hundred_texts() -> None:
 
 
 def test_every_text_of_the_corpus_is_judged() -> None:
-    tally = Tally()
+    tally = FuzzTally()
     for text in CORPUS:
-        CAMPAIGN.run_case(filters.Case((text, text), 1), tally)
+        CAMPAIGN.run_case(filters.FilterCase((text, text), 1), tally)
     assert min(tally.words.values()) > len(CORPUS) // 8
 
 

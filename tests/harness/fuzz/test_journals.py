@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from broker.journal import JournalError
 from broker.journal.layout import NUMBER_MAX
 from harness.fuzz import campaigns, journals
-from harness.fuzz.campaigns import Crash, Tally, run
+from harness.fuzz.campaigns import Crash, FuzzTally, run
 from harness.fuzz.damage import FORGERIES, KINDS
 from harness.fuzz.journals import CAMPAIGN, REAL, WATCHED, main
 
@@ -33,7 +33,7 @@ def test_every_forgery_occurs_and_some_cases_are_watched_or_on_the_file_system()
 
 
 def test_what_is_no_file_is_refused_or_does_no_harm() -> None:
-    tally = Tally()
+    tally = FuzzTally()
     for number in range(40):
         CAMPAIGN.run_case(attrs.evolve(CAMPAIGN.case_of(SEED, number), where=REAL), tally)
     assert tally.total == 40
@@ -55,7 +55,7 @@ def test_a_text_that_nobody_can_print_is_a_crash(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(journals, "_open", refuses)
     with pytest.raises(Crash, match="a message"):
-        CAMPAIGN.run_case(CAMPAIGN.case_of(SEED, 1), Tally())
+        CAMPAIGN.run_case(CAMPAIGN.case_of(SEED, 1), FuzzTally())
 
 
 def test_memory_that_a_file_only_claims_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,10 @@ from harness.peers import starting
 from harness.peers.adapters import PEERS
 from harness.peers.campaign import measure_all
 from harness.peers.measurement import measure
-from harness.peers.workload import Shape, Timing
+from harness.peers.workload import WorkloadShape, WorkloadTiming
 from harness.traces import DELIVERIES, MATCHES
 
-BRIEF = Timing(repeat=1, warm_up_s=0.1, measure_s=0.2)
+BRIEF = WorkloadTiming(repeat=1, warm_up_s=0.1, measure_s=0.2)
 
 INSTALLED = [
     pytest.param(name, servers, id=f"{name}-{servers}")
@@ -24,7 +24,7 @@ INSTALLED = [
 async def test_everything_published_is_delivered_to_everyone_and_counted(
     name: str, servers: int, tmp_path: Path
 ) -> None:
-    figures = await measure(PEERS[name], Shape("small", servers, 2, 3), BRIEF, tmp_path)
+    figures = await measure(PEERS[name], WorkloadShape("small", servers, 2, 3), BRIEF, tmp_path)
     assert figures.deliveries_per_s > 0
     assert 0 < figures.p50_ms <= figures.p99_ms
     delivered = pq.read_table(DELIVERIES.folder(tmp_path), columns=["subscriber", "publisher", "sequence"])
@@ -57,7 +57,7 @@ async def test_a_run_that_fails_is_named_and_the_others_go_on(
 ) -> None:
     monkeypatch.setattr(starting, "find_program", lambda _: None)
     said: list[str] = []
-    shapes = [Shape("small", 1, 1, 1)]
+    shapes = [WorkloadShape("small", 1, 1, 1)]
     measured, failed = await measure_all(
         [PEERS["redis"], PEERS["relay"]], shapes, BRIEF, tmp_path, said.append
     )

@@ -4,24 +4,24 @@ import click
 import pytest
 
 from harness.peers.adapters import PEERS
-from harness.peers.measurement import Figures, Work
+from harness.peers.measurement import Figures, PeerWork
 from harness.peers.report import BEGIN, END, about, renew, shown, write
-from harness.peers.results import Result, Verdict
-from harness.peers.workload import Timing
+from harness.peers.results import PeerResult, PeerVerdict
+from harness.peers.workload import WorkloadTiming
 from tests.sources import ROOT
 
 
 def figures(deliveries_per_s: float, p50_ms: float = 0.5) -> Figures:
-    return Figures(deliveries_per_s, Work(1.0, 2.0, 3.0), p50_ms, 9.0)
+    return Figures(deliveries_per_s, PeerWork(1.0, 2.0, 3.0), p50_ms, 9.0)
 
 
-KEPT = Verdict(pairs=6, disagreeing=0, missing=0)
+KEPT = PeerVerdict(pairs=6, disagreeing=0, missing=0)
 RESULTS = [
-    Result("4 x 4", "concord", [figures(100_000), figures(300_000), figures(110_000)], [KEPT] * 3),
-    Result("4 x 4", "nats", [figures(200_000, 0.25)], [Verdict(6, 5, 12)]),
-    Result("4 x 4", "relay", [figures(900_000)], [Verdict(0, 0, 0, "deliveries/ is empty")]),
+    PeerResult("4 x 4", "concord", [figures(100_000), figures(300_000), figures(110_000)], [KEPT] * 3),
+    PeerResult("4 x 4", "nats", [figures(200_000, 0.25)], [PeerVerdict(6, 5, 12)]),
+    PeerResult("4 x 4", "relay", [figures(900_000)], [PeerVerdict(0, 0, 0, "deliveries/ is empty")]),
 ]
-FOUND = about([PEERS["concord"], PEERS["relay"]], {"redis": "there is no redis-server"}, Timing())
+FOUND = about([PEERS["concord"], PEERS["relay"]], {"redis": "there is no redis-server"}, WorkloadTiming())
 
 
 def test_a_row_has_medians_their_spread_and_what_all_runs_broke() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.peers.board import Board, Phase, opened
+from harness.peers.board import Board, BoardPhase, opened
 from harness.peers.turns import PublisherTurn, SubscriberTurn, publish_by_calls
 from harness.peers.workload import BATCH, PAYLOAD_BYTES, WINDOW, number_of, numbered
 
@@ -16,10 +16,10 @@ def board(tmp_path: Path) -> Iterator[Board]:
 
 def test_the_processes_of_a_measurement_see_one_board(tmp_path: Path, board: Board) -> None:
     with opened(tmp_path / "board", 2, 2) as other:
-        board.enter(Phase.FLAT_OUT)
+        board.enter(BoardPhase.FLAT_OUT)
         board.published[1] = 7
         other.delivered[0] = 5
-        assert other.phase == Phase.FLAT_OUT
+        assert other.phase == BoardPhase.FLAT_OUT
         assert list(other.published) == [0, 7]
         assert board.in_flight() == 7
         other.delivered[1] = 3
@@ -33,12 +33,12 @@ def test_nobody_publishes_before_all_are_connected(board: Board) -> None:
 
 
 def test_publishing_ends_with_the_phase(board: Board) -> None:
-    board.enter(Phase.STOPPING)
+    board.enter(BoardPhase.STOPPING)
     assert PublisherTurn(0, 100.0, board).ask(1.0).is_over
 
 
 def test_the_slowest_subscriber_is_never_more_than_a_window_behind(board: Board) -> None:
-    board.enter(Phase.FLAT_OUT)
+    board.enter(BoardPhase.FLAT_OUT)
     turn = PublisherTurn(0, 100.0, board)
     while count := turn.ask(1.0).count:
         assert count <= BATCH
@@ -52,7 +52,7 @@ def test_the_slowest_subscriber_is_never_more_than_a_window_behind(board: Board)
 
 
 def test_paced_publishers_take_turns_at_their_rate(board: Board) -> None:
-    board.enter(Phase.PACED)
+    board.enter(BoardPhase.PACED)
     turns = [PublisherTurn(place, 100.0, board) for place in range(2)]
     published = []
     for step in range(100):
@@ -76,7 +76,7 @@ def test_a_delivery_counts_when_price_and_payload_were_read(board: Board) -> Non
 
 
 def test_calls_are_made_until_it_is_over(board: Board) -> None:
-    board.enter(Phase.FLAT_OUT)
+    board.enter(BoardPhase.FLAT_OUT)
     turns = [PublisherTurn(place, 100.0, board) for place in range(2)]
     sent: list[bytes] = []
 
@@ -84,7 +84,7 @@ def test_calls_are_made_until_it_is_over(board: Board) -> None:
         sent.append(payload)
         assert 0 <= price < 1000
         if len(sent) == 3 * BATCH:
-            board.enter(Phase.STOPPING)
+            board.enter(BoardPhase.STOPPING)
 
     publish_by_calls(turns, [put, put])
     assert len(set(sent)) == len(sent) == sum(board.published)

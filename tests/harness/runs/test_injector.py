@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from harness.faults import FaultError, Link
+from harness.faults import FaultError, LinkTarget
 from harness.runs.injector import read_faults
 from harness.runs.plan import plan_of
 from harness.scenarios import Scenario, from_content
@@ -18,10 +18,10 @@ PLAN = plan_of(from_content("x", CONTENT, "x").first)
     [
         ("crash edge-3 at 1s", {"edge-3"}),
         ("crash core-* at 1s", {"core-1", "core-2"}),
-        ("cut link edge-3 at 1s", {Link("edge-3", "core-2")}),
-        ("cut link core-1 core-2 at 1s", {Link("core-2", "core-1")}),
-        ("cut link edge-3 core-1 at 1s", {Link("edge-3", "core-1")}),
-        ("disconnect client pub-2 at 1s", {Link("pub-2", "edge-2")}),
+        ("cut link edge-3 at 1s", {LinkTarget("edge-3", "core-2")}),
+        ("cut link core-1 core-2 at 1s", {LinkTarget("core-2", "core-1")}),
+        ("cut link edge-3 core-1 at 1s", {LinkTarget("edge-3", "core-1")}),
+        ("disconnect client pub-2 at 1s", {LinkTarget("pub-2", "edge-2")}),
         ("slow subscriber sub-5 at 1s", {"sub-5"}),
     ],
 )

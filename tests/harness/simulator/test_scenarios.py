@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.simulator.scenario import ScenarioError, perform
+from harness.simulator.scenario import ScheduleTextError, perform
 from ordering.pairwise import Pairwise
 
 FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.txt"))
@@ -35,7 +35,7 @@ def test_every_rule_has_a_scenario(rule: int) -> None:
 
 
 def test_a_line_that_makes_no_sense_is_named() -> None:
-    with pytest.raises(ScenarioError, match="line 2: 'dial B2 B1' makes no sense"):
+    with pytest.raises(ScheduleTextError, match="line 2: 'dial B2 B1' makes no sense"):
         perform("start B1\ndial B2 B1\n", Pairwise)
-    with pytest.raises(ScenarioError, match="line 1: 'jump' is no action"):
+    with pytest.raises(ScheduleTextError, match="line 1: 'jump' is no action"):
         perform("jump\n", Pairwise)

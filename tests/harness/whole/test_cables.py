@@ -2,10 +2,10 @@ from random import Random
 
 from attrs import define, field
 
-from harness.whole.cables import Cable, End, Shape
+from harness.whole.cables import Cable, CableEnd, CableShape
 from harness.whole.clock import Clock
 
-SHAPE = Shape(
+SHAPE = CableShape(
     latency_s=0.01, slow_part=0.0, slow_factor=1.0, cuts=0.5, crumbs=0.2, partial=0.5, capacity_bytes=50
 )
 CONTENT = bytes(range(200))
@@ -20,15 +20,15 @@ class Listener:
     endings: list[str | None] = field(factory=list)
     written_count: int = 0
 
-    def came(self, end: End, content: bytes) -> None:
+    def came(self, end: CableEnd, content: bytes) -> None:
         del end
         self.content += content
 
-    def over(self, end: End, reason: str | None) -> None:
+    def over(self, end: CableEnd, reason: str | None) -> None:
         del end
         self.endings.append(reason)
 
-    def written(self, end: End) -> None:
+    def written(self, end: CableEnd) -> None:
         del end
         self.written_count += 1
 

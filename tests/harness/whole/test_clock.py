@@ -1,6 +1,6 @@
 import pytest
 
-from harness.whole.clock import Clock, RestlessError
+from harness.whole.clock import Clock, RestlessClockError
 
 
 def test_things_happen_in_the_order_of_their_times_and_then_of_their_making() -> None:
@@ -22,5 +22,5 @@ def test_who_is_never_done_is_told() -> None:
         clock.after(0, again)
 
     again()
-    with pytest.raises(RestlessError, match="time stands still"):
+    with pytest.raises(RestlessClockError, match="time stands still"):
         clock.run(1)

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.whole.outcomes import of_seed
-from harness.whole.world import World
+from harness.whole.world import WholeWorld
 from ordering.pairwise import Pairwise
 
 FORGETFUL = 28
@@ -29,5 +29,5 @@ def test_calls_that_become_second_events_are_behind_gaps() -> None:
 
 def test_causes_are_of_one_broker_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert of_seed(FAR_APART, "none", (2, 6), Pairwise).faults == ()
-    monkeypatch.setattr(World, "known_at", lambda *_: ("everywhere", 0))
+    monkeypatch.setattr(WholeWorld, "known_at", lambda *_: ("everywhere", 0))
     assert {kind for kind, _ in of_seed(FAR_APART, "none", (2, 6), Pairwise).faults} == {"causal"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.whole.scenario import ScenarioError, perform
+from harness.whole.scenario import WholeScenarioError, perform
 from ordering.pairwise import Pairwise
 
 FILES = sorted((Path(__file__).parents[2] / "scenarios" / "whole").glob("*.txt"))
@@ -30,7 +30,7 @@ def test_scenario_says_first_what_it_shows_and_ends_at_rest(file: Path) -> None:
 
 
 def test_a_line_that_makes_no_sense_is_named() -> None:
-    with pytest.raises(ScenarioError, match="line 2: 'cut B2 B1' makes no sense"):
+    with pytest.raises(WholeScenarioError, match="line 2: 'cut B2 B1' makes no sense"):
         perform("start B1\ncut B2 B1\n", Pairwise)
-    with pytest.raises(ScenarioError, match="line 1: 'jump' is no action"):
+    with pytest.raises(WholeScenarioError, match="line 1: 'jump' is no action"):
         perform("jump\n", Pairwise)

@@ -10,7 +10,7 @@ from broker.messages import Publication
 from broker.routing import SIMPLE
 from harness.simulator.interests import attributes_of
 from harness.simulator.network import Site
-from harness.simulator.world import Publisher, Subscriber, World
+from harness.simulator.world import SimulatedPublisher, SimulatedSubscriber, World
 from ordering.interface import Context, Hops, Subscription
 from ordering.published import Published
 from ordering.published.detection import Lookup
@@ -25,7 +25,11 @@ class Overlay:
     world: World
     contexts: dict[str, Context]
 
-    def potential_conflicts(self) -> Iterator[tuple[Publisher, str, Subscriber, Subscriber, Publisher]]:
+    def potential_conflicts(
+        self,
+    ) -> Iterator[
+        tuple[SimulatedPublisher, str, SimulatedSubscriber, SimulatedSubscriber, SimulatedPublisher]
+    ]:
         """An event of p and its kind, two that want it, and a publisher whose events both may want as well.
 
         Only where the four paths share no broker: there FIFO links do not settle the order (Theorem 3).
@@ -40,7 +44,7 @@ class Overlay:
                             yield p, kind, one, other, q
 
     def matching(
-        self, at: Site, publisher: Publisher, kind: str
+        self, at: Site, publisher: SimulatedPublisher, kind: str
     ) -> tuple[dict[Hops, list[Subscription]], Hops]:
         """The subscriptions that an event of this publisher matches at a broker, and where it comes from."""
         towards = path(at, publisher.site)
@@ -105,7 +109,9 @@ def hop_to(at: Site, other: Site) -> Hops:
     return at.core.neighbours[other.name].bit
 
 
-def share_a_broker(p: Publisher, q: Publisher, one: Subscriber, other: Subscriber) -> bool:
+def share_a_broker(
+    p: SimulatedPublisher, q: SimulatedPublisher, one: SimulatedSubscriber, other: SimulatedSubscriber
+) -> bool:
     """Whether one broker is on all four paths from two publishers to two subscribers."""
     paths = [set(map(id, path(each.site, to.site))) for each in (p, q) for to in (one, other)]
     return bool(set.intersection(*paths))

@@ -6,13 +6,13 @@ from itertools import combinations, product
 
 from hypothesis import strategies as st
 
-from ordering.verdicts import History, Key, Published, Subscription
+from ordering.verdicts import History, HistoryEvent, HistorySubscription, Key
 
 BROKERS = {"B0": "", "B1": "B0", "B2": "B0", "B3": "B1"}
 
 
 @st.composite
-def published(draw: st.DrawFn, *, most: int = 7, all_ordered: bool = False) -> list[Published]:
+def published(draw: st.DrawFn, *, most: int = 7, all_ordered: bool = False) -> list[HistoryEvent]:
     """Publications of up to three publishers in the order they were published, nothing seen yet."""
     counts: dict[str, int] = {}
     publications = []
@@ -20,7 +20,7 @@ def published(draw: st.DrawFn, *, most: int = 7, all_ordered: bool = False) -> l
         counts[publisher] = counts.get(publisher, 0) + 1
         ordered = all_ordered or draw(st.sampled_from([True, True, True, False]))
         publications.append(
-            Published(publisher, counts[publisher], draw(st.sampled_from(sorted(BROKERS))), ordered)
+            HistoryEvent(publisher, counts[publisher], draw(st.sampled_from(sorted(BROKERS))), ordered)
         )
     return publications
 
@@ -35,7 +35,7 @@ def histories(
     many = st.integers(fewest_subscriptions, most_subscriptions)
     subscriptions = [draw(subscribed(f"s{index}", keys)) for index in range(draw(many))]
     informed = [
-        Published(each.publisher, each.sequence, each.broker, each.ordered, seen)
+        HistoryEvent(each.publisher, each.sequence, each.broker, each.ordered, seen)
         for number, each in enumerate(publications)
         for seen in [draw(seen_before(keys[number:], subscriptions))]
     ]
@@ -43,7 +43,7 @@ def histories(
 
 
 @st.composite
-def subscribed(draw: st.DrawFn, name: str, keys: list[Key]) -> Subscription:
+def subscribed(draw: st.DrawFn, name: str, keys: list[Key]) -> HistorySubscription:
     """Mostly a few steps away from the order of publishing; sometimes faulty."""
     delivered = [key for key in keys if draw(st.integers(0, 4))]
     if draw(st.booleans()):
@@ -52,7 +52,7 @@ def subscribed(draw: st.DrawFn, name: str, keys: list[Key]) -> Subscription:
     for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
         delivered.insert(draw(st.integers(0, len(delivered))), draw(st.sampled_from(faulty)))
     some = st.frozensets(st.sampled_from(faulty))
-    return Subscription(
+    return HistorySubscription(
         name,
         delivered,
         draw(st.sampled_from(sorted(BROKERS))),
@@ -64,7 +64,7 @@ def subscribed(draw: st.DrawFn, name: str, keys: list[Key]) -> Subscription:
 
 @st.composite
 def seen_before(
-    draw: st.DrawFn, later: list[Key], subscriptions: list[Subscription]
+    draw: st.DrawFn, later: list[Key], subscriptions: list[HistorySubscription]
 ) -> list[tuple[str, int]]:
     """What a client may have seen that cannot have seen what is published later."""
     seen = []
@@ -84,16 +84,18 @@ def clean_histories(draw: st.DrawFn) -> History:
     for index in range(draw(st.integers(1, 4))):
         delivered = [key for key in keys if draw(st.booleans())]
         owed = frozenset(delivered)
-        subscriptions.append(Subscription(f"s{index}", delivered, "B1", draw(st.booleans()), owed, owed))
+        subscriptions.append(
+            HistorySubscription(f"s{index}", delivered, "B1", draw(st.booleans()), owed, owed)
+        )
     informed = [
-        Published(each.publisher, each.sequence, each.broker, each.ordered, seen)
+        HistoryEvent(each.publisher, each.sequence, each.broker, each.ordered, seen)
         for number, each in enumerate(publications)
         for seen in [draw(seen_before(keys[number:], subscriptions))]
     ]
     return History(informed, subscriptions, BROKERS)
 
 
-def firsts(history: History, subscription: Subscription) -> list[Key]:
+def firsts(history: History, subscription: HistorySubscription) -> list[Key]:
     """First deliveries of what was published."""
     known = {(each.publisher, each.sequence) for each in history.publications}
     return [key for key in dict.fromkeys(subscription.delivered) if key in known]

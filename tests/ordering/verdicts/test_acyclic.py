@@ -2,7 +2,7 @@ import math
 
 from hypothesis import given
 
-from ordering.verdicts import History, Published, Subscription, report
+from ordering.verdicts import History, HistoryEvent, HistorySubscription, report
 from tests.ordering.verdicts.histories import cycle_lengths, histories, ordered_firsts
 
 
@@ -26,9 +26,9 @@ def test_the_witness_is_a_smallest_cycle_and_each_step_was_seen(history: History
 
 
 def test_a_circle_of_three_is_told_step_by_step() -> None:
-    publications = [Published(letter, 1) for letter in "abc"]
+    publications = [HistoryEvent(letter, 1) for letter in "abc"]
     views = [[("a", 1), ("b", 1)], [("b", 1), ("c", 1)], [("c", 1), ("a", 1)]]
-    history = History(publications, [Subscription(f"s{i}", view) for i, view in enumerate(views)])
+    history = History(publications, [HistorySubscription(f"s{i}", view) for i, view in enumerate(views)])
     assert [each.text for each in report(history).acyclic.violations] == [
         (
             "3 publications in a circle: s0 delivers a/1 before b/1 (deliveries 0 and 1); "

@@ -2,7 +2,7 @@ import itertools
 
 from hypothesis import given
 
-from ordering.verdicts import History, Published, Subscription, check
+from ordering.verdicts import History, HistoryEvent, HistorySubscription, check
 from tests.ordering.verdicts.histories import causal_late, firsts, histories, pasts
 
 
@@ -31,10 +31,10 @@ def conversation(*seen_by_b: tuple[str, int] | None, ordered: bool = True) -> Hi
     """`a` publishes, then `b`, whose client has subscription s; t delivers the answer first."""
     seen = None if None in seen_by_b else [each for each in seen_by_b if each]
     return History(
-        [Published("a", 1, "B1", ordered, []), Published("b", 1, "B2", seen=seen)],
+        [HistoryEvent("a", 1, "B1", ordered, []), HistoryEvent("b", 1, "B2", seen=seen)],
         [
-            Subscription("s", [("a", 1), ("b", 1)], "B2"),
-            Subscription("t", [("b", 1), ("a", 1)], "B3", ordered=False),
+            HistorySubscription("s", [("a", 1), ("b", 1)], "B2"),
+            HistorySubscription("t", [("b", 1), ("a", 1)], "B3", ordered=False),
         ],
     )
 
@@ -65,15 +65,15 @@ def test_who_does_not_say_what_they_had_seen_leaves_it_unknown() -> None:
 def test_a_chain_of_causes_is_told_from_its_beginning() -> None:
     history = History(
         [
-            Published("a", 1, seen=[]),
-            Published("b", 1, seen=[("s", 1)]),
-            Published("b", 2, seen=[("s", 1)]),
-            Published("c", 1, seen=[("r", 1)]),
+            HistoryEvent("a", 1, seen=[]),
+            HistoryEvent("b", 1, seen=[("s", 1)]),
+            HistoryEvent("b", 2, seen=[("s", 1)]),
+            HistoryEvent("c", 1, seen=[("r", 1)]),
         ],
         [
-            Subscription("s", [("a", 1)]),
-            Subscription("r", [("b", 2)]),
-            Subscription("t", [("c", 1), ("a", 1)]),
+            HistorySubscription("s", [("a", 1)]),
+            HistorySubscription("r", [("b", 2)]),
+            HistorySubscription("t", [("c", 1), ("a", 1)]),
         ],
     )
     (violation,) = check(history).causal.violations
@@ -88,16 +88,16 @@ def test_a_chain_of_causes_is_told_from_its_beginning() -> None:
 def test_a_chain_of_causes_takes_no_detour() -> None:
     history = History(
         [
-            Published("a", 1, seen=[]),
-            Published("b", 1, seen=[("s", 1)]),
-            Published("d", 1, seen=[("r", 1)]),
-            Published("c", 1, seen=[("u", 2)]),
+            HistoryEvent("a", 1, seen=[]),
+            HistoryEvent("b", 1, seen=[("s", 1)]),
+            HistoryEvent("d", 1, seen=[("r", 1)]),
+            HistoryEvent("c", 1, seen=[("u", 2)]),
         ],
         [
-            Subscription("s", [("a", 1)]),
-            Subscription("r", [("b", 1)]),
-            Subscription("u", [("b", 1), ("d", 1)]),
-            Subscription("t", [("c", 1), ("a", 1)]),
+            HistorySubscription("s", [("a", 1)]),
+            HistorySubscription("r", [("b", 1)]),
+            HistorySubscription("u", [("b", 1), ("d", 1)]),
+            HistorySubscription("t", [("c", 1), ("a", 1)]),
         ],
     )
     (violation,) = check(history).causal.violations

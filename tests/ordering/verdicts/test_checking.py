@@ -4,7 +4,16 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 
-from ordering.verdicts import KINDS, History, HistoryError, Key, Published, Subscription, check, report
+from ordering.verdicts import (
+    KINDS,
+    History,
+    HistoryError,
+    HistoryEvent,
+    HistorySubscription,
+    Key,
+    check,
+    report,
+)
 from tests.ordering.verdicts.histories import BROKERS, clean_histories, histories
 
 KEYS: list[Key] = [("a", 1), ("b", 1), ("a", 2), ("c", 1), ("b", 2), ("c", 2)]
@@ -32,18 +41,20 @@ def test_kinds_and_witnesses_tell_of_the_same_violations(history: History) -> No
 def told(delivered: list[Key], *, name: str = "t", ordered: bool = True, **more: frozenset[Key]) -> History:
     """A clean history, to which one subscription is added."""
     history = clean()
-    added = Subscription(name, delivered, "B2", ordered, **{"matching": ALL, "owed": frozenset(), **more})
+    added = HistorySubscription(
+        name, delivered, "B2", ordered, **{"matching": ALL, "owed": frozenset(), **more}
+    )
     return evolve(history, subscriptions=[*history.subscriptions, added])
 
 
 def clean() -> History:
-    publications = [Published(*key, "B1", seen=[("s", number // 2)]) for number, key in enumerate(KEYS)]
+    publications = [HistoryEvent(*key, "B1", seen=[("s", number // 2)]) for number, key in enumerate(KEYS)]
     few = KEYS[:3]
     return History(
         publications,
         [
-            Subscription("s", KEYS, "B1", matching=ALL, owed=ALL),
-            Subscription("u", few, "B3", matching=ALL, owed=frozenset(few)),
+            HistorySubscription("s", KEYS, "B1", matching=ALL, owed=ALL),
+            HistorySubscription("u", few, "B3", matching=ALL, owed=frozenset(few)),
         ],
         BROKERS,
     )
@@ -75,7 +86,10 @@ def test_a_planted_violation_is_found_and_nothing_else(kind: str) -> None:
 
 
 def test_a_verdict_fits_in_one_line() -> None:
-    lines = [str(verdict) for verdict in check(History([Published("a", 1)], [Subscription("s", [("a", 1)])]))]
+    lines = [
+        str(verdict)
+        for verdict in check(History([HistoryEvent("a", 1)], [HistorySubscription("s", [("a", 1)])]))
+    ]
     assert lines[0] == "pairwise: true (pairs 0, pairs_out_of_order 0, inversions 0)"
     assert lines[4] == "completeness: unknown because nobody said what is owed to s (missing 0, stuck 0)"
 
@@ -83,15 +97,18 @@ def test_a_verdict_fits_in_one_line() -> None:
 @pytest.mark.parametrize(
     ("history", "complaint"),
     [
-        (History([Published("a", 1), Published("a", 1)], []), "a/1 comes after a/1"),
-        (History([Published("a", 2), Published("a", 1)], []), "a/1 comes after a/2"),
-        (History([], [Subscription("s", []), Subscription("s", [])]), "two subscriptions are called s"),
-        (History([Published("a", 1, seen=[("s", 1)])], [Subscription("s", [])]), "which made 0"),
-        (History([Published("a", 1, seen=[("t", 1)])], []), "after 1 deliveries of t, which made 0"),
+        (History([HistoryEvent("a", 1), HistoryEvent("a", 1)], []), "a/1 comes after a/1"),
+        (History([HistoryEvent("a", 2), HistoryEvent("a", 1)], []), "a/1 comes after a/2"),
+        (
+            History([], [HistorySubscription("s", []), HistorySubscription("s", [])]),
+            "two subscriptions are called s",
+        ),
+        (History([HistoryEvent("a", 1, seen=[("s", 1)])], [HistorySubscription("s", [])]), "which made 0"),
+        (History([HistoryEvent("a", 1, seen=[("t", 1)])], []), "after 1 deliveries of t, which made 0"),
         (
             History(
-                [Published("a", 1, seen=[("s", 1)]), Published("b", 1, seen=[])],
-                [Subscription("s", [("b", 1)])],
+                [HistoryEvent("a", 1, seen=[("s", 1)]), HistoryEvent("b", 1, seen=[])],
+                [HistorySubscription("s", [("b", 1)])],
             ),
             "a/1 is listed before b/1",
         ),

@@ -1,6 +1,6 @@
 from hypothesis import given
 
-from ordering.verdicts import History, Published, Subscription, check
+from ordering.verdicts import History, HistoryEvent, HistorySubscription, check
 from tests.ordering.verdicts.histories import histories
 
 
@@ -20,8 +20,10 @@ def test_counts_are_those_of_the_definition(history: History) -> None:
 
 
 def one(*delivered: int, matching: frozenset[tuple[str, int]] | None = None) -> History:
-    publications = [Published("a", 1), Published("a", 2)]
-    return History(publications, [Subscription("s", [("a", i) for i in delivered], "B1", matching=matching)])
+    publications = [HistoryEvent("a", 1), HistoryEvent("a", 2)]
+    return History(
+        publications, [HistorySubscription("s", [("a", i) for i in delivered], "B1", matching=matching)]
+    )
 
 
 def words(history: History) -> list[str]:

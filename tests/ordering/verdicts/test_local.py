@@ -1,6 +1,6 @@
 from hypothesis import given
 
-from ordering.verdicts import History, Published, Subscription, check, report
+from ordering.verdicts import History, HistoryEvent, HistorySubscription, check, report
 from tests.ordering.verdicts.histories import histories, inverted, local_counts, ordered_firsts
 
 
@@ -29,7 +29,11 @@ def test_pairwise_order_implies_local_order(history: History) -> None:
 
 def test_different_audiences_may_disagree() -> None:
     p, q = ("a", 1), ("b", 1)
-    views = [Subscription("s", [p, q]), Subscription("t", [q, p]), Subscription("u", [p])]
-    history = History([Published(*p), Published(*q)], views)
+    views = [
+        HistorySubscription("s", [p, q]),
+        HistorySubscription("t", [q, p]),
+        HistorySubscription("u", [p]),
+    ]
+    history = History([HistoryEvent(*p), HistoryEvent(*q)], views)
     assert check(history).pairwise.outcome is False
     assert report(history).local.outcome is True

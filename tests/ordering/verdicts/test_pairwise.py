@@ -3,7 +3,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordering.verdicts import History, Published, Subscription, check
+from ordering.verdicts import History, HistoryEvent, HistorySubscription, check
 from ordering.verdicts.pairwise import VIEWS_FEW
 from ordering.verdicts.verdict import WITNESSES_MAX
 from tests.ordering.verdicts.histories import histories, inverted, ordered_firsts, pairwise_counts
@@ -11,9 +11,9 @@ from tests.ordering.verdicts.histories import histories, inverted, ordered_first
 
 def orders(*views: str) -> History:
     """Histories in few letters: each view is the publishers of the first publications it delivers."""
-    publications = [Published(letter, 1) for letter in sorted(set("".join(views)))]
+    publications = [HistoryEvent(letter, 1) for letter in sorted(set("".join(views)))]
     subscriptions = [
-        Subscription(f"s{index}", [(letter, 1) for letter in view]) for index, view in enumerate(views)
+        HistorySubscription(f"s{index}", [(letter, 1) for letter in view]) for index, view in enumerate(views)
     ]
     return History(publications, subscriptions)
 
@@ -69,10 +69,10 @@ def test_a_witness_takes_neighbours_in_one_view_that_are_nearest_in_the_other(or
 
 def test_the_words_say_who_saw_what_and_where_the_paths_meet() -> None:
     history = History(
-        [Published("alice", 1, "B3"), Published("bob", 1, "B2")],
+        [HistoryEvent("alice", 1, "B3"), HistoryEvent("bob", 1, "B2")],
         [
-            Subscription("s", [("alice", 1), ("bob", 1)], "B3"),
-            Subscription("t", [("bob", 1), ("alice", 1)], "B2"),
+            HistorySubscription("s", [("alice", 1), ("bob", 1)], "B3"),
+            HistorySubscription("t", [("bob", 1), ("alice", 1)], "B2"),
         ],
         {"B0": "", "B1": "B0", "B2": "B0", "B3": "B1"},
     )
@@ -98,14 +98,14 @@ def test_three_views_that_go_round_in_a_circle_agree_pair_by_pair() -> None:
 
 def test_unordered_publications_and_subscriptions_take_no_part() -> None:
     swapped = [("a", 1), ("b", 1)], [("b", 1), ("a", 1)]
-    ordered = [Published("a", 1), Published("b", 1)]
-    views = [Subscription(f"s{i}", view) for i, view in enumerate(swapped)]
+    ordered = [HistoryEvent("a", 1), HistoryEvent("b", 1)]
+    views = [HistorySubscription(f"s{i}", view) for i, view in enumerate(swapped)]
     assert check(History(ordered, views)).pairwise.outcome is False
-    assert check(History([Published("a", 1, ordered=False), ordered[1]], views)).pairwise.outcome is True
-    one_unordered = [views[0], Subscription("s1", swapped[1], ordered=False)]
+    assert check(History([HistoryEvent("a", 1, ordered=False), ordered[1]], views)).pairwise.outcome is True
+    one_unordered = [views[0], HistorySubscription("s1", swapped[1], ordered=False)]
     assert check(History(ordered, one_unordered)).pairwise.outcome is True
 
 
 def test_where_no_ordered_subscription_delivers_nothing_is_known() -> None:
-    verdict = check(History([Published("a", 1)], [Subscription("s", [])])).pairwise
+    verdict = check(History([HistoryEvent("a", 1)], [HistorySubscription("s", [])])).pairwise
     assert (verdict.outcome, verdict.reason) == (None, "no ordered subscription delivered anything")

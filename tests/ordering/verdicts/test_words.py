@@ -1,6 +1,6 @@
 import pytest
 
-from ordering.verdicts import History, Published, Subscription
+from ordering.verdicts import History, HistoryEvent, HistorySubscription
 from ordering.verdicts.words import meeting, way
 
 TREE = {"top": "", "left": "top", "right": "top", "leaf": "left", "other": ""}
@@ -22,8 +22,8 @@ def test_the_way_goes_up_as_far_as_it_must(start: str, end: str, path: list[str]
 
 
 def met(one: str, other: str, origin: str) -> str:
-    history = History([Published("a", 1, origin)], [], TREE)
-    views = Subscription("s", [], one), Subscription("t", [], other)
+    history = History([HistoryEvent("a", 1, origin)], [], TREE)
+    views = HistorySubscription("s", [], one), HistorySubscription("t", [], other)
     return meeting(history, *views, [("a", 1)]).strip()
 
 

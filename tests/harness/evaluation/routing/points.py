@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from harness.analysis.points import Point
+from harness.analysis.points import MeasuredPoint
 
 STOCKS = 1_000
 
 
-def point(study: str, consumers: int, **more: object) -> Point:
+def point(study: str, consumers: int, **more: object) -> MeasuredPoint:
     values: dict[str, object] = {
         "study": study,
         "consumers": consumers,
@@ -23,10 +23,10 @@ def point(study: str, consumers: int, **more: object) -> Point:
         "level_entries": [consumers * 670.0] * 4,
         "differing": 0,
     }
-    return Point(**(values | more))  # type: ignore[arg-type]  # every name is one of the class
+    return MeasuredPoint(**(values | more))  # type: ignore[arg-type]  # every name is one of the class
 
 
-def all_points() -> Iterator[Point]:
+def all_points() -> Iterator[MeasuredPoint]:
     for way in ("", "-advertised"):
         for many in (2, 10, 20):
             x = many * 670

@@ -6,10 +6,10 @@ import pytest
 
 from harness.evaluation.routing import measuring
 from harness.evaluation.routing.measuring import Measuring
-from harness.evaluation.routing.studies import Study
+from harness.evaluation.routing.studies import RoutingStudy
 from harness.runs.progress import Progress
 
-STUDIES = [Study(name, "tables", "quotes", "identity", "simple", (1,)) for name in ("one", "two")]
+STUDIES = [RoutingStudy(name, "tables", "quotes", "identity", "simple", (1,)) for name in ("one", "two")]
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,8 @@
 import pytest
 from attrs import asdict, evolve
 
-from harness.analysis.points import Point
-from harness.evaluation.routing.document import BEGIN, END, PageError, document, in_place
+from harness.analysis.points import MeasuredPoint
+from harness.evaluation.routing.document import BEGIN, END, EvaluationPageError, document, in_place
 from harness.evaluation.routing.references import CURVES
 from tests.harness.evaluation.routing.points import all_points, point
 
@@ -14,8 +14,8 @@ def row(page: str, start: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def changed(study: str, **values: object) -> list[Point]:
-    return [Point(**(asdict(each) | values)) if each.study == study else each for each in POINTS]
+def changed(study: str, **values: object) -> list[MeasuredPoint]:
+    return [MeasuredPoint(**(asdict(each) | values)) if each.study == study else each for each in POINTS]
 
 
 def test_what_is_exact_is_equal_or_said_to_be_off() -> None:
@@ -72,5 +72,5 @@ def test_only_what_stands_between_the_marks_is_written_anew() -> None:
     once = in_place(page, "new")
     assert once == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
     assert in_place(once, "new") == once
-    with pytest.raises(PageError, match="has no lines"):
+    with pytest.raises(EvaluationPageError, match="has no lines"):
         in_place("before\n", "new")

@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.evaluation.routing.expected import expected_tables
-from harness.evaluation.routing.thesis import Place, Tree, Want
+from harness.evaluation.routing.thesis import ThesisPlace, Tree, Want
 
-PAIR = Tree((Place("r", "", 1, is_local=False), Place("r-a", "r", 1, is_local=True)))
+PAIR = Tree((ThesisPlace("r", "", 1, is_local=False), ThesisPlace("r-a", "r", 1, is_local=True)))
 
 wants = st.lists(
     st.builds(

@@ -6,11 +6,13 @@ import pytest
 
 from harness.evaluation.routing import measuring
 from harness.evaluation.routing.measuring import Measuring
-from harness.evaluation.routing.studies import STUDIES, Study, quick
+from harness.evaluation.routing.studies import STUDIES, RoutingStudy, quick
 from harness.evaluation.routing.thesis import thesis_tree
 
 TREE = thesis_tree(levels=2)
-WAYS = Study("s", "changes", "quotes", "identity", "simple", (1, 2), changes=True, events="each", rounds=3)
+WAYS = RoutingStudy(
+    "s", "changes", "quotes", "identity", "simple", (1, 2), changes=True, events="each", rounds=3
+)
 
 
 def rows(folder: Path, dataset: str) -> list[dict[str, Any]]:
@@ -18,7 +20,7 @@ def rows(folder: Path, dataset: str) -> list[dict[str, Any]]:
     return found
 
 
-def measured(study: Study, folder: Path, seed: int = 0) -> Path:
+def measured(study: RoutingStudy, folder: Path, seed: int = 0) -> Path:
     Measuring(study, TREE, folder, seed).run()
     return folder
 
@@ -56,7 +58,7 @@ def test_every_local_broker_has_a_change_in_every_round(folder: Path) -> None:
 
 
 def test_a_change_costs_simple_routing_its_way_to_the_source(tmp_path: Path) -> None:
-    study = Study("s", "changes", "quotes", "simple", "simple", (2,), changes=True, rounds=2)
+    study = RoutingStudy("s", "changes", "quotes", "simple", "simple", (2,), changes=True, rounds=2)
     changes = rows(measured(study, tmp_path), "changes")
     assert sum(row["messages"] for row in changes) / len(changes) == pytest.approx((1 + 6 * 2) / 7)
 
@@ -65,7 +67,7 @@ def test_imperfect_merging_sends_too_much_and_delivers_what_is_wanted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(measuring, "QUOTES", 500)
-    study = Study("s", "factors", "windows", "merging:2.5", "simple", (20,), events="random")
+    study = RoutingStudy("s", "factors", "windows", "merging:2.5", "simple", (20,), events="random")
     events = rows(measured(study, tmp_path), "events")
     assert sum(row["messages"] for row in events) > sum(row["needed"] for row in events)
     assert all(row["delivered"] == row["wanted"] for row in events)

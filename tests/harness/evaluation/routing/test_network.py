@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.evaluation.routing.expected import expected_tables, is_countable
-from harness.evaluation.routing.network import Network
+from harness.evaluation.routing.network import CountedNetwork
 from harness.evaluation.routing.thesis import ROOT, Tree, Want, thesis_tree
 from tests.harness.evaluation.routing.forwarding import Forwarding
 
@@ -32,7 +32,7 @@ def quotes(name: str, stock: int, low: int, width: int) -> Want:
 
 
 def happen(
-    network: Network | Forwarding, steps: list[Step], kind: Callable[..., Want]
+    network: CountedNetwork | Forwarding, steps: list[Step], kind: Callable[..., Want]
 ) -> dict[str, list[Want]]:
     """Every step subscribes, or ends what an equal step before it has subscribed."""
     active: dict[Step, tuple[str, Want]] = {}
@@ -47,7 +47,7 @@ def happen(
     return {name: [want for broker, want in active.values() if broker == name] for name in LOCALS}
 
 
-def entries(network: Network | Forwarding, tree: Tree) -> dict[str, int]:
+def entries(network: CountedNetwork | Forwarding, tree: Tree) -> dict[str, int]:
     return {place.name: network.remote_entries(place.name) for place in tree.places}
 
 
@@ -60,7 +60,7 @@ def test_tables_are_what_they_should_be(
     strategy: str, advertising: str, kind: Callable[..., Want], steps: list[Step], source: str
 ) -> None:
     routing = f"{strategy}+{advertising}"
-    network, alone = Network.of(TREE, routing, source), Forwarding.of(TREE, routing, source)
+    network, alone = CountedNetwork.of(TREE, routing, source), Forwarding.of(TREE, routing, source)
     active = happen(network, steps, kind)
     happen(alone, steps, kind)
     found = entries(network, TREE)
@@ -76,7 +76,7 @@ def test_tables_are_what_they_should_be(
 def test_a_change_is_one_message_over_a_link_and_is_acknowledged_once_where_something_came(
     strategy: str, steps: list[Step]
 ) -> None:
-    network, alone = Network.of(TREE, f"{strategy}+simple"), Forwarding.of(TREE, f"{strategy}+simple")
+    network, alone = CountedNetwork.of(TREE, f"{strategy}+simple"), Forwarding.of(TREE, f"{strategy}+simple")
     happen(network, steps, windows)
     happen(alone, steps, windows)
     sent = network.take()
@@ -85,7 +85,7 @@ def test_a_change_is_one_message_over_a_link_and_is_acknowledged_once_where_some
 
 
 def test_quotes_go_where_somebody_wants_them() -> None:
-    network = Network.of(TREE, "identity+simple")
+    network = CountedNetwork.of(TREE, "identity+simple")
     for name in LOCALS[:2]:
         want = Want(f"{name}.0", 3)
         network.subscribe(name, want.id, want.filter)
