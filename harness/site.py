@@ -33,7 +33,7 @@ _TITLE: Final = re.compile(r"^# .*\n", re.MULTILINE)
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:
-    """Tell Sphinx to show each page as it is here."""
+    """Connect the transformations of pages to Sphinx."""
     app.connect("source-read", _shown)
     app.connect("autodoc-skip-member", _skipped)
     return {"parallel_read_safe": True}

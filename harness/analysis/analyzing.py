@@ -25,7 +25,7 @@ from harness.analysis.session import fit
 Progress = Callable[[str], None]
 
 _TIME_BINS: Final = 120
-"""Of a timeline: as many as a picture has room for."""
+"""Points of a timeline: as many as a figure has room for."""
 
 _BIN_LEAST_NS: Final = 50_000_000
 """Shorter bins show when processes were scheduled, and nothing of brokers."""
@@ -114,10 +114,10 @@ def _clock(numbering: Numbering) -> reading.TraceClock:
 
 
 def _doubt_of_causes(run: RunDatasets) -> str:
-    """Why causal order cannot be judged, if it cannot.
+    """Return why causal order cannot be judged, or an empty text if it can.
 
     Where publishers had read nothing, a cause of a publication is an earlier one of its publisher, and order
-    between those is per-publisher order. Whoever writes `seen/` without a row says just that.
+    between those is per-publisher order. A run that writes `seen/` without a row states just that.
     """
     if not run.has("seen"):
         return "the run does not say what had been delivered to a client before it published (dataset seen/)"
@@ -158,8 +158,8 @@ def _refuse_silent(run: RunDatasets, streams: DataFrame) -> None:
     """A subscription without deliveries agrees with everybody, and says nothing."""
     silent = streams.filter("deliveries = 0 and owed > 0").select("subscriber")
     if run.has("subscriptions"):
-        heard = streams.filter("deliveries > 0").select("subscriber")
-        silent = run.read("subscriptions").select("subscriber").join(heard, "subscriber", "left_anti")
+        receiving = streams.filter("deliveries > 0").select("subscriber")
+        silent = run.read("subscriptions").select("subscriber").join(receiving, "subscriber", "left_anti")
         if run.has("matches"):
             owed = streams.filter("owed > 0").select("subscriber")
             silent = silent.join(owed, "subscriber", "left_semi")

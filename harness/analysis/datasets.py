@@ -51,7 +51,7 @@ class RunDatasets:
         # A name is a name: no stars and brackets in it are patterns, and nothing is escaped.
         reader = self.spark.read.option("__globPaths__", "false")
         if pq.read_schema(self.files[name][0]).types == [getattr(pa, kind)() for kind in RUN[name].values()]:
-            # Told the columns, Spark need not start a job to find them out.
+            # With the columns given, Spark need not start a job to find them.
             reader = reader.schema(
                 ", ".join(f"{column} {_SPARK[kind]}" for column, kind in RUN[name].items())
             )

@@ -25,7 +25,7 @@ FRACTIONS: Final = (0.5, 0.9, 0.99, 0.999)
 NAMES: Final = ("p50", "p90", "p99", "p999")
 
 _CURVE: Final = tuple(1 - 10 ** (-place / 20) for place in range(1, 101))
-"""For the picture of a distribution: from 11 % on, denser towards the end, up to one in 100,000."""
+"""For the figure of a distribution: from 11 % on, denser towards the end, up to one in 100,000."""
 
 NS_A_MS: Final = 1_000_000
 
@@ -48,7 +48,7 @@ WINDOW_NS: Final = 10_000_000_000
 """A pause that begins later than this after a fault is not laid at its door."""
 
 FAULTS_MAX: Final = 1_000
-"""Pauses are looked up for each subscription and fault; runs with more faults are told by their first
+"""Pauses are looked up for each subscription and fault; runs with more faults are described by their first
 ones."""
 
 

@@ -6,7 +6,7 @@ from typing import Final
 try:
     from broker.errors import ConcordError as _Error
 except ImportError:
-    # On a cluster there is this package alone, and whoever started the job reads the error there.
+    # On a cluster there is this package alone, and the user who started the job reads the error there.
     _Error = Exception  # type: ignore[misc, assignment]  # a name for one of two classes
 
 PROMISES: Final = ("pairwise", "publisher", "causal", "integrity", "completeness")

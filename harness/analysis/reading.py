@@ -205,7 +205,7 @@ def _matched(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def distances(uplinks: Mapping[str, str]) -> dict[tuple[str, str], int]:
-    """The number of links between any two brokers that are connected; empty for more than can be told."""
+    """The number of links between any two brokers that are connected; empty beyond the limit."""
     if len(uplinks) > BROKERS_MAX:
         return {}
     climbs = {broker: _climb(uplinks, broker) for broker in uplinks}

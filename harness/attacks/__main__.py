@@ -122,10 +122,10 @@ async def _attaches(server: ServerProcess) -> bool:
     async with trio.open_nursery() as nursery:
         options = ("broker", "--name", "B2", "--listen", "127.0.0.1:0", "--uplink", server.address)
         child = await start_server(nursery, "broker B2", "broker", (*options, "--log-format", "json"))
-        with trio.move_on_after(20) as patience:
+        with trio.move_on_after(20) as scope:
             await attached(child)
         nursery.cancel_scope.cancel()
-    return not patience.cancelled_caught
+    return not scope.cancelled_caught
 
 
 async def _run(names: Sequence[str], seconds: float, as_json: bool) -> bool:  # noqa: FBT001 - passed on

@@ -1,4 +1,4 @@
-"""An honest publisher and an honest subscriber, and what they get while somebody attacks their broker."""
+"""An honest publisher and subscriber, with their latencies and losses while their broker is attacked."""
 
 import time
 from typing import Final

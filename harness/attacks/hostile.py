@@ -1,4 +1,4 @@
-"""Attacks by one who may connect to a broker: each goes on until it is told to stop, or has done its worst.
+"""Attacks by one who may connect to a broker: each goes on until it is cancelled or complete.
 
 An attack speaks frames on sockets of its own. What the broker answers to it does not matter; that everybody
 else goes on does. Adding one is adding a function and a row to `ATTACKS`.
@@ -77,7 +77,7 @@ class _Client:
     decoder: Decoder
 
     def say(self, *frames: bytes) -> None:
-        """Send; whoever is cut off, or not read, finds out by an `OSError`."""
+        """Send; raise `OSError` if the broker has closed the connection, or does not read."""
         self.socket.sendall(b"".join(frames))
 
     def read(self) -> list[object]:
@@ -267,7 +267,7 @@ def large_events(target: AttackTarget) -> None:
 
 
 def unread_changes(target: AttackTarget) -> None:
-    """Many publishers that read nothing, and somebody who lets all of them be wanted and not wanted."""
+    """Connect many publishers that read nothing; subscribe to all of them and unsubscribe, in turn."""
     with suppress(OSError), _client(target, "deaf") as deaf, _client(target, "mallory") as client:
         deaf.say(*[encode(Advertise(number, "kind == 'x'", "")) for number in range(1, 2001)])
         for number in count(1):

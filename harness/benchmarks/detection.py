@@ -60,7 +60,8 @@ BUDGET_NS: Final = 200_000_000
 class LargeRow:
     """`pairwise` at one size, in nanoseconds per publication. `place` says where the subscriptions are.
 
-    Nobody is exposed; or somebody is, but nobody further up wants it; or it climbs, and somebody waits.
+    No subscription is exposed; or one is, but none further up matches; or the publication climbs, and one
+    waits.
     """
 
     subscriptions: int = shown("subscriptions", ",")

@@ -1,7 +1,7 @@
 """How long an overlay of real brokers takes to heal: five of them, and two are killed for good.
 
 B1 is the root, B2 and B3 are below it, B4 is below B2 and B5 below B3. B1 and B2 are killed at once. B3 has
-lost its root, B4 everybody above it: B4 finds B3 by what it has heard of it before. A publisher and a
+lost its root, B4 all brokers above it: B4 finds B3 by the addresses it has received before. A publisher and a
 subscriber at B4 and at B5 go on all the time. What is measured is the time from the kill until each of the
 two subscribers gets an event again that the publisher at the other broker has published since.
 

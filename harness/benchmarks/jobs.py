@@ -153,7 +153,7 @@ class LoadClient:
             await trio.sleep(PAUSE_S)
 
     async def publish(self, batch: Callable[[], Awaitable[None]], one: Callable[[], Awaitable[None]]) -> None:
-        """Once told to go, publish batches as fast as they are taken, or single events when they are due."""
+        """Once started, publish batches as fast as they are taken, or single events when they are due."""
         await self.go.wait()
         if self.job.rate_per_s is None:
             while not self.halt.is_set():

@@ -47,7 +47,7 @@ class SlowOutcome:
 
 
 def _memory_bytes(process: int, key: str) -> int:
-    """Read VmRSS (now) or VmHWM (the most ever) of a process, as Linux tells it."""
+    """Read VmRSS (now) or VmHWM (the most ever) of a process, as Linux reports it."""
     for line in Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines():
         if line.startswith(f"{key}:"):
             return int(line.split()[1]) * 1024

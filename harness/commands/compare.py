@@ -103,7 +103,7 @@ def _judge(
     out: Path, endings: Sequence[Ending], master: str, say: Callable[[str], None]
 ) -> Iterator[_Judged]:
     """Analyse every run, in one Spark session."""
-    # Spark is loaded by whoever analyses, and not by whoever asks for help.
+    # Spark is loaded for an analysis, and not for --help.
     from harness.analysis.analyzing import judged  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
 

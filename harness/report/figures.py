@@ -22,7 +22,7 @@ _OTHER: Final = "c4"
 
 @attrs.frozen(eq=False)
 class Figure:
-    """A picture with its words and its data. `paper` says what the paper reports of the same."""
+    """A chart with its words and its data. `paper` is the result of the paper for the same."""
 
     name: str
     title: str

@@ -111,7 +111,7 @@ def faults(result: Result) -> str:
 
 
 def _run(result: Result, results: Sequence[Result]) -> Cell:
-    """The ordering, and where that is not enough what tells the run from others."""
+    """The ordering, and where that is not enough the parameters that distinguish the run."""
     alike = [each for each in results if each.ordering == result.ordering]
     more = f' <span class="aside">{escape(result.name)}</span>' if len(alike) > 1 else ""
     return f"<b>{escape(result.ordering)}</b>{more}", "run"

@@ -18,7 +18,7 @@ from typing import Final
 import trio
 from attrs import define, field
 
-from harness.overlay import tells_attachment
+from harness.overlay import reports_attachment
 from harness.processes import START_TIMEOUT_S, ProcessError, ProgramProcess, start
 
 _POLL_S: Final = 0.01
@@ -72,7 +72,7 @@ class Broker:
             text = log.read(_LOG_READ_BYTES)
         whole = text.rpartition(b"\n")[0]
         self._read_bytes += len(whole)
-        return any(map(tells_attachment, whole.splitlines()))
+        return any(map(reports_attachment, whole.splitlines()))
 
     def last_words(self) -> str:
         """The end of its log, as one line."""

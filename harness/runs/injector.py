@@ -160,7 +160,7 @@ class Injector:
             if broker.is_paused:
                 await self.resume(name)
         for link in self.wiring.cut_links():
-            await self.mend(link, "cut link", link.name)
+            await self.restore(link, "cut link", link.name)
         for name, kind in list(self._owed.items()):
             await self.fleet.brokers[name].ended.wait()
             await self.start(name, kind)
@@ -197,13 +197,13 @@ class Injector:
             self.note("resume", broker, "SIGCONT")
 
     async def cut(self, link: LinkTarget, kind: str, target: str) -> None:
-        """Reset the connections of a link, now and until it is mended."""
+        """Reset the connections of a link, now and until it is restored."""
         await self.wiring.cut(link)
         self.note(kind, target, "cut")
 
-    async def mend(self, link: LinkTarget, kind: str, target: str) -> None:
+    async def restore(self, link: LinkTarget, kind: str, target: str) -> None:
         """Let a cut link work again."""
-        await self.wiring.mend(link)
+        await self.wiring.restore(link)
         self.note(kind, target, "mended")
 
     async def shape(self, link: LinkTarget, delay_s: float | None, mbit: float | None) -> None:

@@ -2,13 +2,13 @@
 
 On standard input come lines of JSON: first `{"links": [{"name", "port", "delay_s", "bytes_per_s"}, ...]}`,
 which is answered by `{"ports": {name: port}}`; then `{"shape": name, "delay_s": s, "bytes_per_s": b}`,
-`{"cut": name}` and `{"mend": name}`.
+`{"cut": name}` and `{"restore": name}`.
 
 Laws:
 
 1. Each direction keeps its order, whatever changes meanwhile: nothing is due before what came before it.
 2. What is on its way is bounded; beyond that the sender waits, as it would for a slow network.
-3. A cut link resets its connections, what is on the way is lost, and new ones are reset until it is mended.
+3. A cut link resets its connections, what is on the way is lost, and new ones are reset until it is restored.
 
 Run as `python -m harness.runs.shaper`.
 """
@@ -185,8 +185,8 @@ class _Shaper:
             link.bytes_per_s = float(cast("float", order["bytes_per_s"]))
         elif "cut" in order:
             self.links[str(order["cut"])].cut()
-        elif "mend" in order:
-            self.links[str(order["mend"])].is_cut = False
+        elif "restore" in order:
+            self.links[str(order["restore"])].is_cut = False
 
 
 async def _main() -> None:

@@ -97,7 +97,7 @@ def from_content(
 
 
 def _checked(content: Mapping[str, object], where: str) -> Scenario:
-    """Read one scenario, and check what only several keys together tell."""
+    """Read one scenario, and check the rules on several keys together."""
     scenario = read(Scenario, content, where)
     above = uplinks(scenario.overlay, scenario.seed, where)
     for key, wanted in (

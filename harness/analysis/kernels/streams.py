@@ -1,7 +1,7 @@
-"""From scattered pieces of deliveries to one stream, and what a stream says by itself.
+"""Makes one stream of scattered pieces of deliveries, and judges a stream by itself.
 
-A delivery's *mark* says what was delivered: the number of an ordered publication, -1 for one that nobody
-published, and -2 - number for an unordered one, so that whoever looks at order alone takes what is not
+A delivery's *mark* identifies the publication: the number of an ordered publication, -1 for one that nobody
+published, and -2 - number for an unordered one. So the marks that concern order are those that are not
 negative.
 """
 
