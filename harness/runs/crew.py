@@ -1,4 +1,4 @@
-"""The clients of one process: publishers and subscribers as any user would write them, and what they share.
+"""The clients of one process: publishers and subscribers as users write them, and their shared state.
 
 Publishers advertise, publish when it is due, and flush. Subscribers note what they are delivered, and when.
 
@@ -256,7 +256,7 @@ class _Author:
             await self._write(event, payload, ordered=ordered)
 
     async def settle(self) -> None:
-        """Wait until everything is taken over. If the id has changed, one more tells what became of it."""
+        """Wait until everything is taken over. If the id has changed, one more shows what became of it."""
         await self.publisher.flush()
         if self.ledger.count and self.publisher.id != self.ledger.id:
             _, event, payload, ordered = next(self._works(self.ledger.count))
@@ -313,7 +313,7 @@ async def _attend(
         try:
             await reader.read()
         except SubscriptionEndedError as error:
-            # Too slow, and told to end then: that is an outcome, and nobody else's matter.
+            # A slow consumer that its broker ends is an outcome of the run, not an error.
             crew.ended[name] = str(error)
 
 

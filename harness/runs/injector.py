@@ -116,14 +116,14 @@ def _error(fault: InjectedFault, place: int, text: str) -> FaultError:
 
 @define(eq=False)
 class Injector:
-    """What faults may do, done to real processes. `tell` shows each to whoever watches."""
+    """Injects faults into real processes; `report` is called with each, in words."""
 
     fleet: Fleet
     wiring: Wiring
     crews: Crews
     rows: RowFiles
     random: Random
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
     count: int = 0
     _owed: dict[str, str] = field(factory=dict)
 
@@ -148,11 +148,11 @@ class Injector:
         await kind_of(targeted.fault).inject(self, targeted.fault, target)
 
     def note(self, kind: str, target: str, detail: str) -> None:
-        """Write down what was done just now."""
+        """Record a fault at the time of the call."""
         self.count += 1
         self.rows.append(time_ns(), kind, target, detail)
         self.rows.flush()
-        self.tell(f"{kind} {target}: {detail}" if detail else f"{kind} {target}")
+        self.report(f"{kind} {target}: {detail}" if detail else f"{kind} {target}")
 
     async def relent(self) -> None:
         """Let everything work again: what is on its way has to arrive before a run can be judged."""
@@ -216,6 +216,6 @@ class Injector:
     async def slow(self, subscription: str, per_second: float, for_s: float | None) -> None:
         """Let a subscriber read so slowly."""
         order = [subscription, per_second, FOR_EVER_S if for_s is None else for_s]
-        await self.crews.tell("subscriber", slow=order)
+        await self.crews.order("subscriber", slow=order)
         lasts = "" if for_s is None else f" for {for_s:g} s"
         self.note("slow subscriber", subscription, f"{per_second:g} deliveries a second{lasts}")

@@ -36,7 +36,7 @@ LOOK_S: Final = 0.1
 """Between two looks at how far everybody is."""
 
 GO_S: Final = 0.3
-"""From the word to the beginning, so that all processes have heard it."""
+"""From the order to the beginning, so that all processes have received it."""
 
 MATCHES_MAX: Final = 5_000_000
 """With `matches = "auto"`, what is worked out at most: half a minute of one processor."""
@@ -109,7 +109,7 @@ class Performance:
         return {"sequencer": self.plan.top, **options} if self.ordering == "sequencer" else options
 
     def _prepare(self) -> None:
-        """Make folders, and write down who subscribes."""
+        """Make folders, and write the dataset of subscriptions."""
         for name in ("logs", "journals") if self.scenario.journal else ("logs",):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         rows = SUBSCRIPTIONS.writer(self.folder, "part")
@@ -155,7 +155,7 @@ class Performance:
         """Let publishers publish and faults happen, until everything has arrived; return when it began."""
         scenario, crews = self.scenario, self._crews
         for role in ("subscriber", "publisher"):
-            await crews.tell(role, go=GO_S)
+            await crews.order(role, go=GO_S)
         await trio.sleep(GO_S)
         begun_ns, begun_s = time_ns(), trio.current_time()
         self.progress.stage("publishing", scenario.duration_s)
@@ -199,7 +199,7 @@ class Performance:
         return any(" ".join(each.fault.words) in lossy for each in self.faults)
 
     async def _wind_up(self) -> tuple[int, int]:
-        """Let everybody write down what is left, and end."""
+        """Let all processes of clients write their last rows, and end."""
         self.progress.stage("writing down what is left", 1)
         crews = self._crews
         await crews.finish("subscriber", None)

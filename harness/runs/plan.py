@@ -19,8 +19,8 @@ from harness.scenarios.scenario import Publishers
 HOST: Final = "127.0.0.1"
 
 PORTS: Final = range(10_000, 32_000)
-"""Below those that systems give to whoever dials: a client that dials a dead broker's port could otherwise be
-given that very port, and be connected to itself."""
+"""Below the ports that systems give to connecting clients: a client that dials a dead broker's port could
+otherwise be given that very port, and be connected to itself."""
 
 ATTEMPTS: Final = 1000
 """Ports tried per broker before giving up."""

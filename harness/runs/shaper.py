@@ -42,7 +42,7 @@ WIDE_BYTES_PER_S: Final = 100e6
 """What a link without a limit is taken to carry when the room for what is on its way is worked out."""
 
 _RESET: Final = struct.pack("ii", 1, 0)
-"""Of SO_LINGER: closing forgets what was not sent, and tells the other end by a reset."""
+"""The value of SO_LINGER: closing discards unsent bytes, and resets the connection."""
 
 
 @define(eq=False)
@@ -74,7 +74,7 @@ class _Direction:
 
     link: ShapedLink
     source: trio.SocketStream
-    sink: trio.SocketStream
+    target: trio.SocketStream
     underway: deque[tuple[float, bytes]] = field(factory=deque)
     underway_bytes: int = 0
     changed: trio.Event = field(factory=trio.Event)
@@ -108,13 +108,13 @@ class _Direction:
         while True:
             while not self.underway:
                 if self.is_over:
-                    await self.sink.send_eof()
+                    await self.target.send_eof()
                     return
                 await self.changed.wait()
             due_s, chunk = self.underway[0]
             if due_s > trio.current_time():
                 await trio.sleep_until(due_s)
-            await self.sink.send_all(chunk)
+            await self.target.send_all(chunk)
             self.underway.popleft()
             self.underway_bytes -= len(chunk)
             self._change()
@@ -168,7 +168,7 @@ class _Shaper:
     links: dict[str, ShapedLink] = field(factory=dict)
 
     async def open(self, nursery: trio.Nursery, asked: list[dict[str, object]]) -> None:
-        """Listen for every link, and tell where."""
+        """Listen for every link, and report the ports."""
         ports: dict[str, int] = {}
         for each in asked:
             link = ShapedLink(**each)  # type: ignore[arg-type]  # as our own starter wrote it

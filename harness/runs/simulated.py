@@ -169,7 +169,7 @@ class _Performance:
         self.stage.do("publish", *names)
 
     def die(self, names: tuple[str, ...]) -> None:
-        """A broker dies, and will come back."""
+        """Crash a broker that will restart."""
         self.faults += self.stage.do("kill", *names)
 
     def end(self, names: tuple[str, ...]) -> None:
