@@ -13,7 +13,9 @@ from broker.transitions import follow
 from tests.sources import ROOT, Source, example, product_files
 
 _TABLE: Final = re.compile(r"^(\w*TRANSITIONS): Final\[Transitions\[(\w+)\]\]", re.MULTILINE)
-_HEAD: Final = re.compile(r"^\| `(\w+)` \| means \| is followed by \|\n\|---\|---\|---\|\n", re.MULTILINE)
+_HEAD: Final = re.compile(
+    r"^\| `(\w+)` \| stands for \| is followed by \|\n\|---\|---\|---\|\n", re.MULTILINE
+)
 _ROW: Final = re.compile(r"\| `(\w+)` \| (.*) \| (.*) \|\n")
 _PAGES: Final = ("docs/explanation/protocol.md", "docs/how-to/development.md")
 
