@@ -21,7 +21,7 @@ from broker.core.hops import Hop
 from broker.core.tables import RoutingTables
 from broker.filters import Filter
 from broker.messages import AdvertisementAdded, AdvertisementWithdrawn, Control, PublishersLost
-from broker.routing.strategy import Strategy, Wish
+from broker.routing.strategy import RouteFilter, Strategy
 
 
 @define(eq=False)
@@ -48,7 +48,7 @@ class Advertising:
     def everything(self, link: Hop) -> tuple[tuple[str, Filter], ...]:
         """Announce to a new neighbour all that is known some other way (R9)."""
         difference = self.flood(link, self._tables.advertisements_but(link).items())
-        return tuple((wish.id, wish.filter) for wish in difference.added)
+        return tuple((route.id, route.filter) for route in difference.added)
 
     def flood(self, other: Hop, advertisements: Iterable[tuple[str, Filter]]) -> Difference:
         """Return what of these is to be announced to a neighbour, without sending each (R9).
@@ -58,51 +58,57 @@ class Advertising:
         """
         if self._strategy.floods:
             return Difference()
-        difference = self.announced[other].edit(add=[Wish(each, content) for each, content in advertisements])
+        difference = self.announced[other].edit(
+            add=[RouteFilter(each, content) for each, content in advertisements]
+        )
         if not self._strategy.is_exact:
-            for wish in difference.added:
-                self.barrier.announced(other, wish.id)
+            for route in difference.added:
+                self.barrier.announced(other, route.id)
         return difference
 
     def rebuild(self) -> None:
         """Make again what is in no snapshot."""
         for link, announced in self.announced.items():
             known = self._tables.advertisements_but(link)
-            announced.rebuild(self._strategy, {each: Wish(each, content) for each, content in known.items()})
+            announced.rebuild(
+                self._strategy, {each: RouteFilter(each, content) for each, content in known.items()}
+            )
 
-    def announce(self, wish: Wish, came_by: Hop | None, subscriptions: Iterable[str]) -> list[Passed]:
+    def announce(self, route: RouteFilter, came_by: Hop | None, subscriptions: Iterable[str]) -> list[Passed]:
         """Announce it to every other neighbour, and return which barriers are passed by it."""
         passed: list[Passed] = []
         for link, announced in self.announced.items():
             if link is not came_by:
-                passed += self._announce(link, announced.edit(add=[wish]))
-        return passed + self.await_others(wish, came_by, subscriptions)
+                passed += self._announce(link, announced.edit(add=[route]))
+        return passed + self.await_others(route, came_by, subscriptions)
 
-    def await_others(self, wish: Wish, came_by: Hop | None, subscriptions: Iterable[str]) -> list[Passed]:
+    def await_others(
+        self, route: RouteFilter, came_by: Hop | None, subscriptions: Iterable[str]
+    ) -> list[Passed]:
         """Wait until every other neighbour has answered what stands for this there."""
         others = [link for link in self.announced if link is not came_by]
-        awaited = [each for link in others for each in self.awaited(link, wish)]
-        return self.barrier.start(wish, came_by, awaited, subscriptions)
+        awaited = [each for link in others for each in self.awaited(link, route)]
+        return self.barrier.start(route, came_by, awaited, subscriptions)
 
-    def awaited(self, link: Hop, wish: Wish) -> list[Awaited]:
+    def awaited(self, link: Hop, route: RouteFilter) -> list[Awaited]:
         """What a neighbour has to answer before it knows this."""
-        standing = self.announced[link].standing_for(wish)
+        standing = self.announced[link].covers_of(route)
         if all(self.barrier.is_unanswered(link, each) for each in standing):
             return [(link, each) for each in standing[:1]]
         return []
 
-    def take_back(self, wish: Wish, came_by: Hop | None, *, is_lost: bool = False) -> list[Passed]:
+    def take_back(self, route: RouteFilter, came_by: Hop | None, *, is_lost: bool = False) -> list[Passed]:
         """It is not known through that hop any more, or no local publisher's; say what is passed by it."""
         passed: list[Passed] = []
         for link, announced in self.announced.items():
-            if link is not came_by and not self._tables.is_advertised(wish.id, link):
-                difference = announced.edit(remove=[wish.id])
+            if link is not came_by and not self._tables.is_advertised(route.id, link):
+                difference = announced.edit(remove=[route.id])
                 passed += self._announce(link, difference, is_lost=is_lost)
                 if is_lost and not difference.removed:
-                    self._send(link, PublishersLost(wish.filter))
-        return passed + self.barrier.withdrawn(wish.id, came_by)
+                    self._send(link, PublishersLost(route.filter))
+        return passed + self.barrier.withdrawn(route.id, came_by)
 
-    def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> list[Passed]:
+    def announce_anew(self, link: Hop, candidates: Mapping[str, RouteFilter]) -> list[Passed]:
         """Choose again what is announced of these, and send the difference; say what is passed by it."""
         difference, changed = self.announced[link].remake(candidates)
         passed = self.withdraw(link, changed)
@@ -110,9 +116,9 @@ class Advertising:
         return passed + self._announce(link, Difference(difference.added, removed))
 
     def _announce(self, link: Hop, difference: Difference, *, is_lost: bool = False) -> list[Passed]:
-        for wish in difference.added:
-            self._send(link, AdvertisementAdded(wish.id, wish.filter))
-            self.barrier.announced(link, wish.id)
+        for route in difference.added:
+            self._send(link, AdvertisementAdded(route.id, route.filter))
+            self.barrier.announced(link, route.id)
         return self.withdraw(link, difference.removed, is_lost=is_lost)
 
     def withdraw(self, link: Hop, removed: Iterable[str], *, is_lost: bool = False) -> list[Passed]:
@@ -120,4 +126,4 @@ class Advertising:
         gone = tuple(removed)
         for each in gone:
             self._send(link, AdvertisementWithdrawn(each, is_lost))
-        return self.barrier.replaced(link, gone, lambda wish: self.awaited(link, wish)) if gone else []
+        return self.barrier.replaced(link, gone, lambda route: self.awaited(link, route)) if gone else []

@@ -41,7 +41,7 @@ Send = tuple[Hop, AttachRequest | AttachAnswer | AttachDone]
 _Key = tuple[str, int]
 
 
-class Standing(Enum):
+class AttachmentState(Enum):
     """Where a broker stands: root of its tree, on its way below another broker, or there."""
 
     ROOT = "root of its tree, with nobody to ask"
@@ -51,12 +51,16 @@ class Standing(Enum):
     CHILD = "child of its uplink"
 
 
-TRANSITIONS: Final[Transitions[Standing]] = {
-    Standing.ROOT: frozenset({Standing.WAITING}),
-    Standing.WAITING: frozenset({Standing.ASKING, Standing.ROOT}),
-    Standing.ASKING: frozenset({Standing.GRANTED, Standing.WAITING, Standing.ROOT}),
-    Standing.GRANTED: frozenset({Standing.CHILD, Standing.WAITING, Standing.ROOT}),
-    Standing.CHILD: frozenset({Standing.ROOT}),
+TRANSITIONS: Final[Transitions[AttachmentState]] = {
+    AttachmentState.ROOT: frozenset({AttachmentState.WAITING}),
+    AttachmentState.WAITING: frozenset({AttachmentState.ASKING, AttachmentState.ROOT}),
+    AttachmentState.ASKING: frozenset(
+        {AttachmentState.GRANTED, AttachmentState.WAITING, AttachmentState.ROOT}
+    ),
+    AttachmentState.GRANTED: frozenset(
+        {AttachmentState.CHILD, AttachmentState.WAITING, AttachmentState.ROOT}
+    ),
+    AttachmentState.CHILD: frozenset({AttachmentState.ROOT}),
 }
 
 
@@ -79,7 +83,7 @@ class Attachments:
 
     identity: str
     names_brokers: bool = False
-    standing: Standing = Standing.ROOT
+    state: AttachmentState = AttachmentState.ROOT
     link: Hop | None = None
     _number: int = 0
     brokers: frozenset[str] = frozenset()
@@ -89,29 +93,29 @@ class Attachments:
     _relayed: dict[_Key, _Relayed] = Factory(dict)
     _queued: list[tuple[AttachRequest, Hop]] = Factory(list)
 
-    def _enter(self, standing: Standing) -> None:
-        self.standing = follow(TRANSITIONS, self.standing, standing)
-        if standing is Standing.ROOT:
+    def _enter(self, state: AttachmentState) -> None:
+        self.state = follow(TRANSITIONS, self.state, state)
+        if state is AttachmentState.ROOT:
             self.link = None
 
     @property
     def uplink(self) -> Hop | None:
         """The link to the broker that we are a child of."""
-        return self.link if self.standing is Standing.CHILD else None
+        return self.link if self.state is AttachmentState.CHILD else None
 
     # --- asking ---
 
     def want(self, link: Hop) -> list[Send]:
         """Ask to become a child through this link, as soon as no grant of ours is open (law 1)."""
-        self._enter(Standing.WAITING)
+        self._enter(AttachmentState.WAITING)
         self.link = link
         return self._ask()
 
     def _ask(self) -> list[Send]:
-        if self.standing is not Standing.WAITING or self._grants:
+        if self.state is not AttachmentState.WAITING or self._grants:
             return []
         assert self.link is not None
-        self._enter(Standing.ASKING)
+        self._enter(AttachmentState.ASKING)
         self._number += 1
         self.announced = self.brokers
         return [(self.link, AttachRequest(self.identity, self._number, self.brokers))]
@@ -119,25 +123,25 @@ class Attachments:
     def _give_way(self) -> list[Send]:
         """Give up what we ask or were granted; we ask again later."""
         assert self.link is not None
-        self._enter(Standing.WAITING)
+        self._enter(AttachmentState.WAITING)
         return [(self.link, AttachDone(self.identity, self._number))]
 
     @property
     def _has_asked(self) -> bool:
-        return self.standing in {Standing.ASKING, Standing.GRANTED}
+        return self.state in {AttachmentState.ASKING, AttachmentState.GRANTED}
 
     def awaits(self, answer: AttachAnswer, link: Hop) -> bool:
         """Whether this is the verdict on what we ask at present."""
         is_ours = answer.asker == self.identity and answer.number == self._number
-        return is_ours and self.standing is Standing.ASKING and link is self.link
+        return is_ours and self.state is AttachmentState.ASKING and link is self.link
 
     def granted(self) -> None:
         """The verdict is that we may attach."""
-        self._enter(Standing.GRANTED)
+        self._enter(AttachmentState.GRANTED)
 
     def is_granted(self, link: Hop) -> bool:
         """Whether we may attach through this link."""
-        return self.standing is Standing.GRANTED and link is self.link
+        return self.state is AttachmentState.GRANTED and link is self.link
 
     def pass_verdict(self, answer: AttachAnswer) -> list[Send]:
         """A verdict came down for somebody whose request climbed through us."""
@@ -153,13 +157,13 @@ class Attachments:
 
     def attached(self) -> list[Send]:
         """We are a child now; whoever waited for that is passed on to our new root."""
-        self._enter(Standing.CHILD)
+        self._enter(AttachmentState.CHILD)
         queued, self._queued = self._queued, []
         return [send for request, came_by in queued for send in self.requested(request, came_by)]
 
     def given_up(self) -> list[Send]:
         """The link we asked through is lost or refused: we stay the root and decide what waited for us."""
-        self._enter(Standing.ROOT)
+        self._enter(AttachmentState.ROOT)
         queued, self._queued = self._queued, []
         return [send for request, came_by in queued for send in self._decide(request, came_by)]
 
@@ -209,10 +213,10 @@ class Attachments:
         if not self.names_brokers:
             return []
         sends: list[Send] = []
-        if self.standing is Standing.ASKING and self.announced - self.brokers:
+        if self.state is AttachmentState.ASKING and self.announced - self.brokers:
             sends += self._give_way()
             sends += self._ask()
-        if self.standing is not Standing.CHILD and self._queued:
+        if self.state is not AttachmentState.CHILD and self._queued:
             queued, self._queued = self._queued, []
             sends += [send for request, came_by in queued for send in self._decide(request, came_by)]
         return sends
@@ -252,7 +256,7 @@ class Attachments:
         for key in self._came_by(link):
             sends.extend(self.done(AttachDone(*key), link))
         if link is self.uplink:
-            self._enter(Standing.ROOT)
+            self._enter(AttachmentState.ROOT)
             sends.extend(self._inherit())
         elif link is self.link:
             sends.extend(self.given_up())
@@ -274,7 +278,7 @@ class Attachments:
 
     def __len__(self) -> int:
         """How many attachments are under way that this broker has a part in."""
-        is_ours = self.standing not in {Standing.ROOT, Standing.CHILD}
+        is_ours = self.state not in {AttachmentState.ROOT, AttachmentState.CHILD}
         return len(self._grants) + len(self._relayed) + len(self._queued) + is_ours
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from attrs import Factory, define, frozen
 
 from broker.core.hops import Hop
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 
 Awaited = tuple[Hop, str]
 """A neighbour, and what it has been told and has not answered."""
@@ -32,7 +32,7 @@ class Passed:
 
 @define(eq=False)
 class _Crossing:
-    wish: Wish
+    route: RouteFilter
     link: Hop | None
     announcements: dict[Awaited, None]
     subscriptions: dict[str, None]
@@ -48,44 +48,48 @@ class Barrier:
     _crossings: dict[str, list[_Crossing]] = Factory(dict)
     _unanswered: dict[Awaited, int] = Factory(dict)
 
-    def announced(self, neighbour: Hop, told: str) -> None:
+    def announced(self, neighbour: Hop, announced: str) -> None:
         """The neighbour has been told this, and owes an answer."""
-        self._unanswered[neighbour, told] = self._unanswered.get((neighbour, told), 0) + 1
+        self._unanswered[neighbour, announced] = self._unanswered.get((neighbour, announced), 0) + 1
 
-    def is_unanswered(self, neighbour: Hop, told: str) -> bool:
+    def is_unanswered(self, neighbour: Hop, announced: str) -> bool:
         """Whether the neighbour owes an answer to this."""
-        return (neighbour, told) in self._unanswered
+        return (neighbour, announced) in self._unanswered
 
     def start(
-        self, wish: Wish, link: Hop | None, announcements: Iterable[Awaited], subscriptions: Iterable[str]
+        self,
+        route: RouteFilter,
+        link: Hop | None,
+        announcements: Iterable[Awaited],
+        subscriptions: Iterable[str],
     ) -> list[Passed]:
         """Wait for the answers to these announcements, and for the gates of these towards the link."""
-        crossing = _Crossing(wish, link, dict.fromkeys(announcements), dict.fromkeys(subscriptions))
-        self._crossings.setdefault(wish.id, []).append(crossing)
+        crossing = _Crossing(route, link, dict.fromkeys(announcements), dict.fromkeys(subscriptions))
+        self._crossings.setdefault(route.id, []).append(crossing)
         return self._take_over([crossing])
 
-    def acknowledged(self, told: str, neighbour: Hop) -> list[Passed]:
+    def acknowledged(self, announced: str, neighbour: Hop) -> list[Passed]:
         """The neighbour answers the earliest announcement of this that it has not answered yet."""
-        owing = self._unanswered.get((neighbour, told), 0)
+        owing = self._unanswered.get((neighbour, announced), 0)
         if owing > 1:
-            self._unanswered[neighbour, told] = owing - 1
+            self._unanswered[neighbour, announced] = owing - 1
             return []
-        self._unanswered.pop((neighbour, told), None)
-        touched = [crossing for crossing in self._all() if (neighbour, told) in crossing.announcements]
+        self._unanswered.pop((neighbour, announced), None)
+        touched = [crossing for crossing in self._all() if (neighbour, announced) in crossing.announcements]
         for crossing in touched:
-            del crossing.announcements[neighbour, told]
+            del crossing.announcements[neighbour, announced]
         return self._take_over(touched)
 
     def replaced(
-        self, neighbour: Hop, gone: Iterable[str], instead: Callable[[Wish], Iterable[Awaited]]
+        self, neighbour: Hop, gone: Iterable[str], instead: Callable[[RouteFilter], Iterable[Awaited]]
     ) -> list[Passed]:
         """The neighbour is told these no more; whoever waited for one waits for what stands for it now."""
         touched = []
-        for told in gone:
+        for announced in gone:
             for crossing in self._all():
-                if (neighbour, told) in crossing.announcements:
-                    del crossing.announcements[neighbour, told]
-                    crossing.announcements.update(dict.fromkeys(instead(crossing.wish)))
+                if (neighbour, announced) in crossing.announcements:
+                    del crossing.announcements[neighbour, announced]
+                    crossing.announcements.update(dict.fromkeys(instead(crossing.route)))
                     touched.append(crossing)
         return self._take_over(touched)
 
@@ -130,12 +134,12 @@ class Barrier:
         over = [c for c in dict.fromkeys(crossings) if not c.announcements and not c.subscriptions]
         for crossing in over:
             self._remove(crossing)
-        return [Passed(crossing.wish.id, crossing.link) for crossing in over]
+        return [Passed(crossing.route.id, crossing.link) for crossing in over]
 
     def _remove(self, crossing: _Crossing) -> None:
-        others = [c for c in self._crossings.pop(crossing.wish.id) if c is not crossing]
+        others = [c for c in self._crossings.pop(crossing.route.id) if c is not crossing]
         if others:
-            self._crossings[crossing.wish.id] = others
+            self._crossings[crossing.route.id] = others
 
     def __len__(self) -> int:
         return len(self._all())

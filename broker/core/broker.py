@@ -18,7 +18,7 @@ from typing import Final
 from broker.core.attachment import Attachments, identity_of, name_of
 from broker.core.effects import CoreEffects, ProtocolError
 from broker.core.hops import Hop, HopTable
-from broker.core.leases import Leases, Mending
+from broker.core.leases import Leases, Repairs
 from broker.core.membership import Attach, Directory, Membership
 from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
@@ -91,7 +91,7 @@ class BrokerCore:
         self.ordering = ordering(Context(name, TableView(self._routing.tables)))
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(self._routing, self._send)
-        self.leases = Leases(self._routing, Mending(self._routing), self._send)
+        self.leases = Leases(self._routing, Repairs(self._routing), self._send)
         self._directory = Directory(Roster(name), self._send_now)
         self._membership = Membership(
             Attachments(
@@ -127,7 +127,7 @@ class BrokerCore:
             SettleAsked: self._routing.settle,
             LeaseRenewed: self.leases.renewed,
             LeaseAsked: self.leases.asked,
-            LeaseTold: self.leases.told,
+            LeaseTold: self.leases.listed,
             Synchronise: self._synchronisation.synchronise,
             Flood: self._synchronisation.flood,
             FloodDone: self._synchronisation.done,
@@ -137,7 +137,7 @@ class BrokerCore:
             BrokersChanged: self._membership.brokers_changed,
             Whereabouts: self._directory.learn,
             WayAsked: self._way_asked,
-            WayTold: self._way_told,
+            WayTold: self._way_answered,
             ReplayAsked: self._replays.asked,
             ReplayReady: self._replays.ready,
             ReplayMore: self._replays.more,
@@ -185,7 +185,7 @@ class BrokerCore:
             self._routing.tables.set_uplink(None)
             self._carry_out(self.ordering.uplink_changed(0))
         self._synchronisation.link_lost(link)
-        self._tell(self._questions.link_lost(link))
+        self._send_answers(self._questions.link_lost(link))
         self._routing.remove_link(link)
         self._replays.link_lost(link)
 
@@ -391,12 +391,12 @@ class BrokerCore:
         step = describe_way(self.name, seen, self._hops, self.blocked(), message)
         for hop in beyond:
             self._send_now(hop, message)
-        self._tell(self._questions.ask(message.question, link, set(beyond), step))
+        self._send_answers(self._questions.ask(message.question, link, set(beyond), step))
 
-    def _way_told(self, message: WayTold, link: Hop) -> None:
-        self._tell(self._questions.told(message, link, self._routing.strategies.page_bytes))
+    def _way_answered(self, message: WayTold, link: Hop) -> None:
+        self._send_answers(self._questions.answered(message, link, self._routing.strategies.page_bytes))
 
-    def _tell(self, answers: Iterable[Answer]) -> None:
+    def _send_answers(self, answers: Iterable[Answer]) -> None:
         for link, message in answers:
             if link is None:
                 self._explained.append(message)
@@ -429,7 +429,7 @@ class BrokerCore:
             self._routing.subscribing.settling,
             self._synchronisation,
             self.leases,
-            self.leases.mending,
+            self.leases.repairs,
             self._membership,
             self._membership.attachments,
             self._directory,

@@ -5,7 +5,7 @@ Laws of gates.
 1. A gate is closed from the moment its entry is offered to a neighbour until every request that it waits for
    is answered. What was announced before and is answered stands for it at once.
 2. Every request has a number of its own; the answer to an earlier one opens nothing.
-3. A gate that is open stays open while its entry is there: what serves in its place is never withdrawn before
+3. A gate that is open stays open while its entry is there: what serves in its stead is never withdrawn before
    something else does (law 5).
 
 Laws of arrivals.
@@ -28,7 +28,7 @@ from collections.abc import Iterable
 from attrs import Factory, define
 
 from broker.core.hops import Hop
-from broker.core.tables import Place, RouteEntry, place_of
+from broker.core.tables import EntryKey, RouteEntry, entry_key
 
 
 @define(eq=False)
@@ -37,7 +37,7 @@ class _Request:
 
     announced: dict[str, None]
     has_moved: bool = False
-    waiting: dict[Place, RouteEntry] = Factory(dict)
+    waiting: dict[EntryKey, RouteEntry] = Factory(dict)
 
 
 @define(eq=False)
@@ -46,7 +46,7 @@ class Gates:
 
     _requests: dict[int, _Request] = Factory(dict)
     _unanswered: dict[str, int] = Factory(dict)
-    _count: dict[Place, int] = Factory(dict)
+    _count: dict[EntryKey, int] = Factory(dict)
 
     def asked(self, number: int, announced: Iterable[str] = (), *, has_moved: bool = False) -> None:
         """A request goes to the neighbour, which adds what is announced under these ids, or will go there."""
@@ -88,14 +88,14 @@ class Gates:
     def wait(self, entry: RouteEntry, number: int) -> None:
         """The gate of this entry waits for the answer to that request."""
         waiting = self._requests[number].waiting
-        place = place_of(entry)
-        if place not in waiting:
-            waiting[place] = entry
-            self._count[place] = self._count.get(place, 0) + 1
+        key = entry_key(entry)
+        if key not in waiting:
+            waiting[key] = entry
+            self._count[key] = self._count.get(key, 0) + 1
 
     def is_closed(self, entry: RouteEntry) -> bool:
         """Whether its gate waits for something."""
-        return place_of(entry) in self._count
+        return entry_key(entry) in self._count
 
     def answered(self, number: int) -> tuple[list[str], list[RouteEntry]]:
         """The neighbour answers: return what it has taken in, and the entries that wait for nothing more."""
@@ -111,7 +111,7 @@ class Gates:
 
         They have to wait for what is announced instead.
         """
-        touched: dict[Place, RouteEntry] = {}
+        touched: dict[EntryKey, RouteEntry] = {}
         for each in announced:
             number = self._unanswered.pop(each, None)
             if number is not None:
@@ -124,22 +124,22 @@ class Gates:
         return list(touched.values())
 
     def _released(self, request: _Request) -> list[RouteEntry]:
-        return [entry for place, entry in request.waiting.items() if self._waits_no_more(place)]
+        return [entry for key, entry in request.waiting.items() if self._waits_no_more(key)]
 
-    def _waits_no_more(self, place: Place) -> bool:
-        self._count[place] -= 1
-        if self._count[place]:
+    def _waits_no_more(self, key: EntryKey) -> bool:
+        self._count[key] -= 1
+        if self._count[key]:
             return False
-        del self._count[place]
+        del self._count[key]
         return True
 
     def forget(self, entry: RouteEntry) -> bool:
         """The entry is gone, or of no interest to the neighbour any more; say whether its gate was closed."""
-        place = place_of(entry)
-        if self._count.pop(place, None) is None:
+        key = entry_key(entry)
+        if self._count.pop(key, None) is None:
             return False
         for request in self._requests.values():
-            request.waiting.pop(place, None)
+            request.waiting.pop(key, None)
         return True
 
     def all_waiting(self) -> list[RouteEntry]:

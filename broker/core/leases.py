@@ -18,13 +18,13 @@ Laws.
 2. Time makes nothing expire, and neither does silence: a renewal may wait behind publications for as long as
    the link takes, and a neighbour without leases never renews. If a link is silent it is lost (R8), which is
    not decided here.
-3. An entry expires in the place of a list that leaves it out, if that is the `patience`-th in a row on this
-   link: in between, no digest has agreed, and no list had the entry. Before any sweep nothing expires.
+3. An entry expires in the place of a list that leaves it out, if that is the `expire_after`-th in a row on
+   this link: in between, no digest has agreed, and no list had the entry. Before any sweep nothing expires.
 4. What the neighbour has withdrawn and what serves on here for a while (make before break) does not expire.
 5. Whoever may have missed a publication because of what is repaired is told a gap in the same step.
 
 What a broker has announced to its neighbours always follows from what it knows, unless memory or a defect has
-changed the one or the other. `Mending` finds that out, and sends the difference by the same messages as any
+changed the one or the other. `Repairs` finds that out, and sends the difference by the same messages as any
 change of routes; what is known through links is what leases repair.
 """
 
@@ -38,7 +38,7 @@ from broker.core.hops import Hop
 from broker.core.pages import cut_both
 from broker.core.routing import RoutingState, SendControl
 from broker.core.subscribing import Neighbour
-from broker.core.tables import Place, RouteEntry, place_of, wish_of
+from broker.core.tables import EntryKey, RouteEntry, entry_key, route_filter_of
 from broker.filters import Filter
 from broker.messages import (
     AdvertisementAdded,
@@ -48,7 +48,7 @@ from broker.messages import (
     SubscriptionsReplaced,
 )
 from broker.routing.flooding import EVERYTHING
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 
 DIGEST_BYTES: Final = 8
 """Of one item. Two tables that differ by chance are taken for equal once in 2**62 times."""
@@ -60,25 +60,25 @@ Key = tuple[bool, str]
 
 
 @define(eq=False)
-class Mending:
+class Repairs:
     """Compares, for each neighbour, what has been announced to it with what should have been."""
 
     _routing: RoutingState
     count: int = 0
 
-    def mend(self) -> None:
+    def make(self) -> None:
         """Make everything agree."""
         for link in list(self._routing.links.values()):
             neighbour = self._routing.subscribing.neighbours[link]
-            self._mend_everything(link)
-            self._mend_arrivals(link, neighbour)
+            self._repair_everything(link)
+            self._repair_arrivals(link, neighbour)
             if link not in self._routing.tables.synchronising:
-                self._mend_offers(link, neighbour)
-                self._mend_subscriptions(link, neighbour)
-            self._mend_advertisements(link)
-            self._mend_gates(link, neighbour)
+                self._repair_offers(link, neighbour)
+                self._repair_subscriptions(link, neighbour)
+            self._repair_advertisements(link)
+            self._repair_gates(link, neighbour)
 
-    def _mend_everything(self, link: Hop) -> None:
+    def _repair_everything(self, link: Hop) -> None:
         tables = self._routing.tables
         if not self._routing.strategies.advertisements.floods:
             return
@@ -88,7 +88,7 @@ class Mending:
                 tables.remove_advertisement(link, each)
             tables.add_advertisement(link, EVERYTHING.id, EVERYTHING.filter)
 
-    def _mend_arrivals(self, link: Hop, neighbour: Neighbour) -> None:
+    def _repair_arrivals(self, link: Hop, neighbour: Neighbour) -> None:
         """Answer requests for what is not there; when it comes back, those who missed something are told."""
         known, subscribing = self._routing.tables.entries_of(link), self._routing.subscribing
         for each in [each for each in neighbour.arrivals.all() if each not in known]:
@@ -96,47 +96,47 @@ class Mending:
             subscribing.answer_absent(each, link)
             subscribing.retire_absent(each, link)
 
-    def _mend_offers(self, link: Hop, neighbour: Neighbour) -> None:
+    def _repair_offers(self, link: Hop, neighbour: Neighbour) -> None:
         expected = self._expected(link)
-        wrong = [e for place, e in neighbour.offered.items() if expected.get(place) is not e]
-        absent = [e for place, e in expected.items() if neighbour.offered.get(place) is not e]
+        wrong = [e for key, e in neighbour.offered.items() if expected.get(key) is not e]
+        absent = [e for key, e in expected.items() if neighbour.offered.get(key) is not e]
         if wrong or absent:
             self._found_missing_from(link, (entry.filter for entry in (*wrong, *absent)))
             self._routing.subscribing.offer_anew(link, wrong)
 
-    def _expected(self, link: Hop) -> dict[Place, RouteEntry]:
+    def _expected(self, link: Hop) -> dict[EntryKey, RouteEntry]:
         tables = self._routing.tables
         advertised = tables.advertisements(link)
         return {
-            place_of(entry): entry
+            entry_key(entry): entry
             for entry in tables.entries()
             if entry.hop is not link and advertised.overlap(entry.filter)
         }
 
-    def _mend_subscriptions(self, link: Hop, neighbour: Neighbour) -> None:
+    def _repair_subscriptions(self, link: Hop, neighbour: Neighbour) -> None:
         subscribing = self._routing.subscribing
-        candidates = {entry.id: wish_of(entry) for entry in neighbour.offered.values()}
+        candidates = {entry.id: route_filter_of(entry) for entry in neighbour.offered.values()}
         if subscribing.strategy.floods:
             is_of_use = bool(self._routing.tables.advertisements(link).filters)
             candidates = {EVERYTHING.id: EVERYTHING} if is_of_use else {}
         if not neighbour.announced.is_right(candidates):
-            before = list(neighbour.announced.wishes.values())
+            before = list(neighbour.announced.routes.values())
             subscribing.announce_anew(link, candidates)
-            self._found_missing_from(link, _changed(before, list(neighbour.announced.wishes.values())))
+            self._found_missing_from(link, _changed(before, list(neighbour.announced.routes.values())))
 
-    def _mend_advertisements(self, link: Hop) -> None:
+    def _repair_advertisements(self, link: Hop) -> None:
         known = self._routing.tables.advertisements_but(link)
-        candidates = {each: Wish(each, content) for each, content in known.items()}
+        candidates = {each: RouteFilter(each, content) for each, content in known.items()}
         if self._routing.strategies.advertisements.floods:
             candidates = {}
-        told = self._routing.advertising.announced[link]
-        if not told.is_right(candidates):
+        announced = self._routing.advertising.announced[link]
+        if not announced.is_right(candidates):
             self.count += 1
-            before = list(told.wishes.values())
+            before = list(announced.routes.values())
             self._routing.announce_anew(link, candidates)
-            self._routing.missed_by(link, _changed(before, list(told.wishes.values())))
+            self._routing.missed_by(link, _changed(before, list(announced.routes.values())))
 
-    def _mend_gates(self, link: Hop, neighbour: Neighbour) -> None:
+    def _repair_gates(self, link: Hop, neighbour: Neighbour) -> None:
         for entry in list(self._routing.tables.entries()):
             if neighbour.gates.is_closed(entry) is not bool(entry.closed & link.bit):
                 self.count += 1
@@ -150,10 +150,12 @@ class Mending:
         self._routing.missed_from(link, contents)
 
 
-def _changed(before: Sequence[Wish], after: Sequence[Wish]) -> list[Filter]:
+def _changed(before: Sequence[RouteFilter], after: Sequence[RouteFilter]) -> list[Filter]:
     """Return the filters of what was announced or is now, and not both; of everything if that is the same."""
     both = frozenset(before) & frozenset(after)
-    return [wish.filter for wish in (*before, *after) if wish not in both] or [wish.filter for wish in after]
+    return [route.filter for route in (*before, *after) if route not in both] or [
+        route.filter for route in after
+    ]
 
 
 @define(eq=False)
@@ -161,11 +163,11 @@ class Leases:
     """How many lists in a row have left out what is known through each link."""
 
     _routing: RoutingState
-    mending: Mending
+    repairs: Repairs
     _send: SendControl
     _left_out: dict[Hop, dict[Key, int]] = Factory(dict)
     _listed: dict[Hop, set[Key]] = Factory(dict)
-    patience: int = 0
+    expire_after: int = 0
     renewals: int = 0
     mended: int = 0
     expired: int = 0
@@ -174,18 +176,20 @@ class Leases:
 
     def refresh(self) -> None:
         """Make what was announced agree with the tables; then renew it on each link."""
-        self.mending.mend()
+        self.repairs.make()
         for link in list(self._routing.links.values()):
             self._send(link, LeaseRenewed(digest(*self._announced(link))))
 
-    def _announced(self, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
+    def _announced(self, link: Hop) -> tuple[list[tuple[str, Filter]], list[RouteFilter]]:
         routing = self._routing
-        advertised = [(wish.id, wish.filter) for wish in routing.advertising.announced[link].wishes.values()]
-        return advertised, list(routing.subscribing.neighbours[link].announced.wishes.values())
+        advertised = [
+            (route.id, route.filter) for route in routing.advertising.announced[link].routes.values()
+        ]
+        return advertised, list(routing.subscribing.neighbours[link].announced.routes.values())
 
     def asked(self, _: LeaseAsked, link: Hop) -> None:
         """The neighbour knows something else: send it the list of everything, once that is right."""
-        self.mending.mend()
+        self.repairs.make()
         *pages, last = cut_both(*self._announced(link), self._routing.strategies.page_bytes)
         for advertised, wanted in pages:
             number = self._routing.subscribing.request_number()
@@ -206,7 +210,7 @@ class Leases:
             self.mended += 1
             self._send(link, LeaseAsked(known))
 
-    def _known(self, link: Hop) -> tuple[dict[str, Filter], dict[str, Wish]]:
+    def _known(self, link: Hop) -> tuple[dict[str, Filter], dict[str, RouteFilter]]:
         """What the neighbour should have announced, without what it has withdrawn and serves on (law 4)."""
         tables = self._routing.tables
         advertised = dict(tables.advertisements(link).filters)
@@ -214,9 +218,9 @@ class Leases:
             advertised.pop(EVERYTHING.id, None)
         retiring = self._routing.subscribing.neighbours[link].arrivals.retiring
         known = tables.entries_of(link)
-        return advertised, {id_: wish_of(each) for id_, each in known.items() if id_ not in retiring}
+        return advertised, {id_: route_filter_of(each) for id_, each in known.items() if id_ not in retiring}
 
-    def told(self, message: LeaseTold, link: Hop) -> None:
+    def listed(self, message: LeaseTold, link: Hop) -> None:
         """The neighbour lists all that it has announced, page by page: take in what is not so here.
 
         With the last page, count what is known and was on none.
@@ -225,7 +229,7 @@ class Leases:
         self._take_in_subscriptions(message, link)
         listed = self._listed.setdefault(link, set())
         listed.update((False, each) for each, _ in message.advertisements)
-        listed.update((True, wish.id) for wish in message.subscriptions)
+        listed.update((True, route.id) for route in message.subscriptions)
         if not message.more:
             self._count_left_out(link, self._listed.pop(link))
 
@@ -235,7 +239,7 @@ class Leases:
         held = [*((False, each) for each in advertised), *((True, each) for each in wanted)]
         before = self._left_out.get(link, {})
         left_out = {key: before.get(key, 0) + 1 for key in held if key not in listed}
-        due = [key for key, count in left_out.items() if 0 < self.patience <= count]
+        due = [key for key, count in left_out.items() if 0 < self.expire_after <= count]
         self._left_out[link] = {key: count for key, count in left_out.items() if key not in due}
         for is_subscription, each in due:
             self._expire(link, each, is_subscription=is_subscription)
@@ -251,20 +255,20 @@ class Leases:
 
     def _take_in_subscriptions(self, message: LeaseTold, link: Hop) -> None:
         known, (_, wanted) = self._routing.tables.entries_of(link), self._known(link)
-        new = tuple(wish for wish in message.subscriptions if wanted.get(wish.id) != wish)
-        self._routing.missed_by(link, [wish.filter for wish in new])
-        for wish in new:
-            if wish.id not in known:
-                self._routing.subscribing.answer_absent(wish.id, link)
+        new = tuple(route for route in message.subscriptions if wanted.get(route.id) != route)
+        self._routing.missed_by(link, [route.filter for route in new])
+        for route in new:
+            if route.id not in known:
+                self._routing.subscribing.answer_absent(route.id, link)
         if new:
             asked = SubscriptionsReplaced(message.number, new, frozenset())
             self._routing.add_subscriptions(asked, link)
 
     # --- expiring ---
 
-    def sweep(self, patience: int) -> None:
+    def sweep(self, expire_after: int) -> None:
         """So many lists in a row have to leave something out before it expires (law 3)."""
-        self.patience = patience
+        self.expire_after = expire_after
         for known in (self._left_out, self._listed):
             for link in [link for link in known if not self._routing.is_linked(link)]:
                 del known[link]
@@ -280,13 +284,13 @@ class Leases:
             self._routing.withdraw_advertisement(each, link)
 
 
-def digest(advertised: Iterable[tuple[str, Filter]], wanted: Iterable[Wish]) -> int:
+def digest(advertised: Iterable[tuple[str, Filter]], wanted: Iterable[RouteFilter]) -> int:
     """Return a number that says what was announced, in whatever order."""
     total = 0
     for each, content in advertised:
         total += _number_of(f"a\0{each}\0{content}")
-    for wish in wanted:
-        total += _number_of(f"{'o' if wish.ordered else 'u'}\0{wish.id}\0{wish.filter}")
+    for route in wanted:
+        total += _number_of(f"{'o' if route.ordered else 'u'}\0{route.id}\0{route.filter}")
     return total % DIGEST_MAX
 
 

@@ -52,31 +52,31 @@ class Losses:
         self._lost.move_to_end(advertisement)
         if len(self._lost) > LOST_COUNT_MAX:
             self._lost.popitem(last=False)
-        self._tell(lambda entry: entry.filter.overlaps(content), self._send)
+        self._send_gaps(lambda entry: entry.filter.overlaps(content), self._send)
 
-    def missing(self, content: Filter, *, is_from_above: bool) -> None:
+    def missing(self, content: Filter, *, is_from_uplink: bool) -> None:
         """Somebody for whom something else stands is lost or found: nobody knows who was told (law 5)."""
         self.count += 1
-        self._tell(
-            lambda entry: entry.filter.overlaps(content), self._send_now if is_from_above else self._send
+        self._send_gaps(
+            lambda entry: entry.filter.overlaps(content), self._send_now if is_from_uplink else self._send
         )
 
     def found(self, advertisements: Iterable[tuple[str, Filter]], link: Hop) -> None:
         """These came across a link that has just been attached, somewhere (law 2)."""
-        told: dict[Filter, int] = {}
+        numbers: dict[Filter, int] = {}
         for advertisement, content in advertisements:
             number = self._lost.pop(advertisement, _NEVER)
             if not self._tables.is_advertised(advertisement, link):
-                told[content] = min(number, told.get(content, number))
-        if told:
-            self._tell(
+                numbers[content] = min(number, numbers.get(content, number))
+        if numbers:
+            self._send_gaps(
                 lambda entry: any(
-                    number <= entry.since and entry.filter.overlaps(each) for each, number in told.items()
+                    number <= entry.since and entry.filter.overlaps(each) for each, number in numbers.items()
                 ),
                 self._send,
             )
 
-    def _tell(
+    def _send_gaps(
         self, concerns: Callable[[RouteEntry], bool], send: Callable[[Hop, PublicationsLost], None]
     ) -> None:
         for entry in [entry for entry in self._tables.entries() if not entry.hop.is_link]:

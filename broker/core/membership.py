@@ -36,7 +36,7 @@ from broker.core.attachment import GRANTED, Attachments, Send, name_of
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
 from broker.core.routing import RoutingState
-from broker.healing import Place, Roster
+from broker.healing import Location, Roster
 from broker.messages import (
     AdvertisementWithdrawn,
     AttachAnswer,
@@ -92,7 +92,7 @@ class Directory:
         if everything:
             self._send_now(link, Whereabouts(everything))
 
-    def _send_news(self, news: tuple[Place, ...], but: Hop | None = None) -> None:
+    def _send_news(self, news: tuple[Location, ...], but: Hop | None = None) -> None:
         if news:
             for link in self._informed:
                 if link is not but:

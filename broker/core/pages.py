@@ -25,7 +25,7 @@ from attrs import Factory, define, evolve
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
 from broker.filters import Filter
-from broker.healing import Place
+from broker.healing import Location
 from broker.messages import (
     AttachRequest,
     BrokersChanged,
@@ -37,12 +37,12 @@ from broker.messages import (
     Whereabouts,
 )
 from broker.page_limits import COLLECTED_COUNT_MAX, COLLECTED_PAGES_MAX, PAGE_BYTES
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 
 Collected = AttachRequest | RouteIds | Synchronise
 """What may be acted on only when all of it is there (R9)."""
 
-_Item = str | Wish | Place | tuple[str, Filter]
+_Item = str | RouteFilter | Location | tuple[str, Filter]
 
 First = TypeVar("First", bound=_Item)
 Second = TypeVar("Second", bound=_Item)
@@ -90,9 +90,9 @@ def _size_of(item: _Item) -> int:
     """How much of a frame an item takes at most."""
     if isinstance(item, str):
         return _text_bytes(item)
-    if isinstance(item, Wish):
+    if isinstance(item, RouteFilter):
         return 2 + _text_bytes(item.id) + _text_bytes(str(item.filter))
-    if isinstance(item, Place):
+    if isinstance(item, Location):
         return 1 + _NUMBER_BYTES + sum(map(_text_bytes, (item.name, item.address, item.uplink)))
     name, content = item
     return 1 + _text_bytes(name) + _text_bytes(str(content))
@@ -131,7 +131,7 @@ def _pages_of_brokers(message: BrokersChanged, page_bytes: int) -> Sequence[Cont
     return [BrokersChanged(frozenset(added), frozenset(removed)) for added, removed in pages]
 
 
-def _pages_of_places(message: Whereabouts, page_bytes: int) -> Sequence[Control]:
+def _pages_of_whereabouts(message: Whereabouts, page_bytes: int) -> Sequence[Control]:
     return [Whereabouts(places) for places in cut(message.places, page_bytes)]
 
 
@@ -140,7 +140,7 @@ _PAGES: Final[Mapping[type, Callable[..., Sequence[Control]]]] = {
     RouteIds: _pages_of_ids,
     Synchronise: _pages_of_synchronise,
     BrokersChanged: _pages_of_brokers,
-    Whereabouts: _pages_of_places,
+    Whereabouts: _pages_of_whereabouts,
 }
 
 

@@ -348,7 +348,7 @@ class Replays:
         if question is None:
             return
         question.merge.close()
-        for link in question.merge.open_places():
+        for link in question.merge.open_origins():
             if self._routing.is_linked(link):
                 self._send_now(link, ReplayOver(question.id))
 

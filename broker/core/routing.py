@@ -43,7 +43,7 @@ from broker.messages import (
 )
 from broker.routing import Routing as Strategies
 from broker.routing.flooding import EVERYTHING
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 
 Announced = tuple[tuple[str, Filter], ...]
 """Advertisements by id, as floods carry them."""
@@ -124,21 +124,21 @@ class RoutingState:
     def advertise(self, advertisement: str, content: Filter) -> None:
         """A local publisher announces what it will publish."""
         self.tables.add_local_advertisement(advertisement, content)
-        self._report(self.advertising.announce(Wish(advertisement, content), None, ()))
+        self._report(self.advertising.announce(RouteFilter(advertisement, content), None, ()))
 
     def unadvertise(self, advertisement: str) -> None:
         """A local publisher is gone."""
         content = self.tables.remove_local_advertisement(advertisement)
         if content is not None:
-            self._report(self.advertising.take_back(Wish(advertisement, content), None))
+            self._report(self.advertising.take_back(RouteFilter(advertisement, content), None))
 
     def add_advertisement(self, message: AdvertisementAdded, link: Hop) -> None:
         """A neighbour announces a publisher behind it."""
         self.tables.add_advertisement(link, message.id, message.filter)
         self.subscribing.offer_overlapping(link, (message.filter,))
         on_their_way = self.subscribing.on_their_way(link, message.filter)
-        wish = Wish(message.id, message.filter)
-        self._report(self.advertising.announce(wish, link, on_their_way))
+        route = RouteFilter(message.id, message.filter)
+        self._report(self.advertising.announce(route, link, on_their_way))
 
     def acknowledge_advertisement(self, message: AdvertisementAcknowledged, link: Hop) -> None:
         """Everybody behind the neighbour knows the advertisement."""
@@ -168,8 +168,8 @@ class RoutingState:
             return
         if is_lost:
             self.losses.lost(advertisement, content)
-        wish = Wish(advertisement, content)
-        self._report(self.advertising.take_back(wish, link, is_lost=is_lost))
+        route = RouteFilter(advertisement, content)
+        self._report(self.advertising.take_back(route, link, is_lost=is_lost))
         if self.is_linked(link):
             self.subscribing.retract(link, content)
             self._report()
@@ -184,16 +184,16 @@ class RoutingState:
 
         From above it goes at once, as what comes after it does (R1).
         """
-        is_from_above = self.tables.is_uplink(link)
-        self.losses.missing(message.filter, is_from_above=is_from_above)
-        send = self._send_now if is_from_above else self._send
+        is_from_uplink = self.tables.is_uplink(link)
+        self.losses.missing(message.filter, is_from_uplink=is_from_uplink)
+        send = self._send_now if is_from_uplink else self._send
         for other in self.links.values():
             if other is not link:
                 send(other, message)
 
     # --- repairs (`broker.core.leases`) ---
 
-    def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> None:
+    def announce_anew(self, link: Hop, candidates: Mapping[str, RouteFilter]) -> None:
         """Make what a neighbour has been told of advertisements what follows from these."""
         self._report(self.advertising.announce_anew(link, candidates))
 
@@ -216,8 +216,8 @@ class RoutingState:
                 self._send_now(hop, PublishersLost(content))
                 self._send(hop, PublishersLost(content))
             else:
-                self.losses.missing(content, is_from_above=True)
-                self.losses.missing(content, is_from_above=False)
+                self.losses.missing(content, is_from_uplink=True)
+                self.losses.missing(content, is_from_uplink=False)
 
     # --- subscriptions (R7) ---
 
@@ -264,11 +264,11 @@ class RoutingState:
     def flood(self, other: Hop, advertisements: Announced, next_token: Callable[[], str]) -> None:
         """Pass a flood on to a neighbour, as one flood a page (R9)."""
         difference = self.advertising.flood(other, advertisements)
-        told = {wish.filter for wish in difference.added}
+        told = {route.filter for route in difference.added}
         for _, content in advertisements if not self.strategies.advertisements.is_exact else ():
             if content not in told:  # Something stands for it there, but what it published may be missing.
                 self._send(other, PublishersLost(content))
-        added = [(wish.id, wish.filter) for wish in difference.added]
+        added = [(route.id, route.filter) for route in difference.added]
         for page in cut(added, self.strategies.page_bytes):
             self._send(other, Flood(next_token(), page))
         self._report(self.advertising.withdraw(other, difference.removed))
@@ -277,7 +277,9 @@ class RoutingState:
         """Where one stands for another, what came across a new link is answered like everything else (R6)."""
         for advertisement, content in advertisements if not self.strategies.advertisements.is_exact else ():
             on_their_way = self.subscribing.on_their_way(link, content)
-            self._report(self.advertising.await_others(Wish(advertisement, content), link, on_their_way))
+            self._report(
+                self.advertising.await_others(RouteFilter(advertisement, content), link, on_their_way)
+            )
 
     def rebuild(self) -> None:
         """Make again what is in no picture."""

@@ -11,10 +11,10 @@ from broker.routing.strategy import (
     NOTHING_ANNOUNCED,
     Change,
     Item,
+    RouteFilter,
     Selection,
     Snapshot,
     Strategy,
-    Wish,
 )
 
 __all__ = [
@@ -25,12 +25,12 @@ __all__ = [
     "SIMPLE",
     "Change",
     "Item",
+    "RouteFilter",
     "Routing",
     "RoutingError",
     "Selection",
     "Snapshot",
     "Strategy",
-    "Wish",
     "known",
     "parse",
 ]

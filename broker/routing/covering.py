@@ -11,7 +11,7 @@ and again within one change stays (`RETURNS_LIMIT`).
 How it is looked up: a *witness* of a filter is one event that it matches. What covers a filter matches its
 witness; so a matching index of the announced filters finds, by the witness, all that has to be compared with
 a filter, and little else. What an item stands for has a witness that the item matches; so it is found among
-the witnesses (see `points`). Either way few are found, and `stands_for` decides. Values of a witness are
+the witnesses (see `points`). Either way few are found, and `covers_item` decides. Values of a witness are
 tried at the ends of what a constraint accepts, where few other filters reach; an attribute that only has to
 exist is not-a-number, which no other constraint accepts.
 
@@ -55,11 +55,11 @@ from broker.routing.strategy import Item
 JOINERS: Final = ("", "\0", " ", "~", "x", "\U0010ffff")
 """What may stand between the parts of a text, and after the last: a pattern would have to forbid each."""
 
-KEPT_LIMIT = 4096
+WITNESSES_MAX = 4096
 """Witnesses kept: more than the links of a broker ask for within one change."""
 
 
-@lru_cache(maxsize=KEPT_LIMIT)
+@lru_cache(maxsize=WITNESSES_MAX)
 def witness(filter: Filter) -> Witness | None:  # noqa: A002 - it is a filter
     """Return the attributes of an event that the filter matches, or None if none was found."""
     for conjunction in filter.conjunctions:
@@ -118,7 +118,7 @@ def _texts(pattern: TextPattern) -> Iterator[str]:
         yield stem + "".join(parts) + joiner + pattern.suffix
 
 
-def stands_for(announced: Item, wanted: Item) -> bool:
+def covers_item(announced: Item, wanted: Item) -> bool:
     """Whether announcing the first spares announcing the second."""
     if wanted.ordered and not announced.ordered:
         return False
@@ -127,14 +127,14 @@ def stands_for(announced: Item, wanted: Item) -> bool:
     return announced.filter.covers(wanted.filter) and witness(wanted.filter) is not None
 
 
-def is_above(one: Item, other: Item) -> bool:
+def supersedes(one: Item, other: Item) -> bool:
     """Whether the first is announced rather than the second."""
-    return stands_for(one, other) and wins(one, other)
+    return covers_item(one, other) and wins(one, other)
 
 
 def wins(one: Item, other: Item) -> bool:
     """Whether the first is announced, given that it stands for the second."""
-    return not stands_for(other, one) or rank(one) < rank(other)
+    return not covers_item(other, one) or rank(one) < rank(other)
 
 
 def equal(item: Item) -> tuple[Item, Item]:
@@ -175,9 +175,9 @@ def maximal(items: Iterable[Item]) -> list[Item]:
     kept: list[Item] = []
     left = list(items)
     while left:
-        top = [one for one in left if not any(is_above(other, one) for other in left)]
+        top = [one for one in left if not any(supersedes(other, one) for other in left)]
         kept += top or [min(left, key=rank)]
-        left = [one for one in left if one not in kept and not any(is_above(other, one) for other in kept)]
+        left = [one for one in left if one not in kept and not any(supersedes(other, one) for other in kept)]
     return kept
 
 
@@ -208,20 +208,20 @@ class CoverIndex:
             return self._filters.match(event)
         return [each for each in equal(item) if each in self._filters]
 
-    def standing_for(self, item: Item) -> Iterator[Item]:
+    def covers_of(self, item: Item) -> Iterator[Item]:
         """Those that stand for the item."""
-        return (each for each in self.near(item) if stands_for(each, item))
+        return (each for each in self.near(item) if covers_item(each, item))
 
-    def has_standing_for(self, item: Item) -> bool:
+    def is_covered(self, item: Item) -> bool:
         """Whether any stands for the item."""
-        return any(stands_for(each, item) for each in self.near(item))
+        return any(covers_item(each, item) for each in self.near(item))
 
     def covered_by(self, item: Item) -> list[Item]:
         """Those that the item stands for."""
         near = self._witnesses.matched(item.filter)
         if witness(item.filter) is None:
             near += [each for each in equal(item) if each in self._filters]
-        return [each for each in near if stands_for(item, each)]
+        return [each for each in near if covers_item(item, each)]
 
     def __bool__(self) -> bool:
         """Whether anything is in it."""
@@ -241,41 +241,41 @@ class Maximal:
     """Announces the items that no other stands for."""
 
     _announced: CoverIndex = Factory(CoverIndex)
-    _holder: dict[Item, Item] = Factory(dict)
-    _held: dict[Item, dict[Item, None]] = Factory(dict)
+    _cover_of: dict[Item, Item] = Factory(dict)
+    _covered: dict[Item, dict[Item, None]] = Factory(dict)
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
         """Announce each instead of what it stands for, or let something hold it; the widest come first."""
         ordered = sorted(items, key=narrowness, reverse=True) if len(items) > 1 else list(items)
-        self._place(ordered, moves)
+        self._settle(ordered, moves)
 
     def ended(self, item: Item, moves: Moves) -> None:
         """Forget it, and find another place for what it held."""
-        holder = self._holder.pop(item, None)
-        if holder is not None:
-            del self._held[holder][item]
+        cover = self._cover_of.pop(item, None)
+        if cover is not None:
+            del self._covered[cover][item]
         else:
-            self._place(sorted(self._fall(item, moves), key=narrowness, reverse=True), moves)
+            self._settle(sorted(self._fall(item, moves), key=narrowness, reverse=True), moves)
 
-    def standing_for(self, item: Item) -> Iterable[Item]:
+    def covers_of(self, item: Item) -> Iterable[Item]:
         """All announced items that stand for an item."""
-        return self._announced.standing_for(item)
+        return self._announced.covers_of(item)
 
     def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:
         """Go on from what was announced of these candidates."""
         for item in announced:
             self._rise(item)
-        self.came([item for item in candidates if item not in self._held], Moves())
+        self.came([item for item in candidates if item not in self._covered], Moves())
 
-    def _place(self, pending: list[Item], moves: Moves) -> None:
+    def _settle(self, pending: list[Item], moves: Moves) -> None:
         """Announce each item, or have it held, from the last to the first."""
         returns: Counter[Item] = Counter()
         risen: list[Item] = []
         while pending:
             item = pending.pop()
-            holder = self._holder_for(item, risen)
-            if holder is not None and returns[item] < RETURNS_LIMIT:
-                self._hold(holder, item)
+            cover = self._find_cover(item, risen)
+            if cover is not None and returns[item] < RETURNS_LIMIT:
+                self._cover(cover, item)
                 continue
             returns[item] += 1
             below = [each for each in self._announced.covered_by(item) if wins(item, each)]
@@ -286,13 +286,13 @@ class Maximal:
                 if returns[each] < RETURNS_LIMIT:
                     pending += self._replace(each, item, moves)
 
-    def _holder_for(self, item: Item, risen: list[Item]) -> Item | None:
+    def _find_cover(self, item: Item, risen: list[Item]) -> Item | None:
         """Something announced that stands for an item; what has just been announced is tried first."""
         for each in risen[:RISEN_TRIED]:
-            if each in self._held and is_above(each, item):
+            if each in self._covered and supersedes(each, item):
                 return each
         for each in self._announced.near(item):
-            if is_above(each, item):
+            if supersedes(each, item):
                 return each
         return None
 
@@ -300,30 +300,30 @@ class Maximal:
         """Let one hold another and what that held; return what it does not stand for."""
         left: list[Item] = []
         for item in self._fall(lower, moves):
-            if stands_for(upper, item):
-                self._hold(upper, item)
+            if covers_item(upper, item):
+                self._cover(upper, item)
             else:
                 left.append(item)
-        self._hold(upper, lower)
+        self._cover(upper, lower)
         return left
 
     def _rise(self, item: Item) -> None:
         self._announced.add(item)
-        self._held[item] = {}
+        self._covered[item] = {}
 
     def _fall(self, item: Item, moves: Moves) -> Iterable[Item]:
         """Announce an item no more; return what it held."""
         self._announced.remove(item)
         moves.take_back(item)
-        held = self._held.pop(item)
+        held = self._covered.pop(item)
         for each in held:
-            del self._holder[each]
+            del self._cover_of[each]
         return held
 
-    def _hold(self, holder: Item, item: Item) -> None:
-        self._holder[item] = holder
-        self._held[holder][item] = None
+    def _cover(self, cover: Item, item: Item) -> None:
+        self._cover_of[item] = cover
+        self._covered[cover][item] = None
 
 
-COVERING: Final = GroupedStrategy("covering", Maximal, stands_for, maximal)
+COVERING: Final = GroupedStrategy("covering", Maximal, covers_item, maximal)
 """See the module."""

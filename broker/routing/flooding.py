@@ -17,13 +17,13 @@ from broker.routing.strategy import (
     NOTHING_ANNOUNCED,
     Change,
     Item,
+    RouteFilter,
     Selection,
     Snapshot,
-    Wish,
     edited,
 )
 
-EVERYTHING: Final = Wish("*", parse("True"))
+EVERYTHING: Final = RouteFilter("*", parse("True"))
 """The one candidate that comes from nobody and is announced."""
 
 
@@ -31,29 +31,29 @@ EVERYTHING: Final = Wish("*", parse("True"))
 class Everywhere:
     """The selection that announces only `EVERYTHING`, if that is a candidate."""
 
-    announced: dict[str, Wish] = Factory(dict)
+    announced: dict[str, RouteFilter] = Factory(dict)
     mergers: int = 0
 
-    def add(self, wish: Wish) -> Change:
+    def add(self, route: RouteFilter) -> Change:
         """Announce it if it is everything."""
-        if wish != EVERYTHING or self.announced:
+        if route != EVERYTHING or self.announced:
             return NOTHING
-        self.announced[wish.id] = wish
-        return Change(added=(wish,))
+        self.announced[route.id] = route
+        return Change(added=(route,))
 
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
         """Take it back if it is everything."""
         return NOTHING if self.announced.pop(id, None) is None else Change(removed=(id,))
 
-    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+    def edit(self, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
         """Announce everything, or take it back, if it is one of these."""
         return edited(self, add, remove)
 
-    def standing_for(self, wish: Wish) -> Iterable[str]:  # noqa: ARG002 - whatever it is
+    def covers_of(self, route: RouteFilter) -> Iterable[str]:  # noqa: ARG002 - whatever it is
         """Everything stands for whatever there is."""
         return tuple(self.announced)
 
-    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
+    def chooses_from(self, candidates: Mapping[str, RouteFilter]) -> bool:
         """Whether everything is announced if it is among these, and not otherwise; no other matters."""
         return (EVERYTHING.id in candidates) is bool(self.announced)
 
@@ -75,15 +75,15 @@ class Flooding:
     def selection(
         self,
         snapshot: Snapshot = NOTHING_ANNOUNCED,
-        candidates: Iterable[Wish] = (),  # noqa: ARG002 - what is announced is the only one that matters
+        candidates: Iterable[RouteFilter] = (),  # noqa: ARG002 - what is announced is the only one that matters
     ) -> Selection:
         """Make a selection, or make one again."""
-        return Everywhere({wish.id: wish for wish in snapshot.announced})
+        return Everywhere({route.id: route for route in snapshot.announced})
 
-    def stands_for(self, announced: Item, wanted: Item) -> bool:  # noqa: ARG002 - whatever is wanted
+    def covers_item(self, announced: Item, wanted: Item) -> bool:  # noqa: ARG002 - whatever is wanted
         """Whether announcing the first spares announcing the second."""
         return announced == EVERYTHING.item
 
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
+    def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
         """What to announce of these candidates: everything, if it is one of them."""
-        return tuple(wish for wish in candidates if wish == EVERYTHING)
+        return tuple(route for route in candidates if route == EVERYTHING)

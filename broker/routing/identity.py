@@ -49,7 +49,7 @@ class Distinct:
                 return
         moves.take_back(item)
 
-    def standing_for(self, item: Item) -> Iterator[Item]:
+    def covers_of(self, item: Item) -> Iterator[Item]:
         """The announced item with the same filter, if it keeps the order that is wanted."""
         if item.filter in self._ordered:
             yield Item(item.filter, ordered=True)
@@ -62,7 +62,7 @@ class Distinct:
             (self._ordered if item.ordered else self._unordered).add(item.filter)
 
 
-def _stands_for(announced: Item, wanted: Item) -> bool:
+def _covers_item(announced: Item, wanted: Item) -> bool:
     return announced.filter == wanted.filter and (announced.ordered or not wanted.ordered)
 
 
@@ -71,5 +71,5 @@ def _distinct(items: Iterable[Item]) -> list[Item]:
     return [item for item in known if item.ordered or Item(item.filter, ordered=True) not in known]
 
 
-IDENTITY: Final = GroupedStrategy("identity", Distinct, _stands_for, _distinct)
+IDENTITY: Final = GroupedStrategy("identity", Distinct, _covers_item, _distinct)
 """See the module."""

@@ -20,11 +20,18 @@ from collections.abc import Iterable, Sequence
 
 from attrs import Factory, define, frozen
 
-from broker.routing.covering import RETURNS_LIMIT, CoverIndex, covers_transitively, equal, stands_for, witness
+from broker.routing.covering import (
+    RETURNS_LIMIT,
+    CoverIndex,
+    covers_item,
+    covers_transitively,
+    equal,
+    witness,
+)
 from broker.routing.grouped import Grouped, Moves
 from broker.routing.points import Points
 from broker.routing.seams import Seams
-from broker.routing.strategy import NOTHING_ANNOUNCED, Item, Selection, Snapshot, Wish
+from broker.routing.strategy import NOTHING_ANNOUNCED, Item, RouteFilter, Selection, Snapshot
 from broker.routing.unions import PERFECT, cuts, joined, may_be_part, merged, united
 
 
@@ -42,7 +49,7 @@ class Unions:
         """Unite them with each other and with what is announced, unless something there stands for them."""
         for item in items:
             self._know(item)
-        self._place(items if len(items) == 1 else merged(items, self._factor), moves)
+        self._settle(items if len(items) == 1 else merged(items, self._factor), moves)
 
     def ended(self, item: Item, moves: Moves) -> None:
         """Take apart what is no union of candidates without it, and unite anew what is left."""
@@ -50,18 +57,18 @@ class Unions:
         if witness(item.filter) is not None:
             self._points.remove(item)
         parts: dict[Item, None] = {}
-        for announced in list(self._announced.standing_for(item)):
+        for announced in list(self._announced.covers_of(item)):
             if announced not in self._candidates and may_be_part(item, announced):
                 near = self._near(announced)
                 if not self._is_whole(announced, near, item):
                     self._fall(announced, moves)
-                    parts.update((each, None) for each in near if stands_for(announced, each))
-        left = [each for each in parts if not self._announced.has_standing_for(each)]
-        self._place(merged(left, self._factor), moves)
+                    parts.update((each, None) for each in near if covers_item(announced, each))
+        left = [each for each in parts if not self._announced.is_covered(each)]
+        self._settle(merged(left, self._factor), moves)
 
-    def standing_for(self, item: Item) -> Iterable[Item]:
+    def covers_of(self, item: Item) -> Iterable[Item]:
         """All announced items that stand for an item."""
-        return self._announced.standing_for(item)
+        return self._announced.covers_of(item)
 
     def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:
         """Go on from what was announced of these candidates."""
@@ -85,21 +92,21 @@ class Unions:
 
     def _is_whole(self, announced: Item, near: Iterable[Item], gone: Item) -> bool:
         """Whether an announced item is the union of the candidates below it without one that is gone."""
-        parts = [each for each in near if may_be_part(each, announced) and stands_for(announced, each)]
+        parts = [each for each in near if may_be_part(each, announced) and covers_item(announced, each)]
         event = witness(gone.filter)
         if event is not None:
             above = (each for each in parts if each.filter.match(event))
-            if any(stands_for(each, gone) for each in above):
+            if any(covers_item(each, gone) for each in above):
                 return True
         return announced in merged(parts, self._factor)
 
-    def _place(self, items: Iterable[Item], moves: Moves) -> None:
+    def _settle(self, items: Iterable[Item], moves: Moves) -> None:
         """Announce each item, or a union with it, unless something announced stands for it."""
         pending = deque(items)
         returns: Counter[Item] = Counter()
         while pending:
             item = pending.popleft()
-            if self._announced.has_standing_for(item):
+            if self._announced.is_covered(item):
                 continue
             fallen: list[Item] = []
             if returns[item] < RETURNS_LIMIT:
@@ -107,8 +114,8 @@ class Unions:
             self._rise(item)
             moves.announce(item)
             if not covers_transitively(item.filter):
-                below = [each for one in fallen for each in self._near(one) if stands_for(one, each)]
-                lost = [each for each in below if not self._announced.has_standing_for(each)]
+                below = [each for one in fallen for each in self._near(one) if covers_item(one, each)]
+                lost = [each for each in below if not self._announced.is_covered(each)]
                 returns.update(lost)
                 pending += lost
 
@@ -167,18 +174,18 @@ class Merging:
     def selection(
         self,
         snapshot: Snapshot = NOTHING_ANNOUNCED,
-        candidates: Iterable[Wish] = (),
+        candidates: Iterable[RouteFilter] = (),
     ) -> Selection:
         """Make a selection, or make one again."""
         return Grouped.again(snapshot, candidates, Unions(self.factor))
 
-    def stands_for(self, announced: Item, wanted: Item) -> bool:
+    def covers_item(self, announced: Item, wanted: Item) -> bool:
         """Whether announcing the first spares announcing the second."""
-        return stands_for(announced, wanted)
+        return covers_item(announced, wanted)
 
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
+    def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
         """What to announce of these candidates if they come in the order of their ids."""
         selection = self.selection()
-        for wish in sorted(candidates, key=lambda wish: wish.id):
-            selection.add(wish)
-        return tuple(sorted(selection.announced.values(), key=lambda wish: wish.id))
+        for route in sorted(candidates, key=lambda route: route.id):
+            selection.add(route)
+        return tuple(sorted(selection.announced.values(), key=lambda route: route.id))

@@ -60,28 +60,28 @@ class PointAxis(Generic[Key]):
 
     def add(self, key: Key, value: Value, event: Witness) -> None:
         """Take a key in at a value."""
-        place = _label(value)
-        keys = self._keys.get(place)
+        label = _label(value)
+        keys = self._keys.get(label)
         if keys is None:
-            keys = self._keys[place] = {}
+            keys = self._keys[label] = {}
             if isinstance(value, str):
                 self._texts.add(value)
-            elif is_number(value) and place != _NOT_A_NUMBER:
+            elif is_number(value) and label != _NOT_A_NUMBER:
                 self._numbers.add(value)
         keys[key] = event
         self.count += 1
 
     def remove(self, key: Key, value: Value) -> None:
         """Forget a key at a value."""
-        place = _label(value)
-        keys = self._keys[place]
+        label = _label(value)
+        keys = self._keys[label]
         del keys[key]
         self.count -= 1
         if not keys:
-            del self._keys[place]
+            del self._keys[label]
             if isinstance(value, str):
                 self._texts.remove(value)
-            elif is_number(value) and place != _NOT_A_NUMBER:
+            elif is_number(value) and label != _NOT_A_NUMBER:
                 self._numbers.remove(value)
 
     def estimate(self, constraint: Constraint) -> float:
@@ -92,10 +92,10 @@ class PointAxis(Generic[Key]):
             case Truths(values):
                 return sum(len(self._keys.get(_TRUTHS[value], ())) for value in values)
             case NumberRange():
-                first, last = self._number_places(constraint)
+                first, last = self._number_positions(constraint)
                 return (last - first) * self.count / len(self._keys)
             case TextPattern():
-                first, last = self._text_places(constraint)
+                first, last = self._text_positions(constraint)
                 return (last - first) * self.count / len(self._keys)
             case AnyValue():
                 return self.count
@@ -109,9 +109,9 @@ class PointAxis(Generic[Key]):
             case Truths(values):
                 labels = [_TRUTHS[value] for value in values]
             case NumberRange():
-                labels = map(_label, self._numbers.islice(*self._number_places(constraint)))
+                labels = map(_label, self._numbers.islice(*self._number_positions(constraint)))
             case TextPattern():
-                labels = self._texts.islice(*self._text_places(constraint))
+                labels = self._texts.islice(*self._text_positions(constraint))
             case AnyValue():
                 labels = self._keys
         for each in labels:
@@ -119,13 +119,13 @@ class PointAxis(Generic[Key]):
             if keys is not None:
                 yield keys
 
-    def _number_places(self, constraint: NumberRange) -> tuple[int, int]:
+    def _number_positions(self, constraint: NumberRange) -> tuple[int, int]:
         low, high = constraint.low, constraint.high
         first = 0 if low is None else self._numbers.bisect_left(low)
         last = len(self._numbers) if high is None else self._numbers.bisect_right(high)
         return first, max(first, last)
 
-    def _text_places(self, constraint: TextPattern) -> tuple[int, int]:
+    def _text_positions(self, constraint: TextPattern) -> tuple[int, int]:
         start, end = constraint.interval
         first = self._texts.bisect_left(start)
         return first, max(first, len(self._texts) if end is None else self._texts.bisect_left(end))

@@ -38,7 +38,7 @@ class Item(NamedTuple):
 
 
 @frozen
-class Wish:
+class RouteFilter:
     """A subscription or an advertisement; advertisements are always ordered."""
 
     id: str
@@ -47,7 +47,7 @@ class Wish:
 
     @property
     def item(self) -> Item:
-        """The wish without its id."""
+        """The route without its id."""
         return Item(self.filter, self.ordered)
 
 
@@ -55,7 +55,7 @@ class Wish:
 class Change:
     """What to announce to the neighbour, in one message: both parts take effect at once. Sorted by id."""
 
-    added: tuple[Wish, ...] = ()
+    added: tuple[RouteFilter, ...] = ()
     removed: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
@@ -70,7 +70,7 @@ NOTHING: Final = Change()
 class Snapshot:
     """What has to be kept of a selection, beside its candidates, to make it again."""
 
-    announced: tuple[Wish, ...] = ()
+    announced: tuple[RouteFilter, ...] = ()
     mergers: int = 0
 
 
@@ -81,26 +81,26 @@ class Selection(Protocol):
     """What is announced to one neighbour on one level: subscriptions or advertisements."""
 
     @property
-    def announced(self) -> Mapping[str, Wish]:
+    def announced(self) -> Mapping[str, RouteFilter]:
         """What has been announced to the neighbour, by id, in its order."""
 
     @property
     def mergers(self) -> int:
         """How many ids of its own the selection has given to mergers so far."""
 
-    def add(self, wish: Wish) -> Change:
+    def add(self, route: RouteFilter) -> Change:
         """Take a candidate in; one with its id is replaced, an equal one changes nothing."""
 
     def remove(self, id: str) -> Change:  # noqa: A002 - it is the interface's name for it
         """Forget a candidate; an unknown one changes nothing."""
 
-    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+    def edit(self, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
         """Take candidates in and forget some, as one change; of two with one id the later one counts."""
 
-    def standing_for(self, wish: Wish) -> Iterable[str]:
-        """The ids of all announced items that stand for the wish, be it a candidate or not; sorted."""
+    def covers_of(self, route: RouteFilter) -> Iterable[str]:
+        """The ids of all announced items that stand for the route, be it a candidate or not; sorted."""
 
-    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
+    def chooses_from(self, candidates: Mapping[str, RouteFilter]) -> bool:
         """Whether these, by id, are all its candidates, announced or not."""
 
     def snapshot(self) -> Snapshot:
@@ -133,21 +133,21 @@ class Strategy(Protocol):
     def selection(
         self,
         snapshot: Snapshot = NOTHING_ANNOUNCED,
-        candidates: Iterable[Wish] = (),
+        candidates: Iterable[RouteFilter] = (),
     ) -> Selection:
         """Make a selection, or make one again from its snapshot and its candidates in any order."""
 
-    def stands_for(self, announced: Item, wanted: Item) -> bool:
+    def covers_item(self, announced: Item, wanted: Item) -> bool:
         """Whether announcing the first spares announcing the second."""
 
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
+    def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
         """What to announce of these candidates, computed from scratch and slowly; sorted by id."""
 
 
-def edited(selection: Selection, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+def edited(selection: Selection, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
     """Make one change after the other, for a selection that gains nothing from seeing them together."""
-    added, removed = dict[str, Wish](), set[str]()
+    added, removed = dict[str, RouteFilter](), set[str]()
     for change in chain(map(selection.add, add), map(selection.remove, remove)):
         removed.update(each for each in change.removed if added.pop(each, None) is None)
-        added.update((wish.id, wish) for wish in change.added)
+        added.update((route.id, route) for route in change.added)
     return Change(tuple(added[each] for each in sorted(added)), tuple(sorted(removed)))

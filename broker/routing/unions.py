@@ -33,7 +33,7 @@ from broker.filters.constraints import (
     unite,
 )
 from broker.filters.disjunctions import canonical
-from broker.routing.covering import covers_transitively, rank, stands_for, witness
+from broker.routing.covering import covers_item, covers_transitively, rank, witness
 from broker.routing.strategy import Item
 
 PERFECT: Final = 1.0
@@ -85,7 +85,7 @@ def sewn(seam: Seam, constraint: Constraint) -> Item | None:
 def joined(seam: Seam, constraint: Constraint, parts: Iterable[Item]) -> Item | None:
     """Return the item with this constraint at a seam, if it can be made and surely stands for its parts."""
     item = sewn(seam, constraint)
-    return item if item is not None and all(stands_for(item, part) for part in parts) else None
+    return item if item is not None and all(covers_item(item, part) for part in parts) else None
 
 
 def may_be_part(one: Item, union: Item) -> bool:
@@ -183,7 +183,7 @@ def _unions_at(
             item = sewn(seam, union.constraint)
             if item is None:
                 pending += _halves(union, factor)
-            elif covers_transitively(item.filter) or all(stands_for(item, part) for part in parts):
+            elif covers_transitively(item.filter) or all(covers_item(item, part) for part in parts):
                 yield item, parts
 
 
