@@ -1,14 +1,14 @@
-"""What has been announced to one neighbour on one level, of subscriptions or of advertisements.
+"""The routes announced to one neighbour on one level, of subscriptions or of advertisements.
 
-The strategy's selection says which of the candidates are announced. An *exact* strategy (`simple`) announces
-each under its own id, the same on every link. With every other one, what is announced stands for several, now
-for these and then for those; so it gets an id that is good for one link only, and nobody takes it for a
-client's.
+The strategy's selection decides which of the candidates are announced. An *exact* strategy (`simple`)
+announces each under its own id, the same on every link. With every other strategy, an announcement covers
+several routes, and not always the same ones; so it gets an id that is valid for one link only and is never
+taken for a client's.
 
 Laws.
 
 1. Several changes made in one `edit` go to the neighbour as one difference.
-2. The selection follows from what is here and from the candidates, so that a snapshot needs no more.
+2. The selection follows from the state of this class and from the candidates, so a snapshot needs no more.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,13 +21,13 @@ from broker.routing.strategy import NOTHING, RouteFilter, Selection, Snapshot, S
 
 @frozen
 class Difference:
-    """What is to be announced to a neighbour, under the ids of the link."""
+    """The routes to announce to and to withdraw from a neighbour, under the ids of the link."""
 
     added: tuple[RouteFilter, ...] = ()
     removed: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to announce."""
+        """Return whether there is anything to announce or to withdraw."""
         return bool(self.added or self.removed)
 
 
@@ -36,7 +36,7 @@ NO_DIFFERENCE: Final = Difference()
 
 @define(eq=False)
 class Announcements:
-    """One level towards one neighbour: ids on the link by the selection's own, and what stands under them."""
+    """One level towards one neighbour: the selection's ids by those on the link, and the announced routes."""
 
     DERIVED: ClassVar = frozenset({"_strategy", "_selection"})
 
@@ -50,16 +50,16 @@ class Announcements:
 
     @classmethod
     def nothing(cls, strategy: Strategy, broker: str) -> "Announcements":
-        """Nothing has been announced yet."""
+        """Return the announcements of a new link: none."""
         return cls(strategy, strategy.selection(), broker)
 
     @property
     def is_exact(self) -> bool:
-        """Whether everything is announced, under its own id."""
+        """Return whether every route is announced under its own id."""
         return self._strategy.is_exact
 
     def edit(self, add: Iterable[RouteFilter] = (), remove: Iterable[str] = ()) -> Difference:
-        """Candidates came and went; say what that changes for the neighbour."""
+        """Add and remove candidates; return what that changes for the neighbour."""
         change = self._selection.edit(add, remove)
         return NO_DIFFERENCE if change is NOTHING else self._on_link(change.added, change.removed)
 
@@ -81,7 +81,7 @@ class Announcements:
         return named
 
     def is_right(self, candidates: Mapping[str, RouteFilter]) -> bool:
-        """Whether this is what the strategy may have announced of these candidates, and nothing else."""
+        """Return whether the strategy may have announced exactly these routes for these candidates."""
         announced = self._selection.announced
         on_link = {each: self.routes.get(self._ids.get(each, "")) for each in announced}
         if len(self.routes) != len(announced) or any(
@@ -99,7 +99,7 @@ class Announcements:
         return all(standing.values()) and frozenset().union(*standing.values()) == frozenset(announced)
 
     def remake(self, candidates: Mapping[str, RouteFilter]) -> tuple[Difference, tuple[str, ...]]:
-        """Choose anew among these; say what that changes, and which ids mean something else now."""
+        """Choose anew among these; return the difference, and the ids that stand for another route now."""
         before, self.routes = self.routes, {}
         self._selection, self._ids = self._strategy.selection(), {}
         self.edit(add=candidates.values())
@@ -108,11 +108,11 @@ class Announcements:
         return Difference(added, removed), tuple(route.id for route in added if route.id in before)
 
     def covers_of(self, route: RouteFilter) -> list[str]:
-        """The ids on the link of all that was announced and stands for it."""
+        """Return the ids on the link of all announced routes that cover this route."""
         return [self._ids[each] for each in self._selection.covers_of(route)]
 
     def rebuild(self, strategy: Strategy, candidates: Mapping[str, RouteFilter]) -> None:
-        """Make again what is in no snapshot (law 2)."""
+        """Restore what no snapshot contains (law 2)."""
         routes = [(each, self.routes[on_link]) for each, on_link in self._ids.items()]
         announced = tuple(RouteFilter(each, route.filter, route.ordered) for each, route in routes)
         self._strategy = strategy

@@ -1,14 +1,14 @@
-"""R6: an advertisement is acknowledged when everybody behind this broker knows it.
+"""R6: an advertisement is acknowledged when every broker behind this one knows it.
 
 Laws.
 
-1. A broker acknowledges an advertisement to the hop it came from once all its other neighbours have answered
-   what stands for it there, and once that hop has answered every overlapping subscription that was on its
-   way there.
-2. What is waited for only shrinks, or is replaced by what is told instead: a neighbour answers, a link is
-   lost, an advertisement or a subscription ends.
-3. Every announcement over a link is answered exactly once: at the latest when it is withdrawn. So answers
-   need no number, although an advertisement may be announced again over the same link (R9).
+1. A broker acknowledges an advertisement to the hop it came from once all its other neighbours have
+   acknowledged an announcement that covers it, and once that hop has acknowledged every overlapping
+   subscription that was on its way there.
+2. What a barrier waits for only shrinks, or is replaced by a replacement's announcement: a neighbour
+   acknowledges, a link is lost, an advertisement or a subscription ends.
+3. Every announcement over a link is acknowledged exactly once: at the latest when it is withdrawn. So
+   acknowledgements need no number, although an advertisement may be announced again over the same link (R9).
 """
 
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ from broker.core.hops import Hop
 from broker.routing.strategy import RouteFilter
 
 Awaited = tuple[Hop, str]
-"""A neighbour, and what it has been told and has not answered."""
+"""A neighbour, and the id of an announcement that it has not acknowledged."""
 
 
 @frozen
@@ -49,11 +49,11 @@ class Barrier:
     _unanswered: dict[Awaited, int] = Factory(dict)
 
     def announced(self, neighbour: Hop, announced: str) -> None:
-        """The neighbour has been told this, and owes an answer."""
+        """Record an announcement to the neighbour, which has to acknowledge it."""
         self._unanswered[neighbour, announced] = self._unanswered.get((neighbour, announced), 0) + 1
 
     def is_unanswered(self, neighbour: Hop, announced: str) -> bool:
-        """Whether the neighbour owes an answer to this."""
+        """Return whether the neighbour has still to acknowledge this announcement."""
         return (neighbour, announced) in self._unanswered
 
     def start(
@@ -63,13 +63,13 @@ class Barrier:
         announcements: Iterable[Awaited],
         subscriptions: Iterable[str],
     ) -> list[Passed]:
-        """Wait for the answers to these announcements, and for the gates of these towards the link."""
+        """Wait for the acknowledgements of these announcements, and for these gates towards the link."""
         crossing = _Crossing(route, link, dict.fromkeys(announcements), dict.fromkeys(subscriptions))
         self._crossings.setdefault(route.id, []).append(crossing)
         return self._take_over([crossing])
 
     def acknowledged(self, announced: str, neighbour: Hop) -> list[Passed]:
-        """The neighbour answers the earliest announcement of this that it has not answered yet."""
+        """Record that the neighbour acknowledges its earliest pending announcement of this id."""
         owing = self._unanswered.get((neighbour, announced), 0)
         if owing > 1:
             self._unanswered[neighbour, announced] = owing - 1
@@ -83,7 +83,7 @@ class Barrier:
     def replaced(
         self, neighbour: Hop, gone: Iterable[str], instead: Callable[[RouteFilter], Iterable[Awaited]]
     ) -> list[Passed]:
-        """The neighbour is told these no more; whoever waited for one waits for what stands for it now."""
+        """Let all that waited for these withdrawn announcements wait for those that cover them now."""
         touched = []
         for announced in gone:
             for crossing in self._all():
@@ -94,11 +94,11 @@ class Barrier:
         return self._take_over(touched)
 
     def route_open(self, subscription: str, link: Hop) -> list[Passed]:
-        """The neighbour has taken this in, or it is of no interest any more."""
+        """Record that the neighbour has acknowledged this subscription, or that it does not matter any more."""
         return self.route_replaced(subscription, link, ())
 
     def route_replaced(self, subscription: str, link: Hop, instead: Iterable[str]) -> list[Passed]:
-        """The neighbour is asked for these instead."""
+        """Wait for these subscriptions in place of that one."""
         touched = [c for c in self._all() if c.link is link and subscription in c.subscriptions]
         for crossing in touched:
             del crossing.subscriptions[subscription]
@@ -106,7 +106,7 @@ class Barrier:
         return self._take_over(touched)
 
     def link_lost(self, link: Hop) -> list[Passed]:
-        """A lost link counts as having acknowledged; what came through it is forgotten."""
+        """Count a lost link as having acknowledged; forget the advertisements that came through it."""
         for crossing in [c for c in self._all() if c.link is link]:
             self._remove(crossing)
         for awaited in [each for each in self._unanswered if each[0] is link]:
@@ -121,7 +121,7 @@ class Barrier:
         return self._take_over(touched)
 
     def withdrawn(self, advertisement: str, link: Hop | None) -> list[Passed]:
-        """Whoever withdrew it is owed no more than an answer (law 3)."""
+        """Return the last acknowledgement that the hop gets that withdrew the advertisement (law 3)."""
         over = [c for c in self._crossings.get(advertisement, ()) if c.link is link]
         for crossing in over:
             self._remove(crossing)

@@ -1,13 +1,14 @@
 """A selection in which equal candidates count once; the strategies differ in which items they announce.
 
-Theory of operation: candidates with the same filter share an item. A choice hears of each item that comes and
-goes, and moves items into and out of what is announced. `Announced` turns those moves into a change with ids.
+Theory of operation: candidates with the same filter share an item. A choice is notified of each item that
+comes or goes, and moves items into and out of the announced ones. `Announced` turns those moves into a change
+with ids.
 
 Laws:
 
 * The ids of an item are sorted, so that nothing depends on the order in which candidates came.
-* An id goes on for an item whose candidate of that id has ended. Should a candidate with another item need
-  that very id, it gets it, and the first item is announced anew under an id of its own.
+* An item keeps its id when the candidate of that id has ended. If a candidate with another item needs that
+  id, it gets it, and the first item is announced again under an id of its own.
 * An item without candidates is a merger, and gets a new id with `MERGER_MARK`.
 """
 
@@ -31,7 +32,7 @@ from broker.routing.strategy import (
 
 @define(eq=False)
 class Candidates:
-    """Wishes by id, and the ids that share an item."""
+    """Candidates by id, and the ids that share an item."""
 
     _routes: dict[str, RouteFilter] = Factory(dict)
     _ids: dict[Item, list[str]] = Factory(dict)
@@ -41,7 +42,7 @@ class Candidates:
         return self._routes.get(id)
 
     def add(self, route: RouteFilter) -> Item | None:
-        """Take a new candidate in; return its item if this is the first with it."""
+        """Add a new candidate; return its item if this is the first candidate with it."""
         assert route.id not in self._routes
         self._routes[route.id] = route
         item = Item(route.filter, route.ordered)
@@ -53,7 +54,7 @@ class Candidates:
         return None
 
     def remove(self, route: RouteFilter) -> bool:
-        """Forget a candidate; tell whether it was the last with its item."""
+        """Remove a candidate; return whether it was the last with its item."""
         del self._routes[route.id]
         ids = self._ids[route.item]
         if len(ids) == 1:
@@ -63,24 +64,24 @@ class Candidates:
         return False
 
     def ids(self, item: Item) -> list[str]:
-        """The ids of the candidates with this item, sorted; none for a merger."""
+        """Return the sorted ids of the candidates with this item; none for a merger."""
         return self._ids.get(item, [])
 
     def __contains__(self, item: object) -> bool:
-        """Whether some candidate has this item."""
+        """Return whether some candidate has this item."""
         return item in self._ids
 
     def __len__(self) -> int:
         return len(self._routes)
 
     def items(self) -> Iterator[Item]:
-        """Every item once."""
+        """Return every item once."""
         return iter(self._ids)
 
 
 @define(eq=False)
 class Announced:
-    """What has been announced to the neighbour, by id and by item.
+    """The routes announced to the neighbour, by id and by item.
 
     An item is announced under the smallest id of its candidates, and keeps that id while it is announced.
     """
@@ -92,7 +93,7 @@ class Announced:
 
     @classmethod
     def again(cls, snapshot: Snapshot, candidates: Candidates) -> "Announced":
-        """Make it again from what was kept."""
+        """Restore the announced routes from a snapshot."""
         announced = cls(candidates, snapshot.mergers)
         for route in snapshot.announced:
             announced.routes[route.id] = route
@@ -100,42 +101,42 @@ class Announced:
         return announced
 
     def id_of(self, item: Item) -> str:
-        """The id under which an item is announced."""
+        """Return the id under which an item is announced."""
         return self._ids[item]
 
     def __contains__(self, item: object) -> bool:
-        """Whether an item is announced."""
+        """Return whether an item is announced."""
         return item in self._ids
 
     def snapshot(self) -> Snapshot:
-        """What has to be kept of it."""
+        """Return the announced routes and the number of mergers."""
         return Snapshot(tuple(self.routes.values()), self.mergers)
 
     def change(self, dropped: Collection[Item], new: Collection[Item]) -> Change:
         """Announce the new items instead of the dropped ones; no item is both."""
         if not dropped and not new:
             return NOTHING
-        removed = [self._take_back(item) for item in dropped]
+        removed = [self._withdraw(item) for item in dropped]
         pending = sorted(new, key=self._first_id)
         added: list[RouteFilter] = []
         for item in pending:  # Items that have to give up their id are appended.
             chosen = self._id_for(item)
             holder = self.routes.get(chosen)
             if holder is not None:
-                removed.append(self._take_back(holder.item))
+                removed.append(self._withdraw(holder.item))
                 pending.append(holder.item)
             route = self.routes[chosen] = RouteFilter(chosen, item.filter, item.ordered)
             self._ids[item] = chosen
             added.append(route)
         return Change(tuple(sorted(added, key=_id)), tuple(sorted(removed)))
 
-    def _take_back(self, item: Item) -> str:
+    def _withdraw(self, item: Item) -> str:
         announced = self._ids.pop(item)
         del self.routes[announced]
         return announced
 
     def _first_id(self, item: Item) -> tuple[bool, str]:
-        """Mergers come last, in the order in which they were made."""
+        """Return a sort key: mergers come last, in the order in which they were made."""
         ids = self._candidates.ids(item)
         return (False, ids[0]) if ids else (True, "")
 
@@ -162,14 +163,14 @@ class Moves:
     new: dict[Item, None] = Factory(dict)
 
     def announce(self, item: Item) -> None:
-        """The item is to be announced."""
+        """Record that the item is to be announced."""
         if item in self.dropped:
             del self.dropped[item]
         else:
             self.new[item] = None
 
-    def take_back(self, item: Item) -> None:
-        """The item is to be announced no more."""
+    def withdraw(self, item: Item) -> None:
+        """Record that the item is to be withdrawn."""
         if item in self.new:
             del self.new[item]
         else:
@@ -177,19 +178,19 @@ class Moves:
 
 
 class Choice(Protocol):
-    """Which items are announced: the heart of a strategy."""
+    """Decides which items are announced: the heart of a strategy."""
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
-        """The first candidates with these items have come."""
+        """Take in items of which the first candidates have come."""
 
     def ended(self, item: Item, moves: Moves) -> None:
-        """The last candidate with this item has gone."""
+        """Take out an item of which the last candidate has gone."""
 
     def covers_of(self, item: Item) -> Iterable[Item]:
-        """All announced items that stand for an item, each once."""
+        """Return all announced items that cover an item, each once."""
 
     def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:
-        """Go on from what was announced of these candidates."""
+        """Restore the choice from the announced items and the candidates."""
 
 
 @define(eq=False)
@@ -202,7 +203,7 @@ class Grouped:
 
     @classmethod
     def again(cls, snapshot: Snapshot, candidates: Iterable[RouteFilter], choice: Choice) -> "Grouped":
-        """Make it again from what was kept."""
+        """Restore a selection from a snapshot and its candidates."""
         known = Candidates()
         for route in candidates:
             known.add(route)
@@ -211,24 +212,24 @@ class Grouped:
 
     @property
     def announced(self) -> Mapping[str, RouteFilter]:
-        """What has been announced to the neighbour, by id, in its order."""
+        """Return the announced routes by id, in the order in which they were announced."""
         return self._announced.routes
 
     @property
     def mergers(self) -> int:
-        """How many ids of its own the selection has given to mergers so far."""
+        """Return how many ids of its own the selection has given to mergers so far."""
         return self._announced.mergers
 
     def add(self, route: RouteFilter) -> Change:
-        """Take a candidate in; one with its id is replaced, an equal one changes nothing."""
+        """Add a candidate; one with its id is replaced, an equal one changes nothing."""
         return self.edit((route,), ())
 
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
-        """Forget a candidate; an unknown one changes nothing."""
+        """Remove a candidate; an unknown one changes nothing."""
         return self.edit((), (id,))
 
     def edit(self, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
-        """Take candidates in and forget some, as one change."""
+        """Add and remove candidates as one change."""
         moves = Moves()
         came = [item for route in _newest(add) if (item := self._new_item(route, moves)) is not None]
         if came:
@@ -240,7 +241,7 @@ class Grouped:
         return self._announced.change(moves.dropped, moves.new)
 
     def _new_item(self, route: RouteFilter, moves: Moves) -> Item | None:
-        """Take a candidate in; return its item if that is new."""
+        """Add a candidate; return its item if no other candidate has it."""
         known = self._candidates.get(route.id)
         if known == route:
             return None
@@ -249,27 +250,27 @@ class Grouped:
         return self._candidates.add(route)
 
     def covers_of(self, route: RouteFilter) -> Iterable[str]:
-        """The ids of all announced items that stand for the route, sorted."""
+        """Return the sorted ids of all announced items that cover the route."""
         return sorted(self._announced.id_of(item) for item in self._choice.covers_of(route.item))
 
     def chooses_from(self, candidates: Mapping[str, RouteFilter]) -> bool:
-        """Whether these, by id, are all its candidates."""
+        """Return whether these, by id, are all its candidates."""
         known = self._candidates
         return len(known) == len(candidates) and all(known.get(id_) == candidates[id_] for id_ in candidates)
 
     def snapshot(self) -> Snapshot:
-        """What has to be kept, beside the candidates, to make the selection again."""
+        """Return the state from which, with the candidates, the selection can be restored."""
         return self._announced.snapshot()
 
 
 def _newest(routes: Iterable[RouteFilter]) -> Iterable[RouteFilter]:
-    """Of several with one id the last one counts."""
+    """Return the last one of several with one id."""
     return {route.id: route for route in routes}.values()
 
 
 @frozen
 class GroupedStrategy:
-    """A strategy made of a choice, of what stands for what, and of what a computation from scratch keeps."""
+    """A strategy made of a choice, of the relation "covers", and of a reduction from scratch."""
 
     name: str
     _choice: Callable[[], Choice]
@@ -285,11 +286,11 @@ class GroupedStrategy:
         snapshot: Snapshot = NOTHING_ANNOUNCED,
         candidates: Iterable[RouteFilter] = (),
     ) -> Selection:
-        """Make a selection, or make one again."""
+        """Make a selection, or restore one."""
         return Grouped.again(snapshot, candidates, self._choice())
 
     def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
-        """What is kept of these candidates' items, each under its smallest id."""
+        """Return the reduction of these candidates' items, each under its smallest id."""
         smallest: dict[Item, str] = {}
         for route in candidates:
             smallest[route.item] = min(route.id, smallest.get(route.item, route.id))

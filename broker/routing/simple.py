@@ -25,11 +25,11 @@ class Everything:
 
     @property
     def announced(self) -> Mapping[str, RouteFilter]:
-        """What has been announced to the neighbour, which are the candidates."""
+        """Return the announced routes, which are the candidates."""
         return self._announced
 
     def add(self, route: RouteFilter) -> Change:
-        """Announce it."""
+        """Announce the candidate."""
         known = self._announced.get(route.id)
         if known == route:
             return NOTHING
@@ -39,23 +39,23 @@ class Everything:
         return Change(added=(route,), removed=() if known is None else (route.id,))
 
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
-        """Take it back."""
+        """Withdraw the candidate."""
         return NOTHING if self._announced.pop(id, None) is None else Change(removed=(id,))
 
     def edit(self, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
-        """Announce and take back."""
+        """Announce and withdraw these candidates."""
         return edited(self, add, remove)
 
     def covers_of(self, route: RouteFilter) -> Iterable[str]:
-        """Only the same route stands for a route."""
+        """Return the id of the route if it is announced: only the same route covers a route."""
         return (route.id,) if self._announced.get(route.id) == route else ()
 
     def chooses_from(self, candidates: Mapping[str, RouteFilter]) -> bool:
-        """Whether these, by id, are all that it announces."""
+        """Return whether these, by id, are all its candidates."""
         return self._announced == candidates
 
     def snapshot(self) -> Snapshot:
-        """What has to be kept of it."""
+        """Return the announced routes."""
         return Snapshot(tuple(self._announced.values()))
 
 
@@ -74,14 +74,14 @@ class Simple:
         snapshot: Snapshot = NOTHING_ANNOUNCED,
         candidates: Iterable[RouteFilter] = (),  # noqa: ARG002 - they are what was announced
     ) -> Selection:
-        """Make a selection, or make one again."""
+        """Make a selection, or restore one."""
         return Everything({route.id: route for route in snapshot.announced})
 
     def covers_item(self, announced: Item, wanted: Item) -> bool:
-        """Whether announcing the first spares announcing the second: only if they also have the same id."""
+        """Return whether both are the same item, as far as it can be seen without ids."""
         return announced == wanted
 
     def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
-        """What to announce of these candidates: all of them."""
+        """Return all of these candidates, sorted by id."""
         by_id = {route.id: route for route in candidates}
         return tuple(by_id[each] for each in sorted(by_id))
