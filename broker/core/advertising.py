@@ -98,7 +98,7 @@ class Advertising:
         return []
 
     def take_back(self, route: RouteFilter, came_by: Hop | None, *, is_lost: bool = False) -> list[Passed]:
-        """Withdraw a route that this hop, or a local publisher, has withdrawn; return the barriers passed by it."""
+        """Withdraw a route that was withdrawn here; return the barriers that are passed by it."""
         passed: list[Passed] = []
         for link, announced in self.announced.items():
             if link is not came_by and not self._tables.is_advertised(route.id, link):

@@ -44,7 +44,7 @@ _Key = tuple[str, int]
 class AttachmentState(Enum):
     """The state of a broker: root of its tree, on its way below another broker, or below it."""
 
-    ROOT = "root of its tree, with no broker to ask"
+    ROOT = "root of its tree, with nobody to ask"
     WAITING = "root that is to ask, and has a grant of its own open"
     ASKING = "root that has asked"
     GRANTED = "root that may attach"
@@ -162,7 +162,7 @@ class Attachments:
         return [send for request, came_by in queued for send in self.requested(request, came_by)]
 
     def given_up(self) -> list[Send]:
-        """Stay the root, since the link is lost or the request refused, and decide the requests that waited."""
+        """Stay the root, since the link is lost or refused, and decide the requests that waited."""
         self._enter(AttachmentState.ROOT)
         queued, self._queued = self._queued, []
         return [send for request, came_by in queued for send in self._decide(request, came_by)]
@@ -232,7 +232,7 @@ class Attachments:
         return request.asker == self.identity and not (self._has_asked and request.number == self._number)
 
     def done(self, message: AttachDone, came_by: Hop) -> list[Send]:
-        """End a request: the attachment happened or was given up; the root that granted it must know (law 1)."""
+        """End a request that happened or was given up; the root that granted it must know (law 1)."""
         key = (message.asker, message.number)
         self._queued = [q for q in self._queued if (q[0].asker, q[0].number) != key or q[1] is not came_by]
         if self._grants.get(key) is came_by:

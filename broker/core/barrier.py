@@ -94,7 +94,7 @@ class Barrier:
         return self._take_over(touched)
 
     def route_open(self, subscription: str, link: Hop) -> list[Passed]:
-        """Record that the neighbour has acknowledged this subscription, or that it does not matter any more."""
+        """Record that the neighbour has acknowledged this subscription, or that it has ended."""
         return self.route_replaced(subscription, link, ())
 
     def route_replaced(self, subscription: str, link: Hop, instead: Iterable[str]) -> list[Passed]:

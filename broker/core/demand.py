@@ -19,7 +19,7 @@ from broker.filters import Filter
 
 @define(eq=False)
 class Demand:
-    """How many distinct filters overlap each local advertisement, and which publishers know that they are wanted."""
+    """How many distinct filters overlap each local advertisement, and the demand last reported."""
 
     _contents: dict[str, Filter] = Factory(dict)
     _publishers: dict[Filter, dict[str, None]] = Factory(dict)

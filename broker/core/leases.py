@@ -1,31 +1,33 @@
-"""Leases: what a neighbour leaves out when it renews expires, and what is missing comes back.
+"""Leases: a route that a neighbour leaves out when it renews expires, and a missing one is repaired.
 
-So a broker heals from whatever happened to its tables. Each broker renews, on each link for itself, all that
-it has announced there. It does not matter which subscriptions stand behind that, or how many: none can be
-missing because another one is like it.
+So a broker recovers from any damage to its tables. Each broker renews, on each link for itself, all that it
+has announced there. It does not matter which subscriptions are behind that, or how many: none can be missing
+because another one is like it.
 
-Theory of operation. There is no clock here: whoever drives the core calls `refresh` as often as the settings
-say (`broker.leases`). A renewal is a digest of a few bytes, in its place behind everything that was announced
-before (R5). If the neighbour's own digest differs, it asks, and is sent a list of all of it, in its place as
-well. What the list has and the neighbour does not know, it takes in as if it had just been announced. What
-the neighbour knows and the list leaves out is wrong; it expires when so many lists in a row have left it out
-as `sweep` has said.
+Theory of operation. There is no clock here: the shell calls `refresh` as often as the settings demand
+(`broker.leases`). A renewal is a digest of a few bytes, sent behind everything that was announced before
+(R5). If the neighbour's own digest differs, it asks, and is sent a list of all routes, in order as well. A
+route that is on the list and that the neighbour does not know is taken in as if it had just been announced. A
+route that the neighbour knows and the list leaves out is wrong; it expires when as many lists in a row have
+left it out as `sweep` has set.
 
 Laws.
 
 1. In a broker and between brokers that keep all rules nothing is changed: digests agree, nothing expires, and
    what was announced is right. Everything that was not is counted.
-2. Time makes nothing expire, and neither does silence: a renewal may wait behind publications for as long as
-   the link takes, and a neighbour without leases never renews. If a link is silent it is lost (R8), which is
-   not decided here.
-3. An entry expires in the place of a list that leaves it out, if that is the `expire_after`-th in a row on
+2. Neither time nor silence makes a route expire: a renewal may wait behind publications for as long as the
+   link takes, and a neighbour without leases never renews. If a link is silent it is lost (R8), which is not
+   decided here.
+3. An entry expires at the position of a list that leaves it out, if that is the `expire_after`-th in a row on
    this link: in between, no digest has agreed, and no list had the entry. Before any sweep nothing expires.
-4. What the neighbour has withdrawn and what serves on here for a while (make before break) does not expire.
-5. Whoever may have missed a publication because of what is repaired is told a gap in the same step.
+4. A route that the neighbour has withdrawn and that serves on here for a while (make before break) does not
+   expire.
+5. Every subscription that may have missed a publication because of what is repaired gets a gap in the same
+   step.
 
-What a broker has announced to its neighbours always follows from what it knows, unless memory or a defect has
-changed the one or the other. `Repairs` finds that out, and sends the difference by the same messages as any
-change of routes; what is known through links is what leases repair.
+The routes that a broker has announced to its neighbours always follow from those it knows, unless memory or a
+defect has changed the one or the other. `Repairs` finds that out, and sends the difference by the same
+messages as any change of routes; routes known through links are what leases repair.
 """
 
 from collections.abc import Iterable, Sequence
@@ -67,7 +69,7 @@ class Repairs:
     count: int = 0
 
     def make(self) -> None:
-        """Make everything agree."""
+        """Make tables, announcements and gates agree."""
         for link in list(self._routing.links.values()):
             neighbour = self._routing.subscribing.neighbours[link]
             self._repair_everything(link)
@@ -89,7 +91,7 @@ class Repairs:
             tables.add_advertisement(link, EVERYTHING.id, EVERYTHING.filter)
 
     def _repair_arrivals(self, link: Hop, neighbour: Neighbour) -> None:
-        """Answer requests for what is not there; when it comes back, those who missed something are told."""
+        """Acknowledge requests for entries that are lost; when they come back, a gap goes to the link."""
         known, subscribing = self._routing.tables.entries_of(link), self._routing.subscribing
         for each in [each for each in neighbour.arrivals.all() if each not in known]:
             self.count += 1
@@ -145,13 +147,13 @@ class Repairs:
         self._routing.report()
 
     def _found_missing_from(self, link: Hop, contents: Iterable[Filter]) -> None:
-        """Something was wrong, and so publications of these kinds may not have come from a neighbour."""
+        """Count a repair, and report that publications of a neighbour may be missing."""
         self.count += 1
         self._routing.missed_from(link, contents)
 
 
 def _changed(before: Sequence[RouteFilter], after: Sequence[RouteFilter]) -> list[Filter]:
-    """Return the filters of what was announced or is now, and not both; of everything if that is the same."""
+    """Return the filters of the routes in one of both, or those of all if both are the same."""
     both = frozenset(before) & frozenset(after)
     return [route.filter for route in (*before, *after) if route not in both] or [
         route.filter for route in after
@@ -160,7 +162,7 @@ def _changed(before: Sequence[RouteFilter], after: Sequence[RouteFilter]) -> lis
 
 @define(eq=False)
 class Leases:
-    """How many lists in a row have left out what is known through each link."""
+    """How many lists in a row have left out each route known through a link."""
 
     _routing: RoutingState
     repairs: Repairs
@@ -175,7 +177,7 @@ class Leases:
     # --- renewing ---
 
     def refresh(self) -> None:
-        """Make what was announced agree with the tables; then renew it on each link."""
+        """Make announcements agree with the tables; then renew them on each link."""
         self.repairs.make()
         for link in list(self._routing.links.values()):
             self._send(link, LeaseRenewed(digest(*self._announced(link))))
@@ -188,7 +190,7 @@ class Leases:
         return advertised, list(routing.subscribing.neighbours[link].announced.routes.values())
 
     def asked(self, _: LeaseAsked, link: Hop) -> None:
-        """The neighbour knows something else: send it the list of everything, once that is right."""
+        """Send a neighbour with another digest the list of all routes, once that is right."""
         self.repairs.make()
         *pages, last = cut_both(*self._announced(link), self._routing.strategies.page_bytes)
         for advertised, wanted in pages:
@@ -200,7 +202,7 @@ class Leases:
     # --- being renewed ---
 
     def renewed(self, message: LeaseRenewed, link: Hop) -> None:
-        """The neighbour renews what it has announced: ask for the list if it is not what is known."""
+        """Compare a neighbour's digest; ask for the list if it differs from what is known."""
         self.renewals += 1
         advertised, wanted = self._known(link)
         known = digest(advertised.items(), wanted.values())
@@ -211,7 +213,7 @@ class Leases:
             self._send(link, LeaseAsked(known))
 
     def _known(self, link: Hop) -> tuple[dict[str, Filter], dict[str, RouteFilter]]:
-        """What the neighbour should have announced, without what it has withdrawn and serves on (law 4)."""
+        """Return what the neighbour should have announced, without what it has withdrawn (law 4)."""
         tables = self._routing.tables
         advertised = dict(tables.advertisements(link).filters)
         if self._routing.strategies.advertisements.floods:
@@ -221,9 +223,9 @@ class Leases:
         return advertised, {id_: route_filter_of(each) for id_, each in known.items() if id_ not in retiring}
 
     def listed(self, message: LeaseTold, link: Hop) -> None:
-        """The neighbour lists all that it has announced, page by page: take in what is not so here.
+        """Take in a page of the list of all that a neighbour has announced.
 
-        With the last page, count what is known and was on none.
+        With the last page, count the routes that are known and were on no page.
         """
         self._take_in_advertisements(message, link)
         self._take_in_subscriptions(message, link)
@@ -234,7 +236,7 @@ class Leases:
             self._count_left_out(link, self._listed.pop(link))
 
     def _count_left_out(self, link: Hop, listed: set[Key]) -> None:
-        """Expire what this list and enough before it have left out (law 3)."""
+        """Expire the routes that this list and enough before it have left out (law 3)."""
         advertised, wanted = self._known(link)
         held = [*((False, each) for each in advertised), *((True, each) for each in wanted)]
         before = self._left_out.get(link, {})
@@ -267,14 +269,14 @@ class Leases:
     # --- expiring ---
 
     def sweep(self, expire_after: int) -> None:
-        """So many lists in a row have to leave something out before it expires (law 3)."""
+        """Set how many lists in a row have to leave a route out before it expires (law 3)."""
         self.expire_after = expire_after
         for known in (self._left_out, self._listed):
             for link in [link for link in known if not self._routing.is_linked(link)]:
                 del known[link]
 
     def _expire(self, link: Hop, each: str, *, is_subscription: bool) -> None:
-        """Forget something; what it was before it went wrong nobody knows, so the gap is for everything."""
+        """Remove a route; what it was before the damage is unknown, so the gap is for everything."""
         self.expired += 1
         if is_subscription:
             self._routing.missed_by(link, [EVERYTHING.filter])
@@ -285,7 +287,7 @@ class Leases:
 
 
 def digest(advertised: Iterable[tuple[str, Filter]], wanted: Iterable[RouteFilter]) -> int:
-    """Return a number that says what was announced, in whatever order."""
+    """Return a number that is the same for the same routes in any order."""
     total = 0
     for each, content in advertised:
         total += _number_of(f"a\0{each}\0{content}")
