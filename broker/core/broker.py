@@ -284,9 +284,9 @@ class BrokerCore:
         """Renew what was announced to each neighbour, as often as was agreed on (`broker.leases`)."""
         self.leases.refresh()
 
-    def sweep(self, patience: int) -> None:
+    def sweep(self, expire_after: int) -> None:
         """Set how many lists in a row have to leave a route out before it expires."""
-        self.leases.sweep(patience)
+        self.leases.sweep(expire_after)
 
     # --- replays ---
 

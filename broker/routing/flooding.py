@@ -80,7 +80,7 @@ class Flooding:
         """Make a selection, or restore one."""
         return Everywhere({route.id: route for route in snapshot.announced})
 
-    def covers_item(self, announced: Item, wanted: Item) -> bool:  # noqa: ARG002
+    def covers_item(self, announced: Item, wanted: Item) -> bool:  # noqa: ARG002 - any item
         """Return whether announcing the first makes announcing the second unnecessary."""
         return announced == EVERYTHING.item
 
