@@ -8,7 +8,8 @@ Laws.
 4. What is published after everything came to rest arrives, without a gap.
 5. At rest every byte of credit is back, and a node keeps nothing but what is open.
 6. Brokers link only if they share their settings; who does not is told so (`quiet`).
-7. A call that a client makes again, as its broker forgot it, comes behind a gap where it was got before.
+7. A call that a client makes again, as its broker forgot it, comes behind a gap where it was got before;
+   at another broker without one, for nobody there can know of it.
 8. What is read at a broker comes before whatever is published there afterwards, by whichever client.
 9. A program that goes on at another broker has another subscription there, which begins with a gap.
 """
@@ -184,9 +185,9 @@ def _repeated(world: WholeWorld) -> Iterator[Fault]:
     """A call that became a second event comes behind a gap wherever its first one was got (law 7)."""
     publications = world.history.publications
     for name, stream in world.history.record().streams.items():
-        first: dict[int, int] = {}
+        first: dict[tuple[int, str], int] = {}
         for place, number in enumerate(stream.delivered):
-            call = publications[number].published_ns
-            before = first.setdefault(call, place)
+            published = publications[number]
+            before = first.setdefault((published.published_ns, published.broker), place)
             if before != place and not any(before < gap <= place for gap in stream.gaps):
-                yield "gap", f"{name} got {publications[number]} again, and no gap says so before it"
+                yield "gap", f"{name} got {published} again, and no gap says so before it"
