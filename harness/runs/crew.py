@@ -5,7 +5,7 @@ Publishers advertise, publish when it is due, and flush. Subscribers note what t
 A broker that was restarted without a journal has forgotten its publishers: the client gets a new id, and what
 was left in its window is published again under that, numbered from 1. The first number after the change says
 how many those were, and so which (`Ledger`). It has forgotten subscriptions, too, and the client makes new
-ones in their place. The trace tells the two apart: the second gets the subscriber's name with a number,
+ones in their place. The trace distinguishes the two: the second gets the subscriber's name with a number,
 `sub-3#2`, and positions from 0.
 
 What should have been delivered is worked out after the run by matching every publication with every filter.
