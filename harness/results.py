@@ -20,8 +20,6 @@ from attrs import frozen
 
 from harness.tables import Table, show
 
-__all__ = ["HEAD", "KEYS", "Age", "PageError", "age", "main", "provenance", "stamped"]
-
 ROOT: Final = Path(__file__).parent.parent
 PAGES: Final = Path("docs/results")
 

@@ -20,8 +20,6 @@ from harness.results import HEAD, KEYS, provenance
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-__all__ = ["SOURCE", "boxed", "helps", "outward", "setup", "slug", "version_here"]
-
 SOURCE: Final = "https://concord.example/source"
 """Where the repository is read; the same as in pyproject.toml."""
 

@@ -40,8 +40,6 @@ from broker.station import Station
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
 from ordering.plugins import load
 
-__all__ = ["Walk", "main", "walk_of_a_publication", "walk_of_a_subscription"]
-
 ROOT: Final = Path(__file__).parent.parent
 WARM_COUNT: Final = 100
 """So many go the way before the one that is counted: tables that are made once are made then."""

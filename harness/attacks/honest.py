@@ -8,8 +8,6 @@ from attrs import Factory, define, frozen
 
 from broker import Deliveries, Publisher, connect
 
-__all__ = ["Got", "measure"]
-
 PACE_HZ: Final = 500
 PAYLOAD: Final = bytes(100)
 WINDOW: Final = 2000

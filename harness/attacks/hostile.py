@@ -29,28 +29,6 @@ from broker.messages import (
 )
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
 
-__all__ = [
-    "ATTACKS",
-    "Attack",
-    "AttackTarget",
-    "churn",
-    "colliding_numbers",
-    "credit_without_end",
-    "expensive_filters",
-    "explained_durables",
-    "ghosts",
-    "half_open_sockets",
-    "large_events",
-    "many_long_filters",
-    "noise",
-    "powers",
-    "replays_held_open",
-    "stalled_queues",
-    "unread_answers",
-    "unread_changes",
-    "unread_refusals",
-]
-
 KIB: Final = 1024
 SOCKET_TIMEOUT_S: Final = 2.0
 FILTER_BYTES: Final = 8000

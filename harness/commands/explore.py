@@ -10,8 +10,6 @@ from broker.commands.lines import to_json
 from harness.commands.schedules import check_ordering, faults_and_depth, routing_or_default, schedule_options
 from harness.explorer.campaign import CampaignSettings, Tally, run
 
-__all__ = ["command"]
-
 PROGRESS_EVERY_S: Final = 5.0
 """Often enough to see that it goes on."""
 

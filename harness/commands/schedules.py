@@ -14,14 +14,6 @@ from harness.whole.knobs import WHOLE_FAULTS
 from ordering import plugins
 from ordering.interface import ALONE, OptionError
 
-__all__ = [
-    "UnknownPluginError",
-    "check_ordering",
-    "faults_and_depth",
-    "routing_or_default",
-    "schedule_options",
-]
-
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 

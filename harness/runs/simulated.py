@@ -26,8 +26,6 @@ from harness.whole.cables import CableShape
 from harness.whole.scenario import Stage
 from ordering import plugins
 
-__all__ = ["Simulated", "simulate"]
-
 FAR: Final = CableShape(
     latency_s=0.005,
     slow_part=0.3,
