@@ -36,7 +36,7 @@ _LISTENING: Final = "listening on "
 
 
 class ProcessError(Exception):
-    """A process did not do what it was started for."""
+    """A process failed or ended too early."""
 
 
 @attrs.define(eq=False)

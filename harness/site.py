@@ -74,7 +74,7 @@ def outward(page: str, text: str) -> str:
 
 
 def boxed(text: str) -> str:
-    """Say below the title of a page of results what made it."""
+    """Show below the title of a page of results its commit, command and machine."""
     made = provenance(text)
     rows = [f"| {key} | {_said(key, made[key])} |" for key in (*KEYS, "note") if key in made]
     box = "\n".join(["", "```{note}", "What made this page:", "", "| | |", "|---|---|", *rows, "```", ""])

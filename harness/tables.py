@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 NONE: Final = "-"
-"""What stands where nothing is known."""
+"""The text of a cell without a value."""
 
 _SHOWN: Final = "shown"
 

@@ -24,7 +24,7 @@ LONG: Final = 1 << 21
 """Counting this many publications of one pair in the worst order takes a second; longer pairs are divided."""
 
 BLOCK_BYTES: Final = 64 << 20
-"""What a worker holds of each of two blocks at most, unless one stream alone is longer."""
+"""Elements of each of two blocks that a worker holds at most, unless one stream alone is longer."""
 
 TASKS_EACH: Final = 4
 """Tasks for each core: blocks are equal only in what they hold, not in how much of it is out of order."""
@@ -200,7 +200,7 @@ class Pairs:
 
 
 def pairs(compared: DataFrame) -> DataFrame:
-    """One row per pair: what parts found is added up."""
+    """Return one row per pair: the sum of the results of its parts."""
     return (
         compared.filter(F.col("kind") == PAIR)
         .groupBy("one", "other")

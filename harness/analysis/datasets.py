@@ -58,12 +58,12 @@ class RunDatasets:
         return selected(reader, self.files[name], RUN[name])
 
     def rows(self, name: str) -> int:
-        """How many rows a dataset has, as the ends of its files say."""
+        """Return the number of rows of a dataset, from the footers of its files."""
         return sum(pq.read_metadata(each).num_rows for each in self.files[name])
 
     @property
     def uplinks(self) -> dict[str, str]:
-        """The broker above each broker, "" for a top; empty if the run does not say."""
+        """Return the uplink of each broker, "" for a root; empty if the run does not record them."""
         found = self.about.get("uplinks")
         if not isinstance(found, dict):
             return {}
@@ -140,7 +140,7 @@ def _fits(found: pa.DataType, kind: str) -> bool:
 
 
 def about(path: Path) -> Mapping[str, object]:
-    """What a `run.json` says; nothing if there is none."""
+    """Return the content of `run.json`, empty if there is none."""
     if not path.is_file():
         return {}
     try:

@@ -21,7 +21,7 @@ class AnalysisError(_Error):
 
 
 class UnknownVerdictError(_Error):
-    """The datasets do not allow a verdict; says which one, and why."""
+    """The datasets do not allow a verdict; the text names it, with the reason."""
 
 
 def verdict(violations: int, doubt: str) -> dict[str, object]:
@@ -34,7 +34,7 @@ def verdict(violations: int, doubt: str) -> dict[str, object]:
 
 
 def unknown(reason: str) -> dict[str, object]:
-    """What stands in `analysis.json` when the datasets allow no verdict."""
+    """The words of `analysis.json` when the datasets allow no verdict."""
     return {"verdicts": {name: verdict(0, reason) for name in PROMISES}, "reason": reason}
 
 

@@ -34,7 +34,7 @@ TIME: Final = 3
 """Deliveries over time: bins of time, counts, longest latencies."""
 
 ELSEWHERE: Final = -1
-"""The distance between two brokers, where nobody knows how many links lie between."""
+"""The distance between two brokers if the number of links between them is unknown."""
 
 SCHEMA: Final = "kind int, name string, broker string, key int, a binary, b binary, c binary"
 

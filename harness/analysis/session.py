@@ -84,7 +84,7 @@ def session(master: str | None = "local[*]") -> Iterator[SparkSession]:
 
 
 def package(target: Path) -> Path:
-    """Write what workers need as an archive, for `--py-files` of spark-submit."""
+    """Write the modules that workers need as an archive, for `--py-files` of spark-submit."""
     here = Path(__file__).resolve().parent
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("__init__.py", "datasets.py"):

@@ -26,7 +26,7 @@ _Number = TypeVar("_Number", np.int32, np.int64)
 
 @attrs.frozen(eq=False)
 class _Owed:
-    """What should have been delivered, against what was."""
+    """Compares the deliveries of each subscription with those it should have."""
 
     owed: int
     missing: int

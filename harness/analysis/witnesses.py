@@ -58,7 +58,7 @@ class _Named:
     deliveries: dict[tuple[str, str, int], _Delivery]
 
     def view(self, subscriber: str, numbers: Sequence[int]) -> dict[str, object]:
-        """What one subscription saw of some publications, in words and numbers."""
+        """The view of one subscription on some publications, in words and numbers."""
         seen = [(self.publications[number], self._at(subscriber, number)) for number in numbers]
         first, second = sorted(seen, key=lambda each: each[1].position)
         where = f"{subscriber} at {first[1].broker}" if first[1].broker else subscriber

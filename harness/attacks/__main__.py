@@ -30,12 +30,12 @@ P99_MS_MAX: Final = 100.0
 THROUGHPUT_PART_MIN: Final = 0.5
 MIB: Final = 1024 * 1024
 NICE: Final = 10
-"""Who attacks has another machine: here it takes what processors the others leave."""
+"""The attacker gets the processor time that the others leave: in reality it has a machine of its own."""
 
 
 @frozen
 class AttackOutcome:
-    """What an attack came to."""
+    """The result of one attack."""
 
     attack: str
     alone: Got
@@ -50,7 +50,7 @@ class AttackOutcome:
         return self.beside.events_per_s / self.alone.events_per_s
 
     def failures(self, attack: Attack) -> list[str]:
-        """What was not held off."""
+        """Return the words for the harm that an attack did."""
         found = []
         if not self.is_alive:
             found.append("the broker has ended")
@@ -153,7 +153,7 @@ async def _run(names: Sequence[str], seconds: float, as_json: bool) -> bool:  # 
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each attack.")
 @click.option("--against", type=int, hidden=True)
 def main(only: Sequence[str], seconds: float, against: int | None, *, as_json: bool) -> None:
-    """Attack brokers, and measure what honest clients get meanwhile."""
+    """Attack brokers, and measure the throughput and latency of honest clients meanwhile."""
     if against is not None:
         os.nice(NICE)
         ATTACKS[only[0]].run(AttackTarget(against, monotonic() + seconds))

@@ -16,7 +16,7 @@ _MS: Final = 1000.0
 
 @frozen
 class Got:
-    """What honest clients got: events per second at full speed, and latencies at 500 events a second."""
+    """The measurements of honest clients: events per second at full speed, latencies at 500 a second."""
 
     events_per_s: float
     p50_ms: float
@@ -26,7 +26,7 @@ class Got:
 
 @define(eq=False)
 class _Pair:
-    """What a publisher and a subscriber have done."""
+    """The counts and latencies of a publisher and a subscriber."""
 
     published: int = 0
     delivered: int = 0

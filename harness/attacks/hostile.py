@@ -59,7 +59,7 @@ class _Client:
         self.socket.sendall(b"".join(frames))
 
     def read(self) -> list[object]:
-        """Return what has come, if anything has."""
+        """Return the messages that have arrived, if any."""
         content = self.socket.recv(256 * KIB)
         if not content:
             raise ConnectionResetError("closed by the broker")
@@ -160,7 +160,7 @@ def explained_durables(target: AttackTarget) -> None:
 
 
 def half_open_sockets(target: AttackTarget) -> None:
-    """Sockets that say nothing, as many as there are."""
+    """Open as many sockets as there are, and send nothing."""
     sockets: list[socket.socket] = []
     try:
         while not target.is_over():
@@ -178,7 +178,7 @@ def half_open_sockets(target: AttackTarget) -> None:
 
 
 def credit_without_end(target: AttackTarget) -> None:
-    """A subscription with credit for everything that never says what it has had, and reads."""
+    """Subscribe with unlimited credit and read, but confirm no position."""
     while not target.is_over():
         with suppress(OSError), _client(target) as client:
             client.say(_subscribe(1, "kind == 'tick'", credit=2**31))
@@ -187,7 +187,7 @@ def credit_without_end(target: AttackTarget) -> None:
 
 
 def unread_answers(target: AttackTarget) -> None:
-    """Questions whose answers nobody reads."""
+    """Send requests without reading the answers."""
 
     def frame(number: int) -> bytes:
         return encode(Ping(number)) * 50 + encode(Flush(number))
@@ -196,7 +196,7 @@ def unread_answers(target: AttackTarget) -> None:
 
 
 def unread_refusals(target: AttackTarget) -> None:
-    """Requests that are refused with words that nobody reads."""
+    """Send requests that are refused, without reading the refusals."""
     _over_and_over(target, lambda number: _subscribe(number, "price <" * 900), reads=False)
 
 
@@ -271,7 +271,7 @@ def churn(target: AttackTarget) -> None:
 
 
 def stalled_queues(target: AttackTarget) -> None:
-    """Subscriptions to what others publish, with the largest queues, that take nothing."""
+    """Subscribe to the events of others with the largest queues, and read none."""
     while not target.is_over():
         with suppress(OSError), _client(target) as client:
             for number in range(1, 101):

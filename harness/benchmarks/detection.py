@@ -170,7 +170,7 @@ def _time_routes(tables: RoutingTables, events: Sequence[Publication]) -> float:
 
 
 def _time_pairwise(broker: DetectionBroker, events: Sequence[Publication], routes: Sequence[Route]) -> float:
-    """Time the calls, and acknowledge what climbs untimed, so that what waits stays short."""
+    """Time the calls; acknowledge climbing publications untimed, so that few are pending."""
     plugin = Pairwise()
     plugin.uplink_changed(broker.uplink.bit)
     detect = plugin.publication
@@ -288,7 +288,7 @@ def _warm_up(plugin: Ordering, event: Publication, uplink: Hops, route: Route) -
 @click.command()
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of tables.")
 def command(*, json_: bool) -> None:
-    """Measure what finding conflicts costs per publication.
+    """Measure the cost of conflict detection per publication.
 
     Example: python -m harness.benchmarks.detection --json
     """

@@ -49,7 +49,7 @@ TIMEOUT_S: Final = 60.0
 
 @define
 class WatchedSubscriber:
-    """What one subscriber got: publisher and number, in order, and when the first came from across again."""
+    """One subscriber's deliveries (publisher and number, in order), and when events came across again."""
 
     broker: str
     got: list[tuple[str, int]] = field(factory=list)
@@ -77,7 +77,7 @@ class WatchedSubscriber:
 
 @define
 class Healing:
-    """What came of one run: the later of the two subscribers, and what was wrong with order."""
+    """The result of one run: the later of the two subscribers, and the violations of order."""
 
     healed_after_s: float
     deliveries: int
@@ -85,7 +85,7 @@ class Healing:
 
 
 def faults_in(one: list[tuple[str, int]], other: list[tuple[str, int]]) -> list[str]:
-    """What is wrong with the deliveries of two subscribers: repeats, or two events in different order."""
+    """Return the violations of two subscribers: repeats, or two events in different order."""
     faults = []
     for name, got in (("one", one), ("the other", other)):
         for at in WATCHED:

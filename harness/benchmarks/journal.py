@@ -243,7 +243,7 @@ _COMPARISONS: Final[Sequence[Column[JournalComparison]]] = (
 )
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of tables.")
 def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json_: bool) -> None:
-    """Measure what the journal costs, and how long a broker takes to start from one.
+    """Measure the cost of the journal, and how long a broker takes to start from one.
 
     Example: python -m harness.benchmarks.journal --quick --only '1 broker, 1 x 1'
     """

@@ -45,7 +45,7 @@ COST: Final = ("routing", "subscriptions", "renewing, ms", "comparing, ms", "byt
 @click.command(epilog="Example: python -m harness.benchmarks.leases --seeds 200")
 @click.option("--seeds", default=100, show_default=True, help="Worlds for each strategy.")
 def command(seeds: int) -> None:
-    """Measure what recovery takes, and what renewing costs."""
+    """Measure the duration of recovery, and the cost of renewing leases."""
     show(Table(RECOVERY, [_recovery(name, seeds) for name in RECOVERING]))
     click.echo()
     show(Table(COST, [_cost(name, size) for name in ROUTINGS for size in SIZES]))

@@ -85,14 +85,14 @@ def _announced(message: LinkMessage) -> int:
 
 @frozen
 class RoutingRow:
-    """What was measured for one strategy, mix and number of candidates; times in microseconds."""
+    """The measurements of one strategy, mix and number of candidates; times in microseconds."""
 
     strategy: str = shown("strategy")
     mix: str = shown("mix")
     candidates: int = shown("candidates", ",")
     announced: int = shown("announced", ",")
     announced_per_change: float = shown("announced per change", ".2f")
-    """Items announced or withdrawn, for each candidate that comes or goes."""
+    """Items announced or withdrawn, for each candidate added or removed."""
     add_p50_us: float = shown("add p50", ".1f")
     add_p99_us: float = shown("add p99", ".1f")
     remove_p50_us: float = shown("remove p50", ".1f")
@@ -186,7 +186,7 @@ def _times(
     add_us: Callable[[RouteFilter], float],
     remove_us: Callable[[str], float],
 ) -> tuple[list[float], list[float]]:
-    """Let so many candidates come, and then in turn one come and one go; return how long those took."""
+    """Add so many candidates, then in turn add one and remove one; return how long the latter took."""
     subscriptions = [RouteFilter(f"s{number}", each) for number, each in enumerate(filters)]
     for subscription in subscriptions[:size]:
         add_us(subscription)
@@ -221,7 +221,7 @@ def _quantile(times_us: list[float], share: float) -> float:
 @click.command()
 @click.option("--json", "json_", is_flag=True, help="Print a list instead of a table.")
 def command(*, json_: bool) -> None:
-    """Measure what one change of a subscription costs each routing strategy.
+    """Measure the cost of one change of a subscription in each routing strategy.
 
     Example: python -m harness.benchmarks.routing --json
     """

@@ -84,7 +84,7 @@ async def _publish(publisher: Publisher, count: int) -> None:
 
 
 async def _listen(deliveries: Deliveries, count: int) -> None:
-    """Take everything; whatever is missing or twice is an error."""
+    """Take every event; a missing or repeated one is an error."""
     expected = 1
     async for delivery in deliveries:
         if delivery.sequence != expected:
@@ -148,7 +148,7 @@ _COLUMNS: Final[Sequence[Column[tuple[str, SlowOutcome]]]] = (
 @click.option("--bound-mib", type=click.IntRange(min=1), default=8, show_default=True)
 @click.option("--policy", type=click.Choice(["disconnect", "drop"]), default="disconnect", show_default=True)
 def command(events: int, bound_mib: int, policy: Policy) -> None:
-    """Measure what a subscriber that never reads costs the broker and the others."""
+    """Measure the cost of a subscriber that never reads, for the broker and the other subscribers."""
     outcomes.run(_compare, events, bound_mib * MIB, policy)
 
 

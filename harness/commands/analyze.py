@@ -19,7 +19,7 @@ from harness.tables import NONE, Table, show
 
 
 class _AnalysisProgress:
-    """Says on standard error which step it is at, and when that began."""
+    """Prints on standard error the present step, and when that began."""
 
     def __init__(self) -> None:
         self._begun_s = time.monotonic()

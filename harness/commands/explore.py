@@ -15,7 +15,7 @@ PROGRESS_EVERY_S: Final = 5.0
 
 
 class _Progress:
-    """Says on standard error how far it is, if it takes long."""
+    """Prints progress on standard error, if the campaign takes long."""
 
     def __init__(self, schedules: int) -> None:
         self._schedules = schedules

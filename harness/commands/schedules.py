@@ -94,12 +94,12 @@ def check_ordering(name: str, options: Mapping[str, str]) -> None:
 
 
 def routing_or_default(routing: str | None, mutant: str | None, ordering: str) -> str:
-    """Return how subscriptions and advertisements are passed on, if nobody said it."""
+    """Return the routing strategies, by default those of the mutant or of the ordering."""
     return routing or (MUTANTS[mutant].routing if mutant else routing_for(ordering))
 
 
 def faults_and_depth(faults: str | None, mutant: str | None, *, is_whole: bool) -> tuple[str, bool]:
-    """Return what happens beside publishing, if nobody said it, and whether to whole brokers.
+    """Return the faults, with their default, and whether they are of whole brokers.
 
     Raises:
         UsageError: that cannot happen to them.

@@ -114,7 +114,7 @@ def _numbers(results: Sequence[Result]) -> str:
 
 
 def _reasons(results: Sequence[Result]) -> str:
-    """Why something is unknown, each reason once."""
+    """Return the reasons why verdicts are unknown, each once."""
     reasons: dict[str, list[str]] = {}
     for each in results:
         for promise, title in tables.PROMISES:

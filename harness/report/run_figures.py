@@ -17,7 +17,7 @@ NAMED_MAX: Final = 8
 """Names of faults that are distinguishable over one line of time."""
 
 _ENDS: Final = frozenset({"started again", "mended", "as before", "SIGCONT"})
-"""What a run writes down when a fault is over."""
+"""The words in a run's dataset for the end of a fault."""
 
 _TRAFFIC: Final = (("publications", "c0"), ("acknowledgements", "c1"), ("control", "c2"))
 

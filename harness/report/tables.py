@@ -9,7 +9,7 @@ from harness.report.results import Result
 
 _NONE: Final = "\u2013"
 _LONG_MS: Final = 100
-"""From here on nobody reads hundredths."""
+"""From here on hundredths are left out."""
 
 _MARKS: Final = {"true": "✓", "false": "✗", "unknown": "?"}
 _WORDS: Final = {"false": "broken", "unknown": "unknown", "true": "kept"}

@@ -25,7 +25,7 @@ _POLL_S: Final = 0.01
 """Between two looks at a log; attaching takes a few milliseconds."""
 
 STOP_S: Final = 8.0
-"""What brokers have to end in order: draining, saying goodbye, and a busy machine."""
+"""The time for brokers to end in order: draining, saying goodbye, on a busy machine."""
 
 _TAIL_LINES: Final = 3
 _LOG_READ_BYTES: Final = 1024 * 1024
@@ -66,7 +66,7 @@ class Broker:
         self.starts += 1
 
     def has_logged_attachment(self) -> bool:
-        """Whether the log, since it was last looked at, says that the uplink is attached."""
+        """Return whether the log reports, since the last call, that the uplink is attached."""
         with self.log.open("rb") as log:
             log.seek(self._read_bytes)
             text = log.read(_LOG_READ_BYTES)

@@ -110,7 +110,7 @@ class _Span:
 
 @define(eq=False)
 class Ledger:
-    """Notes every publication. `times_ns` says when each was published, however often it was sent."""
+    """Records every publication. `times_ns` has when each was published, however often it was sent."""
 
     broker: str
     _rows: RowFiles
@@ -163,7 +163,7 @@ class Ledger:
 
 
 def audience_size(crew: Crew, seat: Seat) -> int:
-    """Return how many subscriptions want what a publisher publishes, if that is the same for all of it."""
+    """Return how many subscriptions match a publisher's events, if that is the same for all of them."""
     if crew.scenario.filters.kind != "overlap":
         crew.expected = None
         return 0
@@ -239,7 +239,7 @@ async def _advertise(
 
 @define(eq=False)
 class _Author:
-    """Publishes what its publisher has to publish, and notes it."""
+    """Publishes the events of its publisher, and records them."""
 
     crew: Crew
     seat: Seat
@@ -272,7 +272,7 @@ class _Author:
             self.crew.expected += self.audience
 
     def _works(self, skipped: int = 0) -> Iterator[tuple[float, dict[str, Value], bytes, bool]]:
-        """When each publication is due, and what it is."""
+        """Yield each publication with the time when it is due."""
         publishers = self.crew.scenario.publishers
         low, high = publishers.payload_bytes, max(publishers.payload_bytes, publishers.payload_bytes_max)
         sizes, flags = self.crew.chance(self.seat.name, "sizes"), self.crew.chance(self.seat.name, "flags")
@@ -319,7 +319,7 @@ async def _attend(
 
 @define(eq=False)
 class _Reader:
-    """Notes the deliveries of one subscription. `stream` is what the trace calls it."""
+    """Records the deliveries of one subscription. `stream` is its name in the trace."""
 
     crew: Crew
     broker: str

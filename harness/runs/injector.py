@@ -43,7 +43,7 @@ FINAL: Final = "crash"
 
 @attrs.frozen
 class Targeted:
-    """A fault, with everybody it may hit."""
+    """A fault, with all its possible targets."""
 
     fault: InjectedFault
     candidates: tuple[str | LinkTarget, ...]
@@ -155,7 +155,7 @@ class Injector:
         self.report(f"{kind} {target}: {detail}" if detail else f"{kind} {target}")
 
     async def relent(self) -> None:
-        """Let everything work again: what is on its way has to arrive before a run can be judged."""
+        """Undo every fault: messages on their way must arrive before a run can be judged."""
         for name, broker in self.fleet.brokers.items():
             if broker.is_paused:
                 await self.resume(name)
@@ -207,7 +207,7 @@ class Injector:
         self.note(kind, target, "mended")
 
     async def shape(self, link: LinkTarget, delay_s: float | None, mbit: float | None) -> None:
-        """Change a link's delay and bandwidth, or make it again what the scenario says."""
+        """Change a link's delay and bandwidth, or restore those of the scenario."""
         await self.wiring.shape(link, delay_s, mbit)
         is_back = delay_s is None and mbit is None
         words = [f"{1000 * delay_s:g} ms" if delay_s is not None else "", f"{mbit:g} mbit" if mbit else ""]

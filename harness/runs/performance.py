@@ -46,7 +46,7 @@ POINTS: str = "points"
 
 @attrs.frozen
 class Ending:
-    """What became of a run, in numbers."""
+    """The result of a run, in numbers."""
 
     folder: Path
     ordering: str
@@ -104,7 +104,7 @@ class Performance:
         return {"ordering": self.ordering, "ordering_options": self._options()}
 
     def _options(self) -> dict[str, str]:
-        """The plugin's options; a sequencer is the top, if nobody says which broker it is."""
+        """Return the plugin's options; the sequencer is the root, unless the scenario names it."""
         options = dict(self.scenario.ordering_options) if self.ordering == self.scenario.ordering else {}
         return {"sequencer": self.plan.top, **options} if self.ordering == "sequencer" else options
 
@@ -121,7 +121,7 @@ class Performance:
         rows.flush()
 
     def _arguments(self, broker: str) -> Sequence[str]:
-        """What one broker is started with."""
+        """Return the arguments of one broker."""
         plan, above = self.plan, self.plan.uplinks[broker]
         words = ["broker", "--name", broker, "--listen", plan.address(broker), "--log-format", "json"]
         words += ["--ordering", self.ordering, "--trace", str(self.folder)]
@@ -135,7 +135,7 @@ class Performance:
         return words
 
     async def _set_up(self, nursery: trio.Nursery) -> None:
-        """Start brokers and clients; return when all clients have what they asked for."""
+        """Start brokers and clients; return when every client is advertised and subscribed."""
         total = len(self.plan.uplinks)
         self.progress.stage("starting brokers", total)
         self._wiring = await open_wiring(nursery, self.plan, spoilt_links(self.faults))
@@ -194,7 +194,7 @@ class Performance:
         return quiet_s > QUIET_S + (self.scenario.overlay.link_timeout_s if self.faults else 0)
 
     def _may_lose(self) -> bool:
-        """Whether a fault may cost deliveries that nobody brings back."""
+        """Return whether a fault may cost deliveries for good."""
         lossy = {"crash", "slow subscriber"} | (set() if self.scenario.journal else {"restart", "kill"})
         return any(" ".join(each.fault.words) in lossy for each in self.faults)
 

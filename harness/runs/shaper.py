@@ -70,7 +70,7 @@ class ShapedLink:
 
 @define(eq=False)
 class _Direction:
-    """What passes one way over one connection."""
+    """The bytes that pass one way over one connection."""
 
     link: ShapedLink
     source: trio.SocketStream
@@ -86,7 +86,7 @@ class _Direction:
         self.changed = trio.Event()
 
     async def read(self) -> None:
-        """Take in what comes, and work out when it is due."""
+        """Read bytes, and compute when they are due."""
         while True:
             while self.underway_bytes > self.link.room_bytes():
                 await self.changed.wait()
@@ -104,7 +104,7 @@ class _Direction:
         self._change()
 
     async def write(self) -> None:
-        """Pass on what is due; at the end, the end."""
+        """Forward the bytes that are due, and in the end the end of the stream."""
         while True:
             while not self.underway:
                 if self.is_over:

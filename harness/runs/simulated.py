@@ -43,7 +43,7 @@ PUBLICATIONS_MAX: Final = 2_000
 
 @frozen
 class Simulated:
-    """What a simulated run came to. Its schedule is a scenario file of the simulator."""
+    """The result of a simulated run. Its schedule is a scenario file of the simulator."""
 
     publications: int
     deliveries: int

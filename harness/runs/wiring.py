@@ -20,7 +20,7 @@ _BYTES_PER_MBIT: Final = 1e6 / 8
 
 @define(eq=False)
 class Wiring:
-    """Where everybody dials, and the means to spoil it."""
+    """The addresses of all links, and the means to cut and shape them."""
 
     plan: Plan
     ports: Mapping[str, int] = field(factory=dict)
@@ -43,7 +43,7 @@ class Wiring:
         await self._order({"restore": link.name})
 
     def cut_links(self) -> list[LinkTarget]:
-        """Return what has been cut and not restored."""
+        """Return the links that have been cut and not restored."""
         return list(self._cut)
 
     async def shape(self, link: LinkTarget, delay_s: float | None, mbit: float | None) -> None:

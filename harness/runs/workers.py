@@ -89,7 +89,7 @@ class _Worker:
         )
 
     async def _begin(self, nursery: trio.Nursery) -> None:
-        """Connect all clients, then report it."""
+        """Connect all clients, then report that they are ready."""
         await self._connect_all(nursery)
         nursery.start_soon(self._write_often)
         nursery.start_soon(self._report_often)

@@ -34,7 +34,7 @@ _SWEEP: Final = "sweep"
 
 @attrs.frozen
 class Point:
-    """One run of a study. `name` says what differs from the others; it is empty if there is only one."""
+    """One run of a study. `name` has the differences from the others; it is empty if there is only one."""
 
     name: str
     scenario: Scenario

@@ -18,7 +18,7 @@ UNPUBLISHED: Final = -1
 
 @attrs.frozen(eq=False)
 class DeliveryStream:
-    """What one subscription delivered. `firsts` are the numbers of first deliveries, ordered or not."""
+    """The deliveries of one subscription. `firsts` are the numbers of first deliveries, ordered or not."""
 
     deliveries: int
     duplicates: int
@@ -30,7 +30,7 @@ class DeliveryStream:
 
 
 def marks_of(numbers: NDArray[np.int64], published: NDArray[np.bool_], ordered: NDArray[np.bool_]) -> Int32s:
-    """Put what was delivered into one number each."""
+    """Return the mark of each delivery."""
     marks = np.where(ordered, numbers, -2 - numbers)
     return np.where(published, marks, UNPUBLISHED).astype(np.int32)
 
