@@ -1,4 +1,4 @@
-"""Faults: what goes wrong in a run, on purpose and at a known time.
+"""Faults: failures that a run injects on purpose, at known times.
 
     crash edge-3 at 10s
     kill random every 3s from 5s until 60s
@@ -213,7 +213,7 @@ class FaultField(Protocol):
         """Let a cut link work again."""
 
     async def shape(self, link: LinkTarget, delay_s: float | None, mbit: float | None) -> None:
-        """Change a link's delay and bandwidth; None for both makes it again what the scenario says."""
+        """Change a link's delay and bandwidth; None for both restores those of the scenario."""
 
     async def slow(self, subscription: str, per_second: float, for_s: float | None) -> None:
         """Let a subscriber read so slowly."""
@@ -225,7 +225,7 @@ Inject = Callable[[FaultField, InjectedFault, "str | LinkTarget"], Awaitable[Non
 
 @attrs.frozen
 class Kind:
-    """One kind of fault. `target` says what it hits, `example` is a whole fault."""
+    """One kind of fault. `target` describes its target, `example` is a whole fault."""
 
     words: tuple[str, ...]
     about: str

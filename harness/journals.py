@@ -23,7 +23,7 @@ from broker.journal.opening import opened_in
 from broker.journal.recovery import Recovered
 
 SECTOR_BYTES: Final = 512
-"""What a disk writes whole or not at all."""
+"""The bytes that a disk writes whole or not at all."""
 
 BROKER: Final = "B1"
 ID: Final = bytes(range(16))
@@ -51,7 +51,7 @@ class _Content:
         self.writes.clear()
 
     def survived(self, random: Random) -> "_Content":
-        """What is there after the machine has stopped."""
+        """Return the content that is left after the machine has stopped."""
         left = bytearray(self.synced)
         pieces = [piece for start, content in self.writes for piece in _sectors(start, content)]
         chance = random.choice([0.0, 0.1, 0.5, 0.9, 1.0])
@@ -163,7 +163,7 @@ class SimulatedDisk:
         return SimulatedDisk(self.path, self.room_bytes, random=random, now=left, synced=dict(left))
 
     def after_kill(self) -> "SimulatedDisk":
-        """What another process finds: everything that was done."""
+        """Return the disk that another process finds: all operations were carried out."""
         return SimulatedDisk(
             self.path,
             self.room_bytes,

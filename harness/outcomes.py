@@ -1,4 +1,4 @@
-"""How the harness's programs run and end: one line for what a user can act on, nothing left behind.
+"""Runs the harness's programs, and ends them: one line for an error that a user can act on.
 
 Nurseries wrap what they raise into groups, which a command line shows as a traceback over several screens.
 `run` unwraps what is no defect: a process that failed, an interrupt.

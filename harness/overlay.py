@@ -57,7 +57,7 @@ async def attached(server: ServerProcess) -> None:
 
 
 def reports_attachment(line: str | bytes) -> bool:
-    """Whether a line of a broker's log says that its uplink is attached."""
+    """Return whether a line of a broker's log reports that its uplink is attached."""
     try:
         entry = json.loads(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the documentation site adds to the pages: links to the sources, what made results, commands.
+"""Extends the pages of the documentation site: links to sources, origins of results, commands.
 
 Sphinx reads the Markdown of `docs/`, and `docs/conf.py` names the functions here. Links that leave `docs/`
 lead to the repository, for only `docs/` is on the site. The head of a page of results becomes a box. A line

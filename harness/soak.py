@@ -1,4 +1,4 @@
-"""Core brokers killed every second, under load and with journals, for as long as is wanted: what came of it.
+"""Kills core brokers every second, under load and with journals, and judges the deliveries.
 
 Prints how many publications were taken over and delivered, how many deliveries are lost, repeated or out of
 order, and for each kill how long the subscription that had to wait longest waited for its next delivery.

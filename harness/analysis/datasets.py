@@ -1,4 +1,4 @@
-"""What a run's directory holds, whether it is what it should be, and its publications numbered.
+"""Reads a run's directory, checks its datasets, and numbers its publications.
 
 Publications are numbered by publisher and, of one publisher, by sequence number, without a hole. So one is
 four bytes wherever it is compared, and an earlier one of the same publisher has the smaller number.

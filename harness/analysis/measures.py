@@ -1,4 +1,4 @@
-"""What a run says beside order: latencies, deliveries over time, brokers' counters, pauses around faults.
+"""Measures of a run beside order: latencies, deliveries over time, brokers' counters, pauses after faults.
 
 Latencies and deliveries over time come from the small histograms that workers made. Counters only grow, but
 for a broker that was started again, which begins at nothing: so what is added up is how much each one grew

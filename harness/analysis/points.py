@@ -1,4 +1,4 @@
-"""What an analysis of routing strategies comes to: one point for each study and number of consumers."""
+"""The result of an analysis of routing strategies: one point for each study and number of consumers."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What routing strategies come to: table sizes and messages for a change, over the number of consumers.
+"""Analyses routing strategies: table sizes, and messages for a change, over the number of consumers.
 
     with session() as spark:
         analysis = analyze(spark, Path("runs/evaluation-routing"))

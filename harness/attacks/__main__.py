@@ -1,4 +1,4 @@
-"""Runs attacks against real brokers and prints what honest clients got beside each.
+"""Runs attacks against real brokers, and prints the measurements of honest clients beside each.
 
 python -m harness.attacks                          # all of them; exits with 1 if one was not held off
 python -m harness.attacks --only powers --seconds 5

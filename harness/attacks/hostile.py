@@ -1,4 +1,4 @@
-"""Attacks by one who may connect to a broker: each goes on until it is cancelled or complete.
+"""Attacks by a client that may connect to a broker: each goes on until its time is over or it is complete.
 
 An attack speaks frames on sockets of its own. What the broker answers to it does not matter; that everybody
 else goes on does. Adding one is adding a function and a row to `ATTACKS`.

@@ -1,1 +1,1 @@
-"""What `make bench` measures: matching filters, and throughput and latency of brokers beside a raw relay."""
+"""The benchmarks of `make bench`: matching, and throughput and latency of brokers beside a raw relay."""

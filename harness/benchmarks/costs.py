@@ -1,4 +1,4 @@
-"""What each ordering plugin costs on the same workload: `python -m harness.benchmarks.costs`.
+"""Measures the cost of each ordering plugin on one workload: `python -m harness.benchmarks.costs`.
 
 The workload is the explorer's calm schedules: trees of 2 to 6 brokers, a few publishers and subscribers,
 messages that arrive in random order. Everything but detection is counted, so it depends on the seeds alone.

@@ -1,4 +1,4 @@
-"""What finding conflicts costs per publication: `python -m harness.benchmarks.detection [--json]`.
+"""Measures conflict detection per publication: `python -m harness.benchmarks.detection [--json]`.
 
 Two tables. `pairwise` alone, among up to 100,000 subscriptions and 1,000 advertisements; and beside it the
 three forms of the published detection, on the workload of the paper's figures 5a and 6a.

@@ -1,4 +1,4 @@
-"""What the processes of a measurement share: their jobs, a board of counts, and the events that they publish.
+"""The jobs of a measurement's processes, their shared board of counts, and the events that they publish.
 
 On the board stands one number per publisher and one per subscriber. A process writes only its own numbers,
 without locks; everybody reads all of them. That costs nothing that could be seen in what is measured, and it

@@ -1,4 +1,4 @@
-"""What the journal costs: throughput and latency with it on beside off, starts, and snapshots.
+"""Measures the journal: throughput and latency with it on beside off, starts, and snapshots.
 
 Run as `python -m harness.benchmarks.journal`: all figures about journals but those of `make soak`. The disk
 is the one of `--directory`: a sync there is timed and shown, because everything depends on it.

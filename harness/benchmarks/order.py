@@ -1,4 +1,4 @@
-"""What order costs end to end: `pairwise` beside `fifo`, in turns, in the same run.
+"""Measures the cost of order end to end: `pairwise` beside `fifo`, in turns, in the same run.
 
 Run as `python -m harness.benchmarks.order`.
 """

@@ -1,4 +1,4 @@
-"""What keeping the past costs every publication, and how fast it is replayed: cores alone, processor time.
+"""Measures retention per publication, and the speed of replay: cores alone, processor time.
 
     python -m harness.benchmarks.replay
 

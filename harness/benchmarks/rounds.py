@@ -1,4 +1,4 @@
-"""What is measured end to end, how often, and what comes of it: scenarios, rounds of them, medians.
+"""The measurements end to end: scenarios, rounds of them, and medians.
 
 Every command that measures whole overlays has the options `--repeat`, `--quick` and `--only` from here.
 """

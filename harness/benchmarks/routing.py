@@ -1,4 +1,4 @@
-"""What one change costs each routing strategy: `python -m harness.benchmarks.routing [--json]`.
+"""Measures one change in each routing strategy: `python -m harness.benchmarks.routing [--json]`.
 
 A selection of so many candidates is made, and then, in turn, a candidate comes and one goes. Each change is
 timed for itself, in the process's own time; so is the choice among all candidates at once, which a new

@@ -1,4 +1,4 @@
-"""What one subscriber that never reads costs: memory of the broker, and the rate of everybody else.
+"""Measures a subscriber that never reads: the broker's memory, and the rate of the other subscribers.
 
 Run as `python -m harness.benchmarks.slow_subscriber`. The same events are published twice, to a broker of
 their own each time: to healthy subscribers alone, and with one beside them that subscribes and never reads

@@ -1,4 +1,4 @@
-"""The processes that publish and subscribe while something is measured, several clients in each.
+"""The processes that publish and subscribe during a measurement, several clients in each.
 
 A worker prints `ready` once all its clients are connected and have advertised or subscribed, begins on the
 line `go`, and ends when its input does. A subscriber that measures latency then prints every latency, in

@@ -1,4 +1,4 @@
-"""`concord harness analyze`: what a run's datasets say, as `analysis.json` and a short table.
+"""`concord harness analyze`: judge a run's datasets, as `analysis.json` and a short table.
 
 `concord harness report` writes one page about every analysed run in a directory.
 """

@@ -1,4 +1,4 @@
-"""`concord harness explore`: many schedules from one seed, and what became of them, as one JSON object."""
+"""`concord harness explore`: many schedules from one seed, and their results, as one JSON object."""
 
 import sys
 import time

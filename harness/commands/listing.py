@@ -1,4 +1,4 @@
-"""`concord harness faults` and `concord harness scenarios`: what there is to be run, and to go wrong."""
+"""`concord harness faults` and `concord harness scenarios`: lists of faults and of scenarios."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`concord harness run`: perform a scenario, and write down what happened.
+"""`concord harness run`: perform a scenario, and write its datasets.
 
 What it shares with `compare` stands here, too: the options that say what is performed, and reading them.
 """

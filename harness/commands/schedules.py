@@ -1,4 +1,4 @@
-"""What `explore` and `replay` share: the options that say which schedules are meant."""
+"""The options of `explore` and `replay` that choose schedules."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar

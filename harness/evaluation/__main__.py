@@ -26,7 +26,7 @@ SCALING: Final = "scaling.json"
 @click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def command(*, out: Path, page: Path, only: str | None, master: str, quiet: bool) -> None:
-    """Run what has not been run yet, and write the page from everything there is."""
+    """Run the missing studies, and write the page from all studies."""
     studies = chosen(STUDIES, only)
     progress = progress_for(is_quiet=quiet)
     try:

@@ -1,4 +1,4 @@
-"""What every evaluation does: choose studies, make those that are missing, and show how far it is.
+"""The steps of every evaluation: choose studies, make the missing ones, and show the progress.
 
 Laws:
 
@@ -31,7 +31,7 @@ _Study = TypeVar("_Study", bound=Named)
 
 
 def chosen(studies: Sequence[_Study], only: str | None) -> list[_Study]:
-    """Return the studies whose names begin as `--only` says, with commas between; all if it says nothing.
+    """Return the studies whose names begin with one of `--only`, separated by commas; all if it is empty.
 
     Raises:
         click.BadParameter: no study's name begins so.
@@ -58,7 +58,7 @@ def whole(place: Path) -> Iterator[Path]:
 
 @attrs.frozen
 class Done:
-    """One thing that was made, or could not be made: `complaint` says why."""
+    """One study that was made, or failed: `complaint` has the reason."""
 
     name: str
     seconds: float
@@ -68,7 +68,7 @@ class Done:
 def perform(
     wanted: Mapping[str, Path], make: Callable[[Sequence[str]], Iterable[Done]], progress: Progress
 ) -> list[str]:
-    """Make what is missing of what is wanted, by name and folder; return what failed, in a line each."""
+    """Make the missing studies, by name and folder; return the failures, in a line each."""
     missing = [name for name, place in wanted.items() if not place.is_dir()]
     progress.run("measuring")
     progress.stage(f"{len(wanted) - len(missing)} of {len(wanted)} done before", len(missing))

@@ -1,4 +1,4 @@
-"""What all campaigns have in common: cases from numbers, a watch, a tally, one command line.
+"""The common part of all campaigns: cases from numbers, a watch, a tally, one command line.
 
 Laws:
 

@@ -1,4 +1,4 @@
-"""What a system is to the comparison: how its servers are started, and what its clients do.
+"""The interface of a compared system: how its servers are started, and its clients.
 
 Servers are started by the harness. Clients run in processes of their own, which call `publish` or
 `subscribe` and nothing else: an adapter there uses threads, asyncio or Trio as its users would.
@@ -32,14 +32,14 @@ class Adapter(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what users call it on the command line."""
+        """Return the system's name on the command line."""
 
     @property
     def most_servers(self) -> int:
         """Return how many servers of it can be one system."""
 
     def missing(self) -> str:
-        """Return what must be installed, as a line for the user; nothing if all is there."""
+        """Return the missing software, as a line for the user; empty if all is installed."""
 
     def version(self) -> str:
         """Return which versions of servers and clients are installed."""
@@ -51,4 +51,4 @@ class Adapter(Protocol):
         """Connect a publisher for each turn, publish in turn, and return when the servers have all of it."""
 
     def subscribe(self, clients: PeerClients, turns: Sequence[SubscriberTurn]) -> None:
-        """Connect a subscriber for each turn, and note what it is delivered until it is over."""
+        """Connect a subscriber for each turn, and record its deliveries until the end."""

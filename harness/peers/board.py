@@ -1,4 +1,4 @@
-"""What the processes of a measurement share: the phase, and how much each has published or been delivered.
+"""The shared state of a measurement's processes: the phase, and the counts of each client.
 
 The board is a file in memory. The harness alone writes the phase, and each client its own count; everybody
 reads all of it without locks, so that looking costs nothing that could be seen in what is measured.
@@ -18,10 +18,10 @@ _NUMBER_BYTES: Final = 8
 
 
 class BoardPhase(IntEnum):
-    """What everybody does at the moment, in this order."""
+    """The phases of a measurement, in this order."""
 
     CONNECTING = 0
-    """Clients connect and subscribe; nobody publishes."""
+    """Clients connect and subscribe; no client publishes."""
     PACED = 1
     """Publishers publish at a light rate: latency is measured."""
     FLAT_OUT = 2
@@ -34,7 +34,7 @@ class BoardPhase(IntEnum):
 
 @attrs.frozen(eq=False)
 class Board:
-    """The phase, what each publisher has published, and what each subscriber was delivered."""
+    """The phase, and the counts of every publisher and subscriber."""
 
     _phase: memoryview
     published: memoryview

@@ -86,7 +86,7 @@ def _plain(name: str) -> str:
 
 
 def _about(shape: WorkloadShape, adapter: Adapter, figures: Figures, load: float) -> Mapping[str, object]:
-    """Return what `run.json` says."""
+    """Return the content of `run.json`."""
     return {
         "scenario": shape.name,
         "ordering": adapter.name,

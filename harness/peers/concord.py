@@ -38,7 +38,7 @@ class Concord:
         return ""
 
     def version(self) -> str:
-        """Return what is installed."""
+        """Return the installed version."""
         return versions(package="concord-pubsub")
 
     async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:

@@ -42,11 +42,11 @@ class JetStream:
     most_servers: int = 3
 
     def missing(self) -> str:
-        """Return what must be installed."""
+        """Return the missing software, or an empty text."""
         return missing()
 
     def version(self) -> str:
-        """Return what is installed."""
+        """Return the installed version."""
         return versions(program="nats-server", package="nats-py")
 
     async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:

@@ -50,7 +50,7 @@ _SYSTEM_FIELD: Final = 12
 
 @attrs.frozen
 class PeerWork:
-    """Microseconds of processor time per delivery, and who used them."""
+    """Microseconds of processor time per delivery, by program."""
 
     publishers_us: float
     servers_us: float
@@ -59,7 +59,7 @@ class PeerWork:
 
 @attrs.frozen
 class Figures:
-    """What was measured once."""
+    """The result of one measurement."""
 
     deliveries_per_s: float
     work: PeerWork

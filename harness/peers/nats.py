@@ -37,11 +37,11 @@ class Nats:
     most_servers: int = 3
 
     def missing(self) -> str:
-        """Return what must be installed."""
+        """Return the missing software, or an empty text."""
         return missing()
 
     def version(self) -> str:
-        """Return what is installed."""
+        """Return the installed version."""
         return versions(program="nats-server", package="nats-py")
 
     async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
@@ -59,7 +59,7 @@ class Nats:
 
 
 def missing() -> str:
-    """Return what must be installed for any kind of NATS."""
+    """Return the software missing for any kind of NATS, or an empty text."""
     return to_install("nats-server", programs=["nats-server"], modules=["nats"])
 
 
@@ -117,7 +117,7 @@ async def _subscribe_all(clients: PeerClients, turns: Sequence[SubscriberTurn]) 
 
 
 def note(turn: SubscriberTurn) -> "Callable[[Msg], Awaitable[None]]":
-    """Return what the client calls with every message."""
+    """Return the callback of the client for every message."""
 
     async def called(message: "Msg") -> None:
         turn.note(int(message.subject.rpartition(".")[2]) / 8, message.data)

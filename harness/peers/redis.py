@@ -42,11 +42,11 @@ class Redis:
     most_servers: int = 1
 
     def missing(self) -> str:
-        """Return what must be installed."""
+        """Return the missing software, or an empty text."""
         return to_install("redis-server", programs=["redis-server"], modules=["redis"])
 
     def version(self) -> str:
-        """Return what is installed."""
+        """Return the installed version."""
         return versions(program="redis-server", package="redis")
 
     async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:

@@ -39,7 +39,7 @@ class Relay:
         return ""
 
     def version(self) -> str:
-        """Return what is installed."""
+        """Return the installed version."""
         return ""
 
     async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:

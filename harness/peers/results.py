@@ -1,4 +1,4 @@
-"""What a comparison found: the figures of every run, and its verdicts; as a table."""
+"""The result of a comparison: the figures of every run, and its verdicts; as a table."""
 
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -12,7 +12,7 @@ from harness.tables import NONE, Column
 
 @attrs.frozen
 class PeerVerdict:
-    """What Spark says about the deliveries of a run, paced and flat out."""
+    """The verdicts of Spark on the deliveries of a run, paced and flat out."""
 
     pairs: int
     disagreeing: int

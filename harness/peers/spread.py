@@ -64,13 +64,13 @@ class Spread:
     most_servers: int = 3
 
     def missing(self) -> str:
-        """Return what must be installed."""
+        """Return the missing software, or an empty text."""
         if _library() is not None:
             return ""
         return f"there is no spread with its {_LIBRARY}; build the Spread toolkit, and put its sbin into PATH"
 
     def version(self) -> str:
-        """Return what the library says."""
+        """Return the version of the library."""
         parts = [ctypes.c_int() for _ in range(3)]
         _loaded().SP_version(*map(ctypes.byref, parts))
         return ".".join(str(part.value) for part in parts)
@@ -152,7 +152,7 @@ def _connected(library: ctypes.CDLL, clients: PeerClients, place: int, role: byt
 
 
 def _put(library: ctypes.CDLL, connection: int) -> Callable[[int, bytes], None]:
-    """Return what sends an event."""
+    """Return the function that sends an event."""
     send = library.SP_multicast
 
     def put(price: int, payload: bytes) -> None:
@@ -162,7 +162,7 @@ def _put(library: ctypes.CDLL, connection: int) -> Callable[[int, bytes], None]:
 
 
 def _reader(library: ctypes.CDLL, connection: int, turn: SubscriberTurn) -> Callable[[], None]:
-    """Return what reads some of what has come, and notes it."""
+    """Return the function that reads some of the events that have arrived, and records them."""
     receive, pending = library.SP_receive, library.SP_poll
     service, groups, kind, endian = ctypes.c_int(), ctypes.c_int(), ctypes.c_short(), ctypes.c_int()
     sender, named = (ctypes.create_string_buffer(_NAME_BYTES) for _ in range(2))

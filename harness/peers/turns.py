@@ -1,4 +1,4 @@
-"""What a client does in its turn, without input or output: how much it may publish, and what it notes.
+"""The turns of clients, without input or output: how much to publish, and the records of deliveries.
 
 Laws:
 
@@ -32,7 +32,7 @@ END_LOOK_S: Final = 0.02
 
 @attrs.frozen
 class TurnGrant:
-    """What a publisher may do now: publish so many events, or wait for so long, or end."""
+    """The next step of a publisher: publish so many events, or wait for so long, or end."""
 
     count: int = 0
     wait_s: float = 0.0
@@ -55,7 +55,7 @@ class PublisherTurn:
     _began_s: float = attrs.field(default=0.0, init=False)
 
     def ask(self, now_s: float) -> TurnGrant:
-        """Return what may be published now."""
+        """Return the next step of the publisher."""
         phase = self.board.phase
         if phase == BoardPhase.FLAT_OUT:
             room = WINDOW - self.board.in_flight()
@@ -85,7 +85,7 @@ class PublisherTurn:
 
 @attrs.define(eq=False)
 class SubscriberTurn:
-    """One subscriber: notes what it is delivered."""
+    """One subscriber: records its deliveries."""
 
     place: int
     board: Board

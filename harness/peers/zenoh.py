@@ -42,11 +42,11 @@ class Zenoh:
     most_servers: int = 3
 
     def missing(self) -> str:
-        """Return what must be installed."""
+        """Return the missing software, or an empty text."""
         return to_install(modules=["zenoh"])
 
     def version(self) -> str:
-        """Return what is installed."""
+        """Return the installed version."""
         return versions(package="eclipse-zenoh")
 
     async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
@@ -92,7 +92,7 @@ class Zenoh:
 
 
 def _put(publisher: "Publisher") -> Callable[[int, bytes], None]:
-    """Return what sends an event."""
+    """Return the function that sends an event."""
 
     def put(price: int, payload: bytes) -> None:
         publisher.put(payload, attachment=_PRICES[price])
@@ -101,7 +101,7 @@ def _put(publisher: "Publisher") -> Callable[[int, bytes], None]:
 
 
 def _note(turn: SubscriberTurn) -> "Callable[[Sample], None]":
-    """Return what the library calls with every sample."""
+    """Return the callback of the library for every sample."""
 
     def called(sample: "Sample") -> None:
         assert sample.attachment is not None

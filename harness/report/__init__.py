@@ -1,4 +1,4 @@
-"""The report: what runs came to, as one page that needs nothing else, and reads well on paper and on a phone.
+"""The report: the results of runs, as one page that needs no other file, for paper and for phones.
 
     from harness.report.page import write
     write(Path("runs/quick"))      # runs/quick/report/index.html

@@ -1,4 +1,4 @@
-"""How far a run is: a line that changes on a terminal, plain lines elsewhere, nothing if nobody wants it.
+"""The progress of a run: a line that changes on a terminal, plain lines elsewhere, or nothing.
 
 Everything goes to standard error, so that standard output is what was asked for.
 """

@@ -1,4 +1,4 @@
-"""A process that stands in links: it delays, limits and cuts what passes.
+"""A proxy process in links: it delays and limits bytes, and cuts connections.
 
 On standard input come lines of JSON: first `{"links": [{"name", "port", "delay_s", "bytes_per_s"}, ...]}`,
 which is answered by `{"ports": {name: port}}`; then `{"shape": name, "delay_s": s, "bytes_per_s": b}`,

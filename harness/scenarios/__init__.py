@@ -1,4 +1,4 @@
-"""Scenarios: what a run is made of, read from TOML files and checked.
+"""Scenarios: the descriptions of runs, read from TOML files and checked.
 
 `files` finds and reads them, `keys` checks single values, `scenario` says which keys there are. `overlays`
 and `interests` turn what is asked for into brokers and filters. Those in `shipped` come with the product.

@@ -1,4 +1,4 @@
-"""What publishers advertise and publish, and what subscribers want.
+"""The advertisements and events of publishers, and the filters of subscribers.
 
 Laws:
 

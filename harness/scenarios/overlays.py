@@ -1,4 +1,4 @@
-"""Shapes of overlays: who dials whom, in an order in which brokers can be started."""
+"""Shapes of overlays: the uplink of each broker, in an order in which brokers can be started."""
 
 from collections.abc import Callable, Iterable, Mapping
 from random import Random

@@ -1,4 +1,4 @@
-"""What a scenario is: an overlay, its links, publishers, subscribers, their filters, and what goes wrong.
+"""A scenario: an overlay, its links, publishers, subscribers, their filters, and faults.
 
 Every class is a table of the scenario file and every field a key, see `harness.scenarios.keys`.
 """

@@ -1,4 +1,4 @@
-"""What the paper claims beside what was measured, and whether our own aims were reached.
+"""The claims of the paper beside the measurements, and whether our own aims were reached.
 
 Everything here is worked out from analyses: no sentence knows how the numbers came out.
 """
@@ -16,7 +16,7 @@ LARGEST: Final = "datacentre-16x5"
 """The study of the paper's largest overlay."""
 
 FAULTY: Final = ("crash-core", "flaky-links", "slow-subscriber")
-"""Studies in which something is broken."""
+"""Studies with injected faults."""
 
 LOSING: Final = "slow-subscriber"
 """The study whose slow subscribers drop events beyond their queue, and get gaps."""
@@ -79,7 +79,7 @@ def claims(studies: Studies) -> str:
 
 
 def aims(studies: Studies, scaling: Sequence[Mapping[str, float]]) -> str:
-    """What was to be reached here, and whether it was."""
+    """Return our aims, and whether they were reached."""
     rows = [*_order_aims(studies), *_other_aims(studies, scaling)]
     return Table(("aim", "here", "reached"), rows).markdown()
 

@@ -1,4 +1,4 @@
-"""The page: the paper's claims beside what was measured here. Numbers come from analyses alone."""
+"""The page: the paper's claims beside our measurements. Numbers come from analyses alone."""
 
 import os
 import platform
@@ -81,7 +81,7 @@ All pairs of 200 subscribers, in a common order and up to 12 steps away from it
 """
 
 _GROWING: Final = "Figure 7: latency over subscriptions"
-"""The section that says how latency grows."""
+"""The section about the growth of latency."""
 
 
 def _ordering(result: Result) -> str:

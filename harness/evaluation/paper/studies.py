@@ -1,4 +1,4 @@
-"""What is run, scenarios under some orderings; each run is analysed, and each study has a report.
+"""The studies: scenarios under some orderings; each run is analysed, and each study has a report.
 
 With each run stands how much of the machine other programs took meanwhile: what its figures can be trusted
 for. Linux counts what all processors did, and what the children of a process did that have ended. The
@@ -67,11 +67,11 @@ TAIL_LETTERS: Final = 300
 
 
 class RunError(Exception):
-    """A run failed; the text says how."""
+    """A run failed; the text has the reason."""
 
 
 def perform(studies: Sequence[PaperStudy], folder: Path, progress: Progress) -> list[str]:
-    """Run what is missing; return what failed, in a line each."""
+    """Run the missing studies; return the failures, in a line each."""
     runs = {f"{study.name}, {each}": (study, each) for study in studies for each in study.orderings}
     places = {name: folder / study.name / ordering for name, (study, ordering) in runs.items()}
 

@@ -40,7 +40,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     master: str,
     quiet: bool,
 ) -> None:
-    """Measure what has not been measured yet, and write the page from everything there is."""
+    """Measure the missing studies, and write the page from all studies."""
     folder = out or Path("runs/evaluation-routing-quick" if is_quick else "runs/evaluation-routing")
     progress = progress_for(is_quiet=quiet)
     try:

@@ -1,4 +1,4 @@
-"""What the thesis claims, and whether our points bear it out."""
+"""The claims of the thesis, and whether our points confirm them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise

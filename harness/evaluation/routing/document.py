@@ -32,11 +32,11 @@ which goes on where it was interrupted and leaves a report with figures in `runs
 
 
 class EvaluationPageError(ValueError):
-    """The page has no place for what was measured."""
+    """The page has no marks for the measured part."""
 
 
 def in_place(page: str, measured: str) -> str:
-    """Put what was measured between the marks of a page.
+    """Put the measured part between the marks of a page.
 
     Raises:
         PageError: the marks are not there.
@@ -51,7 +51,7 @@ def in_place(page: str, measured: str) -> str:
 
 
 def document(points: Sequence[MeasuredPoint]) -> str:
-    """The measured part; what was not measured is left out or shown as a dash."""
+    """Return the measured part; missing measurements are left out or shown as a dash."""
     opening = _OPENING.format(python=platform.python_version(), cores=os.cpu_count())
     sections = (_checked, claims, _exact, _curves, _changes, _localities, _break_even, _factors)
     return "\n".join([opening, *(part for section in sections for part in section(points))])

@@ -198,7 +198,7 @@ def _error(means: Sequence[float]) -> float:
 def perform(
     studies: Sequence[RoutingStudy], folder: Path, jobs: int, seed: int, progress: Progress
 ) -> list[str]:
-    """Measure what is missing, each study in a process of its own; return what failed, in a line each."""
+    """Measure the missing studies, each in a process of its own; return the failures, in a line each."""
     by_name = {study.name: study for study in studies}
 
     def make(missing: Sequence[str]) -> Iterator[Done]:

@@ -1,4 +1,4 @@
-"""An overlay of the simulator's cores in which what goes over links is counted.
+"""An overlay of the simulator's cores that counts the messages on links.
 
 What is left out of the product is what has no part in tables and messages: frames, connections, time. All
 that is on its way arrives before the next thing happens.
@@ -120,7 +120,7 @@ class CountedNetwork:
     # --- what it came to ---
 
     def take(self) -> Sent:
-        """Say what went over links since the last call."""
+        """Return the messages on links since the last call."""
         sent, self._sent = self._sent, Counter()
         delivered, self._delivered = self._delivered, 0
         return Sent(

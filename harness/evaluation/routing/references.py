@@ -1,4 +1,4 @@
-"""What the thesis says, and what follows from it: figures that ours stand beside, and finding ours.
+"""The results of the thesis, and those that follow from it: the references of our figures.
 
 The thesis is Gero Muehl, *Large-Scale Content-Based Publish/Subscribe Systems*, 2002, chapter 6. It gives
 some results as formulas; of its curves there are only figures. The values of curves here were worked out

@@ -1,4 +1,4 @@
-"""What is measured: strategies, kinds of subscriptions, and numbers of consumers."""
+"""The studies: strategies, kinds of subscriptions, and numbers of consumers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -44,7 +44,7 @@ AT_RANDOM: Final = "random"
 
 @frozen
 class RoutingStudy:
-    """One overlay that gets more and more consumers, and what is measured at each point.
+    """One overlay that gets more and more consumers, and the measurements at each point.
 
     With `changes` about half of the consumers are active, and some come and go, in so many `rounds` at most;
     without, all are active.
@@ -72,7 +72,7 @@ class RoutingStudy:
 
     @property
     def has_advertisements(self) -> bool:
-        """Whether subscriptions go only where something is advertised."""
+        """Whether subscriptions are forwarded only towards overlapping advertisements."""
         return self.advertising != "flooding"
 
 
@@ -154,7 +154,7 @@ STUDIES: Final = tuple(
 
 
 def quick(studies: Sequence[RoutingStudy]) -> list[RoutingStudy]:
-    """Some of them with few consumers and few changes: what is wrong shows, and it takes a minute."""
+    """Some studies with few consumers and few changes: mistakes show, and it takes a minute."""
     return [_shortened(study) for study in studies if not _is_left_out(study)]
 
 
