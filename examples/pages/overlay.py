@@ -20,7 +20,7 @@ from harness.runs.shaper import ShapedLink, listen
 
 @frozen
 class City:
-    """Where a broker stands, and how far it is to the top of the tree, one way."""
+    """Where a broker stands, and how far it is to the root, one way."""
 
     name: str
     delay_s: float
@@ -97,7 +97,7 @@ class DemoOverlay:
 
 @asynccontextmanager
 async def started(ordering: str, cities: tuple[City, ...] = CITIES) -> AsyncIterator[DemoOverlay]:
-    """Brokers that order in this way; the first is the top, the others dial it from their distances."""
+    """Brokers that order in this way; the first is the root, the others dial it from their distances."""
     with TemporaryDirectory(prefix="concord-demo-", ignore_cleanup_errors=True) as journals:
         async with _started(ordering, cities, Path(journals)) as overlay:
             yield overlay

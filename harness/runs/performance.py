@@ -106,7 +106,7 @@ class Performance:
     def _options(self) -> dict[str, str]:
         """Return the plugin's options; the sequencer is the root, unless the scenario names it."""
         options = dict(self.scenario.ordering_options) if self.ordering == self.scenario.ordering else {}
-        return {"sequencer": self.plan.top, **options} if self.ordering == "sequencer" else options
+        return {"sequencer": self.plan.root, **options} if self.ordering == "sequencer" else options
 
     def _prepare(self) -> None:
         """Make folders, and write the dataset of subscriptions."""

@@ -71,7 +71,7 @@ class Plan:
         return fallbacks(self.uplinks, broker, self.scenario.overlay.fallbacks)
 
     @property
-    def top(self) -> str:
+    def root(self) -> str:
         """The broker without an uplink."""
         return next(name for name, above in self.uplinks.items() if above is None)
 

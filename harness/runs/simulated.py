@@ -62,7 +62,7 @@ def simulate(scenario: Scenario, ordering: str, folder: Path) -> Simulated:
     if scenario.filters.kind != "overlap" or scenario.publishers.rate == "flood":
         raise ScenarioError('the simulator takes filters.kind = "overlap", and any rate but "flood"')
     plan = plan_of(scenario)
-    options = {"sequencer": plan.top} if ordering == "sequencer" else {}
+    options = {"sequencer": plan.root} if ordering == "sequencer" else {}
     stage = Stage(plugins.load(ordering, options), str(scenario.seed), FAR)
     performance = _Performance(scenario, plan, stage)
     performance.run()

@@ -22,10 +22,10 @@ def uplinks(overlay: Overlay, seed: int, where: str) -> dict[str, str | None]:
 def _chain(overlay: Overlay, seed: int, where: str) -> dict[str, str | None]:
     """Return the paper's overlay: edge brokers at each core broker, the middle one being the root."""
     del seed, where
-    top = (overlay.cores + 1) // 2
-    above: dict[str, str | None] = {f"core-{top}": None}
-    above |= {f"core-{number}": f"core-{number + 1}" for number in range(top - 1, 0, -1)}
-    above |= {f"core-{number}": f"core-{number - 1}" for number in range(top + 1, overlay.cores + 1)}
+    root = (overlay.cores + 1) // 2
+    above: dict[str, str | None] = {f"core-{root}": None}
+    above |= {f"core-{number}": f"core-{number + 1}" for number in range(root - 1, 0, -1)}
+    above |= {f"core-{number}": f"core-{number - 1}" for number in range(root + 1, overlay.cores + 1)}
     for number in range(overlay.cores * overlay.edges_per_core):
         above[f"edge-{number + 1}"] = f"core-{number // overlay.edges_per_core + 1}"
     return above
@@ -51,15 +51,15 @@ def _list(overlay: Overlay, seed: int, where: str) -> dict[str, str | None]:
     del seed
     given = {name: above or None for name, above in overlay.uplinks.items()}
     if sum(above is None for above in given.values()) != 1:
-        raise ScenarioError(f'{where}: overlay.uplinks: expected exactly one broker with "", the top')
+        raise ScenarioError(f'{where}: overlay.uplinks: expected exactly one broker with "", the root')
     placed: dict[str, str | None] = {}
     while len(placed) < len(given):
         ready = {name: above for name, above in given.items() if above is None or above in placed}
         if len(ready) == len(placed):
             lost = next(name for name in given if name not in placed)
             raise ScenarioError(
-                f"{where}: overlay.uplinks.{lost}: {given[lost]!r} does not lead to the top; expected one of "
-                f"{', '.join(given)}"
+                f"{where}: overlay.uplinks.{lost}: {given[lost]!r} does not lead to the root; "
+                f"expected one of {', '.join(given)}"
             )
         placed |= ready
     return placed
@@ -84,8 +84,8 @@ def fallbacks(above: Uplinks, name: str, count: int) -> list[str]:
     chain = list(_climb(above, above[name]))
     if not chain:
         return []
-    top = chain[-1]
-    siblings = [each for each, its in above.items() if its == top and each != name and each not in chain]
+    root = chain[-1]
+    siblings = [each for each, its in above.items() if its == root and each != name and each not in chain]
     return [*chain[1:], *siblings][:count]
 
 

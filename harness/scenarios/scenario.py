@@ -39,17 +39,17 @@ class Overlay:
         "core brokers in a chain with edge brokers at each; a hub with edge brokers; a random tree; "
         "or what `uplinks` says",
     )
-    cores: int = whole(3, 1, BROKERS_MAX, "chain: how many core brokers; the one in the middle is the top")
+    cores: int = whole(3, 1, BROKERS_MAX, "chain: how many core brokers; the one in the middle is the root")
     edges_per_core: int = whole(5, 0, BROKERS_MAX, "chain: how many edge brokers each core broker has")
     brokers: int = whole(8, 1, BROKERS_MAX, "star and tree: how many brokers")
     uplinks: Mapping[str, str] = texts_by_name(
-        'list: the uplink of each broker, `edge-1 = "core-1"`; the top has ""'
+        'list: the uplink of each broker, `edge-1 = "core-1"`; the root has ""'
     )
     fallbacks: int = whole(
         0,
         0,
         8,
-        "how many further uplinks each broker may fall back to: the uplinks of its uplink; below the top, "
+        "how many further uplinks each broker may fall back to: the uplinks of its uplink; below the root, "
         "its siblings",
     )
     link_timeout_s: float = number(10.0, 0.1, 3600, "seconds of silence after which a connection is dead")

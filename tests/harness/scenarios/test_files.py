@@ -83,7 +83,7 @@ def test_a_key_that_is_none_is_refused_and_those_that_are_are_named(name: str, t
         ({"overlay": {"shape": "list"}}, "expected exactly one broker"),
         (
             {"overlay": {"shape": "list", "uplinks": {"a": "", "b": "c", "c": "b"}}},
-            "does not lead to the top",
+            "does not lead to the root",
         ),
         ({"overlay": {"cores": 400}}, "brokers; expected at most"),
         ({"sweep": {"seed": 3}}, "sweep.seed: expected a list"),

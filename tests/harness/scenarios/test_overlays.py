@@ -1,4 +1,4 @@
-"""Shapes: one top, no loops, and brokers behind their uplinks."""
+"""Shapes: one root, no loops, and brokers behind their uplinks."""
 
 from hypothesis import given
 from hypothesis import strategies as st
