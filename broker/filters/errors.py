@@ -1,4 +1,4 @@
-"""What can be wrong with a filter, said once for the parser and the algebra.
+"""Errors of filters, defined once for the parser and the algebra.
 
 Law: the text of an error is one line of bounded length, whatever the filter was.
 """
@@ -23,7 +23,7 @@ REASON_LENGTH: Final = 900
 comes from elsewhere is cut."""
 
 SOURCE_LENGTH: Final = 40
-"""Characters of the filter that an error repeats: enough to find the place, whose column it says too."""
+"""Characters of the filter that an error repeats: enough to find the position, whose column it names too."""
 
 
 class FilterError(ConcordError):

@@ -11,7 +11,7 @@ Laws:
   two trips through cold memory, else the entry. An entry is moved to no bucket while its payload changes.
 * A bucket is a plain list of items while it is small: trying a few tests is cheaper than any structure.
 * A bucket that outgrows the list becomes a node, which looks the entries up by their next attribute.
-* An empty bucket is not kept.
+* An empty bucket is removed.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -163,7 +163,7 @@ class Filing(Generic[Key]):
         """Take the entry out of the bucket with this label, which goes when it is empty."""
         bucket = buckets[label]
         if isinstance(bucket, list):
-            del bucket[next(place for place, item in enumerate(bucket) if item[2] is entry)]
+            del bucket[next(index for index, item in enumerate(bucket) if item[2] is entry)]
         else:
             bucket.remove(entry)
         if not bucket:

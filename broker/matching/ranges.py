@@ -49,13 +49,13 @@ class _Strip(Generic[Key]):
         self.payloads.append(payload)
 
     def remove(self, low: float, high: float, payload: Payload[Key]) -> None:
-        # A key may have several ranges here, so the payload alone does not say which one.
-        place = self.payloads.index(payload)
-        while self.lows[place] != low or self.highs[place] != high:
-            place = self.payloads.index(payload, place + 1)
-        del self.lows[place]
-        del self.highs[place]
-        del self.payloads[place]
+        # A key may have several ranges here, so the payload alone does not identify one.
+        index = self.payloads.index(payload)
+        while self.lows[index] != low or self.highs[index] != high:
+            index = self.payloads.index(payload, index + 1)
+        del self.lows[index]
+        del self.highs[index]
+        del self.payloads[index]
 
 
 @define(eq=False)
@@ -169,9 +169,9 @@ class _Side(Generic[Key]):
 
     def add(self, bound: float, entry: IndexEntry[Key]) -> None:
         if entry.unproven_count(self.filing.path) == 0:
-            place = bisect_right(self.certain_bounds, bound)
-            self.certain_bounds.insert(place, bound)
-            self.certain.insert(place, entry.payload)
+            index = bisect_right(self.certain_bounds, bound)
+            self.certain_bounds.insert(index, bound)
+            self.certain.insert(index, entry.payload)
         else:
             if bound not in self.tested:
                 insort(self.tested_bounds, bound)
@@ -179,9 +179,9 @@ class _Side(Generic[Key]):
 
     def remove(self, bound: float, entry: IndexEntry[Key]) -> None:
         if entry.unproven_count(self.filing.path) == 0:
-            place = self.certain.index(entry.payload, bisect_left(self.certain_bounds, bound))
-            del self.certain_bounds[place]
-            del self.certain[place]
+            index = self.certain.index(entry.payload, bisect_left(self.certain_bounds, bound))
+            del self.certain_bounds[index]
+            del self.certain[index]
         else:
             self.filing.discard(self.tested, bound, entry)
             if bound not in self.tested:

@@ -49,7 +49,7 @@ class Peer(Enum):
     """Who is at the other end, as far as it is known when the connection is made."""
 
     DIALLER = "dialler"
-    """It dialled us: its Hello says whether it is a client or a broker."""
+    """It dialled us: its Hello tells a client from a broker."""
 
     UPLINK = "uplink"
     """A broker that we, a broker, dialled."""
@@ -208,7 +208,7 @@ class Decoder:
         self._rest += memoryview(buffer)[position:]
 
     def _refuse(self, length: int, kind: int, flags: int) -> NoReturn:
-        """Say what is wrong with a header; its length comes first, as it does where only that is there."""
+        """Return the error of a header; its length comes first, as it does where only that is there."""
         row = BY_KIND.get(kind)
         _check_length(row.name if row else "frame", length, self._admission.largest_bytes)
         if row is None:
@@ -222,9 +222,9 @@ class Decoder:
         raise WireError(UNEXPECTED, f"{row.name}: {due} here")
 
     def _read_run(self, buffer: bytes, position: int, messages: list[object]) -> int:
-        """Read publications that follow each other, the first of which has been admitted; say where they end.
+        """Read publications that follow each other, the first of which has been admitted; return where they end.
 
-        It stops before whatever is not quite right: that frame comes up first the next time and is refused
+        It stops before a frame that is not quite right: that frame comes up first the next time and is refused
         there. It looks no further than one largest publication reaches, so that whatever is whole is not too
         large.
         """
@@ -245,7 +245,7 @@ class Decoder:
             messages += read_publications(frames, self.limits)
             return position
         if len(frames) > self._outstanding:
-            # The first one that nobody announced comes up again, and is refused.
+            # The first one that was not announced comes up again, and is refused.
             position -= sum(map(len, frames[self._outstanding :]))
             del frames[self._outstanding :]
         self._outstanding -= len(frames)
