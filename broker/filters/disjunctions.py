@@ -42,7 +42,7 @@ from broker.filters.limits import (
     Steps,
     shaping_steps,
 )
-from broker.filters.sieve import positions, sieve
+from broker.filters.sieve import bit_positions, sieve
 
 FEW = 8
 """So many conjunctions are compared one by one, which is quicker than to make a sieve of them."""
@@ -145,7 +145,7 @@ def _uncovered(conjunctions: list[Conjunction], steps: Steps) -> list[Conjunctio
     # From the last to the first, so that of two that cover each other the first stays.
     for position in reversed(everyone):
         box = boxes[position]
-        others: Iterable[int] = everyone if found is None else positions(found.covering(box, steps))
+        others: Iterable[int] = everyone if found is None else bit_positions(found.covering(box, steps))
         if any(
             covers_within(conjunctions[each], box, steps)
             for each in others
@@ -176,8 +176,8 @@ def _sieved_covers(one: Sequence[Conjunction], other: Sequence[Conjunction], ste
     found = sieve(one, steps)
     for each in other:
         box = dict(each)
-        covering = [one[position] for position in positions(found.covering(box, steps))]
-        helping = [one[position] for position in positions(found.helping(box, steps))]
+        covering = [one[each] for each in bit_positions(found.covering(box, steps))]
+        helping = [one[each] for each in bit_positions(found.helping(box, steps))]
         if not _union_covers(covering, helping, box, steps):
             return False
     return True
@@ -191,7 +191,7 @@ def disjunctions_overlap(one: Sequence[Conjunction], other: Sequence[Conjunction
             return any(_overlaps_one(dict(each), one, steps) for each in other)
         found = sieve(one, steps)
         return any(
-            _overlaps_one(box, [one[position] for position in positions(found.touching(box, steps))], steps)
+            _overlaps_one(box, [one[each] for each in bit_positions(found.touching(box, steps))], steps)
             for box in map(dict, other)
         )
     except OverBudgetError:

@@ -1,9 +1,9 @@
 """Which conjunctions of many may cover or overlap another, found together instead of one by one.
 
 Theory of operation: each conjunction is a bit. On every attribute, what a constraint accepts lies between a
-start and an end; those of all conjunctions are sorted, and for each position in the order the bits up to it are
-kept. So two searches and a few operations on bits tell which reach around another constraint, or touch it.
-Names are compared likewise, by their sets.
+start and an end; those of all conjunctions are sorted, and for each position in that order the bits up to it
+are stored. So two searches and a few operations on bits find the conjunctions that reach around another
+constraint, or touch it. Names are compared likewise, by their sets.
 
 Law: no conjunction that covers or overlaps is left out; one that is found must still be looked at.
 """
@@ -204,7 +204,7 @@ def sieve(conjunctions: Sequence[Named], steps: Steps) -> Sieve:
     return Sieve((1 << len(conjunctions)) - 1, list(signatures.items()), sides)
 
 
-def positions(bits: Bits) -> Iterator[int]:
+def bit_positions(bits: Bits) -> Iterator[int]:
     """Return the positions of the bits, the first one first."""
     while bits:
         bit = bits & -bits

@@ -40,10 +40,10 @@ from broker.filters.text_parts import (
     lengths,
     longest,
     printed_pattern,
+    shorter_suffixes,
     shortest,
     shortest_prefixes,
     starts_with_one,
-    shorter_suffixes,
 )
 from broker.filters.values import printed_set
 

@@ -129,7 +129,7 @@ class Slab(Generic[Key]):
                             if not test(event):
                                 break
                         else:
-                            found.append(payloads[slot])  # type: ignore[arg-type]  # a marked slot is taken
+                            found.append(payloads[slot])  # type: ignore[arg-type]  # marked
             start += CHUNK
 
     def _free_slot(self) -> int:

@@ -222,9 +222,9 @@ class Decoder:
         raise WireError(UNEXPECTED, f"{row.name}: {due} here")
 
     def _read_run(self, buffer: bytes, position: int, messages: list[object]) -> int:
-        """Read publications that follow each other, the first of which has been admitted; return where they end.
+        """Read publications that follow each other, the first of which was admitted; return their end.
 
-        It stops before a frame that is not quite right: that frame comes up first the next time and is refused
+        It stops before a frame that is not right: that frame comes up first the next time and is refused
         there. It looks no further than one largest publication reaches, so that whatever is whole is not too
         large.
         """

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from broker.filters import disjunctions, parse
 from broker.filters.constraints import Conjunction, conjunction_covers, overlap_within
 from broker.filters.limits import OverBudgetError, Steps
-from broker.filters.sieve import positions, sieve
+from broker.filters.sieve import bit_positions, sieve
 from tests.broker.filters.reference import filters, predicates
 
 MIXED = filters(predicates(affixes=True), 6)
@@ -23,9 +23,9 @@ def test_a_sieve_leaves_out_nothing_that_covers_overlaps_or_helps(ones: list[str
     conjunctions, steps = conjunctions_of(ones), Steps()
     found = sieve(conjunctions, steps)
     for box in map(dict, conjunctions_of(others)):
-        covering = set(positions(found.covering(box, steps)))
-        touching = set(positions(found.touching(box, steps)))
-        helping = set(positions(found.helping(box, steps)))
+        covering = set(bit_positions(found.covering(box, steps)))
+        touching = set(bit_positions(found.touching(box, steps)))
+        helping = set(bit_positions(found.helping(box, steps)))
         for position, one in enumerate(conjunctions):
             overlapping = overlap_within(box, one, steps)
             assert position in covering or not conjunction_covers(one, box)
@@ -39,8 +39,8 @@ def test_a_sieve_leaves_out_nearly_all_ranges_and_points() -> None:
     )
     found = sieve(conjunctions, Steps())
     box = dict(parse("7.1 < x < 7.2 and y == 7").conjunctions[0])
-    assert list(positions(found.covering(box, Steps()))) == [7]
-    assert list(positions(found.touching(box, Steps()))) == [7]
+    assert list(bit_positions(found.covering(box, Steps()))) == [7]
+    assert list(bit_positions(found.touching(box, Steps()))) == [7]
     assert not found.covering(dict(parse("7.1 < x < 7.2").conjunctions[0]), Steps())
 
 
