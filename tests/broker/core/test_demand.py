@@ -17,7 +17,7 @@ contents = st.sampled_from(CONTENTS).map(parse)
         st.tuples(st.sampled_from(["filter", "publisher", "look"]), st.integers(0, 4), contents), max_size=60
     )
 )
-def test_news_are_the_difference_to_what_was_told_last(steps: list[tuple[str, int, Filter]]) -> None:
+def test_news_are_the_difference_to_the_last_report(steps: list[tuple[str, int, Filter]]) -> None:
     demand = Demand()
     filters: dict[Filter, None] = {}
     publishers: dict[str, Filter] = {}
@@ -66,7 +66,7 @@ def test_interest_comes_from_several_hops_away_and_ends_with_the_last_subscripti
     assert network.wanted == set()
 
 
-def test_whoever_advertises_what_is_wanted_already_is_told_when_the_barrier_is_passed() -> None:
+def test_a_publisher_that_is_wanted_already_learns_it_when_the_barrier_is_passed() -> None:
     network = Network(Fifo)
     network.chain("A", "B", "C")
     network.subscribe("C", "s", "kind == 'trade'")
@@ -88,7 +88,7 @@ def test_a_lost_link_takes_the_interest_behind_it_away() -> None:
     assert network.wanted == set()
 
 
-def test_what_comes_and_goes_within_one_step_is_not_told() -> None:
+def test_what_comes_and_goes_within_one_step_is_not_reported() -> None:
     network = Network(Fifo)
     network.add("A")
     core = network.cores["A"]
