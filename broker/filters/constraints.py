@@ -76,7 +76,7 @@ class AnyValue:
     shaping: ClassVar[int] = 0
 
     def accepts(self, value: object) -> bool:
-        """Return whether the value satisfies the constraint; None stands for a missing attribute."""
+        """Return whether the value satisfies the constraint; None is a missing attribute."""
         return value is not None
 
     def intersect(self, other: object) -> "AnyValue | None":

@@ -13,7 +13,7 @@ where the covered box demands no more than that, neither may the others.
 
 Laws:
 
-* What a canonical form has in one attribute alone is united, whatever it costs, since that is in proportion.
+* What a canonical form has in one attribute alone is always united, since its cost is in proportion.
 * All else is simplified within a budget or not at all. So the form of a form is itself: what was too dear is
   too dear again.
 """
@@ -226,7 +226,7 @@ def _can_help(one: Conjunction, box: Box, steps: Steps) -> bool:
 
 
 def _nothing_left(box: Box, union: list[Conjunction], steps: Steps) -> bool:
-    """Cut each conjunction of the union out of the box; tell whether nothing is left."""
+    """Cut each conjunction of the union out of the box; return whether nothing is left."""
     pieces = [(box, 0)]
     while pieces:
         piece, start = pieces.pop()

@@ -1,6 +1,6 @@
 """Errors of filters, defined once for the parser and the algebra.
 
-Law: the text of an error is one line of bounded length, whatever the filter was.
+Law: the text of an error is one line of limited length for every filter.
 """
 
 from typing import Final
@@ -29,7 +29,7 @@ SOURCE_LENGTH: Final = 40
 class FilterError(ConcordError):
     """A text that is no filter, or a filter beyond a limit.
 
-    `code` is one of this module's constants, `column` counts characters from 1, `reason` says what was
+    `code` is one of this module's constants, `column` counts characters from 1, `reason` is what was
     wrong there and what to write instead. `cost` is how many steps it took to find out.
     """
 

@@ -112,7 +112,7 @@ def parse(text: str) -> Filter:
 def cost_of_text(text: str) -> int:
     """Return the steps that reading the text takes at least.
 
-    `Filter.cost` and `FilterError.cost` say how many steps were taken in all.
+    `Filter.cost` and `FilterError.cost` are the steps taken in all.
     """
     return READING_STEPS * min(len(text), SIZE_LIMIT_BYTES)
 

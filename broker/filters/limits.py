@@ -93,12 +93,12 @@ class Weighed(Protocol):
 
 
 def covering_steps(one: Weighed, other: Weighed) -> int:
-    """Return the steps that telling whether one constraint covers another takes at most."""
+    """Return the steps that deciding whether one constraint covers another takes at most."""
     return PAIR_STEPS + one.weight * (1 + other.trying) + other.weight * (1 + one.trying)
 
 
 def shaping_steps(one: Weighed, other: Weighed) -> int:
-    """Return the steps that intersecting or uniting two constraints takes, or telling if they overlap."""
+    """Return the steps that intersecting or uniting two constraints takes, or deciding if they overlap."""
     covering = one.weight * (1 + other.trying) + other.weight * (1 + one.trying)
     return PAIR_STEPS + covering + one.shaping + other.shaping
 

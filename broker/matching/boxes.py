@@ -71,7 +71,7 @@ class Slab(Generic[Key]):
 
     @property
     def count(self) -> int:
-        """How many boxes it holds."""
+        """Return how many boxes it holds."""
         return len(self._slots)
 
     def __contains__(self, entry: IndexEntry[Key]) -> bool:
@@ -203,7 +203,7 @@ class Boxes(Generic[Key]):
         return any(entry in slab for slab in self._slabs)
 
     def suits(self, entry: IndexEntry[Key]) -> bool:
-        """Whether no bounded range of the entry is so narrow that a grid singles it out better."""
+        """Return whether no bounded range of the entry is so narrow that a grid singles it out better."""
         return not self._slabs or not self._slabs[-1].is_narrow(_box(entry, self._names))
 
     def add(self, entry: IndexEntry[Key], _constraint: Constraint) -> None:

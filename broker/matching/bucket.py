@@ -84,7 +84,7 @@ class IndexEntry(Generic[Key]):
         return tuple([reader(*pair) for pair in self.conjunction if pair[0] not in proven])
 
     def unproven_count(self, path: Path) -> int:
-        """How many constraints remain to be tested at the end of this path."""
+        """Return how many constraints remain to be tested at the end of this path."""
         return len(self.conjunction) - len(path.proven)
 
 
@@ -113,7 +113,7 @@ class Structure(Protocol[Key]):
         """Append the buckets to look into for this value of the event, and what is certain already."""
 
     def __bool__(self) -> bool:
-        """Whether anything is in it."""
+        """Return whether anything is in it."""
 
 
 Probe = Callable[[Value, Event, "list[Bucket[Key]]", list[Payload[Key]]], None]
@@ -132,7 +132,7 @@ class IndexNode(Protocol[Key]):
         """Take an entry out of it."""
 
     def __bool__(self) -> bool:
-        """Whether anything is in it."""
+        """Return whether anything is in it."""
 
 
 Bucket = list[Item[Key]] | IndexNode[Key]

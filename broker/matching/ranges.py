@@ -4,7 +4,7 @@ Theory of operation: a range between two bounds, of width w, goes into the grid 
 two in (w/2, w], and there into the two or three cells it touches. A value lies in one cell of each grid in
 use, so a lookup costs one hash per width class and finds the ranges that hold the value, and about as many
 again that end nearby. Nothing needs balancing, so ranges come and go at the price of a few hash operations,
-whatever their number.
+for any number of them.
 
 A range that bounds a number on one side only is a ray. Bounds of rays are sorted and searched by halving;
 everything on the near side of the value is found, so a lookup costs what it finds.

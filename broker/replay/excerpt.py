@@ -23,7 +23,7 @@ from broker.replay.time_index import Entry, Key, key_of
 class Excerpt:
     """The matching events of a cache, in their order or (newest first) in the opposite one.
 
-    `is_over` says that all has been taken; `found` is the next one, if it was found and has not been taken.
+    `is_over` is whether all has been taken; `found` is the next one, if it was found and has not been taken.
     """
 
     filter: Filter
@@ -87,7 +87,7 @@ class ExcerptReading:
 
     def take(self) -> Item:
         """Return the next event, and look for the one behind it."""
-        assert self.head is not None, "somebody has looked whether there is one"
+        assert self.head is not None, "the caller has seen that there is one"
         at_ns, sequence, run, start = self.head
         self._look()
         return at_ns, run.publisher, sequence, run.frames[start : run.stop_of(start)]

@@ -2,15 +2,15 @@
 
 Laws.
 
-1. Live is what comes behind the first mark: it is set when all gates are open, in its place behind what was
-   pending then. What comes before it is in the caches, and is dropped here, but for news of losses. So the
-   subscription is told that it misses nothing from now on (R7) when that mark has come, and not before.
-2. Until the past has been played, what is live is held back in the order in which it came.
+1. Publications behind the first mark are live: it is set when all gates are open, behind everything pending
+   then. Publications before it are in the caches, and are dropped here, but for notices of losses. So the
+   subscription counts as complete from now on (R7) when that mark has come, and not before.
+2. Until the past has been played, live publications are deferred in the order in which they came.
 3. What came live is delivered in its live place, though it is in a cache too. Therefore nothing is played of
    a publisher from the first on that came live; and nothing that was played is delivered when it comes later
    (with some ordering plugins it may).
 4. What is played is in the order of items; the newest of a counted window are collected first, and turned.
-5. If too much is held back, the rest of the past is left out, and that is told in its place.
+5. If deferred messages exceed the limit, the rest of the past is left out, and a gap follows it.
 """
 
 from collections.abc import Sequence

@@ -93,10 +93,10 @@ def load_item(body: bytes, where: str) -> Any:
 
 
 def _follower(body: bytes) -> tuple[bytes, object]:
-    """What to put behind a body, and as what it must come out.
+    """Return the bytes to put behind a body, and the value they must decode to.
 
-    If the body holds the separator (nobody's does by chance), zeros as many as the body is long take its
-    place: a copy of those inside the body would have to reach over the head of the real ones, which is not 0.
+    If the body holds the separator (none does by chance), zeros as many as the body is long replace
+    it: a copy of those inside the body would have to reach over the head of the real ones, which is not 0.
     """
     if SEPARATOR not in body:
         return SEPARATOR, _SEPARATOR_VALUE

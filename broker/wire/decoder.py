@@ -46,10 +46,10 @@ _ANNOUNCEMENTS: Final = 1024
 
 
 class Peer(Enum):
-    """Who is at the other end, as far as it is known when the connection is made."""
+    """The peer at the other end, as far as it is known when the connection is made."""
 
     DIALLER = "dialler"
-    """It dialled us: its Hello tells a client from a broker."""
+    """A peer that dialled: its Hello distinguishes a client from a broker."""
 
     UPLINK = "uplink"
     """A broker that we, a broker, dialled."""
@@ -58,14 +58,14 @@ class Peer(Enum):
     """A broker that we, a client, dialled."""
 
     NEIGHBOUR = "neighbour"
-    """A broker that has greeted us long ago: what was written down of a link."""
+    """A broker that greeted long ago: the stored messages of a link."""
 
 
 @define
 class DeliveredBatch:
     """Deliveries of one subscription that arrived together, in order; a client's decoder gives these.
 
-    They take the place of `Deliver` and the publications it announces. What arrives in several reads comes as
+    They replace `Deliver` and the publications it announces. What arrives in several reads comes as
     several of these. `size_bytes` is the size of all frames together.
     """
 
@@ -88,7 +88,7 @@ class _Admission:
 
 @lru_cache(maxsize=64)
 def _admission(stage: DecoderStage, limits: WireLimits, *, is_kept: bool) -> _Admission:
-    """What was written down (`is_kept`) has the flags of links and those of clients."""
+    """Allow stored frames (`is_kept`) the flags of links and those of clients."""
     rows = [row for row in ROWS if stage in row.stages]
     limits_bytes = {row.kind: control.size_limit(row, limits) for row in rows}
     refused_flags = dict.fromkeys(limits_bytes, _ALL_FLAGS)
@@ -125,7 +125,7 @@ class Decoder:
 
     @property
     def is_within_frame(self) -> bool:
-        """Whether the beginning of a frame has come and its end has not."""
+        """Return whether the beginning of a frame has come and its end has not."""
         return bool(self._rest)
 
     def welcomed(self) -> None:
@@ -137,7 +137,7 @@ class Decoder:
         """Take what was read and return the messages that are complete now.
 
         A broker gets messages as they are, publications as `Publication`. A client gets `DeliveredBatch` in
-        place of `Deliver` and publications.
+        stead of `Deliver` and publications.
 
         Raises:
             WireError: a frame is refused, now or before; `messages` of the error are those before it.
@@ -225,7 +225,7 @@ class Decoder:
         """Read publications that follow each other, the first of which was admitted; return their end.
 
         It stops before a frame that is not right: that frame comes up first the next time and is refused
-        there. It looks no further than one largest publication reaches, so that whatever is whole is not too
+        there. It looks no further than one largest publication reaches, so that no whole frame is too
         large.
         """
         admission = self._admission

@@ -106,7 +106,7 @@ def plain(frame: bytes) -> bytes:
 
 
 def replayed(publisher: str, sequence: int, frame: bytes) -> Publication:
-    """A publication of the past, to be delivered and not to be matched any more; its frame says so."""
+    """A publication of the past, to be delivered and not to be matched any more, as its frame marks it."""
     flags = frame[_FLAGS_AT]
     replayed = frame[:_FLAGS_AT] + _ONE_BYTE[flags & ORDERED | REPLAYED] + frame[_BODY_AT:]
     return Publication(publisher, sequence, {}, flags & ORDERED == ORDERED, replayed)

@@ -1,4 +1,4 @@
-"""Who is wanted is counted as filters and advertisements come and go, and told once per change."""
+"""Demand is counted as filters and advertisements come and go, and reported once per change."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +21,7 @@ def test_news_are_the_difference_to_the_last_report(steps: list[tuple[str, int, 
     demand = Demand()
     filters: dict[Filter, None] = {}
     publishers: dict[str, Filter] = {}
-    told: dict[str, bool] = {}
+    reported: dict[str, bool] = {}
     for verb, number, content in [*steps, ("look", 0, parse("True"))]:
         name = f"p{number}"
         if verb == "filter" and content in filters:
@@ -32,18 +32,18 @@ def test_news_are_the_difference_to_the_last_report(steps: list[tuple[str, int, 
             demand.interest_came(content)
         elif verb == "publisher" and name in publishers:
             del publishers[name]
-            told.pop(name, None)
+            reported.pop(name, None)
             demand.withdrawn(name)
         elif verb == "publisher":
             publishers[name] = content
             demand.advertised(name, content, filters)
         else:
             for publisher, is_wanted in demand.news():
-                assert told.get(publisher, False) is not is_wanted
-                told[publisher] = is_wanted
+                assert reported.get(publisher, False) is not is_wanted
+                reported[publisher] = is_wanted
             for publisher, advertised in publishers.items():
                 is_wanted = any(advertised.overlaps(each) for each in filters)
-                assert demand.is_wanted(publisher) is told.get(publisher, False) is is_wanted
+                assert demand.is_wanted(publisher) is reported.get(publisher, False) is is_wanted
     assert demand.news() == []
 
 

@@ -1,4 +1,4 @@
-"""Where brokers are is known everywhere once news have arrived, whatever happened in between."""
+"""Locations of brokers are known everywhere once they have arrived, in spite of failures in between."""
 
 from itertools import pairwise
 from random import Random
@@ -69,9 +69,9 @@ def test_who_is_refused_stays_unknown() -> None:
     sent = dict(network.cores["X"].take().outgoing)[outside]
     joining = network.cores["A"].open_link("C", uplink=False)
     network.cores["A"].receive(joining, sent)
-    told, verdict = dict(network.cores["A"].take().outgoing)[joining]
-    assert isinstance(told, Whereabouts)
-    network.cores["X"].receive(outside, [told, verdict])
+    whereabouts, verdict = dict(network.cores["A"].take().outgoing)[joining]
+    assert isinstance(whereabouts, Whereabouts)
+    network.cores["X"].receive(outside, [whereabouts, verdict])
     effects = network.cores["X"].take()
     assert effects.rejected == [(outside, "duplicate")]
     assert effects.outgoing == []

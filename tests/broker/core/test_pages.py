@@ -139,9 +139,9 @@ def test_the_list_of_a_lease_comes_in_pages_that_are_taken_in_one_by_one() -> No
     network.cores["B"].refresh()
     network.collect("B")
     network.settle()
-    told = [each for each in network.sent if isinstance(each, LeaseTold)]
-    assert len(told) > 3
-    assert len({each.number for each in told}) == len(told)
+    lists = [each for each in network.sent if isinstance(each, LeaseTold)]
+    assert len(lists) > 3
+    assert len({each.number for each in lists}) == len(lists)
     assert network.largest() <= PAGE_BYTES
     assert core.counts()["subscriptions"] == 30
 

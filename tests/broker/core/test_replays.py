@@ -194,7 +194,7 @@ def test_one_input_looks_at_a_bounded_number_of_events(monkeypatch: pytest.Monke
         pair.near.subscribe(name, parse("x in (1, 100)"), ordered=True, window=ReplayWindow(0, 0, SOME))
     pair.settle(0)
     for name in names:
-        # It looks until it has found one here; then it waits for the neighbour, which says nothing.
+        # It looks until it has found one here; then it waits for the neighbour, which is silent.
         replaying, steps = [name], 0
         while replaying:
             looked.clear()

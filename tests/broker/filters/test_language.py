@@ -1,4 +1,4 @@
-"""What the language says, what it refuses, and where."""
+"""What the language means, what it refuses, and where."""
 
 import warnings
 from time import perf_counter

@@ -1,4 +1,4 @@
-"""Whoever has heard the same knows the same, and a broker's own word counts."""
+"""Brokers that got the same locations know the same, and a broker's own location counts."""
 
 from random import Random
 

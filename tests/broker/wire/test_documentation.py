@@ -1,4 +1,4 @@
-"""What `docs/` says about the wire is what the code does."""
+"""The code does what `docs/` describes of the wire."""
 
 import re
 from typing import Final
