@@ -20,10 +20,10 @@ from broker.messages import Publication, WayAsked, WayTold
 from broker.wire import decode_delivery
 from ordering.interface import Blocked, Hops
 
-WAYS_MAX = 4096
+WAYS_REMEMBERED = 4096
 """A fraction of a second at full speed, hours where a person looks for a publication that waits."""
 
-LINES_MAX = 64
+LINES_DESCRIBED = 64
 """So many blocked hops are described: no person reads more."""
 
 Answer = tuple[Hop | None, WayTold]
@@ -45,7 +45,7 @@ class Ways:
     """The last publications' passages, oldest first, with marks where a bit was given to a new hop."""
 
     def __init__(self) -> None:
-        self._passed: deque[_Passed] = deque(maxlen=WAYS_MAX)
+        self._passed: deque[_Passed] = deque(maxlen=WAYS_REMEMBERED)
         self.remember = self._passed.append
 
     def hop_opened(self, hop: Hop) -> None:
@@ -165,7 +165,7 @@ def describe_waiting(
                 "behind": behind[number],
             }
         )
-        for number, head in islice(heads.items(), LINES_MAX)
+        for number, head in islice(heads.items(), LINES_DESCRIBED)
     ]
 
 

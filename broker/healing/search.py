@@ -37,7 +37,7 @@ FAR_EVERY: Final = 8
 """Rounds until all known brokers are tried. With the shell's waits between rounds that is longer than it
 takes all children of a lost root to notice the loss, so that the smallest of them does not ask too early."""
 
-CANDIDATES_MAX: Final = 32
+CANDIDATES_DESCRIBED: Final = 32
 """The first of those that would be dialled: no person reads more, and they have to fit into one line."""
 
 
@@ -149,8 +149,8 @@ def describe_search(search: Search, roster: Roster, uplink: str | None, below: f
             "known": len(roster),
             "candidates": [
                 {"address": each.address, "name": each.name, "why": each.why}
-                for each in candidates[:CANDIDATES_MAX]
+                for each in candidates[:CANDIDATES_DESCRIBED]
             ],
-            "more_candidates": max(len(candidates) - CANDIDATES_MAX, 0),
+            "more_candidates": max(len(candidates) - CANDIDATES_DESCRIBED, 0),
         }
     )
