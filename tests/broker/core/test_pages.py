@@ -34,8 +34,8 @@ from broker.messages import (
 from broker.page_limits import COLLECTED_PAGES_MAX, PAGE_BYTES, PAGE_ITEMS_BYTES
 from broker.routing import RouteFilter
 from broker.routing import parse as strategies
-from broker.station import Station, picture_of
-from broker.station.picture import station_from
+from broker.station import Station, snapshot_of
+from broker.station.snapshots import station_from
 from broker.wire import encode
 from ordering.fifo import Fifo
 from tests.broker.core.network import Network
@@ -330,7 +330,7 @@ def test_a_snapshot_keeps_the_pages_that_have_come() -> None:
     link = station.open_link("B", "session", uplink=False)
     station.receive(link, [asked(1, "B.", more=True)])
     station.take()
-    station = station_from(picture_of(station), "A", Fifo, "fifo")
+    station = station_from(snapshot_of(station), "A", Fifo, "fifo")
     station.receive(station.link_at(link.number), [asked(1, "A.other", more=False)])
     [(_, [answer])] = station.take().outgoing
     assert answer == AttachAnswer("B.", 1, "duplicate")
