@@ -13,7 +13,7 @@ from attrs import field, frozen
 from broker.errors import ConcordError
 
 SWEEPS: Final = 4
-"""The patience is written down so often while a lease lasts."""
+"""The missed_renewals_max is written down so often while a lease lasts."""
 
 REFRESHES: Final = 4
 """A broker renews so often while a lease lasts, unless something else is asked for."""
@@ -51,13 +51,13 @@ class Terms:
             )
 
     @property
-    def patience(self) -> int:
+    def missed_renewals_max(self) -> int:
         """How many renewals in a row have to leave something out before it expires."""
         return int(self.lease_s // self.refresh_s)
 
     @property
     def sweep_s(self) -> float:
-        """How often the patience is written down."""
+        """How often the missed_renewals_max is written down."""
         return self.lease_s / SWEEPS
 
     def recovery_s(self, hops: int) -> float:

@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from broker.filters import Filter
 from broker.filters.constraints import Value
-from broker.healing.roster import Place
+from broker.healing.roster import Location
 from broker.replay_messages import (
     ReplayAsked,
     ReplayCut,
@@ -24,7 +24,7 @@ from broker.replay_messages import (
     ReplayPart,
     ReplayReady,
 )
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 
 
 @define(eq=False)
@@ -369,7 +369,7 @@ class SubscriptionsReplaced:
     """
 
     number: int
-    added: tuple[Wish, ...]
+    added: tuple[RouteFilter, ...]
     withdrawn: frozenset[str]
     has_moved: bool = False
 
@@ -430,7 +430,7 @@ class LeaseTold:
 
     number: int
     advertisements: tuple[tuple[str, Filter], ...]
-    subscriptions: tuple[Wish, ...]
+    subscriptions: tuple[RouteFilter, ...]
     more: bool = False
 
 
@@ -531,7 +531,7 @@ class Whereabouts:
     Whoever hears something new tells it on, so that brokers that are cut off know whom to dial.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[Location, ...]
 
 
 @frozen

@@ -36,7 +36,7 @@ CONFIRM_BYTES: Final = 64 * 1024
 """So much that was had is confirmed at the latest: a broker sends nothing more beyond its limit of what is
 not, which is 256 KiB or more. One small frame for some hundred events."""
 
-_UNTOLD: Final = -1
+_UNCONFIRMED: Final = -1
 """Less than any position: the broker is to be told again, what was said before may have been lost."""
 
 
@@ -92,7 +92,7 @@ class Inbox:
     had: int = 0
     first: int = 0
     in_use_count: int = 1
-    _told: int = _UNTOLD
+    _confirmed: int = _UNCONFIRMED
     _entries: deque[_Run | _Hole] = field(factory=deque)
     _reading: Iterator[bytes] | None = None
     _reading_end: int = 0
@@ -143,7 +143,7 @@ class Inbox:
             self.had = position
         self.id = subscription
         self.position = position
-        self._told = _UNTOLD
+        self._confirmed = _UNCONFIRMED
         if place and not goes_on:
             self._begin_anew(position)
 
@@ -229,7 +229,7 @@ class Inbox:
     def untold(self) -> int | None:
         """The position to tell the broker as had, if it has not been told."""
         self._unsaid_bytes = 0
-        if self.had == self._told:
+        if self.had == self._confirmed:
             return None
-        self._told = self.had
+        self._confirmed = self.had
         return self.had

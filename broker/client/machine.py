@@ -202,7 +202,7 @@ class ClientMachine:
         """Bytes came from the broker, cut anywhere."""
         if self.life is not ClientLife.CONNECTED and self.life not in _LISTENING:
             return
-        self._silence.heard(now_s)
+        self._silence.received(now_s)
         self._heard_s = now_s
         try:
             self.session.receive(chunk, now_s)
@@ -307,7 +307,7 @@ class ClientMachine:
             )
         self._enter(ClientLife.CONNECTED, inf)
         self._silence = Silence(welcome.heartbeat_ms / _MS_PER_S)
-        self._silence.heard(now_s)
+        self._silence.received(now_s)
         self._flush_s = now_s + self.session.limits.flush_interval_s
         self._kept_s = KEPT_HEARTBEATS * self._silence.heartbeat_s
         self._connected_s = now_s
@@ -335,10 +335,10 @@ class ClientMachine:
         if now_s >= self._flush_s:
             self._flush_s = now_s + self.session.limits.flush_interval_s
             self.session.window.flush_if_due()
-            self.session.tell_progress()
+            self.session.confirm_progress()
             # The broker's question may be behind much that is on its way to us: it must hear us all the same.
             if self._said_s < min(self._heard_s, now_s - self._silence.heartbeat_s / 2):
-                self.session.be_heard()
+                self.session.send_keepalive()
 
     def _end_by(self, fault: BrokerFaultError, now_s: float) -> None:
         """The broker has closed the connection, or broken the protocol: wait, or fail."""

@@ -17,13 +17,13 @@ from broker.wire import WireError, encode_publication
 
 @define(eq=False)
 class Outbox:
-    """One publisher's side of the window. `is_told` says that the user knows what ended it."""
+    """One publisher's side of the window. `is_notified` says that the user knows what ended it."""
 
     source: Source
     filter: Filter
     _machine: ClientMachine
     is_closed: bool = field(default=False, init=False)
-    is_told: bool = field(default=False, init=False)
+    is_notified: bool = field(default=False, init=False)
     _matches: Callable[[Mapping[str, Value]], bool] = field(init=False)
     _window: SendWindow = field(init=False)
 
@@ -92,14 +92,14 @@ class Outbox:
                 f"the publisher {self.source.id} was used after its advertise block had been left"
             )
         if self.source.ended is not None:
-            self.is_told = True
+            self.is_notified = True
             raise self.source.ended
         self._machine.check()
 
     @property
     def is_unsettled(self) -> bool:
         """Whether something is still in the window, or the user does not know what ended the publisher."""
-        return bool(self.source.pending_count) or (self.source.ended is not None and not self.is_told)
+        return bool(self.source.pending_count) or (self.source.ended is not None and not self.is_notified)
 
     def close(self) -> None:
         """Leave: what is in the window is still sent, then the advertisement is withdrawn."""

@@ -113,7 +113,7 @@ class Session:
         """Ask whether the broker is still there."""
         self._controls.append(encode(m.Ping(number)))
 
-    def be_heard(self) -> None:
+    def send_keepalive(self) -> None:
         """Say something that asks for nothing."""
         self._controls.append(encode(m.Pong(0)))
 
@@ -178,7 +178,7 @@ class Session:
             inbox.untold()
             self._controls.append(encode(m.Credit(inbox.number, credit_count, inbox.had)))
 
-    def tell_progress(self) -> None:
+    def confirm_progress(self) -> None:
         """Tell how far users of durable subscriptions have come: that outlives this client."""
         for inbox in self._inboxes:
             if inbox.durable:

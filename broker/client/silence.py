@@ -33,7 +33,7 @@ class Silence:
     deadline_s: float = field(init=False)
     _looks: int = field(default=0, init=False)
 
-    def heard(self, now_s: float) -> None:
+    def received(self, now_s: float) -> None:
         """Something came from the broker, whatever it is."""
         self.deadline_s = now_s + self.heartbeat_s
         self._looks = 0

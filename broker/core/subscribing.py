@@ -23,7 +23,7 @@ from broker.core.barrier import Barrier, Passed
 from broker.core.gates import Answer, Arrivals, Gates, Settling
 from broker.core.hops import Hop
 from broker.core.pages import cut_both
-from broker.core.tables import Place, RouteEntry, RoutingTables, place_of, wish_of
+from broker.core.tables import EntryKey, RouteEntry, RoutingTables, entry_key, route_filter_of
 from broker.filters import Filter
 from broker.messages import (
     Control,
@@ -34,12 +34,12 @@ from broker.messages import (
     SubscriptionWithdrawn,
 )
 from broker.routing.flooding import EVERYTHING
-from broker.routing.strategy import Strategy, Wish
+from broker.routing.strategy import RouteFilter, Strategy
 
 UNSENT: Final = 0
 """The number of the request that is sent when a new link has synchronised."""
 
-HELD: Final = ""
+BLOCKED: Final = ""
 """What such a request adds: nobody knows yet."""
 
 
@@ -54,8 +54,8 @@ class Neighbour:
     announced: Announcements
     gates: Gates = Factory(Gates)
     arrivals: Arrivals = Factory(Arrivals)
-    offered: dict[Place, RouteEntry] = Factory(dict)
-    held: dict[Place, RouteEntry] = Factory(dict)
+    offered: dict[EntryKey, RouteEntry] = Factory(dict)
+    held: dict[EntryKey, RouteEntry] = Factory(dict)
     crossing: set[int] = Factory(set)
 
 
@@ -121,8 +121,8 @@ class Subscribing:
         for link, neighbour in list(self.neighbours.items()):
             for entry in entries:
                 neighbour.gates.forget(entry)
-                neighbour.held.pop(place_of(entry), None)
-            mine = [entry for entry in entries if neighbour.offered.pop(place_of(entry), None) is not None]
+                neighbour.held.pop(entry_key(entry), None)
+            mine = [entry for entry in entries if neighbour.offered.pop(entry_key(entry), None) is not None]
             gone = [entry.id for entry in mine if not self._tables.is_wanted(entry.id, link)]
             if gone:
                 self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
@@ -135,25 +135,25 @@ class Subscribing:
             self._hold(link, entries)
             return
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
-        offered: dict[Place, RouteEntry] = {}
+        offered: dict[EntryKey, RouteEntry] = {}
         for each in entries:
-            place = place_of(each)
-            is_new = each.hop is not link and place not in neighbour.offered
+            key = entry_key(each)
+            is_new = each.hop is not link and key not in neighbour.offered
             if is_new and advertised.overlap(each.filter):
-                offered[place] = each
+                offered[key] = each
         if offered:
             neighbour.offered.update(offered)
-            difference = neighbour.announced.edit(add=map(wish_of, offered.values()))
+            difference = neighbour.announced.edit(add=map(route_filter_of, offered.values()))
             self._announce(link, neighbour, difference, offered.values(), has_moved=has_moved)
 
     def _hold(self, link: Hop, entries: Iterable[RouteEntry]) -> None:
         """Keep the gates closed of entries that may not cross a new link yet (R9)."""
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
         for entry in entries:
-            place = place_of(entry)
-            is_new = entry.hop is not link and place not in neighbour.held
+            key = entry_key(entry)
+            is_new = entry.hop is not link and key not in neighbour.held
             if is_new and advertised.overlap(entry.filter):
-                neighbour.held[place] = entry
+                neighbour.held[key] = entry
                 neighbour.gates.asked(UNSENT)
                 neighbour.gates.wait(entry, UNSENT)
                 self._tables.close_gate(entry, link)
@@ -163,7 +163,7 @@ class Subscribing:
         neighbour = self.neighbours[link]
         neighbour.held.clear()
         self.offer_all(link, has_moved=True)
-        self.passed += self._barrier.route_replaced(HELD, link, neighbour.gates.unanswered())
+        self.passed += self._barrier.route_replaced(BLOCKED, link, neighbour.gates.unanswered())
         for entry in neighbour.gates.answered(UNSENT)[1]:
             self._open(entry, link)
         neighbour.crossing = set(neighbour.gates.requests())
@@ -183,7 +183,7 @@ class Subscribing:
             (
                 entry
                 for entry in self._tables.entries()
-                if place_of(entry) not in offered and any(map(entry.filter.overlaps, contents))
+                if entry_key(entry) not in offered and any(map(entry.filter.overlaps, contents))
             ),
         )
 
@@ -206,10 +206,10 @@ class Subscribing:
             if entry.filter.overlaps(content) and not still.overlap(entry.filter)
         ]
         for entry in mine:
-            del neighbour.offered[place_of(entry)]
+            del neighbour.offered[entry_key(entry)]
         mine_held = [entry for entry in neighbour.held.values() if not still.overlap(entry.filter)]
         for entry in mine_held:
-            del neighbour.held[place_of(entry)]
+            del neighbour.held[entry_key(entry)]
         closed = [entry for entry in (*mine, *mine_held) if neighbour.gates.forget(entry)]
         if mine:
             gone = dict.fromkeys(entry.id for entry in mine)
@@ -257,7 +257,7 @@ class Subscribing:
         numbers = [self._next_number() if page.added else 0 for page in pages]
         for number, page in zip(numbers, pages, strict=True):
             if page.added:
-                gates.asked(number, [wish.id for wish in page.added], has_moved=carries_moved)
+                gates.asked(number, [route.id for route in page.added], has_moved=carries_moved)
         waited_for = [each for each in difference.removed if gates.request_of(each) is not None]
         left = gates.withdrawn(difference.removed)
         for number, page in zip(numbers, pages, strict=True):
@@ -272,8 +272,8 @@ class Subscribing:
     ) -> None:
         added, removed = difference.added, difference.removed
         if not removed and len(added) == 1:
-            wish = added[0]
-            self._send(link, SubscriptionAdded(wish.id, wish.filter, wish.ordered, number, has_moved))
+            route = added[0]
+            self._send(link, SubscriptionAdded(route.id, route.filter, route.ordered, number, has_moved))
         elif not added and (neighbour.announced.is_exact or not neighbour.gates.unanswered()):
             for each in removed:
                 self._send(link, SubscriptionWithdrawn(each))
@@ -284,7 +284,7 @@ class Subscribing:
         """Let the gate wait for what stands for the entry, unless some is answered; say for what."""
         if neighbour.gates.are_answered:
             return []
-        standing = neighbour.announced.standing_for(wish_of(entry))
+        standing = neighbour.announced.covers_of(route_filter_of(entry))
         requests = [neighbour.gates.request_of(each) for each in standing]
         first = requests[0] if requests else None
         if first is None or None in requests:
@@ -294,7 +294,7 @@ class Subscribing:
 
     def _settle(self, link: Hop, neighbour: Neighbour, entry: RouteEntry, numbers: Collection[int]) -> None:
         """Ask whether the routes that the entry rides on have settled, unless it asks anew (law 2)."""
-        standing = neighbour.announced.standing_for(wish_of(entry))
+        standing = neighbour.announced.covers_of(route_filter_of(entry))
         is_announced_now = any(neighbour.gates.request_of(each) in numbers for each in standing)
         if standing and not is_announced_now and not neighbour.announced.is_exact:
             asked = self._next_number()
@@ -326,7 +326,7 @@ class Subscribing:
         neighbour = self.neighbours[link]
         closed = [entry for entry in wrong if neighbour.gates.forget(entry)]
         for entry in wrong:
-            del neighbour.offered[place_of(entry)]
+            del neighbour.offered[entry_key(entry)]
         still = {entry.id for entry in neighbour.offered.values()}
         gone = dict.fromkeys(entry.id for entry in wrong if entry.id not in still)
         self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
@@ -334,7 +334,7 @@ class Subscribing:
             self._open(entry, link)
         self.offer(link, self._tables.entries())
 
-    def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> None:
+    def announce_anew(self, link: Hop, candidates: Mapping[str, RouteFilter]) -> None:
         """Choose again what is announced of these, and send the difference."""
         neighbour = self.neighbours[link]
         difference, changed = neighbour.announced.remake(candidates)
@@ -403,29 +403,29 @@ class Subscribing:
     def asked(self, message: SubscriptionAdded | SubscriptionsReplaced, link: Hop) -> None:
         """A neighbour asks for what somebody behind it wants."""
         if isinstance(message, SubscriptionAdded):
-            added: tuple[Wish, ...] = (Wish(message.id, message.filter, message.ordered),)
+            added: tuple[RouteFilter, ...] = (RouteFilter(message.id, message.filter, message.ordered),)
             withdrawn: frozenset[str] = frozenset()
         else:
             added, withdrawn = message.added, message.withdrawn
         arrivals = self.neighbours[link].arrivals
-        stays = {wish.id for wish in added if arrivals.revive(wish.id) or self._is_known(wish, link)}
-        for wish in added:
-            if wish.id not in stays:
-                self.unsubscribe(wish.id, link)
-        arrivals.asked(message.number, [wish.id for wish in added])
-        for wish in added:
-            if wish.id in stays:
-                self._ask_again(self._tables.entries_of(link)[wish.id])
+        stays = {route.id for route in added if arrivals.revive(route.id) or self._is_known(route, link)}
+        for route in added:
+            if route.id not in stays:
+                self.unsubscribe(route.id, link)
+        arrivals.asked(message.number, [route.id for route in added])
+        for route in added:
+            if route.id in stays:
+                self._ask_again(self._tables.entries_of(link)[route.id])
             else:
-                entry = RouteEntry(wish.id, wish.filter, wish.ordered, link)
+                entry = RouteEntry(route.id, route.filter, route.ordered, link)
                 self.subscribe(entry, has_moved=message.has_moved)
         for each in sorted(withdrawn):
             self._leave(each, link, arrivals)
 
-    def _is_known(self, wish: Wish, link: Hop) -> bool:
+    def _is_known(self, route: RouteFilter, link: Hop) -> bool:
         """Whether a neighbour announces again what it has announced; one with mended tables may."""
-        known = self._tables.entries_of(link).get(wish.id)
-        return known is not None and wish_of(known) == wish
+        known = self._tables.entries_of(link).get(route.id)
+        return known is not None and route_filter_of(known) == route
 
     def _ask_again(self, entry: RouteEntry) -> None:
         entry.is_answered = False
@@ -453,9 +453,11 @@ class Subscribing:
         asked = []
         for other, neighbour in self.neighbours.items() if entry is not None else ():
             assert entry is not None
-            if place_of(entry) in neighbour.offered:
+            if entry_key(entry) in neighbour.offered:
                 number = self._next_number()
-                self._send(other, SettleAsked(number, neighbour.announced.standing_for(wish_of(entry))[0]))
+                self._send(
+                    other, SettleAsked(number, neighbour.announced.covers_of(route_filter_of(entry))[0])
+                )
                 asked.append((other, number))
         self._answer_questions(self.settling.pass_on(link, message.number, asked))
 
@@ -469,19 +471,19 @@ class Subscribing:
     def rebuild(self) -> None:
         """Make again what is in no snapshot."""
         for neighbour in self.neighbours.values():
-            candidates = {entry.id: wish_of(entry) for entry in neighbour.offered.values()}
-            if self.strategy.floods and neighbour.announced.wishes:
+            candidates = {entry.id: route_filter_of(entry) for entry in neighbour.offered.values()}
+            if self.strategy.floods and neighbour.announced.routes:
                 candidates[EVERYTHING.id] = EVERYTHING
             neighbour.announced.rebuild(self.strategy, candidates)
 
     def on_their_way(self, link: Hop, content: Filter) -> list[str]:
         """What was announced to this neighbour and not answered, as far as it overlaps a filter (R6)."""
         neighbour = self.neighbours[link]
-        known = neighbour.announced.wishes
+        known = neighbour.announced.routes
         owed = [each for each in neighbour.gates.unanswered() if each in known]
         announced = [each for each in owed if known[each].filter.overlaps(content)]
         is_held = any(entry.filter.overlaps(content) for entry in neighbour.held.values())
-        return [*announced, HELD] if is_held else announced
+        return [*announced, BLOCKED] if is_held else announced
 
     def counts(self) -> dict[str, int]:
         """How much is on its way."""

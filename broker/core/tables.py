@@ -21,13 +21,13 @@ from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.matching import MatchingIndex
 from broker.messages import Publication
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 from ordering.interface import Advertisement, Event, Hops, Route, Subscription
 
 NOWHERE = Route(0, 0)
 
 
-Place = tuple[int, str]
+EntryKey = tuple[int, str]
 """Where an entry stands: the number of its hop, and its id there."""
 
 
@@ -48,14 +48,14 @@ class RouteEntry:
     is_answered: bool = False
 
 
-def place_of(entry: RouteEntry) -> Place:
+def entry_key(entry: RouteEntry) -> EntryKey:
     """Where an entry stands."""
     return entry.hop.number, entry.id
 
 
-def wish_of(entry: RouteEntry) -> Wish:
+def route_filter_of(entry: RouteEntry) -> RouteFilter:
     """What an entry asks for, as a strategy sees it."""
-    return Wish(entry.id, entry.filter, entry.ordered)
+    return RouteFilter(entry.id, entry.filter, entry.ordered)
 
 
 @define(eq=False)
@@ -64,11 +64,11 @@ class InterestView:
 
     filter: Filter
     exposures: int
-    entries: dict[Place, RouteEntry] = Factory(dict)
+    entries: dict[EntryKey, RouteEntry] = Factory(dict)
     routes: dict[Hops, Route] = field(factory=dict, repr=False)
 
 
-def _place_in(item: tuple[Place, RouteEntry]) -> Place:
+def _key_in(item: tuple[EntryKey, RouteEntry]) -> EntryKey:
     return item[0]
 
 
@@ -315,7 +315,7 @@ class RoutingTables:
         """Every entry that a publication from this hop is routed by."""
         # By hop and id: how the index came to be must not show.
         found = [each for interest in self._index.match(attributes) for each in interest.entries.items()]
-        for _, entry in sorted(found, key=_place_in):
+        for _, entry in sorted(found, key=_key_in):
             if entry.hop.bit != origin and not entry.closed & origin:
                 yield entry
 

@@ -20,10 +20,10 @@ from broker.messages import Publication, WayAsked, WayTold
 from broker.wire import decode_delivery
 from ordering.interface import Blocked, Hops
 
-WAYS_KEPT = 4096
+WAYS_MAX = 4096
 """A fraction of a second at full speed, hours where somebody looks for a publication that waits."""
 
-LINES_TOLD = 64
+LINES_MAX = 64
 """So many blocked hops are described: no person reads more."""
 
 Answer = tuple[Hop | None, WayTold]
@@ -45,7 +45,7 @@ class Ways:
     """The last publications' passages, oldest first, with marks where a bit was given to a new hop."""
 
     def __init__(self) -> None:
-        self._passed: deque[_Passed] = deque(maxlen=WAYS_KEPT)
+        self._passed: deque[_Passed] = deque(maxlen=WAYS_MAX)
         self.remember = self._passed.append
 
     def hop_opened(self, hop: Hop) -> None:
@@ -90,7 +90,7 @@ class WayQuestions:
         self._open[question] = _WayQuestion(asker, waiting_for, [step])
         return self._answered((question,))
 
-    def told(self, message: WayTold, link: Hop, page_bytes: int) -> list[Answer]:
+    def answered(self, message: WayTold, link: Hop, page_bytes: int) -> list[Answer]:
         """A neighbour answered; pass on what fills a page, so that no more than one is kept."""
         name = message.question
         question = self._open.get(name)
@@ -165,7 +165,7 @@ def describe_waiting(
                 "behind": behind[number],
             }
         )
-        for number, head in islice(heads.items(), LINES_TOLD)
+        for number, head in islice(heads.items(), LINES_MAX)
     ]
 
 

@@ -10,7 +10,7 @@ Laws.
 3. Nothing is forgotten because a link is lost: what was known then is what healing goes by. A broker that
    nobody can dial costs an attempt now and then, and a few bytes.
 4. A broker's uplink is the last one it was attached to. So a child of a lost root still knows its fellows and
-   the brokers above it, nearest first.
+   the brokers ancestor it, nearest first.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ VERSION_MAX: Final = 2**62
 
 
 @frozen
-class Place:
+class Location:
     """One broker's word. Of two words of one broker the one with the larger number counts.
 
     `address` is "" if nobody can dial it, `uplink` the name of the last broker it was attached to, or "".
@@ -38,7 +38,7 @@ class Place:
     uplink: str
 
 
-Places = tuple[Place, ...]
+Locations = tuple[Location, ...]
 
 
 @define(eq=False)
@@ -46,54 +46,54 @@ class Roster:
     """Everything `name` has heard. What a method returns is new and has to be told on."""
 
     name: str
-    places: dict[str, Place] = field(factory=dict, init=False)
+    places: dict[str, Location] = field(factory=dict, init=False)
 
     @property
-    def own(self) -> Place | None:
+    def own(self) -> Location | None:
         """Our own word, if we have given one."""
         return self.places.get(self.name)
 
     # --- our own word ---
 
-    def reached_at(self, address: str) -> Places:
+    def reached_at(self, address: str) -> Locations:
         """We can be dialled at this address; "" if we cannot be."""
         own = self.own
         if own is None:
-            return self._say(Place(self.name, 1, address, ""))
-        return self._say(evolve(own, address=address))
+            return self._set_own(Location(self.name, 1, address, ""))
+        return self._set_own(evolve(own, address=address))
 
-    def attached_to(self, uplink: str) -> Places:
+    def attached_to(self, uplink: str) -> Locations:
         """We are a child of that broker now."""
         own = self.own
-        return () if own is None else self._say(evolve(own, uplink=uplink))
+        return () if own is None else self._set_own(evolve(own, uplink=uplink))
 
-    def _say(self, place: Place) -> Places:
+    def _set_own(self, location: Location) -> Locations:
         own = self.own
         if own is not None:
-            if place == own:
+            if location == own:
                 return ()
-            place = evolve(place, version=own.version + 1)
-        self.places[self.name] = place
-        return (place,)
+            location = evolve(location, version=own.version + 1)
+        self.places[self.name] = location
+        return (location,)
 
     # --- others' words ---
 
-    def learn(self, places: Iterable[Place]) -> Places:
+    def learn(self, places: Iterable[Location]) -> Locations:
         """Take what is later than what we know."""
-        return tuple(place for place in places if self._is_news(place))
+        return tuple(location for location in places if self._is_news(location))
 
-    def _is_news(self, place: Place) -> bool:
-        if place.name == self.name or place.version > VERSION_MAX:
+    def _is_news(self, location: Location) -> bool:
+        if location.name == self.name or location.version > VERSION_MAX:
             return False
-        known = self.places.get(place.name)
+        known = self.places.get(location.name)
         if known is None and len(self.places) >= BROKERS_MAX:
             return False
-        if known is not None and _rank(place) <= _rank(known):
+        if known is not None and _rank(location) <= _rank(known):
             return False
-        self.places[place.name] = place
+        self.places[location.name] = location
         return True
 
-    def contradict(self, places: Iterable[Place]) -> Places:
+    def contradict(self, places: Iterable[Location]) -> Locations:
         """Say the truth again if these hold a word of ours that would count more than our present one."""
         own = self.own
         if own is None:
@@ -101,10 +101,10 @@ class Roster:
         outdated = [p.version for p in places if p.name == self.name and _rank(p) > _rank(own)]
         if not outdated or max(outdated) >= VERSION_MAX:
             return ()
-        self.places[self.name] = place = evolve(own, version=max(outdated) + 1)
-        return (place,)
+        self.places[self.name] = location = evolve(own, version=max(outdated) + 1)
+        return (location,)
 
-    def everything(self) -> Places:
+    def everything(self) -> Locations:
         """All that we know, in the order in which we first heard of each broker."""
         return tuple(self.places.values())
 
@@ -112,21 +112,21 @@ class Roster:
 
     def address_of(self, name: str) -> str:
         """Where to dial a broker, or "" if that is not known."""
-        place = self.places.get(name)
-        return "" if place is None else place.address
+        location = self.places.get(name)
+        return "" if location is None else location.address
 
     def uplink_of(self, name: str) -> str:
         """The last uplink of a broker that we know of, or ""."""
-        place = self.places.get(name)
-        return "" if place is None else place.uplink
+        location = self.places.get(name)
+        return "" if location is None else location.uplink
 
     def ancestors(self, name: str) -> list[str]:
-        """The brokers above one, nearest first, as far as we know them. What we know may be a ring."""
+        """The brokers ancestor one, nearest first, as far as we know them. What we know may be a ring."""
         found: dict[str, None] = {}
-        above = self.uplink_of(name)
-        while above and above != name and above not in found:
-            found[above] = None
-            above = self.uplink_of(above)
+        ancestor = self.uplink_of(name)
+        while ancestor and ancestor != name and ancestor not in found:
+            found[ancestor] = None
+            ancestor = self.uplink_of(ancestor)
         return list(found)
 
     def fellows(self, name: str) -> list[str]:
@@ -140,6 +140,6 @@ class Roster:
         return len(self.places)
 
 
-def _rank(place: Place) -> tuple[int, str, str]:
+def _rank(location: Location) -> tuple[int, str, str]:
     """Two words of the same number come from two runs: any rule will do that is the same everywhere."""
-    return place.version, place.address, place.uplink
+    return location.version, location.address, location.uplink

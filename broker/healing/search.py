@@ -36,7 +36,7 @@ FAR_EVERY: Final = 8
 """Rounds until everybody is tried. With the shell's waits between rounds that is longer than it takes all
 children of a lost root to notice the loss, so that the smallest of them does not ask too early."""
 
-CANDIDATES_TOLD: Final = 32
+CANDIDATES_MAX: Final = 32
 """The first of those that would be dialled: no person reads more, and they have to fit into one line."""
 
 
@@ -114,7 +114,7 @@ class Search:
 
     def _name_at(self, address: str, roster: Roster) -> str:
         """Who is dialled there, if that is sure: elsewhere an address may lead to somebody else."""
-        names = [place.name for place in roster.everything() if place.address == address]
+        names = [location.name for location in roster.everything() if location.address == address]
         return names[0] if len(names) == 1 and names[0] != self.name else ""
 
     def _beyond_configured(self, roster: Roster) -> Iterator[tuple[str, str]]:
@@ -148,8 +148,8 @@ def describe_search(search: Search, roster: Roster, uplink: str | None, below: f
             "known": len(roster),
             "candidates": [
                 {"address": each.address, "name": each.name, "why": each.why}
-                for each in candidates[:CANDIDATES_TOLD]
+                for each in candidates[:CANDIDATES_MAX]
             ],
-            "more_candidates": max(len(candidates) - CANDIDATES_TOLD, 0),
+            "more_candidates": max(len(candidates) - CANDIDATES_MAX, 0),
         }
     )

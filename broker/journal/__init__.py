@@ -1,4 +1,4 @@
-"""A broker's memory on disk: every input in order, and a picture of the state now and then.
+"""A broker's memory on disk: every input in order, and a snapshot of the state now and then.
 
 Files of our own with a checksum per batch, and not an embedded database. What is needed is little: append,
 sync, read once from the beginning. And it has to be told apart whether the end of the file is a write that a

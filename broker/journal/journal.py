@@ -69,7 +69,7 @@ class Journal:
     synced: int
     written_bytes: int = field(default=0, init=False)
     snapshots: int = field(default=0, init=False)
-    _pictured_at_s: float = field(factory=monotonic, init=False)
+    _snapshot_at_s: float = field(factory=monotonic, init=False)
     _pending: deque[bytes] = field(factory=deque, init=False)
     _appended_bytes: int = field(default=0, init=False)
     _taken_bytes: int = field(default=0, init=False)
@@ -243,7 +243,7 @@ class Journal:
             return True
 
     def snapshot(self, content: bytes, upto: int) -> bool:
-        """Keep a picture of the state after that record, and drop what it makes superfluous; blocks.
+        """Keep a snapshot of the state after that record, and drop what it makes superfluous; blocks.
 
         Return whether there was room for it. Raises `JournalError`.
         """
@@ -261,7 +261,7 @@ class Journal:
                     return False
                 raise self._failed(error, name_of(upto, SNAPSHOT), "cannot be written") from error
             self.snapshots += 1
-            self._pictured_at_s = monotonic()
+            self._snapshot_at_s = monotonic()
             return True
 
     def _prune(self) -> None:
@@ -275,7 +275,7 @@ class Journal:
     @property
     def snapshot_age_s(self) -> float:
         """How long ago the last snapshot was written, or the journal opened if none was since."""
-        return monotonic() - self._pictured_at_s
+        return monotonic() - self._snapshot_at_s
 
     @property
     def size_bytes(self) -> int:

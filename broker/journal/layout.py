@@ -160,22 +160,22 @@ def read_batch_head(salt: bytes, segment: bytes, start: int) -> JournalBatch | N
 
 def _count_in(content: memoryview) -> int:
     """Return how many records are there, one behind the other and nothing else; 0 if it is not so."""
-    count = place = 0
-    while place <= len(content) - _LENGTH.size:
-        (size_bytes,) = _LENGTH.unpack_from(content, place)
-        place += _LENGTH.size + size_bytes
+    count = position = 0
+    while position <= len(content) - _LENGTH.size:
+        (size_bytes,) = _LENGTH.unpack_from(content, position)
+        position += _LENGTH.size + size_bytes
         count += 1
-    return count if place == len(content) else 0
+    return count if position == len(content) else 0
 
 
 def records_in(content: memoryview) -> Iterator[bytes]:
     """Yield the records of a batch."""
-    place = 0
-    while place < len(content):
-        (size_bytes,) = _LENGTH.unpack_from(content, place)
-        place += _LENGTH.size
-        yield bytes(content[place : place + size_bytes])
-        place += size_bytes
+    position = 0
+    while position < len(content):
+        (size_bytes,) = _LENGTH.unpack_from(content, position)
+        position += _LENGTH.size
+        yield bytes(content[position : position + size_bytes])
+        position += size_bytes
 
 
 @frozen

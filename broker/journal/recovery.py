@@ -217,10 +217,10 @@ def recover(files: Files, journal_id: bytes) -> Found:
     firsts = search.needed(names)
     parts: list[_Part] = []
     found: JournalWalk | None = None
-    for place, first in enumerate(firsts):
+    for index, first in enumerate(firsts):
         found = search.look(first)
-        if place + 1 < len(firsts):
-            search.check_inner(found, firsts[place + 1])
+        if index + 1 < len(firsts):
+            search.check_inner(found, firsts[index + 1])
         parts.append(_Part(name_of(first, SEGMENT), found.head, found.last))
     tail = found if found is not None and search.judge_tail(found) else None
     last = max(search.upto, found.last if found is not None else 0)

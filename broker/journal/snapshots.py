@@ -1,4 +1,4 @@
-"""Pictures of the state, so that what led there can go.
+"""SnapshotKeeper of the state, so that what led there can go.
 
 Laws:
 
@@ -50,11 +50,11 @@ def read_snapshot(files: Files, journal_id: bytes, upto: int) -> bytes | None:
 def prune(files: Files) -> None:
     """Remove what the kept snapshots make superfluous. Raises `OSError`."""
     names = files.names()
-    pictures = numbers(names, SNAPSHOT)
-    if len(pictures) < KEPT:
+    snapshots = numbers(names, SNAPSHOT)
+    if len(snapshots) < KEPT:
         return
-    oldest = pictures[-KEPT]
-    for upto in pictures[:-KEPT]:
+    oldest = snapshots[-KEPT]
+    for upto in snapshots[:-KEPT]:
         files.remove(name_of(upto, SNAPSHOT))
     for first, next_first in pairwise(numbers(names, SEGMENT)):
         if next_first - 1 <= oldest:

@@ -84,7 +84,7 @@ def lines_about(about: str, exchange: Exchange, client: str, user: str) -> Itera
     core = exchange.core
     if about == "durable":
         subscribers = exchange.subscribers.values()
-        mine = [each for each in subscribers if each.place.terms.durable and each.is_of(client, user)]
+        mine = [each for each in subscribers if each.state.terms.durable and each.is_of(client, user)]
         return (each.describe() for each in mine)
     if about == "uplinks":
         uplink = core.uplink.name if core.uplink is not None else None

@@ -72,7 +72,7 @@ class ClientSession:
     window: CreditWindow
     connection: Connection
     _exchange: Exchange
-    _patience_s: float
+    _link_timeout_s: float
     backlog: dict[LocalSubscription, None] = field(factory=dict, init=False)
     _publishers: dict[str, LocalPublisher] = field(factory=dict, init=False)
     _publisher_numbers: dict[int, LocalPublisher] = field(factory=dict, init=False)
@@ -113,32 +113,32 @@ class ClientSession:
 
     def handle(self, messages: Sequence[object]) -> int:
         """Handle what arrived together, as far as the step has time for it."""
-        size_bytes = place = 0
+        size_bytes = index = 0
         connection, exchange = self.connection, self._exchange
         if self._later.is_pending:
             self._later.go_on()
         self._units, now_s = exchange.config.limits.step_units, exchange.timers.now_s
-        while place < len(messages) and self._units > 0:
+        while index < len(messages) and self._units > 0:
             if connection.not_before_s > now_s or connection.is_ended:
                 break
-            message = messages[place]
+            message = messages[index]
             if type(message) is m.Publication:
-                count, run_bytes = self._take_run(message, islice(messages, place, None))
+                count, run_bytes = self._take_run(message, islice(messages, index, None))
                 size_bytes += run_bytes
-                place += count
+                index += count
             else:
                 self._units -= CONTROL_UNITS
                 self._handle_control(message)
                 if type(message) in _CHANGES:
                     self._rest()
-                place += 1
+                index += 1
         batch = None
         if size_bytes:
             batch = CreditBatch(self.window, size_bytes)
             if not self.window.receive(size_bytes):
                 self._fault("credit", "more bytes of publications were sent than granted")
         exchange.settle(batch)
-        return len(messages) if connection.is_ended else place
+        return len(messages) if connection.is_ended else index
 
     def _rest(self) -> None:
         """Handle nothing for a while if this client, or its user, has changed routes too often."""
@@ -165,11 +165,11 @@ class ClientSession:
     def _take_run(self, first: m.Publication, messages: Iterable[object]) -> tuple[int, int]:
         """Take publications of one publisher while they go on; return how many were read and their size."""
         publisher = self._publishers.get(first.publisher)
-        if publisher is None or not publisher.place.is_open or self._exchange.is_full:
+        if publisher is None or not publisher.state.is_open or self._exchange.is_full:
             self._overlook_all(publisher, first)
             return 1, len(first.frame)
-        place, matches = publisher.place, publisher.matches
-        identity, sequence = place.id, place.taken
+        state, matches = publisher.state, publisher.matches
+        identity, sequence = state.id, state.taken
         run: list[m.Publication] = []
         other: m.Publication | None = None
         size_bytes = 0
@@ -224,7 +224,7 @@ class ClientSession:
             else:
                 publisher.withdraw()
         for subscription in subscriptions:
-            if is_kept or subscription.place.terms.durable:
+            if is_kept or subscription.state.terms.durable:
                 subscription.detach()
             else:
                 subscription.withdraw()
@@ -386,7 +386,7 @@ class ClientSession:
         is_known = bool(resume) and station.resumable(resume, client, user) is not None
         identity = resume if is_known else station.mint(self._label)
         station.advertise(identity, wanted, client=client, user=user)
-        return LocalPublisher(station.publishers[identity], self._exchange, self._patience_s)
+        return LocalPublisher(station.publishers[identity], self._exchange, self._link_timeout_s)
 
     def advertised(self, publisher: LocalPublisher) -> None:
         """The publisher's barrier is passed."""
@@ -412,22 +412,22 @@ class ClientSession:
         if known is None:
             self._subscribe_anew(request, terms)
             return
-        before = known.place.terms
+        before = known.state.terms
         if (before.filter, before.ordered) != (terms.filter, terms.ordered):
             text = f"the subscription has another filter or order: {before.filter}; forget it first"
             self._refuse(request.number, "another-filter", text)
         else:
             known.taken_over()
-            self._go_on(request, terms, known, start_of(request, known.place))
+            self._go_on(request, terms, known, start_of(request, known.state))
 
     def _known(self, request: m.Subscribe) -> LocalSubscription | None:
         """The subscription that is meant, by its durable name or by its id on an earlier connection."""
         if request.durable:
-            place = self._exchange.station.durable(self.user.name, self.name, request.durable)
-            return None if place is None else self._exchange.subscribers[place.id]
+            state = self._exchange.station.durable(self.user.name, self.name, request.durable)
+            return None if state is None else self._exchange.subscribers[state.id]
         known = self._exchange.subscribers.get(request.resume)
         is_mine = (
-            known is not None and not known.place.terms.durable and known.is_of(self.name, self.user.name)
+            known is not None and not known.state.terms.durable and known.is_of(self.name, self.user.name)
         )
         return known if is_mine else None
 
@@ -439,7 +439,7 @@ class ClientSession:
         identity = station.mint(self._label)
         past = past_of(request, exchange.replaying.wall_ns()) if request.replay else ()
         station.subscribe(identity, terms, past)
-        known = LocalSubscription(station.subscriptions[identity], exchange, self._patience_s)
+        known = LocalSubscription(station.subscriptions[identity], exchange, self._link_timeout_s)
         if request.replay:
             self._replaying[known] = None
         self._go_on(request, terms, known, StartPosition(0, 0, goes_on=False))
@@ -490,7 +490,7 @@ class ClientSession:
     def _unsubscribe(self, request: m.Unsubscribe) -> None:
         if (subscription := self._subscriptions.get(request.number)) is None:
             return
-        if subscription.place.terms.durable:
+        if subscription.state.terms.durable:
             self.let_go(request.number)
             subscription.detach()
         else:
@@ -518,12 +518,12 @@ class ClientSession:
     def _forget_durable(self, request: m.Forget) -> None:
         if not self._is_next(request.number):
             return
-        place = self._exchange.station.durable(self.user.name, self.name, request.durable)
-        if place is None:
+        state = self._exchange.station.durable(self.user.name, self.name, request.durable)
+        if state is None:
             text = f"{self.name!r} has no durable subscription {request.durable!r} here"
             self._refuse(request.number, "unknown", text)
             return
-        subscription = self._exchange.subscribers[place.id]
+        subscription = self._exchange.subscribers[state.id]
         subscription.end(m.Ended(subscription.queue.number, "forgotten", "the subscription was forgotten"))
         self.connection.send(encode(m.Forgotten(request.number)))
 

@@ -1,13 +1,13 @@
-"""One connection of a node: what came in and was not handled, what is to leave, and how it ends.
+"""One connection of a node: its unhandled messages, its outbox, and how it ends.
 
-What the bytes mean is its session's business (`broker.node.greeting`, `clients`, `links`).
+Its session interprets the messages (`broker.node.greeting`, `clients`, `links`).
 
 Laws.
 
-1. What is sent is collected in the outbox and leaves as one buffer; one buffer is with the shell at a time.
-2. With a journal, what was sent in a step leaves when every record up to the end of that step is on disk
-   (`seal`). Frames that follow from no record, such as credit, need no sync (`send_free`). Nothing overtakes
-   anything.
+1. Frames are collected in the outbox and leave as one buffer; one buffer is with the shell at a time.
+2. With a journal, frames sent in a step leave when every record up to the end of that step is on disk
+   (`seal`). Frames that follow from no record, such as credit, need no sync (`send_free`). No frame
+   overtakes another.
 3. The outbox is bounded. Sessions put publications there only while it has room, and are asked for more when
    a buffer has been written (`ConnectionSession.pump`). A client that does not read its answers is not read
    either.
@@ -34,7 +34,7 @@ OUTBOX_BYTES: Final = 256 * 1024
 """Publications wait in the outbox only up to here: what the system takes in one or two writes."""
 
 PARTING_S: Final = 1.0
-"""How long a peer gets to read why its connection ends."""
+"""How long a peer may take to read why its connection ends."""
 
 FAULT_TEXT_CHARACTERS: Final = 1000
 """Enough for a sentence; a peer's own words in it cannot make the frame too large."""
@@ -58,10 +58,10 @@ TRANSITIONS: Final[Transitions[Life]] = {
 
 
 class ConnectionSession(Protocol):
-    """What a connection is used for: being greeted, serving a client, or a link."""
+    """The use of a connection: a greeting, a client, or a link."""
 
     def handle(self, messages: Sequence[object]) -> int:
-        """Handle messages that arrived together; return how many, if the step has no time for more."""
+        """Handle messages that arrived together; return how many the step had time for."""
         ...
 
     def pump(self) -> None:
@@ -73,12 +73,12 @@ class ConnectionSession(Protocol):
         ...
 
     def lost(self, reason: str) -> None:
-        """The connection is over; withdraw what was its own."""
+        """Withdraw what belonged to this connection, which has ended."""
         ...
 
 
 class Host(Protocol):
-    """What a connection needs of its node."""
+    """The part of a node that a connection calls."""
 
     @property
     def is_clear(self) -> bool:
@@ -90,18 +90,18 @@ class Host(Protocol):
         ...
 
     def ended(self, connection: "Connection") -> None:
-        """Tell the session of this connection before the step ends."""
+        """Notify the session of this connection before the step ends."""
         ...
 
 
 def fault_of(code: str, text: str) -> Fault:
-    """Make the frame that says why a connection ends."""
+    """Return the frame that gives the reason for which a connection ends."""
     return Fault(code, text[:FAULT_TEXT_CHARACTERS])
 
 
 @define(eq=False)
 class _Sealed:
-    """What was sent in one step, and the record that has to be on disk before it leaves."""
+    """The frames of one step, and the record that has to be on disk before they leave."""
 
     upto: int
     chunks: list[bytes]
@@ -110,7 +110,7 @@ class _Sealed:
 
 @define(eq=False)
 class Connection:
-    """The state of one connection. `heard` and `silent_beats` are for whoever watches heartbeats."""
+    """The state of one connection. The node's heartbeats use `has_received` and `silent_beats`."""
 
     number: int
     peer: str
@@ -126,7 +126,7 @@ class Connection:
     read_bytes: int = 0
     sent_bytes: int = 0
     sent_bytes_at_beat: int = 0
-    heard: bool = True
+    has_received: bool = True
     silent_beats: int = 0
     silent_s: float = 0.0
     is_client: bool = False
@@ -140,13 +140,13 @@ class Connection:
     unhandled: Sequence[object] = ()
     """Messages for which the step had no time; nothing more is read until they are handled."""
     turn_at_s: float = 0.0
-    """When it has its next turn with what is unhandled."""
+    """When its unhandled messages have their next turn."""
     not_before_s: float = 0.0
     """Its session handles nothing more until then: infinity while an answer waits for room."""
     inputs_at_turn: int = 0
-    """How much the node had received from everybody at its last turn."""
+    """How many inputs the node had received from all connections at its last turn."""
     failure: Fault | None = None
-    """What is wrong with the bytes behind the unhandled messages."""
+    """The fault of the bytes behind the unhandled messages."""
     end_when_handled: str = ""
     """Why it ends once the unhandled messages are handled: the other end has closed it."""
     _fresh: list[bytes] = field(factory=list)
@@ -163,13 +163,13 @@ class Connection:
         return self.outbox_bytes == 0
 
     def enter(self, life: Life) -> None:
-        """Go on to another state."""
+        """Enter another state of `Life`."""
         self.life = follow(TRANSITIONS, self.life, life)
         self.is_ended = life is Life.PARTING or life is Life.OVER
 
     @property
     def due_s(self) -> float:
-        """When what is unhandled is to be looked at again."""
+        """When the unhandled messages are to be handled."""
         return max(self.turn_at_s, self.not_before_s)
 
     # --- sending ---
@@ -208,12 +208,12 @@ class Connection:
     # --- the outbox ---
 
     def _seal(self, upto: int) -> None:
-        """What was sent up to now leaves when this record is on disk, behind what is sealed already."""
+        """Let the frames sent up to now leave when this record is on disk, behind those sealed already."""
         self._sealed.append(_Sealed(upto, self._fresh, self._fresh_batches))
         self._fresh, self._fresh_batches = [], []
 
     def unseal(self, synced: int) -> None:
-        """These records are on disk."""
+        """Release the frames of records that are on disk."""
         while self._sealed and self._sealed[0].upto <= synced:
             sealed = self._sealed.popleft()
             self._ready += sealed.chunks
@@ -222,7 +222,7 @@ class Connection:
     def take(self, upto: int) -> bytes:
         """Return the next buffer to write; nothing if there is none, or one is being written.
 
-        What was sent up to now leaves when the record `upto` is on disk (law 2); 0 stands for no record.
+        Frames sent up to now leave when the record `upto` is on disk (law 2); 0 stands for no record.
         """
         self.is_filled = False
         if upto or self._sealed:
@@ -243,7 +243,7 @@ class Connection:
         return content
 
     def written(self) -> None:
-        """The buffer is with the system: let others have the room, and write what has waited for it."""
+        """Take the buffer as written: release its batches, and let the session fill the outbox again."""
         self.is_writing = False
         self.sent_bytes += self._writing_bytes
         self.outbox_bytes -= self._writing_bytes
@@ -271,12 +271,12 @@ class Connection:
         self._host.ended(self)
 
     def end_now(self, reason: str) -> None:
-        """End it, and tell the session before this returns: its place is needed by another connection."""
+        """End the connection and notify its session before this returns: another connection replaces it."""
         self.end(reason, fault_of("replaced", reason))
         self.release()
 
     def release(self) -> None:
-        """Let go of everything that waits for this connection; parting from the peer may take longer."""
+        """Notify the session and release all batches of this connection; parting may take longer."""
         session, self.session = self.session, None
         if session is not None:
             session.lost(self.reason)
@@ -289,7 +289,7 @@ class Connection:
             batch.release()
 
     def close(self) -> None:
-        """Forget what was not written; the shell closes the socket."""
+        """Drop the frames that were not written; the shell closes the socket."""
         if self.parting is not None:
             self.parting.cancel()
         self._fresh.clear()

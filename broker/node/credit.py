@@ -11,14 +11,14 @@ Laws:
    queue stays about the same, however many publish.
 
 Why nobody waits in a circle. Look at a tree of brokers from its leaves. Downwards: a broker returns credit to
-its uplink when its lower links have taken what came; they depend on the brokers below alone, and at the
-leaves on subscriptions, for which nobody waits longer than a patience (`broker.node.pacing`). So what goes
-down always moves. Upwards: a root hands on downwards only, so it always returns credit in the end; a broker
-below it waits for its uplink queue, which moves because the broker above returns credit, and for its lower
-queues, which move as said. Publications that the ordering plugin keeps wait for an acknowledgement from the
-uplink; it comes down, is a control message, and has only downward traffic before it. Lower hops get no credit
-while too many publications are kept; the uplink's credit never depends on that, so the acknowledgement always
-arrives.
+its uplink when its lower links have taken the publications; they depend on the brokers below alone, and at
+the leaves on subscriptions, for which no publisher waits longer than `SLOW_AFTER_S`
+(`broker.node.backpressure`). So downward queues always drain. Upwards: a root forwards downwards only, so it
+always returns credit in the end; a broker below it waits for its uplink queue, which drains because its
+parent returns credit, and for its downward queues, which drain as shown. Publications that the ordering
+plugin keeps wait for an acknowledgement from the uplink; it comes down, is a control message, and has only
+downward traffic before it. Lower hops get no credit while too many publications are kept; the uplink's credit
+never depends on that, so the acknowledgement always arrives.
 """
 
 from typing import Protocol

@@ -1,12 +1,12 @@
-"""Where connections and the station meet: hands what the core decided to the connections it is for.
+"""The exchange between connections and the station: it carries out the effects of the core.
 
 Laws:
 
 1. The station is called from here and from the sessions, always within one step: feed it, `settle`. After
-   `settle` nothing that the core has to say is left over.
-2. What holds up publishers is decided here: a link's queue (`broker.node.credit`), a subscriber that is
-   slower but moves (`broker.node.pacing`), publications that the ordering plugin keeps, and a journal without
-   room.
+   `settle` no effect of the core is left over.
+2. Backpressure on publishers is decided here: by a link's queue (`broker.node.credit`), a subscriber that is
+   slower but makes progress (`broker.node.backpressure`), publications that are pending in the ordering
+   plugin, and a journal without room.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,44 +17,44 @@ from attrs import Factory, define, field
 from broker.core import BrokerCore, CoreEffects, Hop
 from broker.healing import Search
 from broker.messages import LinkMessage, Publication, WayTold
-from broker.node.absences import Absences
+from broker.node.backpressure import SLOW_AFTER_S
 from broker.node.budget import Budgets, Resource
 from broker.node.config import NodeConfig
 from broker.node.connection import Connection, fault_of
 from broker.node.credit import CreditBatch, Granting, Share
 from broker.node.log import Log
-from broker.node.pacing import PATIENCE_S
 from broker.node.queues import FrameRun, LinkQueue, RunCache
+from broker.node.reconnect_timeouts import ReconnectTimeouts
 from broker.node.replaying import Replaying
 from broker.node.timers import Timer, Timers
 from broker.node.totals import Totals
-from broker.station import LinkPlace, Station
+from broker.station import LinkState, Station
 
 if TYPE_CHECKING:
     from broker.node.publishers import LocalPublisher
     from broker.node.subscriptions import LocalSubscription
 
-__all__ = ["Exchange", "OpenLink", "Paced", "Sink"]
+__all__ = ["Exchange", "HopSession", "OpenLink", "ThrottlingSubscription"]
 
 WAITING_COUNT_MAX: Final = 20_000
-"""While the ordering plugin keeps more than this, lower hops get no credit: a few megabytes of small events,
+"""While more publications than this are pending, lower hops get no credit: a few megabytes of small events,
 and some hundred milliseconds of a fast broker's work when the acknowledgement comes."""
 
-JUDGING_INTERVAL_S: Final = PATIENCE_S / 5
-"""How often subscriptions for which publishers wait are looked at."""
+JUDGING_INTERVAL_S: Final = SLOW_AFTER_S / 5
+"""How often subscriptions for which publishers wait are judged."""
 
 
-class Sink(Protocol):
-    """What a hop leads to: a link or a subscription."""
+class HopSession(Protocol):
+    """The session of a hop: a link's or a subscription's."""
 
     def put(
         self, messages: Sequence[LinkMessage], run: FrameRun | None, batch: CreditBatch | None, now_s: float
     ) -> None:
-        """Queue what the core emitted to this hop in one step; `run` is it as bytes if publications alone."""
+        """Queue the messages of one step to this hop; `run` holds their bytes if all are publications."""
         ...
 
 
-class OpenLink(Sink, Granting, Protocol):
+class OpenLink(HopSession, Granting, Protocol):
     """A link to another broker, known by its name."""
 
     queue: LinkQueue
@@ -73,29 +73,29 @@ class OpenLink(Sink, Granting, Protocol):
         ...
 
     @property
-    def place(self) -> LinkPlace:
-        """What the station remembers of it."""
+    def state(self) -> LinkState:
+        """The link's state at the station."""
         ...
 
     @property
     def is_uplink(self) -> bool:
-        """Whether the other end is above us."""
+        """Whether the neighbour is our parent."""
         ...
 
     def acknowledge(self) -> None:
-        """Tell the other end what has been received, if that is news."""
+        """Acknowledge the frames received since the last acknowledgement, if there are any."""
         ...
 
     def attached(self) -> None:
-        """The link became part of the tree."""
+        """Take the link as part of the tree."""
         ...
 
     def rejected(self, verdict: str) -> None:
-        """The other tree does not want us."""
+        """Close the link: the neighbour's tree has rejected the attachment."""
         ...
 
 
-class Paced(Protocol):
+class ThrottlingSubscription(Protocol):
     """A subscription for which publishers may have to wait."""
 
     def judge(self, now_s: float) -> bool:
@@ -104,7 +104,7 @@ class Paced(Protocol):
 
 
 Tally = Callable[[Sequence[tuple[Hop, Sequence[LinkMessage]]]], None]
-"""Counts what leaves a broker, for those who want to know it by kind."""
+"""Counts the messages that leave a broker, for measurements by kind."""
 
 
 @define(eq=False)
@@ -128,7 +128,7 @@ class Exchange:
     link_of: dict[Hop, OpenLink] = field(factory=dict, init=False)
     publishers: dict[str, "LocalPublisher"] = field(factory=dict, init=False)
     subscribers: dict[str, "LocalSubscription"] = field(factory=dict, init=False)
-    sinks: dict[Hop, Sink] = field(factory=dict, init=False)
+    session_of: dict[Hop, HopSession] = field(factory=dict, init=False)
     is_closing: bool = field(default=False, init=False)
     is_withholding: bool = field(default=False, init=False)
     last_publication: Publication | None = field(default=None, init=False)
@@ -142,19 +142,19 @@ class Exchange:
     ended_connections: list[Connection] = field(factory=list, init=False)
     _lower: dict[Granting, None] = field(factory=dict, init=False)
     _is_starved: bool = field(default=False, init=False)
-    _paced: dict[Paced, None] = field(factory=dict, init=False)
+    _throttling: dict[ThrottlingSubscription, None] = field(factory=dict, init=False)
     _judging: Timer | None = field(default=None, init=False)
     _questions: dict[str, Callable[[WayTold], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
     core: BrokerCore = field(init=False)
-    """The core, to look at: only the station changes it."""
-    absences: Absences = field(init=False)
+    """The core, for reading only: only the station changes it."""
+    reconnect_timeouts: ReconnectTimeouts = field(init=False)
     replaying: Replaying = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.core = self.station.core
         remembering = self.station if self.config.has_journal else None
-        self.absences = Absences(self.settle, self.timers, self.wall_ns, remembering)
+        self.reconnect_timeouts = ReconnectTimeouts(self.settle, self.timers, self.wall_ns, remembering)
         self.replaying = Replaying(self.station, self.settle, self.timers, self.wall_ns)
 
     @property
@@ -164,27 +164,27 @@ class Exchange:
 
     @property
     def is_kept(self) -> bool:
-        """Whether whoever loses its connection may resume, in this run or the journal's next one."""
+        """Whether a session without connection may be resumed, in this run or the journal's next one."""
         return not self.is_closing or self.config.has_journal
 
     # --- questions ---
 
     def question(self, answer: Callable[[WayTold], None]) -> str:
-        """Return an id for a question to the overlay; `answer` is called with each page of what it says."""
+        """Return an id for a question to the overlay; `answer` is called with each page of the answer."""
         name = self.station.mint("?")
         self._questions[name] = answer
         self.budgets.broker.charge(Resource.QUESTIONS)
         return name
 
     def forget_question(self, name: str) -> None:
-        """Nobody waits for the answer any more."""
+        """Forget a question that has been answered or whose client has gone."""
         if self._questions.pop(name, None) is not None:
             self.budgets.broker.release(Resource.QUESTIONS)
 
     # --- the journal ---
 
     def record(self, record: bytes) -> None:
-        """Take a record for the journal: what follows from it leaves when it is on disk."""
+        """Take a record for the journal; its effects leave when it is on disk."""
         self.fresh_records.append(record)
         self.records += 1
 
@@ -201,7 +201,7 @@ class Exchange:
         return False
 
     def grant_withheld(self) -> None:
-        """Grant what was not granted for want of room, if there is some now."""
+        """Grant the credit that was withheld while the journal had no room, if it has some now."""
         if self._is_starved and self.may_grant():
             self._is_starved = False
             for session in [*self._lower, *self.links.values()]:
@@ -215,7 +215,7 @@ class Exchange:
         self.filled_connections.append(connection)
 
     def ended(self, connection: Connection) -> None:
-        """Tell the session of this connection before the step ends."""
+        """Notify the session of this connection before the step ends."""
         self.ended_connections.append(connection)
 
     def contain(self, connection: Connection, error: Exception) -> None:
@@ -238,9 +238,9 @@ class Exchange:
                 if self.tally is not None:
                     self.tally(effects.outgoing)
                 for hop, messages in effects.outgoing:
-                    self.sinks[hop].put(messages, runs.run(messages), held, now_s)
+                    self.session_of[hop].put(messages, runs.run(messages), held, now_s)
             if effects.has_news:
-                self._tell_clients(effects)
+                self._notify_clients(effects)
                 self._carry_out_links(effects)
             if not self._ending:
                 break
@@ -257,7 +257,7 @@ class Exchange:
         """Call this once the effects at hand are carried out: it will call the core."""
         self._ending.append(step)
 
-    def _tell_clients(self, effects: CoreEffects) -> None:
+    def _notify_clients(self, effects: CoreEffects) -> None:
         # A client may have withdrawn in the same step what it asked for.
         for identity in effects.advertised:
             if (publisher := self.publishers.get(identity)) is not None:
@@ -274,12 +274,12 @@ class Exchange:
         self._answer(effects)
 
     def _answer(self, effects: CoreEffects) -> None:
-        for told in effects.explained:
-            # Who asked may have been another run of this broker.
-            if (answer := self._questions.get(told.question)) is not None:
-                answer(told)
-                if not told.more:
-                    self.forget_question(told.question)
+        for page in effects.explained:
+            # The question may be of an earlier run of this broker.
+            if (answer := self._questions.get(page.question)) is not None:
+                answer(page)
+                if not page.more:
+                    self.forget_question(page.question)
 
     def _carry_out_links(self, effects: CoreEffects) -> None:
         for hop in effects.attached:
@@ -291,11 +291,11 @@ class Exchange:
     # --- credit ---
 
     def join_lower(self, session: Granting) -> None:
-        """This session's peer is a lower hop: it gets no credit while too much is waiting."""
+        """Add the session of a lower hop: it gets no credit while too many publications are pending."""
         self._lower[session] = None
 
     def leave_lower(self, session: Granting) -> None:
-        """The session is over."""
+        """Remove the session of a lower hop."""
         self._lower.pop(session, None)
 
     def _withhold_or_grant(self, *, is_over: bool) -> None:
@@ -304,19 +304,19 @@ class Exchange:
             for session in list(self._lower):
                 session.grant()
 
-    # --- pace ---
+    # --- backpressure ---
 
-    def pace(self, subscription: Paced) -> None:
-        """Publishers wait for this subscription from now on."""
-        self._paced[subscription] = None
+    def throttle_for(self, subscription: ThrottlingSubscription) -> None:
+        """Let publishers wait for this subscription until it is judged slow or its queue has room."""
+        self._throttling[subscription] = None
         if self._judging is None:
-            self._judging = self.timers.after(JUDGING_INTERVAL_S, self._judge_paced)
+            self._judging = self.timers.after(JUDGING_INTERVAL_S, self._judge_throttling)
 
-    def _judge_paced(self) -> None:
-        """Look at the subscriptions that publishers wait for."""
+    def _judge_throttling(self) -> None:
+        """Judge the subscriptions for which publishers wait."""
         now_s, self._judging = self.now_s, None
-        for subscription in list(self._paced):
+        for subscription in list(self._throttling):
             if not subscription.judge(now_s):
-                self._paced.pop(subscription, None)
-        if self._paced:
-            self._judging = self.timers.after(JUDGING_INTERVAL_S, self._judge_paced)
+                self._throttling.pop(subscription, None)
+        if self._throttling:
+            self._judging = self.timers.after(JUDGING_INTERVAL_S, self._judge_throttling)

@@ -27,7 +27,7 @@ from broker.node.credit import CreditBatch, CreditWindow
 from broker.node.exchange import Exchange
 from broker.node.queues import FrameRun, LinkQueue
 from broker.sessions import SessionError
-from broker.station import LinkPlace
+from broker.station import LinkState
 from broker.transitions import Transitions, follow
 from broker.wire import encode
 
@@ -57,15 +57,15 @@ _VERDICTS: Final = {
 class Carriage(Enum):
     """What carries an open link now."""
 
-    AWAY = "nothing: a connection is waited for"
+    DISCONNECTED = "nothing: a connection is waited for"
     CONNECTED = "a connection"
     ENDING = "at most a connection that ends, and the link with it"
     CLOSED = "nothing any more: the link is declared lost"
 
 
 TRANSITIONS: Final[Transitions[Carriage]] = {
-    Carriage.AWAY: frozenset({Carriage.CONNECTED, Carriage.ENDING, Carriage.CLOSED}),
-    Carriage.CONNECTED: frozenset({Carriage.AWAY, Carriage.ENDING, Carriage.CLOSED}),
+    Carriage.DISCONNECTED: frozenset({Carriage.CONNECTED, Carriage.ENDING, Carriage.CLOSED}),
+    Carriage.CONNECTED: frozenset({Carriage.DISCONNECTED, Carriage.ENDING, Carriage.CLOSED}),
     Carriage.ENDING: frozenset({Carriage.CLOSED}),
     Carriage.CLOSED: frozenset(),
 }
@@ -91,48 +91,48 @@ class LinkWatcher(Protocol):
 class LinkSession:
     """One open link, with or without a connection. `watcher` is there for an uplink that we have dialled."""
 
-    place: LinkPlace
+    state: LinkState
     incarnation: str
     window: CreditWindow
     _exchange: Exchange
-    _patience_s: float
+    _link_timeout_s: float
     watcher: LinkWatcher | None = None
     queue: LinkQueue = field(factory=LinkQueue, init=False)
     publications_in: int = field(default=0, init=False)
     publications_out: int = field(default=0, init=False)
     connections: int = field(default=0, init=False)
-    carriage: Carriage = field(default=Carriage.AWAY, init=False)
+    carriage: Carriage = field(default=Carriage.DISCONNECTED, init=False)
     _connection: Connection | None = field(default=None, init=False)
     _held: list[CreditBatch] = field(factory=list, init=False)
-    _told: int = field(default=0, init=False)
+    _acknowledged: int = field(default=0, init=False)
     _looked_at: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         exchange = self._exchange
         exchange.links[self.name] = self
-        exchange.link_of[self.hop] = exchange.sinks[self.hop] = self
+        exchange.link_of[self.hop] = exchange.session_of[self.hop] = self
         if not self.is_uplink:
             exchange.join_lower(self)
 
     @property
     def name(self) -> str:
         """The neighbour's name."""
-        return self.place.name
+        return self.state.name
 
     @property
     def hop(self) -> Hop:
         """What the core calls it."""
-        return self.place.hop
+        return self.state.hop
 
     @property
-    def absence(self) -> tuple[str, str]:
+    def station_key(self) -> tuple[str, str]:
         """Its place at the station."""
         return "link", self.name
 
     @property
     def is_uplink(self) -> bool:
         """Whether the other end is above us."""
-        return self.place.is_uplink
+        return self.state.is_uplink
 
     @property
     def connection(self) -> Connection | None:
@@ -144,7 +144,7 @@ class LinkSession:
 
     def _begin_to_end(self) -> None:
         """Another connection would not help."""
-        if self.carriage in {Carriage.AWAY, Carriage.CONNECTED}:
+        if self.carriage in {Carriage.DISCONNECTED, Carriage.CONNECTED}:
             self._enter(Carriage.ENDING)
 
     @property
@@ -164,8 +164,8 @@ class LinkSession:
 
         One that has fewer than it had acknowledged has lost its memory since, whatever it says.
         """
-        place = self.place
-        return session == place.session and place.acknowledged <= received <= place.sent
+        state = self.state
+        return session == state.session and state.acknowledged <= received <= state.sent
 
     def let_go(self, reason: str) -> None:
         """Cut off the connection, if there is one: nothing more of it counts (law 2)."""
@@ -175,14 +175,14 @@ class LinkSession:
     def attach(self, connection: Connection, received: int, credit_bytes: int) -> None:
         """Go on over this connection behind what the other end has received."""
         self._enter(Carriage.CONNECTED)
-        self._exchange.absences.came(self)
+        self._exchange.reconnect_timeouts.cancel(self)
         self._exchange.station.acknowledged(self.hop, received)
         self.connections += 1
         self._connection = connection
         connection.session = self
-        self._told = self.place.received
+        self._acknowledged = self.state.received
         self.queue.credit_bytes = credit_bytes
-        self.queue.add(self.place.after(self.place.acknowledged), None, None)
+        self.queue.add(self.state.after(self.state.acknowledged), None, None)
         held, self._held = self._held, []
         for batch in self.queue.hold(held):
             batch.release()
@@ -198,8 +198,8 @@ class LinkSession:
         if self.carriage is not Carriage.CONNECTED or not is_kept:
             self.close(reason)
             return
-        self._enter(Carriage.AWAY)
-        self._exchange.absences.left(self, self._patience_s - connection.silent_s)
+        self._enter(Carriage.DISCONNECTED)
+        self._exchange.reconnect_timeouts.start(self, self._link_timeout_s - connection.silent_s)
         self._exchange.log.info(
             "link without connection", neighbour=self.name, uplink=self.is_uplink, reason=reason
         )
@@ -214,10 +214,10 @@ class LinkSession:
             return
         self._enter(Carriage.CLOSED)
         exchange = self._exchange
-        exchange.absences.came(self)
+        exchange.reconnect_timeouts.cancel(self)
         exchange.leave_lower(self)
         exchange.station.close_link(self.hop)
-        del exchange.sinks[self.hop], exchange.link_of[self.hop], exchange.links[self.name]
+        del exchange.session_of[self.hop], exchange.link_of[self.hop], exchange.links[self.name]
         self.window.close()
         held, self._held = self._held, []
         for batch in held + self.queue.clear():
@@ -239,7 +239,7 @@ class LinkSession:
             return handled_count
         size_bytes = count = 0
         has_ours = False
-        place = self.place
+        state = self.state
         for message in messages:
             if type(message) is Publication:
                 size_bytes += len(message.frame)
@@ -258,11 +258,11 @@ class LinkSession:
         exchange.totals.publications_in += count
         try:
             if messages:
-                exchange.station.receive(place.hop, cast("Sequence[LinkMessage]", messages))
+                exchange.station.receive(state.hop, cast("Sequence[LinkMessage]", messages))
         except ProtocolError as error:
             self._fault("protocol", str(error))
         exchange.settle(batch)
-        if place.received - self._told >= ACKNOWLEDGE_COUNT:
+        if state.received - self._acknowledged >= ACKNOWLEDGE_COUNT:
             self.acknowledge()
         return handled_count
 
@@ -333,7 +333,7 @@ class LinkSession:
         else:
             queue.add(messages, run, batch)
             self.pump()
-        if self.place.is_overfull or self._backlog_bytes > self._exchange.config.limits.link_backlog_bytes:
+        if self.state.is_overfull or self._backlog_bytes > self._exchange.config.limits.link_backlog_bytes:
             self._exchange.after(lambda: self.close("it left too much unacknowledged"))
 
     @property
@@ -363,9 +363,9 @@ class LinkSession:
 
     def acknowledge(self) -> None:
         """Tell the other end what it need not keep any more, if that is news."""
-        if self._connection is not None and self.place.received > self._told:
-            self._told = self.place.received
-            self._connection.send(encode(Acknowledge(self._told)))
+        if self._connection is not None and self.state.received > self._acknowledged:
+            self._acknowledged = self.state.received
+            self._connection.send(encode(Acknowledge(self._acknowledged)))
 
     # --- attachment ---
 

@@ -36,7 +36,7 @@ from broker.node.config import NodeConfig
 from broker.node.connection import PARTING_S, Connection, Life, fault_of
 from broker.node.effects import Close, Effects, Write
 from broker.node.exchange import Exchange
-from broker.node.greeting import Callee, Dialled, House, link_of
+from broker.node.greeting import Callee, Dialled, GreetingContext, link_of
 from broker.node.newcomers import Newcomers, address_of
 from broker.node.publishers import LocalPublisher
 from broker.node.subscriptions import LocalSubscription
@@ -84,7 +84,7 @@ class Node:
     _token: Callable[[], str]
     is_recovered: bool = False
     exchange: Exchange = field(init=False)
-    house: House = field(init=False)
+    context: GreetingContext = field(init=False)
     uplinks: Uplinks = field(init=False)
     connections: dict[int, Connection] = field(factory=dict, init=False)
     _effects: Effects = field(factory=Effects, init=False)
@@ -106,11 +106,11 @@ class Node:
         search = Search(config.name, config.uplinks)
         self.exchange = exchange = Exchange(self.station, config, search, self.wall_ns)
         heartbeat_ms = max(1, round(config.link_timeout_s * 1000 * SILENT_BEATS / BEATS / 2))
-        self.house = House(exchange, config, heartbeat_ms, self._token)
+        self.context = GreetingContext(exchange, config, heartbeat_ms, self._token)
         self.uplinks = Uplinks(
             self.station.core,
             search,
-            self.house,
+            self.context,
             exchange.timers,
             exchange.log,
             config.link_timeout_s,
@@ -152,7 +152,7 @@ class Node:
         if exchange.log.lines:
             effects.logs = exchange.log.take()
         effects.wants_pass = not is_small
-        effects.is_settled = self.house.is_ready
+        effects.is_settled = self.context.is_ready
         effects.failure = self.uplinks.failure
         effects.is_stopped = self._is_stopped
         return effects
@@ -196,7 +196,7 @@ class Node:
         connection = self.connections.get(content.connection)
         if connection is None or connection.is_ended:
             return True
-        connection.heard = True
+        connection.has_received = True
         connection.read_bytes += len(content.content)
         self._inputs += 1
         return self._feed(connection, content.content)
@@ -284,7 +284,7 @@ class Node:
     def _accepted(self, content: i.Accepted) -> None:
         connection = self._open(content.connection, content.peer, Peer.DIALLER)
         connection.certificates = content.certificates
-        connection.session = Callee(self.house, connection)
+        connection.session = Callee(self.context, connection)
         self.exchange.totals.connections += 1
         self._newcomers.add(content.peer, connection)
         if refusal := self._refusal_of_connection(content.peer):
@@ -314,11 +314,11 @@ class Node:
             self._effects.ends.append(Close(content.connection, "nobody waits for it any more"))
             return
         connection = self._open(content.connection, uplinks.address, Peer.UPLINK)
-        resuming = self.house.uplink
+        resuming = self.context.uplink
         uplinks.connected()
         self._dialled[connection] = None
-        connection.session = Dialled(self.house, connection, uplinks, resuming)
-        connection.send(encode(self.house.hello(resuming)))
+        connection.session = Dialled(self.context, connection, uplinks, resuming)
+        connection.send(encode(self.context.hello(resuming)))
 
     def _unreached(self, content: i.Unreached) -> None:
         if self.uplinks.is_awaited(content.dial):
@@ -404,11 +404,11 @@ class Node:
 
     def _look_after(self, connection: Connection) -> None:
         is_greeted = connection.life is Life.SERVING
-        if is_greeted and (connection.heard or connection.is_paused):
-            connection.heard = False
+        if is_greeted and (connection.has_received or connection.is_paused):
+            connection.has_received = False
             connection.silent_beats = 0
             connection.silent_s = 0.0
-            self._be_heard(connection)
+            self._keep_alive(connection)
             return
         connection.silent_beats += 1
         connection.silent_s = self.config.link_timeout_s * connection.silent_beats / BEATS
@@ -418,7 +418,7 @@ class Node:
         elif is_greeted:
             connection.send_free(encode(Ping(connection.silent_beats)))
 
-    def _be_heard(self, connection: Connection) -> None:
+    def _keep_alive(self, connection: Connection) -> None:
         """Say something to a peer from which much comes and to which nothing went since the last beat.
 
         It may be sending one large frame over a slow connection, and takes our silence for our end.
@@ -443,23 +443,23 @@ class Node:
         beat_s = config.link_timeout_s / BEATS
         exchange.timers.every(lambda: beat_s, self._watch)
         self._begin_leases()
-        self.house.begin()
+        self.context.begin()
         self.uplinks.begin()
 
     def _wait_for_everybody(self) -> None:
         """Everybody that the journal knows is away, and waited for as after a broken connection."""
         exchange, station = self.exchange, self.station
-        patience_s = self.config.link_timeout_s
-        exchange.absences.started(patience_s)
-        for place in list(station.links.values()):
-            link = link_of(self.house, place)
-            exchange.absences.left(link, patience_s)
-            if place.verdict:
-                link.close(f"the other tree refused the attachment: {place.verdict}")
+        link_timeout_s = self.config.link_timeout_s
+        exchange.reconnect_timeouts.broker_started(link_timeout_s)
+        for state in list(station.links.values()):
+            link = link_of(self.context, state)
+            exchange.reconnect_timeouts.start(link, link_timeout_s)
+            if state.verdict:
+                link.close(f"the other tree refused the attachment: {state.verdict}")
         for publisher in list(station.publishers.values()):
-            LocalPublisher(publisher, exchange, patience_s).detach()
+            LocalPublisher(publisher, exchange, link_timeout_s).detach()
         for subscription in list(station.subscriptions.values()):
-            LocalSubscription(subscription, exchange, patience_s).detach()
+            LocalSubscription(subscription, exchange, link_timeout_s).detach()
 
     def _begin_leases(self) -> None:
         terms = self.config.terms
@@ -467,7 +467,7 @@ class Node:
             timers = self.exchange.timers
             self._repaired = self._repairs()
             timers.every(lambda: terms.refresh_s, self._renew)
-            timers.every(lambda: terms.sweep_s, lambda: self._sweep(terms.patience))
+            timers.every(lambda: terms.sweep_s, lambda: self._sweep(terms.missed_renewals_max))
 
     def _renew(self) -> None:
         """Renew on each link what was announced there; log what was repaired since the last time."""
@@ -482,11 +482,11 @@ class Node:
 
     def _repairs(self) -> tuple[int, int, int]:
         leases = self.station.core.leases
-        return leases.mending.count, leases.mended, leases.expired
+        return leases.repairs.count, leases.mended, leases.expired
 
-    def _sweep(self, patience: int) -> None:
+    def _sweep(self, missed_renewals_max: int) -> None:
         """Write down how many renewals may leave something out before it expires."""
-        self.station.sweep(patience)
+        self.station.sweep(missed_renewals_max)
         self.exchange.settle()
 
     def _stop(self, _: i.Stop) -> None:

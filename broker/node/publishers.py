@@ -18,7 +18,7 @@ from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.node.budget import Account, Resource
 from broker.node.exchange import Exchange
-from broker.station import PublisherPlace
+from broker.station import LocalPublisherState
 
 __all__ = ["LocalPublisher", "PublisherOwner"]
 
@@ -43,9 +43,9 @@ class PublisherOwner(Protocol):
 class LocalPublisher:
     """One publisher. `number` is its request on the connection of `owner`, if it has one now."""
 
-    place: PublisherPlace
+    state: LocalPublisherState
     _exchange: Exchange
-    _patience_s: float
+    _link_timeout_s: float
     number: int = field(default=0, init=False)
     owner: PublisherOwner | None = field(default=None, init=False)
     _is_told_wanted: bool | None = field(default=None, init=False)
@@ -54,8 +54,8 @@ class LocalPublisher:
     _account: Account = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.matches = self.place.filter.compiled()
-        self._account = self._exchange.budgets.user(self.place.user)
+        self.matches = self.state.filter.compiled()
+        self._account = self._exchange.budgets.user(self.state.user)
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, self.filter_bytes)
         self._exchange.publishers[self.id] = self
@@ -63,45 +63,45 @@ class LocalPublisher:
     @property
     def id(self) -> str:
         """The id under which it publishes."""
-        return self.place.id
+        return self.state.id
 
     @property
     def filter(self) -> Filter:
         """What it has advertised."""
-        return self.place.filter
+        return self.state.filter
 
     @property
     def filter_bytes(self) -> int:
         """How large its filter is as text."""
-        return len(str(self.place.filter))
+        return len(str(self.state.filter))
 
     @property
     def taken(self) -> int:
         """The last sequence number that was taken."""
-        return self.place.taken
+        return self.state.taken
 
     @property
     def is_wanted(self) -> bool:
         """Whether anybody, anywhere, has subscribed to something that it may publish."""
-        return self.place.is_wanted
+        return self.state.is_wanted
 
     @property
     def is_open(self) -> bool:
         """Whether its barrier is passed, so that it may publish."""
-        return self.place.is_open
+        return self.state.is_open
 
     @property
-    def absence(self) -> tuple[str, str]:
+    def station_key(self) -> tuple[str, str]:
         """Its place at the station."""
         return "publisher", self.id
 
     def is_of(self, client: str, user: str) -> bool:
         """Whether it belongs to a client of that name and user."""
-        return (self.place.client, self.place.user) == (client, user)
+        return (self.state.client, self.state.user) == (client, user)
 
     def attach(self, owner: PublisherOwner, number: int) -> None:
         """Its client is there, and knows it by this number."""
-        self._exchange.absences.came(self)
+        self._exchange.reconnect_timeouts.cancel(self)
         self.owner, self.number, self._is_told_wanted = owner, number, None
         if self.is_open:
             self.opened()
@@ -123,7 +123,7 @@ class LocalPublisher:
     def detach(self) -> None:
         """Its connection is over: wait for another one."""
         self.owner = None
-        self._exchange.absences.left(self, self._patience_s)
+        self._exchange.reconnect_timeouts.start(self, self._link_timeout_s)
 
     def give_up(self) -> None:
         """Its client did not come back in time."""
@@ -131,7 +131,7 @@ class LocalPublisher:
 
     def withdraw(self) -> None:
         """Withdraw the advertisement, and remember what was taken."""
-        self._exchange.absences.came(self)
+        self._exchange.reconnect_timeouts.cancel(self)
         self.owner = None
         del self._exchange.publishers[self.id]
         self._account.release(Resource.REQUESTS)

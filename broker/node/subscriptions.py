@@ -6,10 +6,10 @@ Laws:
    in the queue otherwise. A `Deliver` and its publications enter the outbox together.
 2. The station keeps what the program has not had. On a new connection the queue is made again from that,
    behind the position that the client has received.
-3. While publishers wait for the subscription (`broker.node.pacing`), it holds the batches that came in.
+3. While publishers wait for the subscription (`broker.node.backpressure`), it holds the batches that came in.
 4. A queue over its bound ends the subscription or drops the newest, as its policy says; nobody else notices.
    What is dropped is dropped at the station too, so that a gap stays where it is.
-5. Without a connection it is kept for its patience: the link timeout, or the age of a durable one.
+5. Without a connection it is kept for its timeout: the link timeout, or the age of a durable one.
 6. What was sent and not confirmed is kept at the station, so it is bounded in bytes, too: beyond that nothing
    is sent, and the queue fills under its own bound. What is kept for all subscriptions of a user, and of the
    broker, is bounded likewise. Beyond it some are as if their queues were full: of the user with most, those
@@ -26,16 +26,16 @@ from attrs import define, field
 from broker.core import Hop
 from broker.lines import json_line
 from broker.messages import Ended, LinkMessage, Subscribed
+from broker.node.backpressure import Backpressure
 from broker.node.budget import Account, Resource
 from broker.node.connection import OUTBOX_BYTES, Connection
 from broker.node.credit import CreditBatch
 from broker.node.exchange import Exchange
-from broker.node.pacing import Pace
 from broker.node.queues import BOUND, DROP, FrameRun, Hole, SubscriptionQueue, pieces_of
 from broker.node.replaying import room_for
-from broker.node.starts import patience_of
+from broker.node.starts import session_timeout_s
 from broker.sessions import Missing
-from broker.station import SubscriptionPlace
+from broker.station import LocalSubscriptionState
 from broker.wire import encode
 
 __all__ = ["LocalSubscription", "SubscriptionReader"]
@@ -77,11 +77,11 @@ class SubscriptionReader(Protocol):
 class LocalSubscription:
     """A subscription between the core's hop and the connection of its reader, if it has one now."""
 
-    place: SubscriptionPlace
+    state: LocalSubscriptionState
     _exchange: Exchange
     _link_timeout_s: float
     queue: SubscriptionQueue = field(init=False)
-    pace: Pace = field(init=False)
+    backpressure: Backpressure = field(init=False)
     _reader: SubscriptionReader | None = field(default=None, init=False)
     _held: list[CreditBatch] = field(factory=list, init=False)
     _is_over: bool = field(default=False, init=False)
@@ -97,28 +97,28 @@ class LocalSubscription:
     _moved_at_s: float = field(default=0.0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        place = self.place
-        self._account = self._exchange.budgets.user(place.terms.user)
+        state = self.state
+        self._account = self._exchange.budgets.user(state.terms.user)
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, self.filter_bytes)
         if self._account.used[Resource.REQUESTS] > MANY_COUNT:
             self._step_bytes = ACCOUNTED_BYTES_MANY
-        if place.terms.durable:
+        if state.terms.durable:
             self._account.charge(Resource.DURABLE)
         self._exchange.subscribers[self.id] = self
-        self._exchange.sinks[self.hop] = self
-        self._begin(SubscriptionQueue(0, place.terms.bound_bytes, place.terms.policy, 0), place.taken)
+        self._exchange.session_of[self.hop] = self
+        self._begin(SubscriptionQueue(0, state.terms.bound_bytes, state.terms.policy, 0), state.taken)
         if self._exchange.core.replays.is_replaying(self.hop):
             self._exchange.replaying.add(self)
 
     def _begin(self, queue: SubscriptionQueue, position: int) -> None:
         """Send what comes after this position through a new queue."""
-        self.queue, self.pace = queue, Pace(queue.bound_bytes)
+        self.queue, self.backpressure = queue, Backpressure(queue.bound_bytes)
         queue.position = position
         self._unconfirmed.clear()
         self.unconfirmed_bytes = self._unconfirmed_extra = 0
         self._queued_extra = self._queued_count = 0
-        for piece in self.place.after(position):
+        for piece in self.state.after(position):
             if isinstance(piece, Missing):
                 queue.add_gap(piece.count, BOUND)
             else:
@@ -135,31 +135,31 @@ class LocalSubscription:
     @property
     def id(self) -> str:
         """What the overlay calls it."""
-        return self.place.id
+        return self.state.id
 
     @property
     def hop(self) -> Hop:
         """What the core calls it."""
-        return self.place.hop
+        return self.state.hop
 
     @property
     def filter_bytes(self) -> int:
         """How large its filter is as text."""
-        return len(str(self.place.terms.filter))
+        return len(str(self.state.terms.filter))
 
     @property
     def is_slow(self) -> bool:
         """Whether nobody waits for it any more."""
-        return self.pace.slow or self._reader is None
+        return self.backpressure.slow or self._reader is None
 
     @property
-    def absence(self) -> tuple[str, str]:
+    def station_key(self) -> tuple[str, str]:
         """Its place at the station."""
         return "subscription", self.id
 
     def is_of(self, client: str, user: str) -> bool:
         """Whether it belongs to a client of that name and user."""
-        return (self.place.terms.client, self.place.terms.user) == (client, user)
+        return (self.state.terms.client, self.state.terms.user) == (client, user)
 
     @property
     def replay_room_bytes(self) -> int:
@@ -169,17 +169,17 @@ class LocalSubscription:
     @property
     def unsaid_count(self) -> int:
         """How many were sent of which nobody has said that they were taken."""
-        return self.place.emitted - self.place.taken - self.queue.queued_count
+        return self.state.emitted - self.state.taken - self.queue.queued_count
 
     # --- connections ---
 
     def attach(self, reader: SubscriptionReader, queue: SubscriptionQueue, position: int) -> None:
         """Its client is there and has received everything up to this position."""
-        self._exchange.absences.came(self)
+        self._exchange.reconnect_timeouts.cancel(self)
         self._let_go()
         self._reader, self._moved_at_s = reader, self._exchange.now_s
         self._begin(queue, position)
-        if self.place.is_open:
+        if self.state.is_open:
             self.opened()
         self.pump()
 
@@ -189,9 +189,9 @@ class LocalSubscription:
             self._reader.backlog.pop(self, None)
             self._reader = None
         self.queue.credit = 0
-        patience_s = patience_of(self.place.terms, self._link_timeout_s)
-        chance_s = self._link_timeout_s if self.place.terms.durable else None
-        self._exchange.absences.left(self, patience_s, chance_s=chance_s)
+        timeout_s = session_timeout_s(self.state.terms, self._link_timeout_s)
+        chance_s = self._link_timeout_s if self.state.terms.durable else None
+        self._exchange.reconnect_timeouts.start(self, timeout_s, chance_s=chance_s)
 
     def taken_over(self) -> None:
         """Another connection wants it: tell the one that has it."""
@@ -291,10 +291,10 @@ class LocalSubscription:
 
     def _keep(self, batch: CreditBatch | None, now_s: float) -> None:
         """Something stays in the queue: publishers may have to wait for it."""
-        was_waiting = self.pace.waiting
-        if self.pace.queued(self.queue.queued_bytes, now_s):
+        was_waiting = self.backpressure.waiting
+        if self.backpressure.queued(self.queue.queued_bytes, now_s):
             if not was_waiting:
-                self._exchange.pace(self)
+                self._exchange.throttle_for(self)
             if batch is not None:
                 batch.hold()
                 self._held.append(batch)
@@ -316,7 +316,7 @@ class LocalSubscription:
             if sent_count:
                 self._sent(sent_bytes, extra_bytes - self._extra_of_queue())
             reader.connection.send_all(chunks)
-            if self.pace.freed(sent_bytes, queue.queued_bytes):
+            if self.backpressure.freed(sent_bytes, queue.queued_bytes):
                 self._let_go()
             self._exchange.replaying.look(self)
         if queue.ready and unconfirmed_room > 0:
@@ -341,10 +341,10 @@ class LocalSubscription:
 
     def judge(self, now_s: float) -> bool:
         """Decide whether it is slow; return whether publishers still wait for it."""
-        if self.pace.judge(now_s):
+        if self.backpressure.judge(now_s):
             self._exchange.totals.slow += 1
             self._let_go()
-        return self.pace.waiting
+        return self.backpressure.waiting
 
     def _overflow(self) -> None:
         queue = self.queue
@@ -434,7 +434,7 @@ class LocalSubscription:
         self.queue.clear()
         if self._reader is not None:
             self._reader.backlog.pop(self, None)
-        self.pace.waiting = False
+        self.backpressure.waiting = False
         self._let_go()
 
     def end(self, notice: Ended) -> None:
@@ -447,21 +447,21 @@ class LocalSubscription:
     def withdraw(self) -> None:
         """Withdraw it from the station, once, whoever asks first."""
         self.stop()
-        self._exchange.absences.came(self)
+        self._exchange.reconnect_timeouts.cancel(self)
         self._exchange.replaying.discard(self)
         reader, self._reader = self._reader, None
         if self._exchange.subscribers.pop(self.id, None) is not None:
             self._settle_account()
             if reader is not None:
                 reader.let_go(self.queue.number)
-            del self._exchange.sinks[self.hop]
+            del self._exchange.session_of[self.hop]
             self._exchange.station.unsubscribe(self.id)
 
     def _settle_account(self) -> None:
         self._account.release(Resource.REQUESTS)
         self._account.release(Resource.FILTER_BYTES, self.filter_bytes)
         self._account.release(Resource.KEPT_BYTES, self._accounted_bytes)
-        if self.place.terms.durable:
+        if self.state.terms.durable:
             self._account.release(Resource.DURABLE)
 
     def _let_go(self) -> None:
@@ -471,13 +471,13 @@ class LocalSubscription:
 
     def describe(self) -> str:
         """Return what there is to know about a durable subscription, as one JSON object."""
-        place = self.place
+        state = self.state
         return json_line(
             {
-                "durable": place.terms.durable,
-                "filter": str(place.terms.filter),
-                "taken": place.taken,
-                "emitted": place.emitted,
+                "durable": state.terms.durable,
+                "filter": str(state.terms.filter),
+                "taken": state.taken,
+                "emitted": state.emitted,
                 "connected": self._reader is not None,
                 "queued_bytes": self.queue.queued_bytes,
             }

@@ -31,7 +31,7 @@ from broker.core import BrokerCore
 from broker.errors import BrokerFaultError
 from broker.healing import Candidate, Search
 from broker.node.effects import Dial
-from broker.node.greeting import FINAL_REFUSALS, House
+from broker.node.greeting import FINAL_REFUSALS, GreetingContext
 from broker.node.log import Log
 from broker.node.timers import Timer, Timers
 from broker.transitions import Transitions, follow
@@ -109,14 +109,14 @@ class _Attempt:
 
 @define(eq=False)
 class Uplinks:
-    """The search of one broker, carried out. `patience_s` is how long a link is kept without a connection."""
+    """Carries out the search of one broker. A link without a connection is kept for `link_timeout_s`."""
 
     core: BrokerCore
     search: Search
-    house: House
+    context: GreetingContext
     timers: Timers
     log: Log
-    patience_s: float
+    link_timeout_s: float
     _random: Drawing
     _ask_to_dial: Callable[[Dial], None]
     state: Waiting = field(default=Waiting.START, init=False)
@@ -151,7 +151,7 @@ class Uplinks:
             self._enter(Waiting.NOTHING)
 
     def _wait_for_turn(self) -> None:
-        longest_s = LONGEST_S if self.core.asked is None else longest_while_kept_s(self.patience_s)
+        longest_s = LONGEST_S if self.core.asked is None else longest_while_kept_s(self.link_timeout_s)
         self._enter(Waiting.TURN)
         self._timer = self.timers.after(self._backoff.next_s(longest_s), self._dial_next)
 
@@ -175,7 +175,7 @@ class Uplinks:
             self.log.info("dialling", **_named(candidate))
         self._attempt = _Attempt(candidate, self.timers.now_s)
         self._enter(Waiting.DIALLED)
-        self._dial(candidate, DIAL_TIMEOUT_S if self.house.uplink is None else self._again_s)
+        self._dial(candidate, DIAL_TIMEOUT_S if self.context.uplink is None else self._again_s)
 
     def _dial(self, candidate: Candidate, timeout_s: float) -> None:
         self._dials += 1
@@ -183,7 +183,7 @@ class Uplinks:
 
     @property
     def _again_s(self) -> float:
-        return min(DIAL_TIMEOUT_S, max(REDIAL_TIMEOUT_S, self.patience_s / REDIAL_PART))
+        return min(DIAL_TIMEOUT_S, max(REDIAL_TIMEOUT_S, self.link_timeout_s / REDIAL_PART))
 
     # --- what the shell says of a dial ---
 
@@ -223,7 +223,7 @@ class Uplinks:
         """Make the connection of the link again after a wait; without a link, give the candidate up."""
         attempt = self._attempt
         assert attempt is not None
-        link = self.house.uplink
+        link = self.context.uplink
         if link is None:
             self._give_up_candidate()
             return
@@ -236,7 +236,7 @@ class Uplinks:
         else:
             if link.connections > attempt.connections:
                 self._again.reset()
-            wait_s = self._again.next_s(longest_while_kept_s(self.patience_s))
+            wait_s = self._again.next_s(longest_while_kept_s(self.link_timeout_s))
         attempt.connections = link.connections
         self._enter(Waiting.BREAK)
         self._timer = self.timers.after(wait_s, self._redial)
@@ -257,7 +257,7 @@ class Uplinks:
         self.log.info("attached", **_named(attempt.candidate), moves=self.search.moves + 1)
         self.search.attached(attempt.candidate)
         self._complaints.clear()
-        self.house.settle()
+        self.context.settle()
 
     def refused(self, code: str, text: str) -> None:
         """The other side does not want us."""
@@ -301,12 +301,12 @@ class Uplinks:
             )
         self._hopeless.clear()
         search.begin_round()
-        self.house.settle()
+        self.context.settle()
 
     def _is_hopeless(self) -> bool:
         """Say what the last uplink said: with several, the log has what the others said."""
         configured = self.search.configured
-        is_early = self.timers.now_s - self._begun_s < self.patience_s
+        is_early = self.timers.now_s - self._begun_s < self.link_timeout_s
         if is_early and any(code == _TAKEN for code, _ in self._hopeless.values()):
             return False
         if not configured or not all(address in self._hopeless for address in configured):

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from broker.messages import Publication
-from broker.replay.kept import Kept
+from broker.replay.kept import CachedRun
 from broker.replay.retention import Retention
 
 Columns = tuple[int, list[int], list[str], list[int], list[int], list[int], list[bytes], list[int]]
@@ -43,7 +43,7 @@ class Cache:
     count: int = 0
     next_number: int = 0
     retention: Retention = field(factory=Retention)
-    _runs: deque[Kept] = field(factory=deque, repr=False)
+    _runs: deque[CachedRun] = field(factory=deque, repr=False)
     _chains: dict[str, _Chain] = field(factory=dict, repr=False)
 
     @property
@@ -73,7 +73,7 @@ class Cache:
         peak_ns = max(peak_ns, floor_ns)
         chain.peak_ns = peak_ns
         chain.runs += 1
-        self._runs.append(Kept(self.next_number, publisher, count, floor_ns, peak_ns, frames))
+        self._runs.append(CachedRun(self.next_number, publisher, count, floor_ns, peak_ns, frames))
         self.next_number += 1
         self.count += count
         self.size_bytes += len(frames)
@@ -84,7 +84,7 @@ class Cache:
         while self.size_bytes > self.size_bytes_max or self.count > self.count_max:
             self._forget(self._runs.popleft())
 
-    def _forget(self, run: Kept) -> None:
+    def _forget(self, run: CachedRun) -> None:
         self.count -= run.count
         self.size_bytes -= len(run.frames)
         chain = self._chains[run.publisher]
@@ -107,7 +107,7 @@ class Cache:
                 self._runs.append(run)
 
     @property
-    def runs(self) -> Sequence[Kept]:
+    def runs(self) -> Sequence[CachedRun]:
         """What is kept, in the order in which it came."""
         return self._runs
 
@@ -128,7 +128,7 @@ class Cache:
     def restore(self, columns: Columns) -> None:
         """Keep this, and nothing else."""
         retained_count, *kept = columns
-        runs = [Kept(*fields) for fields in zip(*kept, strict=True)]
+        runs = [CachedRun(*fields) for fields in zip(*kept, strict=True)]
         self._runs = deque(runs[retained_count:])
         self._chains.clear()
         for run in self._runs:

@@ -17,7 +17,7 @@ _EIGHT_BYTES: Final = 0x1B
 
 
 @define(eq=False)
-class Kept:
+class CachedRun:
     """A run of frames, one behind the other; the runs of a cache are numbered in the order of arrival.
 
     `floor_ns` is the time of what its publisher had published before, `peak_ns` that of the last of these.

@@ -19,7 +19,7 @@ from typing import ClassVar, Final
 
 from attrs import define, field
 
-from broker.replay.kept import Kept
+from broker.replay.kept import CachedRun
 from broker.replay.time_index import Entry, Key, TimeIndex
 
 COST_BYTES: Final = 1024
@@ -47,11 +47,11 @@ class Cursor:
     key: Key
     is_whole: bool = True
 
-    def is_about(self, run: Kept) -> bool:
+    def is_about(self, run: CachedRun) -> bool:
         """Whether the cache had the run when the question was asked."""
         return run.number < self.upto and (not run.forgotten or run.forgotten > self.forgotten)
 
-    def needs(self, run: Kept) -> bool:
+    def needs(self, run: CachedRun) -> bool:
         """Whether there may be something in the run that was not looked at."""
         if run.peak_ns < self.since_ns or not self.is_about(run):
             return False
@@ -73,14 +73,14 @@ class Retention:
     _wanted: int = 0
     _idle_count: int = 0
     _cursors: dict[Cursor, None] = field(factory=dict, repr=False)
-    _runs: deque[Kept] = field(factory=deque, repr=False)
+    _runs: deque[CachedRun] = field(factory=deque, repr=False)
     _index: TimeIndex = field(factory=TimeIndex, repr=False)
 
     def __len__(self) -> int:
         return len(self._cursors)
 
     @property
-    def runs(self) -> Sequence[Kept]:
+    def runs(self) -> Sequence[CachedRun]:
         """What is retained, in the order in which it was forgotten."""
         return self._runs
 
@@ -117,7 +117,7 @@ class Retention:
         self.size_bytes_max, self.count_max = size_bytes_max, count_max
         self._shrink()
 
-    def retain(self, run: Kept) -> None:
+    def retain(self, run: CachedRun) -> None:
         """Keep a run that the cache has just forgotten, if it is needed."""
         if run.number >= self._wanted:
             self._leave_out(run)
@@ -131,7 +131,7 @@ class Retention:
         self.size_bytes += len(run.frames)
         self._shrink()
 
-    def _leave_out(self, run: Kept) -> None:
+    def _leave_out(self, run: CachedRun) -> None:
         """Take a run that nobody needs out of the index (law 3)."""
         if run.number < self._indexed:
             self._index.remove(run)
@@ -151,7 +151,7 @@ class Retention:
 
     # --- what is looked at ---
 
-    def catch_up(self, kept: Sequence[Kept], upto: int, count: int) -> int:
+    def catch_up(self, kept: Sequence[CachedRun], upto: int, count: int) -> int:
         """Index the runs before `upto` that the cache has; return what is left of the count (law 4)."""
         if self._indexed >= upto:
             return count
@@ -174,7 +174,7 @@ class Retention:
         """Return the event of that key, unless it was lost."""
         return self._index.find(key)
 
-    def restore(self, retained: Iterable[Kept], kept: Iterable[Kept]) -> None:
+    def restore(self, retained: Iterable[CachedRun], kept: Iterable[CachedRun]) -> None:
         """Make again what is in no snapshot."""
         self._runs, self._index = deque(retained), TimeIndex()
         for run in self._runs:

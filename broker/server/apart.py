@@ -29,7 +29,7 @@ DONE: Final = b"\x01"
 """The last byte of a result that is whole. A child that died has not written it."""
 
 NICE: Final = 5
-"""The child yields to its parent: nobody waits for a picture."""
+"""The child yields to its parent: nobody waits for a snapshot."""
 
 SOME_FDS: Final = 4096
 """Descriptors are closed up to the system's limit, or to this if it does not say."""
@@ -55,7 +55,7 @@ class Apart:
         try:
             pid, descriptor = _fork(call)
         except OSError as error:
-            raise ApartError(f"no process to take a picture in: {error}") from error
+            raise ApartError(f"no process to take a snapshot in: {error}") from error
         self.last_stall_s = perf_counter() - started_s
         content = b""
         try:
@@ -68,7 +68,7 @@ class Apart:
             ):  # It ends at once: giving back its memory is all that is left.
                 await trio.to_thread.run_sync(os.waitpid, pid, 0)
         if not content.endswith(DONE):
-            raise ApartError(f"the process that took a picture ended early, after {len(content)} bytes")
+            raise ApartError(f"the process that took a snapshot ended early, after {len(content)} bytes")
         return content[: -len(DONE)]
 
 

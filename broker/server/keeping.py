@@ -1,6 +1,6 @@
-"""The journal of a running broker: what looks after it from the first input to the last picture.
+"""The journal of a running broker: what looks after it from the first input to the last snapshot.
 
-Law: a broker that ends in order leaves a picture of its last state, so that its next start replays nothing.
+Law: a broker that ends in order leaves a snapshot of its last state, so that its next start replays nothing.
 One that does not leaves what was synced, which is everything that anybody was told.
 """
 
@@ -19,19 +19,19 @@ from broker.node import Input, Node, Tick
 from broker.server.apart import Apart
 from broker.server.commit import Commit
 from broker.server.memory import Memory
-from broker.server.pictures import Pictures
-from broker.station import picture_of
+from broker.server.snapshots import SnapshotKeeper
+from broker.station import snapshot_of
 
 _log = structlog.get_logger()
 
 
 @define(eq=False)
 class Keeping:
-    """One broker's journal, with its commit and its pictures."""
+    """One broker's journal, with its commit and its snapshots."""
 
     journal: Journal
     commit: Commit
-    pictures: Pictures
+    snapshots: SnapshotKeeper
     _node: Node
     _step: Callable[[Input], None] = field(default=lambda _: None, init=False)
 
@@ -43,15 +43,15 @@ class Keeping:
             return None
         totals = node.exchange.totals
         keeping: Keeping
-        pictures = Pictures(
+        snapshots = SnapshotKeeper(
             journal,
-            partial(picture_of, memory.station),
+            partial(snapshot_of, memory.station),
             lambda: totals.core_s,
             lambda: keeping.look(),  # noqa: PLW0108 - it is made below
             memory.replayed_s,
             elsewhere=Apart() if hasattr(os, "fork") else None,
         )
-        keeping = cls(journal, Commit(journal), pictures, node)
+        keeping = cls(journal, Commit(journal), snapshots, node)
         return keeping
 
     def look(self) -> None:
@@ -61,9 +61,9 @@ class Keeping:
     def begin(self, nursery: trio.Nursery, step: Callable[[Input], None]) -> None:
         """From now on every record goes to the journal."""
         self._step = step
-        self.commit.after_sync = self.pictures.hurry
+        self.commit.after_sync = self.snapshots.hurry
         nursery.start_soon(self.commit.run, step)
-        nursery.start_soon(self.pictures.run)
+        nursery.start_soon(self.snapshots.run)
         nursery.start_soon(self._watch)
 
     async def _watch(self) -> None:
@@ -73,10 +73,10 @@ class Keeping:
             self.journal.check()
 
     async def finish(self) -> None:
-        """Leave a last picture. Raises `JournalError`."""
+        """Leave a last snapshot. Raises `JournalError`."""
         self._step(Tick(time_ns()))
-        self.pictures.stay()
-        await self.pictures.take()
+        self.snapshots.stay()
+        await self.snapshots.take()
         _log.info("journal closed", journal=str(self.journal.path), records=self.journal.synced)
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ _log = structlog.get_logger()
 class Memory:
     """The station, and the journal that it is written down in, if there is one.
 
-    `replayed_s` is how long replaying took: the next start would take as long, but for a picture.
+    `replayed_s` is how long replaying took: the next start would take as long, but for a snapshot.
     """
 
     station: Station
@@ -60,7 +60,7 @@ def _remember(settings: Settings, ordering: OrderingFactory) -> Memory:
     try:
         started_s = perf_counter()
         station = _recovered(settings, ordering, journal)
-        # Without records all of it was the picture, and another picture would change nothing.
+        # Without records all of it was the snapshot, and another snapshot would change nothing.
         replayed_s = perf_counter() - started_s if journal.recovered.count else 0.0
         return Memory(station, journal, replayed_s)
     except BaseException:

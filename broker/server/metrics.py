@@ -76,7 +76,7 @@ class BrokerCollector(Collector):
         sizes = core.counts().items()
         yield _labelled("table_size", "Entries of each table of the core.", "table", sizes)
         yield from self._budgets()
-        absent = len(self._exchange.absences)
+        absent = len(self._exchange.reconnect_timeouts)
         yield from _gauges(
             ("absent", "Links, publishers and subscriptions that wait for a connection.", absent),
             ("waiting", "Items that the ordering plugin keeps.", core.waiting_count),

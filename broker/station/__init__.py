@@ -1,26 +1,26 @@
 """The station: the deterministic whole of one broker; its state follows from inputs that can be kept."""
 
-from broker.station.picture import picture_of
-from broker.station.places import (
-    Away,
-    LinkPlace,
-    PublisherPlace,
-    SubscriptionPlace,
-    SubscriptionTerms,
-    Waited,
-)
 from broker.station.recovery import recover, replay
+from broker.station.snapshots import snapshot_of
+from broker.station.states import (
+    DisconnectedSince,
+    ElapsedTime,
+    LinkState,
+    LocalPublisherState,
+    LocalSubscriptionState,
+    SubscriptionTerms,
+)
 from broker.station.station import Station
 
 __all__ = [
-    "Away",
-    "LinkPlace",
-    "PublisherPlace",
+    "DisconnectedSince",
+    "ElapsedTime",
+    "LinkState",
+    "LocalPublisherState",
+    "LocalSubscriptionState",
     "Station",
-    "SubscriptionPlace",
     "SubscriptionTerms",
-    "Waited",
-    "picture_of",
     "recover",
     "replay",
+    "snapshot_of",
 ]

@@ -1,9 +1,9 @@
-"""Everything that changes a station, as records: bytes that can be kept and applied again.
+"""The inputs of a station as records: bytes that are kept and applied again.
 
 A record is one byte for its kind and then its content. Publications are written as the very bytes they came
 in; everything else is a CBOR array of fields, as on the wire. The highest bit of the first byte says that the
-station's effects were taken between the record before and this one: what leaves together depends on it, and
-so do the numbers of what leaves.
+station's effects were taken between the record before and this one: which messages leave together depends on
+it, and so do their numbers.
 
 Adding an input is adding a class here, a line to `KINDS`, and a method of the station.
 """
@@ -18,7 +18,7 @@ from attrs import AttrsInstance, frozen
 from broker.errors import StationError
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
-from broker.station.places import SubscriptionTerms
+from broker.station.states import SubscriptionTerms
 from broker.wire import VERSION, Decoder, Peer, WireError, WireLimits, encode, marked
 from broker.wire.cbor import load_item
 from broker.wire.fields import Field, fields_of, read_fields, write_fields
@@ -32,14 +32,14 @@ TAKEN: Final = 0x80
 LIMITS: Final = WireLimits(
     payload_bytes=2**30, attributes_bytes=2**30, control_frame_bytes=2**30, page_frame_bytes=2**30
 )
-"""What was taken once is read again, whatever the operator has set since."""
+"""An input that was taken once is read again, whatever limits the operator has set since."""
 
 _HOP: Final = struct.Struct(">I")
 
 
 @frozen
 class Begun:
-    """The first record: whose it is. `format` is compared before anything else is read."""
+    """The first record: the broker, its plugin and the format, which is compared before all else."""
 
     format: str
     name: str
@@ -49,14 +49,14 @@ class Begun:
 
 @frozen
 class ReachedAt:
-    """Others can dial this broker there."""
+    """Other brokers dial this broker at this address."""
 
     address: str
 
 
 @frozen
 class TimePassed:
-    """So much time has passed, with the broker up and down; and what the wall's clock says (`waiting`)."""
+    """Time has passed, with the broker up and down; `at_ms` is the time of the wall clock."""
 
     awake_ms: int
     asleep_ms: int
@@ -65,7 +65,7 @@ class TimePassed:
 
 @frozen
 class Left:
-    """Somebody with a place has no connection any more."""
+    """The session of a link, publisher or subscription is disconnected."""
 
     kind: str
     name: str
@@ -73,7 +73,7 @@ class Left:
 
 @frozen
 class Came:
-    """It has one again."""
+    """The session is connected again."""
 
     kind: str
     name: str
@@ -81,7 +81,7 @@ class Came:
 
 @frozen
 class LinkOpened:
-    """A neighbour greeted us, and a session was agreed on."""
+    """A link with a new session was opened."""
 
     name: str
     session: str
@@ -97,7 +97,7 @@ class LinkClosed:
 
 @frozen
 class Acknowledged:
-    """The neighbour has so many of our session frames."""
+    """The neighbour has acknowledged the first `count` session frames."""
 
     hop: int
     count: int
@@ -105,7 +105,7 @@ class Acknowledged:
 
 @frozen
 class AdvertisedInput:
-    """A local publisher announces what it will publish. `minted` counts the ids made so far."""
+    """A local publisher is advertised. `minted` counts the ids made so far."""
 
     publisher: str
     filter: Filter
@@ -116,7 +116,7 @@ class AdvertisedInput:
 
 @frozen
 class Unadvertised:
-    """A local publisher is gone; if it retires, it may come back."""
+    """A local publisher is withdrawn; if it retires, it may be resumed."""
 
     publisher: str
     retires: bool
@@ -124,7 +124,7 @@ class Unadvertised:
 
 @frozen
 class SubscribedInput:
-    """A local client subscribes. `replay` are since when and how many of the past it asks for, if it does."""
+    """A local client subscribes. `replay` is the start and number of the past publications it asks for."""
 
     subscription: str
     terms: SubscriptionTerms
@@ -134,7 +134,7 @@ class SubscribedInput:
 
 @frozen
 class ReplayWanted:
-    """A subscription has room for so much of its past."""
+    """A subscription has room for this many bytes of replay."""
 
     subscription: str
     size_bytes: int
@@ -142,7 +142,7 @@ class ReplayWanted:
 
 @frozen
 class ReplaysBounded:
-    """So much of the recent past of local publishers is kept, and so much is replayed at a time."""
+    """The limits of the cache of local publications, and of one step of replay."""
 
     size_bytes: int
     count: int
@@ -152,7 +152,7 @@ class ReplaysBounded:
 
 @frozen
 class CacheAged:
-    """What was published before this is too old to be kept."""
+    """Cached publications older than this are dropped."""
 
     before_ns: int
 
@@ -166,7 +166,7 @@ class Unsubscribed:
 
 @frozen
 class Taken:
-    """The user of a subscription has had everything up to this position."""
+    """The program has confirmed all deliveries of a subscription up to this position."""
 
     subscription: str
     position: int
@@ -174,7 +174,7 @@ class Taken:
 
 @frozen
 class Dropped:
-    """The newest deliveries of a subscription are not kept."""
+    """The newest `count` deliveries of a subscription became a gap."""
 
     subscription: str
     count: int
@@ -182,7 +182,7 @@ class Dropped:
 
 @frozen
 class WayExplained:
-    """A local client asks for a publication's way."""
+    """A local client asks for the way of a publication."""
 
     question: str
     publisher: str
@@ -192,19 +192,19 @@ class WayExplained:
 
 @frozen
 class Refreshed:
-    """It is time to say again to neighbours what they were told."""
+    """It is time to renew all announcements at neighbours."""
 
 
 @frozen
 class Swept:
-    """It is time to forget what was not said again for so many sweeps."""
+    """Routing state expires that so many renewals in a row have left out."""
 
-    patience: int
+    missed_renewals_max: int
 
 
 @frozen
 class ReceivedInput:
-    """What came over the link of that hop."""
+    """Messages arrived over the link of that hop."""
 
     hop: int
     messages: Sequence[LinkMessage]
@@ -212,7 +212,7 @@ class ReceivedInput:
 
 @frozen
 class PublishedInput:
-    """What one local publisher published."""
+    """A local publisher has published."""
 
     publications: Sequence[Publication]
 

@@ -1,7 +1,7 @@
-"""A station made again out of a snapshot and the records after it.
+"""Recovery of a station from a snapshot and the records after it.
 
-Law: it is the same as if it had never stopped: every record is applied exactly as its input was the first
-time. Nothing is connected, and nothing is left to be taken.
+Law: the station is the same as if it had never stopped: every record is applied exactly as its input was the
+first time. No session is connected, and no effect is left to be taken.
 """
 
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from broker.replay import Bounds
 from broker.routing import DEFAULT, Routing
 from broker.sessions import SessionError
 from broker.station import inputs as i
-from broker.station.picture import check_owner, station_from
+from broker.station.snapshots import check_owner, station_from
 from broker.station.station import Station
 from ordering.interface import OrderingFactory
 
 
-def recover(  # noqa: PLR0913, PLR0917 - who the broker is, how it works, and what was written down
+def recover(  # noqa: PLR0913, PLR0917 - the broker, its plugins, its snapshot and its records
     name: str,
     ordering: OrderingFactory,
     ordering_name: str,
@@ -26,7 +26,7 @@ def recover(  # noqa: PLR0913, PLR0917 - who the broker is, how it works, and wh
     records: Iterable[bytes],
     routing: Routing = DEFAULT,
 ) -> Station | None:
-    """Return the broker's station as it was, or None if nothing was written down.
+    """Return the broker's station as it was, or None if there is neither a snapshot nor a record.
 
     Raises:
         StationError: it is another broker's, another plugin's or another version's, or records are missing.
@@ -57,10 +57,10 @@ def _begun(
 
 
 def replay(station: Station, record: bytes) -> None:
-    """Apply a record to a station that does not write down what it does.
+    """Apply a record to a station without a recorder.
 
     Raises:
-        StationError: the record makes no sense, here or at all.
+        StationError: the record is damaged, or does not follow on the state.
     """
     assert station.recorder is None, "what is replayed has been written down already"
     content, is_taken = i.read_record(record)
@@ -93,7 +93,7 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 -
         case i.Acknowledged():
             station.acknowledged(station.link_at(content.hop), content.count)
         case i.ReceivedInput():
-            # What a neighbour may not say is refused as it was then; that its link was closed comes next.
+            # A protocol error is refused as it was the first time; the record of the closed link comes next.
             with suppress(ProtocolError):
                 station.receive(station.link_at(content.hop), content.messages)
         case i.PublishedInput():
@@ -115,7 +115,7 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 -
         case i.Refreshed():
             station.refresh()
         case i.Swept():
-            station.sweep(content.patience)
+            station.sweep(content.missed_renewals_max)
         case i.WayExplained():
             station.minted(content.minted)
             station.explain_way(content.question, content.publisher, content.sequence)

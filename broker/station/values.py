@@ -14,7 +14,7 @@ reader and writer have already, by its place among the parts.
 Laws.
 
 1. Written by `Writer`, read by `ValueReader`: the same graph, containers in the same order. Sets have none.
-2. What cannot be written (a function, a file, a class) is an error when the picture is taken, never when it
+2. What cannot be written (a function, a file, a class) is an error when the snapshot is taken, never when it
    is needed.
 3. A class is read only if it is known: it is in a package that was allowed, has been imported there, and has
    the fields that were written.
@@ -49,7 +49,7 @@ HOP_NUMBER_MAX: Final = 10_000_000
 """More hops than a broker can have: a set of them alone would take a megabyte."""
 
 
-class PictureError(StationError):
+class SnapshotError(StationError):
     """Something in the state of a broker, or of its ordering plugin, cannot be written down."""
 
 
@@ -65,7 +65,7 @@ def layout_of(owner: type) -> Layout:
     """Say how objects of this class are written.
 
     Raises:
-        PictureError: they cannot be.
+        SnapshotError: they cannot be.
     """
     name = f"{owner.__module__}:{owner.__qualname__}"
     if issubclass(owner, Enum):
@@ -75,7 +75,7 @@ def layout_of(owner: type) -> Layout:
     if attrs.has(owner):
         derived: frozenset[str] = getattr(owner, "DERIVED", frozenset())
         return Layout(name, tuple(each.name for each in attrs.fields(owner) if each.name not in derived))
-    raise PictureError(
+    raise SnapshotError(
         f"{name} cannot be part of a snapshot: only plain values, containers of them, named tuples, "
         "members of enums, and objects of attrs classes can"
     )
@@ -166,7 +166,7 @@ class Writer:
         number = self._publications.get(id(publication))
         if number is None:
             if not publication.frame:
-                raise PictureError(f"{publication} has no frame, so it cannot be written down")
+                raise SnapshotError(f"{publication} has no frame, so it cannot be written down")
             number = self._publications[id(publication)] = len(self._frames)
             self._frames.append(frame_of(publication))
             self._kept.append(publication)
@@ -225,9 +225,9 @@ class ValueReader:
             return self._objects[-1]
         if issubclass(owner, tuple):
             self._objects.append(None)
-            place = len(self._objects) - 1
+            index = len(self._objects) - 1
             made: object = tuple.__new__(owner, self._items(values, 2))
-            self._objects[place] = made
+            self._objects[index] = made
             return made
         made = object.__new__(owner)
         self._objects.append(made)

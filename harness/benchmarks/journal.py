@@ -28,7 +28,7 @@ from broker.server.apart import Apart
 from broker.server.collector import undisturbed
 from broker.server.memory import remember
 from broker.server.settings import Settings
-from broker.station import Station, SubscriptionTerms, picture_of, recover
+from broker.station import Station, SubscriptionTerms, recover, snapshot_of
 from broker.station.inputs import read_frames
 from broker.wire import encode_publication, publication_prefix
 from harness import outcomes
@@ -122,7 +122,7 @@ def _measure(count: int, directory: Path) -> StartTimes:
     journal.close()
     replayed_s, station, journal = _start(settings)
     station.begin(journal.append)
-    journal.snapshot(picture_of(station), journal.appended)
+    journal.snapshot(snapshot_of(station), journal.appended)
     journal.close()
     pictured_s, _, journal = _start(settings)
     journal.close()
@@ -165,10 +165,10 @@ def pictured(subscriptions: int) -> Pictured:
     """Measure pictures of a station with so many subscriptions."""
     ordering = load("pairwise", {})
     station = _station_of(subscriptions, ordering)
-    stall_s = trio.run(_apart_s, partial(picture_of, station))
+    stall_s = trio.run(_apart_s, partial(snapshot_of, station))
     with undisturbed():
         started_s = perf_counter()
-        picture = picture_of(station)
+        picture = snapshot_of(station)
         taken_s = perf_counter()
         recover("B1", ordering, "pairwise", picture, ())
         done_s = perf_counter()

@@ -25,7 +25,7 @@ from broker.filters import Filter
 from broker.filters import parse as filter_of
 from broker.filters.constraints import NumberRange, TextSet
 from broker.messages import LinkMessage, SubscriptionAdded, SubscriptionsReplaced, SubscriptionWithdrawn
-from broker.routing import Change, Wish, parse
+from broker.routing import Change, RouteFilter, parse
 from harness.benchmarks.matching import MIXES, Mix
 from harness.benchmarks.pair import Pair
 from harness.tables import show, shown, table_of
@@ -154,7 +154,7 @@ def _row(name: str, mix: Mix, size: int) -> RoutingRow:
 
 def _at_once_ms(name: str, filters: Sequence[Filter]) -> float:
     selection = parse(name).subscriptions.selection()
-    wishes = [Wish(f"s{number}", each) for number, each in enumerate(filters)]
+    wishes = [RouteFilter(f"s{number}", each) for number, each in enumerate(filters)]
     gc.collect()
     start = process_time_ns()
     selection.edit(wishes, ())
@@ -165,7 +165,7 @@ def _broker_row(name: str, size: int) -> RoutingRow:
     counted = Told.with_routing(name)
     lower, before = counted.pair.lower, 0
 
-    def add_us(wish: Wish) -> float:
+    def add_us(wish: RouteFilter) -> float:
         nonlocal before
         before = counted.told if wish.id == f"s{size}" else before
         return counted.timed_us(partial(lower.subscribe, wish.id, wish.filter, ordered=True))
@@ -181,10 +181,13 @@ def _broker_row(name: str, size: int) -> RoutingRow:
 
 
 def _times(
-    filters: Sequence[Filter], size: int, add_us: Callable[[Wish], float], remove_us: Callable[[str], float]
+    filters: Sequence[Filter],
+    size: int,
+    add_us: Callable[[RouteFilter], float],
+    remove_us: Callable[[str], float],
 ) -> tuple[list[float], list[float]]:
     """Let so many candidates come, and then in turn one come and one go; return how long those took."""
-    wishes = [Wish(f"s{number}", each) for number, each in enumerate(filters)]
+    wishes = [RouteFilter(f"s{number}", each) for number, each in enumerate(filters)]
     for wish in wishes[:size]:
         add_us(wish)
     gone = Random(size).sample(range(size), min(size, CHANGES))  # noqa: S311 - a workload, no secret

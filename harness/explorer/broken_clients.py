@@ -103,9 +103,9 @@ def hears_silence(self: Silence, now_s: float) -> Due:
 
 def says_everything_was_had(self: Inbox) -> int | None:
     """Say of everything that has arrived that the program has had it."""
-    if self.position == self._told:
+    if self.position == self._confirmed:
         return None
-    self._told = self.position
+    self._confirmed = self.position
     return self.position
 
 

@@ -7,19 +7,19 @@ from broker.client.session import Session
 from broker.client.window import PendingFlush
 from broker.client.window import SendWindow as ClientWindow
 from broker.messages import Acknowledge, Advertised, Fault, LinkMessage
-from broker.node.absences import Absences
+from broker.node.backpressure import Backpressure
 from broker.node.budget import Resource
 from broker.node.clients import ClientSession
 from broker.node.connection import Connection, Life, fault_of
 from broker.node.credit import CreditBatch
 from broker.node.exchange import Exchange
-from broker.node.greeting import House
+from broker.node.greeting import GreetingContext
 from broker.node.inputs import Synced
 from broker.node.links import TRANSITIONS, Carriage, LinkSession
 from broker.node.node import Node
-from broker.node.pacing import Pace
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import FrameRun, Hole, LinkQueue, SubscriptionQueue, pieces_of
+from broker.node.reconnect_timeouts import ReconnectTimeouts
 from broker.node.subscriptions import LocalSubscription
 from broker.transitions import follow
 from broker.wire import encode
@@ -37,7 +37,7 @@ _take = SubscriptionQueue.take
 # --- settings and sessions ---
 
 
-def compares_no_settings(self: House, name: str, manner: str) -> Fault | None:
+def compares_no_settings(self: GreetingContext, name: str, manner: str) -> Fault | None:
     """Link to a broker whatever its settings are (V2)."""
     del manner
     if name == self.name:
@@ -54,21 +54,21 @@ def gives_up_at_once(self: LinkSession, reason: str) -> None:
 def waits_without_end(self: LinkSession, reason: str) -> None:
     """Wait for a neighbour for ever."""
     _link_lost(self, reason)
-    self._exchange.absences._deadlines_s.pop(self, None)
+    self._exchange.reconnect_timeouts._deadlines_s.pop(self, None)
 
 
 def acknowledges_one_less(self: LinkSession) -> None:
     """Acknowledge all but the last message that has come."""
-    if self._connection is not None and self.place.received > self._told:
-        self._told = self.place.received
-        self._connection.send(encode(Acknowledge(self._told - 1)))
+    if self._connection is not None and self.state.received > self._acknowledged:
+        self._acknowledged = self.state.received
+        self._connection.send(encode(Acknowledge(self._acknowledged - 1)))
 
 
 def acknowledges_what_it_sent(self: LinkSession) -> None:
     """Acknowledge the count of the other direction."""
-    if self._connection is not None and self.place.received > self._told:
-        self._told = self.place.received
-        self._connection.send(encode(Acknowledge(max(self._told, self.place.sent))))
+    if self._connection is not None and self.state.received > self._acknowledged:
+        self._acknowledged = self.state.received
+        self._connection.send(encode(Acknowledge(max(self._acknowledged, self.state.sent))))
 
 
 # --- credit ---
@@ -105,7 +105,7 @@ def withholds_from_links(self: Exchange) -> None:
             session.grant()
 
 
-def never_judges(self: Pace, now_s: float) -> bool:
+def never_judges(self: Backpressure, now_s: float) -> bool:
     """Let publishers wait for a subscriber that does not move."""
     del self, now_s
     return False
@@ -125,7 +125,7 @@ def counts_no_hole(self: SubscriptionQueue, room_bytes: int) -> list[bytes]:
 
 def opens_nobody_again(self: LocalSubscription, reader: Any, queue: SubscriptionQueue, position: int) -> None:
     """Say nothing of open gates to a client that comes back."""
-    self._exchange.absences.came(self)
+    self._exchange.reconnect_timeouts.cancel(self)
     self._let_go()
     self._reader = reader
     self._begin(queue, position)
@@ -142,7 +142,7 @@ def merges_pieces(self: LocalSubscription, messages: Sequence[LinkMessage]) -> N
 def goes_on_with_the_old_queue(self: LocalSubscription, queue: SubscriptionQueue, position: int) -> None:
     """Take what was sent on an old connection for sent when the queue is made again."""
     old = self.queue.position if hasattr(self, "queue") else position
-    _begin(self, queue, max(position, min(old, self.place.emitted)))
+    _begin(self, queue, max(position, min(old, self.state.emitted)))
 
 
 # --- publishers ---
@@ -151,9 +151,9 @@ def goes_on_with_the_old_queue(self: LocalSubscription, queue: SubscriptionQueue
 def takes_twice(self: ClientSession, publisher: LocalPublisher, publication: Any) -> None:
     """Take again what was taken before a connection broke."""
     if publication.sequence <= publisher.taken:
-        taken = publisher.place.taken
+        taken = publisher.state.taken
         self._exchange.station.publish(publisher.id, [publication])
-        publisher.place.taken = taken
+        publisher.state.taken = taken
         return
     _overlook(self, publisher, publication)
 
@@ -170,7 +170,7 @@ def says_nothing_taken(self: ClientSession, publisher: LocalPublisher) -> None:
 def forgets_at_once(self: LocalPublisher) -> None:
     """Withdraw a publisher with its connection, and remember nothing of it."""
     self.owner = None
-    self._exchange.absences.came(self)
+    self._exchange.reconnect_timeouts.cancel(self)
     del self._exchange.publishers[self.id]
     self._account.release(Resource.REQUESTS)
     self._account.release(Resource.FILTER_BYTES, self.filter_bytes)
@@ -209,7 +209,7 @@ def greets_without_end(self: Node, connection: Connection) -> None:
 _look_after = Node._look_after
 
 
-def wakes_too_late(self: Absences, at_s: float) -> None:
+def wakes_too_late(self: ReconnectTimeouts, at_s: float) -> None:
     """Set the timer of who is away once, and never to an earlier time."""
     if self._timer is None or not self._timer.is_set:
         self._timer = self._timers.at(at_s, self._look) if at_s != float("inf") else None

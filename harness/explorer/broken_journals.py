@@ -7,14 +7,14 @@ from broker.core import Hop
 from broker.messages import Acknowledge, LinkMessage
 from broker.node.links import LinkSession
 from broker.routing import Routing
-from broker.station import Station, picture, recover
+from broker.station import Station, recover, snapshots
 from broker.station import inputs as i
 from broker.station.values import Writer
 from broker.wire import encode
 from ordering.interface import OrderingFactory
 
 _read_record = i.read_record
-_state_of = picture.state_of
+_state_of = snapshots.state_of
 _receive = Station.receive
 _restore = Station.restore
 
@@ -22,9 +22,9 @@ _restore = Station.restore
 def acknowledges_at_once(self: LinkSession) -> None:
     """Acknowledge what has come before it is on disk."""
     connection = self._connection
-    if connection is not None and self.place.received > self._told:
-        self._told = self.place.received
-        connection.send_free(encode(Acknowledge(self._told)))
+    if connection is not None and self.state.received > self._acknowledged:
+        self._acknowledged = self.state.received
+        connection.send_free(encode(Acknowledge(self._acknowledged)))
 
 
 def learns_nothing(self: Station, link: Hop, count: int) -> None:

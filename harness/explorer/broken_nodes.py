@@ -5,7 +5,6 @@ from typing import Any
 
 from broker.messages import Advertised, LinkMessage, Subscribe
 from broker.node import clients, node, starts
-from broker.node.absences import Absences
 from broker.node.budget import Resource
 from broker.node.connection import Connection
 from broker.node.credit import CreditBatch, CreditWindow
@@ -14,14 +13,15 @@ from broker.node.exchange import Exchange
 from broker.node.links import LinkSession
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import LinkQueue, SubscriptionQueue
+from broker.node.reconnect_timeouts import ReconnectTimeouts
 from broker.node.starts import StartPosition
 from broker.node.subscriptions import LocalSubscription
 from broker.node.timers import Timers
-from broker.station import LinkPlace, SubscriptionPlace, SubscriptionTerms
+from broker.station import LinkState, LocalSubscriptionState, SubscriptionTerms
 from broker.wire import encode
 
-_link_after = LinkPlace.after
-_subscription_after = SubscriptionPlace.after
+_link_after = LinkState.after
+_subscription_after = LocalSubscriptionState.after
 _attach = LinkSession.attach
 _advertised = clients.ClientSession.advertised
 _begin = LocalSubscription._begin
@@ -35,18 +35,18 @@ _go_on = clients.ClientSession._go_on
 # --- sessions ---
 
 
-def resumes_one_too_far(self: LinkPlace, count: int) -> list[LinkMessage]:
+def resumes_one_too_far(self: LinkState, count: int) -> list[LinkMessage]:
     """Leave out the first message that the other end of a resumed link lacks."""
     return _link_after(self, count)[1:]
 
 
 def resumes_one_too_early(self: LinkSession, connection: Connection, received: int, credit: int) -> None:
     """Send the last message of a link again that the other end has."""
-    kept = max(self.place.acknowledged, received - 1)
+    kept = max(self.state.acknowledged, received - 1)
     _attach(self, connection, kept, credit)
 
 
-def delivers_one_too_few(self: SubscriptionPlace, position: int) -> list[Any]:
+def delivers_one_too_few(self: LocalSubscriptionState, position: int) -> list[Any]:
     """Leave out the first delivery that a subscription lacks when its queue is made again."""
     left = _subscription_after(self, position)
     return left[1:] if position else left
@@ -55,15 +55,15 @@ def delivers_one_too_few(self: SubscriptionPlace, position: int) -> list[Any]:
 def begins_where_it_was_taken(self: LocalSubscription, queue: SubscriptionQueue, position: int) -> None:
     """Make a queue again from what the program has confirmed, not from what its client has."""
     del position
-    _begin(self, queue, self.place.taken)
+    _begin(self, queue, self.state.taken)
 
 
 def begins_at_the_end(self: LocalSubscription, queue: SubscriptionQueue, position: int) -> None:
     """Make a queue again without what was kept."""
-    _begin(self, queue, max(position, self.place.emitted))
+    _begin(self, queue, max(position, self.state.emitted))
 
 
-def takes_received_as_had(request: Subscribe, place: SubscriptionPlace) -> StartPosition:
+def takes_received_as_had(request: Subscribe, place: LocalSubscriptionState) -> StartPosition:
     """Take what a client goes on behind as what its program has had, up to what was sent."""
     if request.after or not request.durable:
         return _start_of(request, place)
@@ -83,7 +83,7 @@ def keeps_the_old_reader(self: LocalSubscription) -> None:
 
 def retires_nothing(self: LocalPublisher) -> None:
     """Forget what was taken of a publisher whose client did not come back in time."""
-    self._exchange.absences.came(self)
+    self._exchange.reconnect_timeouts.cancel(self)
     self.owner = None
     del self._exchange.publishers[self.id]
     self._account.release(Resource.REQUESTS)
@@ -93,7 +93,7 @@ def retires_nothing(self: LocalPublisher) -> None:
 
 def answers_no_resumption(self: LocalPublisher, owner: Any, number: int) -> None:
     """Do not answer a publisher that comes back."""
-    self._exchange.absences.came(self)
+    self._exchange.reconnect_timeouts.cancel(self)
     self.owner, self.number = owner, number
 
 
@@ -106,7 +106,7 @@ def places_one_further(
 ) -> None:
     """Count a resumed subscription from one delivery later."""
     further = start
-    if start.position and start.position < subscription.place.emitted:
+    if start.position and start.position < subscription.state.emitted:
         further = StartPosition(start.position + 1, start.missing_count, goes_on=False)
     _go_on(self, request, terms, subscription, further)
 
@@ -249,12 +249,12 @@ def fires_once(self: Timers, wait_s: Callable[[], float], call: Callable[[], Non
     self.after(wait_s(), call)
 
 
-def never_wakes(self: Absences, at_s: float) -> None:
+def never_wakes(self: ReconnectTimeouts, at_s: float) -> None:
     """Set no timer for who is away."""
     del self, at_s
 
 
-def waits_for_who_is_there(self: Absences, who: Any) -> None:
+def waits_for_who_is_there(self: ReconnectTimeouts, who: Any) -> None:
     """Go on waiting for somebody who is back."""
     if self._station is not None and who in self._deadlines_s:
         self._station.came(*who.absence)
@@ -263,7 +263,7 @@ def waits_for_who_is_there(self: Absences, who: Any) -> None:
 def hears_everybody(self: node.Node, connection: Connection) -> None:
     """Take nobody for dead."""
     del self
-    connection.heard = False
+    connection.has_received = False
 
 
 def replays_once(self: Any) -> None:

@@ -9,23 +9,23 @@ from broker.client.silence import Silence
 from broker.client.window import SendWindow as ClientWindow
 from broker.core.leases import Leases
 from broker.node import clients
-from broker.node.absences import Absences
+from broker.node.backpressure import Backpressure
 from broker.node.budget import Account
 from broker.node.clients import ClientSession
 from broker.node.connection import Connection
 from broker.node.credit import CreditBatch, CreditWindow
 from broker.node.exchange import Exchange
-from broker.node.greeting import House
+from broker.node.greeting import GreetingContext
 from broker.node.links import LinkSession
 from broker.node.node import Node
-from broker.node.pacing import Pace
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import LinkQueue, SubscriptionQueue
+from broker.node.reconnect_timeouts import ReconnectTimeouts
 from broker.node.replaying import Replaying
 from broker.node.subscriptions import LocalSubscription
 from broker.node.timers import Timers
 from broker.node.uplinks import Uplinks
-from broker.station import LinkPlace, Station, SubscriptionPlace, inputs, picture
+from broker.station import LinkState, LocalSubscriptionState, Station, inputs, snapshots
 from harness.explorer import broken_clients as c
 from harness.explorer import broken_ends as e
 from harness.explorer import broken_journals as j
@@ -43,9 +43,9 @@ def _whole(rule: str, faults: str, *changes: Change) -> Mutant:
 
 
 _SESSIONS: Final = {
-    "link-skips-one": _whole("sessions", "churn", (LinkPlace, "after", n.resumes_one_too_far)),
+    "link-skips-one": _whole("sessions", "churn", (LinkState, "after", n.resumes_one_too_far)),
     "link-repeats-one": _whole("sessions", "churn", (LinkSession, "attach", n.resumes_one_too_early)),
-    "queue-skips-one": _whole("sessions", "churn", (SubscriptionPlace, "after", n.delivers_one_too_few)),
+    "queue-skips-one": _whole("sessions", "churn", (LocalSubscriptionState, "after", n.delivers_one_too_few)),
     "queue-from-taken": _whole(
         "sessions", "churn", (LocalSubscription, "_begin", n.begins_where_it_was_taken)
     ),
@@ -99,15 +99,17 @@ _JOURNAL: Final = {
     "resumed-repeats": _whole("sessions", "restart", (Station, "acknowledged", j.learns_nothing)),
     "numbers-forgotten": _whole("snapshots", "restart", (Station, "restore", j.counts_anew)),
     "taken-forgotten": _whole("snapshots", "restart", (Station, "restore", j.takes_anew)),
-    "plugin-forgotten": _whole("snapshots", "restart", (picture, "state_of", j.forgets_the_plugin)),
+    "plugin-forgotten": _whole("snapshots", "restart", (snapshots, "state_of", j.forgets_the_plugin)),
     "half-a-batch": _whole("replay", "restart", (Station, "receive", j.applies_half)),
     "takes-at-the-end": _whole("replay", "restart", (inputs, "read_record", j.takes_at_the_end)),
 }
 
 _TIMERS: Final = {
     "fires-once": _whole("timers", "crash", (Timers, "every", n.fires_once)),
-    "absence-without-end": _whole("timers", "loss", (Absences, "_wake_at", n.never_wakes)),
-    "absence-of-the-present": _whole("timers", "churn", (Absences, "came", n.waits_for_who_is_there)),
+    "absence-without-end": _whole("timers", "loss", (ReconnectTimeouts, "_wake_at", n.never_wakes)),
+    "absence-of-the-present": _whole(
+        "timers", "churn", (ReconnectTimeouts, "cancel", n.waits_for_who_is_there)
+    ),
     "nobody-is-dead": _whole("timers", "crash", (Node, "_look_after", n.hears_everybody)),
     "replay-stops": _whole("replay", "churn", (Replaying, "_look", n.replays_once)),
     "never-acknowledges": _whole("sessions", "none", (LinkSession, "acknowledge", n.never_acknowledges)),
@@ -162,7 +164,9 @@ _SETTINGS: Final = {
         (Leases, "sweep", broken_leases.counts_time),
         (Leases, "renewed", broken_leases.hears_a_renewal),
     ),
-    "settings-not-compared": _whole("greeting", "none", (House, "objection", e.compares_no_settings)),
+    "settings-not-compared": _whole(
+        "greeting", "none", (GreetingContext, "objection", e.compares_no_settings)
+    ),
 }
 
 _ENDS: Final = {
@@ -178,7 +182,7 @@ _ENDS: Final = {
     "lost-queue-holds": _whole("credit", "churn", (LinkQueue, "clear", e.frees_nothing_at_the_end)),
     "control-passes-queue": _whole("R5", "churn", (LinkQueue, "_add_mixed", e.control_goes_first)),
     "links-starve": _whole("credit", "restart", (Exchange, "grant_withheld", e.withholds_from_links)),
-    "publishers-wait-on": _whole("pace", "none", (Pace, "judge", e.never_judges)),
+    "publishers-wait-on": _whole("pace", "none", (Backpressure, "judge", e.never_judges)),
     "hole-uncounted": _whole("gaps", "crash", (SubscriptionQueue, "take", e.counts_no_hole)),
     "not-opened-again": _whole("sessions", "churn", (LocalSubscription, "attach", e.opens_nobody_again)),
     "gap-lost-on-the-way": _whole("gaps", "loss", (LocalSubscription, "_add", e.merges_pieces)),
@@ -194,9 +198,9 @@ _ENDS: Final = {
     "publisher-forgotten": _whole("sessions", "churn", (LocalPublisher, "detach", e.forgets_at_once)),
     "all-is-synced": _whole("journal", "restart", (Node, "_synced", e.takes_all_for_synced)),
     "one-unsealed": _whole("journal", "restart", (Node, "_synced", e.unseals_the_first)),
-    "silent-while-reading": _whole("timers", "none", (Node, "_be_heard", e.stays_silent)),
+    "silent-while-reading": _whole("timers", "none", (Node, "_keep_alive", e.stays_silent)),
     "greets-without-end": _whole("timers", "crash", (Node, "_look_after", e.greets_without_end)),
-    "woken-too-late": _whole("timers", "churn", (Absences, "_wake_at", e.wakes_too_late)),
+    "woken-too-late": _whole("timers", "churn", (ReconnectTimeouts, "_wake_at", e.wakes_too_late)),
     "client-flushes-early": _whole("client", "restart", (ClientWindow, "flush", e.flushed_when_sent)),
     "client-sends-too-early": _whole("client", "churn", (Session, "take", e.sends_before_the_answer)),
     "client-rewinds-backwards": _whole("client", "churn", (ClientWindow, "rewind", e.rewinds_backwards)),

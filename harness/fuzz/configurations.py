@@ -116,7 +116,7 @@ def _broker(option: str, path: Path) -> str:
             return "refused"
     for settings in started:
         if terms := settings.terms:
-            _ = terms.patience
+            _ = terms.missed_renewals_max
         if not isfinite(settings.link_timeout_s + settings.replay_age_s):
             raise Crash(f"a time that never ends: {settings}")
     return "taken"

@@ -123,7 +123,7 @@ class Recovery:
 
     def sweep(self, site: Site) -> None:
         """It is time to sweep."""
-        site.core.sweep(self.terms.patience)
+        site.core.sweep(self.terms.missed_renewals_max)
         self.world.collect(site)
 
     def corrupt(self) -> None:

@@ -243,7 +243,7 @@ class Adversary:
         random, meant, text = self.random, self._id(), self.random.choice(_FILTERS)
         node = self.world.sites[self.site].node
         if node is not None and (known := node.exchange.subscribers.get(meant)) is not None:
-            text = str(known.place.terms.filter)
+            text = str(known.state.terms.filter)
         return m.Subscribe(
             self._next(),
             text,

@@ -77,7 +77,7 @@ def _memory(node: Node) -> Iterator[str]:
         ("links", set(exchange.links), set(station.links)),
         (
             "hops",
-            set(exchange.sinks),
+            set(exchange.session_of),
             {each.hop for each in exchange.subscribers.values()} | set(exchange.link_of),
         ),
     )
@@ -86,7 +86,7 @@ def _memory(node: Node) -> Iterator[str]:
             yield f"{what} are {sorted(map(str, has))}, not {sorted(map(str, should))}"
     counts = {
         "questions": len(exchange._questions),  # noqa: SLF001 - only to look
-        "paced": len(exchange._paced),  # noqa: SLF001 - only to look
+        "paced": len(exchange._throttling),  # noqa: SLF001 - only to look
         "ending": len(exchange._ending),  # noqa: SLF001 - only to look
         "unhandled": len(node._unhandled),  # noqa: SLF001 - only to look
         "replaying": len(exchange.replaying._waiting),  # noqa: SLF001 - only to look
@@ -109,8 +109,8 @@ def _batches(node: Node) -> Iterator[str]:
     for subscription in node.exchange.subscribers.values():
         if subscription._held:  # noqa: SLF001 - only to look
             yield f"{subscription.id} holds {len(subscription._held)} batches"  # noqa: SLF001 - only to look
-        kept = subscription.place.emitted - subscription.place.taken
-        if subscription._reader is None and not subscription.place.terms.durable:  # noqa: SLF001 - only to look
+        kept = subscription.state.emitted - subscription.state.taken
+        if subscription._reader is None and not subscription.state.terms.durable:  # noqa: SLF001 - only to look
             yield f"{subscription.id} has no reader"
         if not kept and subscription.unconfirmed_bytes:
             yield f"{subscription.id} has {subscription.unconfirmed_bytes} bytes unconfirmed and none kept"
@@ -129,7 +129,7 @@ def _budgets(node: Node) -> Iterator[str]:
     for subscription in exchange.subscribers.values():
         used[Resource.REQUESTS] += 1
         used[Resource.FILTER_BYTES] += subscription.filter_bytes
-        used[Resource.DURABLE] += subscription.place.terms.durable != ""
+        used[Resource.DURABLE] += subscription.state.terms.durable != ""
         used[Resource.KEPT_BYTES] += subscription._accounted_bytes  # noqa: SLF001 - only to look
     sessions = [each.session for each in node.connections.values()]
     used[Resource.CONNECTIONS] = sum(isinstance(each, ClientSession) for each in sessions)

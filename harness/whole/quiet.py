@@ -50,8 +50,8 @@ def unacknowledged(world: WholeWorld) -> Iterator[str]:
     for site in world.live_sites():
         links = () if site.node is None else site.node.exchange.links.values()
         for link in links:
-            if link.place.acknowledged != link.place.sent:
-                kept_count = link.place.sent - link.place.acknowledged
+            if link.state.acknowledged != link.state.sent:
+                kept_count = link.state.sent - link.state.acknowledged
                 yield f"{site.name} keeps {kept_count} messages that {link.name} has"
 
 
@@ -118,9 +118,10 @@ def _site(world: WholeWorld, site: WholeSite) -> Iterator[str]:
     if site.disk is not None and site.disk.synced < site.disk.appended:
         yield f"{name} waits for its disk"
     away = [each.id for each in node.exchange.subscribers.values() if _is_away(each)]
-    if len(node.exchange.absences) != len(away):
-        yield f"{name} waits for {len(node.exchange.absences)} without connection, and not only for {away}"
-    if node.exchange._paced:  # noqa: SLF001 - only to look
+    if len(node.exchange.reconnect_timeouts) != len(away):
+        count = len(node.exchange.reconnect_timeouts)
+        yield f"{name} waits for {count} without connection, and not only for {away}"
+    if node.exchange._throttling:  # noqa: SLF001 - only to look
         yield f"{name} lets publishers wait for slow subscribers"
     yield from _connections(name, node)
     yield from _links(world, name, node)
@@ -142,7 +143,7 @@ def _unread(world: WholeWorld) -> set[str]:
 
 def _is_away(subscription: LocalSubscription) -> bool:
     """Whether it is durable and nobody reads it."""
-    return bool(subscription.place.terms.durable) and subscription._reader is None  # noqa: SLF001 - only to look
+    return bool(subscription.state.terms.durable) and subscription._reader is None  # noqa: SLF001 - only to look
 
 
 def _connections(name: str, node: Node) -> Iterator[str]:
@@ -165,5 +166,5 @@ def _links(world: WholeWorld, name: str, node: Node) -> Iterator[str]:
         there = None if other is None else other.exchange.links.get(name)
         if there is None:
             yield f"{link.name} has no link to {name}"
-        elif link.place.sent != there.place.received:
-            yield f"{name} sent {link.place.sent} messages to {link.name}, and {there.place.received} came"
+        elif link.state.sent != there.state.received:
+            yield f"{name} sent {link.state.sent} messages to {link.name}, and {there.state.received} came"

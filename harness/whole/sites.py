@@ -36,7 +36,7 @@ from broker.node.access import Access, User
 from broker.node.limits import NodeLimits
 from broker.routing import Routing
 from broker.server.settings import Settings
-from broker.station import Station, picture_of, recover
+from broker.station import Station, recover, snapshot_of
 from harness.whole.cables import Cable, CableEnd, CableShape
 from harness.whole.clock import Clock
 from harness.whole.disks import Disk
@@ -286,7 +286,7 @@ class WholeSite:
     def take_snapshot(self) -> None:
         """Write the present state down."""
         if self.disk is not None and self.node is not None and self.disk.appended and not self.is_frozen:
-            self.disk.keep_snapshot(picture_of(self.node.station))
+            self.disk.keep_snapshot(snapshot_of(self.node.station))
 
     def wall_ns(self) -> int:
         """Return what the clock on the wall says."""

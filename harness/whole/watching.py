@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker.node import Effects, Input, Node, Received, Tick
+from broker.node.backpressure import SLOW_AFTER_S
 from broker.node.budget import Resource
 from broker.node.clients import ClientSession
 from broker.node.connection import OUTBOX_BYTES, Connection
 from broker.node.exchange import JUDGING_INTERVAL_S
 from broker.node.links import LinkSession
-from broker.node.pacing import PATIENCE_S
 from broker.wire import DEFAULT_LIMITS
 from harness.simulator.needless import needless_waits
 from harness.whole.sites import WholeSite
@@ -22,7 +22,7 @@ KEPT_SLACK_BYTES: Final = 1 << 18
 OUTBOX_SLACK_BYTES: Final = OUTBOX_BYTES + (1 << 17)
 """Deliveries fill the outbox up to its bound, and one step may answer a whole read."""
 
-WAITED_S_MAX: Final = PATIENCE_S + 2 * JUDGING_INTERVAL_S
+WAITED_S_MAX: Final = SLOW_AFTER_S + 2 * JUDGING_INTERVAL_S
 """Later than that somebody has decided whether a subscriber moves."""
 
 TOUCHED_COUNT_MAX: Final = 120
@@ -95,9 +95,9 @@ def _waits_needlessly(node: Node) -> Iterator[str]:
 def _waited_for(node: Node) -> Iterator[str]:
     """Subscribers that do not move, and for which publishers wait all the same."""
     for subscription in node.exchange.subscribers.values():
-        pace = subscription.pace
-        waited_s = node.exchange.now_s - pace._since_s  # noqa: SLF001 - only to look
-        if pace.waiting and waited_s > WAITED_S_MAX:
+        backpressure = subscription.backpressure
+        waited_s = node.exchange.now_s - backpressure._since_s  # noqa: SLF001 - only to look
+        if backpressure.waiting and waited_s > WAITED_S_MAX:
             yield f"publishers wait for {subscription.id} since {waited_s:.3f} s"
 
 

@@ -20,16 +20,16 @@ def test_what_is_wrong_expires_within_a_lease_and_everything_is_right_some_delay
             Terms(lease_s, delay_s, refresh_s=refresh_s)
         return
     terms = Terms(lease_s, delay_s, refresh_s=refresh_s)
-    assert terms.patience >= 1
-    assert terms.patience * terms.refresh_s <= terms.lease_s * 1.000001
+    assert terms.missed_renewals_max >= 1
+    assert terms.missed_renewals_max * terms.refresh_s <= terms.lease_s * 1.000001
     assert terms.recovery_s(hops) > terms.lease_s + (3 + hops) * terms.delay_max_s
     assert terms.recovery_s(hops + 1) > terms.recovery_s(hops)
 
 
 def test_a_lease_is_renewed_four_times_unless_something_else_is_asked_for() -> None:
     assert Terms(60, 10).refresh_s == 15
-    assert Terms(60, 10).patience == REFRESHES
-    assert Terms(60, 10, refresh_s=7).patience == 8
+    assert Terms(60, 10).missed_renewals_max == REFRESHES
+    assert Terms(60, 10, refresh_s=7).missed_renewals_max == 8
 
 
 def test_a_lease_may_be_shorter_than_links_stall() -> None:

@@ -198,14 +198,14 @@ def test_progress_of_durable_subscriptions_is_told_without_waiting_for_credit(ta
         talk.session.subscribe(inbox, talk.now_s)
     talk.heard()
     talk.say(*[m.Placed(number, f"S{number}", 0, goes_on=False) for number in (1, 2)])
-    talk.session.tell_progress()
+    talk.session.confirm_progress()
     assert talk.heard() == [m.Credit(1, 0, 0)]
     usual = bytes(4000)
     talk.say(m.Deliver(1, 2), frame(1, usual), frame(2, usual), m.Deliver(2, 1), frame(1))
     durable.take()
     talk.session.credit(durable, 2)
-    talk.session.tell_progress()
-    talk.session.tell_progress()
+    talk.session.confirm_progress()
+    talk.session.confirm_progress()
     assert talk.heard() == [m.Credit(1, 0, 2)]
     talk.session.unsubscribe(durable)
     assert talk.heard() == [m.Unsubscribe(1)]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.core import BrokerCore, ProtocolError
-from broker.core.attachment import Standing
+from broker.core.attachment import AttachmentState
 from broker.core.membership import Attach, Membership, Take
 from broker.messages import (
     AttachAnswer,
@@ -163,7 +163,7 @@ def test_a_verdict_counts_only_if_it_comes_from_whom_we_asked(verdict: str) -> N
     core.open_link("C", uplink=True)
     core.receive(network.hops["A", "B"], [AttachAnswer("A.", 1, verdict)])
     assert core.take().rejected == []
-    assert core._membership.attachments.standing is Standing.ASKING
+    assert core._membership.attachments.state is AttachmentState.ASKING
 
 
 def test_attachments_are_looked_at_when_a_link_joins_and_not_else(monkeypatch: pytest.MonkeyPatch) -> None:

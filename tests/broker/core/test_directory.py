@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.core import BrokerCore
-from broker.healing import Place
+from broker.healing import Location
 from broker.messages import Whereabouts
 from ordering.fifo import Fifo
 from tests.broker.core.network import Network
@@ -107,5 +107,5 @@ def test_what_was_known_stays_known_when_links_are_lost() -> None:
     network = chain("A", "B", "C")
     network.cut("C", "B")
     network.settle()
-    assert network.cores["C"].roster.places["A"] == Place("A", 1, "A:1", "")
+    assert network.cores["C"].roster.places["A"] == Location("A", 1, "A:1", "")
     assert network.cores["C"].roster.ancestors("C") == ["B", "A"]

@@ -2,7 +2,7 @@
 
 import json
 
-from broker.core.ways import WAYS_KEPT
+from broker.core.ways import WAYS_MAX
 from broker.messages import WayTold
 from ordering.pairwise import Pairwise
 from tests.broker.core.network import Network
@@ -89,7 +89,7 @@ def test_a_lost_link_counts_as_having_answered() -> None:
 
 def test_only_so_many_ways_are_kept() -> None:
     network = overlay()
-    for c in range(WAYS_KEPT + 1):
+    for c in range(WAYS_MAX + 1):
         network.publish("C", "p", c=c % 10)
     network.settle()
     assert asked(network, "C", "p", 1) == [{"broker": "C", "remembered": False}]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.healing import Candidate, Place, Roster, Search
+from broker.healing import Candidate, Location, Roster, Search
 from broker.healing.search import FAR_EVERY
 from tests.broker.healing.test_roster import roster_of
 
@@ -76,7 +76,7 @@ def test_nobody_dials_itself_or_who_is_below_it() -> None:
 
 def test_a_configured_address_that_may_be_somebody_else_is_dialled() -> None:
     search, roster = lost("C", ("A:1", "C:1"), R="", A="C")
-    roster.learn([Place("B", 1, "A:1", "R")])
+    roster.learn([Location("B", 1, "A:1", "R")])
     assert dialled(search, roster, frozenset("A")) == ["A:1", "C:1", "R:1"]
 
 

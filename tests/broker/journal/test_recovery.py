@@ -12,14 +12,14 @@ from harness.journals import Keeper, SimulatedDisk
 SEGMENT_BYTES = 8 * PAGE_BYTES
 
 
-def kept(count: int, *, pictures: tuple[int, ...] = (), size_bytes: int = 100) -> Keeper:
+def kept(count: int, *, snapshots: tuple[int, ...] = (), size_bytes: int = 100) -> Keeper:
     """A journal of so many batches of one page, closed by nobody."""
     keeper = Keeper(SimulatedDisk(), Random(1), SEGMENT_BYTES)
     keeper.open()
     for number in range(1, count + 1):
         keeper.append(size_bytes)
         keeper.flush()
-        if number in pictures:
+        if number in snapshots:
             keeper.snapshot()
     return keeper
 
@@ -95,7 +95,7 @@ def test_what_was_published_cannot_pass_for_a_batch() -> None:
 
 
 def test_a_damaged_snapshot_falls_back_to_the_one_before_it() -> None:
-    keeper = kept(20, pictures=(5, 15))
+    keeper = kept(20, snapshots=(5, 15))
     spoil(keeper, name_of(15, SNAPSHOT), 80)
     keeper.open()
     assert len(keeper.records) == 20
@@ -107,7 +107,7 @@ def test_a_damaged_snapshot_falls_back_to_the_one_before_it() -> None:
 
 
 def test_without_a_sound_snapshot_the_records_from_the_first_on_are_needed() -> None:
-    keeper = kept(20, pictures=(9, 15))
+    keeper = kept(20, snapshots=(9, 15))
     assert 1 not in numbers(disk_of(keeper).names(), SEGMENT)
     spoil(keeper, name_of(9, SNAPSHOT), 80)
     spoil(keeper, name_of(15, SNAPSHOT), 80)
@@ -118,7 +118,7 @@ def test_without_a_sound_snapshot_the_records_from_the_first_on_are_needed() -> 
 
 
 def test_damage_to_what_a_snapshot_covers_harms_nobody() -> None:
-    keeper = kept(4, pictures=(4,))
+    keeper = kept(4, snapshots=(4,))
     spoil(keeper, first_segment(), 2 * PAGE_BYTES, bytes(10_000))
     keeper.open()
     assert len(keeper.records) == 4

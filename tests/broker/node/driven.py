@@ -137,7 +137,7 @@ class Driven:
         """A client that has been welcomed."""
         wire = self.accept()
         self.say(wire, encode(Hello(VERSION, "client", name, "1", "", token)))
-        if not self.node.house.is_ready:
+        if not self.node.context.is_ready:
             self.at(self.now_s + 1)
         self.sync()
         assert isinstance(wire.messages.pop(0), Welcome)

@@ -240,7 +240,7 @@ def test_what_was_read_before_a_connection_broke_is_handled() -> None:
     broker.catch_up()
     assert busy.is_ended
     assert [
-        each for each in broker.node.exchange.subscribers.values() if each.place.terms.client == "busy"
+        each for each in broker.node.exchange.subscribers.values() if each.state.terms.client == "busy"
     ] == []
     others.goes_on()
 

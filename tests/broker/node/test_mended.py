@@ -275,7 +275,7 @@ def names_are_anybodys(patch: Patch) -> None:
 
 def neighbours_are_not_asked(patch: Patch) -> None:
     def replace(self: Callee, hello: Hello, _: Connection) -> None:
-        self._replace(hello, self.house.neighbour(hello.name))
+        self._replace(hello, self.context.neighbour(hello.name))
 
     patch.setattr(Callee, "_begin_probe", replace)
 

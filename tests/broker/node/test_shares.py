@@ -44,7 +44,7 @@ def test_credit_without_end_makes_nobody_keep_more_than_the_bound() -> None:
     sent_bytes = sum(sum(map(len, batch.frames)) for batch in broker.heard(rude, DeliveredBatch))
     assert sent_bytes < SMALL.unconfirmed_bytes + 2 * 256 * KIB
     assert not [
-        each for each in broker.node.exchange.subscribers.values() if each.place.terms.client == "rude"
+        each for each in broker.node.exchange.subscribers.values() if each.state.terms.client == "rude"
     ]
 
 
@@ -80,7 +80,7 @@ def test_many_queues_of_one_user_are_bounded_together() -> None:
 
 def kept_by(broker: Driven, client: str) -> int:
     subscribers = broker.node.exchange.subscribers.values()
-    return sum(each.kept_bytes for each in subscribers if each.place.terms.client == client)
+    return sum(each.kept_bytes for each in subscribers if each.state.terms.client == client)
 
 
 @pytest.mark.parametrize("policy", ["drop", "disconnect"])

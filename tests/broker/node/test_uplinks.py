@@ -1,4 +1,4 @@
-"""Whom a broker dials and when, by a clock that the tests set; links are stood in for by their house."""
+"""Whom a broker dials and when, by a clock that the tests set; links are stood in for by their context."""
 
 from collections.abc import Callable
 from random import Random
@@ -8,7 +8,7 @@ from attrs import Factory, define, field
 
 from broker.backoff import longest_while_kept_s
 from broker.core import BrokerCore
-from broker.healing import Place, Search
+from broker.healing import Location, Search
 from broker.node.effects import Dial
 from broker.node.log import Log
 from broker.node.timers import Timers
@@ -40,7 +40,7 @@ def attaches(uplinks: Uplinks) -> None:
 
 @define(eq=False)
 class NoLinks:
-    """A house in which no link is open: every candidate that is lost is given up."""
+    """A context in which no link is open: every candidate that is lost is given up."""
 
     uplink: None = None
     settled: list[int] = Factory(list)
@@ -53,7 +53,7 @@ class World:
 
     behaviour: dict[str, Callable[[Uplinks], None]]
     lasts_s: float = 0.0
-    patience_s: float = 0.0
+    link_timeout_s: float = 0.0
     core: BrokerCore = Factory(lambda: BrokerCore("B5", Fifo))
     timers: Timers = Factory(Timers)
     dialled: list[str] = Factory(list)
@@ -70,14 +70,14 @@ class World:
     def _make(self) -> None:
         self._asked.clear()
         self.timers = Timers(self.timers.now_s)
-        house = NoLinks(settle=self._settle)
+        context = NoLinks(settle=self._settle)
         self.uplinks = Uplinks(
             self.core,
             self.search,
-            house,  # type: ignore[arg-type] # stands in for one
+            context,  # type: ignore[arg-type] # stands in for one
             self.timers,
             Log(),
-            self.patience_s,
+            self.link_timeout_s,
             Random(1),
             self._asked.append,
         )
@@ -180,7 +180,7 @@ def test_an_uplink_that_keeps_the_link_of_an_earlier_run_is_asked_often_to_the_e
     is_known: bool,  # noqa: FBT001 - a parameter
 ) -> None:
     world = World({FIRST: unreachable})
-    world.patience_s = KEPT_S
+    world.link_timeout_s = KEPT_S
     world.core.reached_at("B5:1")
     if is_known:
         world.core.roster.learn(roster_of("B1").everything())
@@ -195,7 +195,7 @@ def test_an_address_that_makes_no_sense_is_passed_over() -> None:
     world = World({FIRST: unreachable})
     world.core.reached_at("B5:1")
     world.core.roster.attached_to("B1")
-    world.core.roster.learn([Place("B1", 1, "nonsense", "")])
+    world.core.roster.learn([Location("B1", 1, "nonsense", "")])
     world.run()
     assert world.dialled == [FIRST, "nonsense"] * ENOUGH
 
@@ -217,7 +217,7 @@ def test_a_broker_that_every_uplink_refuses_for_good_gives_up(code: str) -> None
 
 def test_a_name_that_is_taken_may_be_that_of_an_earlier_run_for_a_while() -> None:
     world = World({FIRST: refuses("duplicate")}, lasts_s=3)
-    world.patience_s = 10
+    world.link_timeout_s = 10
     world.run()
     assert "because of duplicate" in str(world.uplinks.failure)
     assert world.dialled == [FIRST] * 4

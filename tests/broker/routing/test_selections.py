@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.routing import Change, Selection, Strategy, Wish, parse
+from broker.routing import Change, RouteFilter, Selection, Strategy, parse
 from broker.routing.strategy import MERGER_MARK
-from tests.broker.routing.worlds import Step, meaning, steps, wishes
+from tests.broker.routing.worlds import Step, meaning, routes, steps
 
 EXACT = ("simple", "identity", "covering")
 TELLING = (*EXACT, "merging", "merging:1.5")
@@ -30,11 +30,11 @@ class History:
     def __init__(self, strategy: Strategy) -> None:
         self.strategy = strategy
         self.selection: Selection = strategy.selection()
-        self.candidates: dict[str, Wish] = {}
-        self.neighbour: dict[str, Wish] = {}
+        self.candidates: dict[str, RouteFilter] = {}
+        self.neighbour: dict[str, RouteFilter] = {}
 
     def take(self, step: Step) -> Change:
-        if isinstance(step, Wish):
+        if isinstance(step, RouteFilter):
             self.candidates[step.id] = step
             change = self.selection.add(step)
         else:
@@ -46,9 +46,9 @@ class History:
     def hear(self, change: Change) -> None:
         for each in change.removed:
             del self.neighbour[each]
-        for wish in change.added:
-            assert wish.id not in self.neighbour
-            self.neighbour[wish.id] = wish
+        for route in change.added:
+            assert route.id not in self.neighbour
+            self.neighbour[route.id] = route
 
 
 def histories(name: str, several: list[Step]) -> History:
@@ -66,34 +66,38 @@ def test_the_neighbour_knows_what_was_told(name: str, several: list[Step]) -> No
     for step in several:
         change = history.take(step)
         assert list(change.removed) == sorted(set(change.removed))
-        assert [wish.id for wish in change.added] == sorted({wish.id for wish in change.added})
+        assert [route.id for route in change.added] == sorted({route.id for route in change.added})
         assert history.neighbour == dict(history.selection.announced)
 
 
 @by_name
-@given(several=steps, wish=wishes)
+@given(several=steps, route=routes)
 @settings(deadline=None)
-def test_a_selection_knows_all_its_candidates_told_or_not(name: str, several: list[Step], wish: Wish) -> None:
+def test_a_selection_knows_all_its_candidates_told_or_not(
+    name: str, several: list[Step], route: RouteFilter
+) -> None:
     history = histories(name, several)
-    others = history.candidates | {wish.id: wish}
+    others = history.candidates | {route.id: route}
     assert history.selection.chooses_from(history.candidates)
     assert history.selection.chooses_from(others) is (others == history.candidates)
 
 
 @by_name
-@given(several=steps, wish=wishes)
+@given(several=steps, route=routes)
 @settings(deadline=None)
-def test_standing_for_names_all_told_items_that_do(name: str, several: list[Step], wish: Wish) -> None:
+def test_standing_for_names_all_told_items_that_do(
+    name: str, several: list[Step], route: RouteFilter
+) -> None:
     history = histories(name, several)
     told, strategy = history.selection.announced, history.strategy
-    for each in (*history.candidates.values(), wish):
-        standing = list(history.selection.standing_for(each))
+    for each in (*history.candidates.values(), route):
+        standing = list(history.selection.covers_of(each))
         assert standing == sorted(
             known.id
             for known in told.values()
-            if strategy.stands_for(known.item, each.item) and (name != "simple" or known.id == each.id)
+            if strategy.covers_item(known.item, each.item) and (name != "simple" or known.id == each.id)
         )
-        assert standing or each is wish
+        assert standing or each is route
 
 
 @by_name
@@ -102,8 +106,8 @@ def test_standing_for_names_all_told_items_that_do(name: str, several: list[Step
 def test_nothing_told_stands_for_anything_else_told(name: str, several: list[Step]) -> None:
     history = histories(name, several)
     if name != "simple":
-        for wish in history.selection.announced.values():
-            assert list(history.selection.standing_for(wish)) == [wish.id]
+        for route in history.selection.announced.values():
+            assert list(history.selection.covers_of(route)) == [route.id]
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -114,8 +118,8 @@ def test_the_items_told_are_those_computed_from_scratch(name: str, several: list
     for step in several:
         history.take(step)
         reduced = history.strategy.reduce(history.candidates.values())
-        told = [wish.item for wish in history.selection.announced.values()]
-        assert {wish.item for wish in reduced} == set(told)
+        told = [route.item for route in history.selection.announced.values()]
+        assert {route.item for route in reduced} == set(told)
         if name != "simple":
             assert len(told) == len(set(told))
 
@@ -126,9 +130,11 @@ def test_the_items_told_are_those_computed_from_scratch(name: str, several: list
 def test_what_is_told_matches_what_candidates_match(name: str, several: list[Step]) -> None:
     history = histories(name, several)
     for ordered in (True, False):
-        wanted = meaning(wish.filter for wish in history.candidates.values() if wish.ordered or not ordered)
+        wanted = meaning(
+            route.filter for route in history.candidates.values() if route.ordered or not ordered
+        )
         told = meaning(
-            wish.filter for wish in history.selection.announced.values() if wish.ordered or not ordered
+            route.filter for route in history.selection.announced.values() if route.ordered or not ordered
         )
         assert told == wanted if ":" not in name else is_within(wanted, told)
 
@@ -139,9 +145,9 @@ def test_a_merger_matches_what_the_candidates_match_that_it_stands_for(several: 
     history = histories("merging", several)
     for told in history.selection.announced.values():
         parts = [
-            wish.filter
-            for wish in history.candidates.values()
-            if history.strategy.stands_for(told.item, wish.item)
+            route.filter
+            for route in history.candidates.values()
+            if history.strategy.covers_item(told.item, route.item)
         ]
         assert meaning([told.filter]) == meaning(parts)
 
@@ -169,21 +175,21 @@ def test_a_selection_made_again_goes_on_in_the_same_way(
 @settings(deadline=None)
 def test_several_changes_are_told_as_one(name: str, several: list[Step], rest: list[Step]) -> None:
     history = histories(name, several)
-    coming = [step for step in rest if isinstance(step, Wish)]
+    coming = [step for step in rest if isinstance(step, RouteFilter)]
     going = [step for step in rest if isinstance(step, str)]
-    history.candidates.update((wish.id, wish) for wish in coming)
+    history.candidates.update((route.id, route) for route in coming)
     for each in going:
         history.candidates.pop(each, None)
     history.hear(history.selection.edit(coming, going))
     assert history.neighbour == dict(history.selection.announced)
-    told = [wish.filter for wish in history.neighbour.values()]
-    for wish in history.candidates.values():
-        assert list(history.selection.standing_for(wish))
-    wanted = [wish.filter for wish in history.candidates.values()]
+    told = [route.filter for route in history.neighbour.values()]
+    for route in history.candidates.values():
+        assert list(history.selection.covers_of(route))
+    wanted = [route.filter for route in history.candidates.values()]
     assert meaning(told) == meaning(wanted) if ":" not in name else is_within(meaning(wanted), meaning(told))
     if name in EXACT:
         reduced = history.strategy.reduce(history.candidates.values())
-        assert {wish.item for wish in reduced} == {wish.item for wish in history.neighbour.values()}
+        assert {route.item for route in reduced} == {route.item for route in history.neighbour.values()}
 
 
 @by_name
@@ -206,5 +212,5 @@ def test_nothing_is_left_when_all_candidates_have_gone(
 @settings(deadline=None)
 def test_a_told_id_is_that_of_a_candidate_or_outlives_one(name: str, several: list[Step]) -> None:
     history = histories(name, several)
-    for wish in history.selection.announced.values():
-        assert wish in several or wish.id.startswith(MERGER_MARK)
+    for route in history.selection.announced.values():
+        assert route in several or route.id.startswith(MERGER_MARK)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
-from broker.routing import Wish
+from broker.routing import RouteFilter
 
 NUMBERS = (-0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5)
 SYMBOLS = ("", "a", "ab", "abc", "b", "c")
@@ -49,13 +49,15 @@ _texts = st.one_of(
     st.sampled_from(["True", "False"]),
 )
 filters: st.SearchStrategy[Filter] = _texts.map(parse)
-wishes = st.builds(Wish, st.sampled_from([f"s{number}" for number in range(9)]), filters, st.booleans())
+routes = st.builds(
+    RouteFilter, st.sampled_from([f"s{number}" for number in range(9)]), filters, st.booleans()
+)
 
-Step = Wish | str
+Step = RouteFilter | str
 """A candidate comes, or the one of that id goes."""
 
 steps: st.SearchStrategy[list[Step]] = st.lists(
-    st.one_of(wishes, wishes, st.sampled_from([f"s{number}" for number in range(9)])), min_size=1, max_size=25
+    st.one_of(routes, routes, st.sampled_from([f"s{number}" for number in range(9)])), min_size=1, max_size=25
 )
 
 

@@ -1,4 +1,4 @@
-"""A broker with a journal, in this process: its last picture, and what a full disk means."""
+"""A broker with a journal, in this process: its last snapshot, and what a full disk means."""
 
 import errno
 import os

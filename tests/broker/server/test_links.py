@@ -108,7 +108,7 @@ async def test_a_dead_neighbour_gives_way_to_a_new_one_of_its_name(mock_clock: M
         mock_clock.rate = 100 * PROBE_S
         assert isinstance(await newcomer.hear(), Welcome)
         assert (await dead.hear_a(Fault)).code == "replaced"
-        assert one.server.node.house.links["B2"].incarnation == "new"
+        assert one.server.node.context.links["B2"].incarnation == "new"
 
 
 async def test_a_living_neighbour_answers_and_stays() -> None:
@@ -252,7 +252,7 @@ async def test_a_silent_connection_is_broken_and_its_link_is_lost_later(mock_clo
             mock_clock.jump(1)
             await wait_all_tasks_blocked()
         assert (await peer.hear_a(Fault)).code == "silent"
-        await until(lambda: len(one.server.exchange.absences) == 1)
+        await until(lambda: len(one.server.exchange.reconnect_timeouts) == 1)
         mock_clock.jump(3)
         await wait_all_tasks_blocked()
         assert one.links() == {"B2"}

@@ -11,7 +11,7 @@ from broker.filters import parse
 from broker.journal import JournalError
 from broker.server.memory import remember
 from broker.server.settings import Settings
-from broker.station import SubscriptionTerms, picture_of
+from broker.station import SubscriptionTerms, snapshot_of
 from ordering.watched import Watch
 
 
@@ -52,7 +52,7 @@ def test_a_watched_plugin_leaves_the_same_memory_as_one_that_is_not(tmp_path: Pa
         begun.station.begin(begun.journal.append)
         begun.station.subscribe("s", SubscriptionTerms(parse("x > 0"), ordered=True))
         begun.station.take()
-        begun.journal.snapshot(picture_of(begun.station), begun.journal.appended)
+        begun.journal.snapshot(snapshot_of(begun.station), begun.journal.appended)
         begun.journal.close()
         again = remember(settings(place), second)
         assert again.journal is not None

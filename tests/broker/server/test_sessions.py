@@ -85,7 +85,7 @@ async def test_a_link_that_is_cut_again_and_again_under_load_loses_nothing() -> 
         assert between.count > 5
         assert leaf.server.exchange.totals.lost_links == 0
         (above,), (below,) = top.server.exchange.links.values(), leaf.server.exchange.links.values()
-        await until(lambda: above.place.received == below.place.sent)
+        await until(lambda: above.state.received == below.state.sent)
 
 
 async def test_a_half_open_connection_is_noticed_and_the_link_goes_on(mock_clock: MockClock) -> None:
@@ -147,7 +147,7 @@ async def test_a_peer_that_stays_away_is_lost(mock_clock: MockClock) -> None:
         await until(lambda: leaf.is_attached)
         between.is_down = True
         between.cut()
-        await until(lambda: len(top.server.exchange.absences) == 1)
+        await until(lambda: len(top.server.exchange.reconnect_timeouts) == 1)
         assert top.links() == {"B2"}
         mock_clock.rate = RATE
         await until(lambda: top.links() == set() and not leaf.is_attached)
@@ -177,7 +177,7 @@ async def test_a_client_that_stays_away_is_forgotten_and_told_so(mock_clock: Moc
     ):
         to_one.is_down = True
         to_one.cut()
-        await until(lambda: len(one.server.exchange.absences) == 1)
+        await until(lambda: len(one.server.exchange.reconnect_timeouts) == 1)
         mock_clock.rate = RATE
         await until(lambda: not one.server.exchange.subscribers)
         to_one.is_down = False
@@ -205,7 +205,7 @@ async def test_a_client_that_leaves_leaves_nothing_behind() -> None:
                 scope.cancel()
                 await trio.lowlevel.checkpoint()
         await until(lambda: not one.server.exchange.subscribers and not one.server.exchange.publishers)
-        assert len(one.server.exchange.absences) == 0
+        assert len(one.server.exchange.reconnect_timeouts) == 0
 
 
 async def test_who_listened_to_publishers_behind_a_lost_link_is_told_once() -> None:
@@ -388,7 +388,7 @@ async def test_a_durable_subscription_that_is_too_old_is_forgotten(mock_clock: M
             bob.subscribe("True", durable="audit", age_s=60),
         ):
             pass
-        await until(lambda: len(one.server.exchange.absences) == 1)
+        await until(lambda: len(one.server.exchange.reconnect_timeouts) == 1)
         mock_clock.jump(59)
         await wait_all_tasks_blocked()
         assert one.server.exchange.subscribers

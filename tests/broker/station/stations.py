@@ -15,7 +15,7 @@ from broker.filters import parse
 from broker.messages import LinkMessage, Publication, PublicationsLost
 from broker.replay import Bounds
 from broker.replay_messages import ReplayCut
-from broker.station import Station, SubscriptionTerms, picture_of, recover
+from broker.station import Station, SubscriptionTerms, recover, snapshot_of
 from broker.station.inputs import frame_of
 from broker.wire import encode_publication, publication_prefix
 from ordering import plugins
@@ -71,28 +71,28 @@ def seen(effects: CoreEffects) -> list[object]:
 
 @define(eq=False)
 class Recorded:
-    """A station, its records so far, and the last picture of it with the number of records before that."""
+    """A station, its records so far, and the last snapshot of it with the number of records before that."""
 
     station: Station
     records: list[bytes] = Factory(list)
-    picture: bytes | None = None
-    pictured: int = 0
+    snapshot: bytes | None = None
+    snapshot_at: int = 0
     before: bytes | None = None
     """The station before the input at hand; None once that is recorded."""
 
     def record(self, record: bytes) -> None:
         """Append a record, of an input that has not been applied."""
         if self.before is not None:
-            assert picture_of(self.station) == self.before, "an input was applied before it was recorded"
+            assert snapshot_of(self.station) == self.before, "an input was applied before it was recorded"
             self.before = None
         self.records.append(record)
 
     def do(self, change: Change) -> None:
         """Change the station by one input."""
-        self.before = picture_of(self.station)
+        self.before = snapshot_of(self.station)
         change(self.station)
         if self.before is not None:
-            assert picture_of(self.station) == self.before, "an input was applied that was not recorded"
+            assert snapshot_of(self.station) == self.before, "an input was applied that was not recorded"
             self.before = None
 
 
@@ -129,15 +129,15 @@ class Stations:
         """Change a station and its double, and compare what they want done and what they are then."""
         recorded = self.brokers[name]
         station = recorded.station
-        double = recover(name, plugins.load(self.ordering), self.ordering, picture_of(station), ())
+        double = recover(name, plugins.load(self.ordering), self.ordering, snapshot_of(station), ())
         assert double is not None
         recorded.do(change)
         change(double)
         effects = station.take()
         assert seen(effects) == seen(double.take())
-        assert picture_of(station) == picture_of(double)
+        assert snapshot_of(station) == snapshot_of(double)
         if self.random.random() < 0.1:
-            recorded.picture, recorded.pictured = picture_of(station), len(recorded.records)
+            recorded.snapshot, recorded.snapshot_at = snapshot_of(station), len(recorded.records)
         for hop, messages in effects.outgoing:
             if hop.is_link:
                 self.wires[name, hop.name].extend(messages)

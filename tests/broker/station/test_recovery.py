@@ -4,7 +4,7 @@ import pytest
 
 from broker.errors import StationError
 from broker.filters import parse
-from broker.station import Station, SubscriptionTerms, picture_of, recover
+from broker.station import Station, SubscriptionTerms, recover, snapshot_of
 from ordering import plugins
 from tests.broker.station.stations import publication
 
@@ -49,7 +49,7 @@ def test_whether_a_publisher_is_wanted_survives_and_goes_on() -> None:
     station.take()
     station.subscribe("s", SubscriptionTerms(parse("True"), ordered=True))
     station.take()
-    for snapshot, after in ((None, written), (picture_of(station), [])):
+    for snapshot, after in ((None, written), (snapshot_of(station), [])):
         again = recover("B1", FIFO, "fifo", snapshot, after)
         assert again is not None
         assert again.publishers["p"].is_wanted

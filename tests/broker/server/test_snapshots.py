@@ -1,4 +1,4 @@
-"""When pictures are taken, and how room is asked for."""
+"""When snapshots are taken, and how room is asked for."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ import trio.testing
 from attrs import define, field
 
 from broker.server.apart import ApartError
-from broker.server.pictures import AGE_S, GROWTH_BYTES, REPLAY_S, ROOM_LOOK_S, Pictures
+from broker.server.snapshots import AGE_S, GROWTH_BYTES, REPLAY_S, ROOM_LOOK_S, SnapshotKeeper
 
 
 @define(eq=False)
@@ -45,10 +45,10 @@ class Case:
     applied_s: float = 0
     replay_s: float = 0
     changes: list[bool] = field(factory=list)
-    pictures: Pictures = field(init=False)
+    snapshots: SnapshotKeeper = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.pictures = Pictures(
+        self.snapshots = SnapshotKeeper(
             self.shelf,
             lambda: b"state",
             lambda: self.applied_s,
@@ -58,39 +58,39 @@ class Case:
         )
 
 
-async def test_a_picture_is_due_by_time_to_replay_by_size_and_by_age(
+async def test_a_snapshot_is_due_by_time_to_replay_by_size_and_by_age(
     autojump_clock: trio.testing.MockClock,  # noqa: ARG001 - its being there is what counts
 ) -> None:
     case = Case()
     case.applied_s, case.shelf.written_bytes = REPLAY_S, GROWTH_BYTES
-    due = [case.pictures.is_due]
+    due = [case.snapshots.is_due]
     case.shelf.appended = 1
-    due.append(case.pictures.is_due)
+    due.append(case.snapshots.is_due)
     assert due == [False, True]
-    await case.pictures.take()
+    await case.snapshots.take()
     assert case.shelf.kept == [(b"state", 1)]
     case.shelf.appended = 2
-    case.pictures.last_stall_s = 0
-    due = [case.pictures.is_due]
+    case.snapshots.last_stall_s = 0
+    due = [case.snapshots.is_due]
     case.applied_s += REPLAY_S
-    due.append(case.pictures.is_due)
+    due.append(case.snapshots.is_due)
     case.applied_s -= REPLAY_S
     case.shelf.written_bytes += GROWTH_BYTES
-    due.append(case.pictures.is_due)
+    due.append(case.snapshots.is_due)
     case.shelf.written_bytes -= GROWTH_BYTES
     await trio.sleep(AGE_S)
-    due.append(case.pictures.is_due)
-    case.pictures.last_stall_s = AGE_S
-    due.append(case.pictures.is_due)
+    due.append(case.snapshots.is_due)
+    case.snapshots.last_stall_s = AGE_S
+    due.append(case.snapshots.is_due)
     assert due == [False, True, True, True, False]
 
 
 async def test_what_took_long_to_replay_is_not_replayed_twice() -> None:
-    assert not Case(Shelf(appended=7), replay_s=REPLAY_S / 2).pictures.is_due
+    assert not Case(Shelf(appended=7), replay_s=REPLAY_S / 2).snapshots.is_due
     case = Case(Shelf(appended=7), replay_s=REPLAY_S)
-    due = [case.pictures.is_due]
-    await case.pictures.take()
-    due.append(case.pictures.is_due)
+    due = [case.snapshots.is_due]
+    await case.snapshots.take()
+    due.append(case.snapshots.is_due)
     assert due == [True, False]
     assert case.shelf.kept == [(b"state", 7)]
 
@@ -100,21 +100,21 @@ async def test_the_next_segment_is_asked_for_as_soon_as_one_is_begun(
 ) -> None:
     case = Case()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(case.pictures.run)
+        nursery.start_soon(case.snapshots.run)
         await trio.testing.wait_all_tasks_blocked()
-        case.pictures.hurry()
+        case.snapshots.hurry()
         await trio.testing.wait_all_tasks_blocked()
         assert case.shelf.asked == 0
         case.shelf.wants_room = True
-        case.pictures.hurry()
+        case.snapshots.hurry()
         await trio.testing.wait_all_tasks_blocked()
         assert case.shelf.asked == 1
         nursery.cancel_scope.cancel()
 
 
-async def test_nothing_new_needs_no_picture() -> None:
+async def test_nothing_new_needs_no_snapshot() -> None:
     case = Case()
-    await case.pictures.take()
+    await case.snapshots.take()
     assert case.shelf.kept == []
 
 
@@ -128,7 +128,7 @@ async def test_without_room_it_asks_until_there_is_some_and_tells_both_times(
     shelf.appended = 1
     with structlog.testing.capture_logs() as logs:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(case.pictures.run)
+            nursery.start_soon(case.snapshots.run)
             await trio.sleep(ROOM_LOOK_S * 3.5)
             assert case.changes == [False] * 4
             assert shelf.asked == 4
@@ -145,7 +145,7 @@ async def test_without_room_it_asks_until_there_is_some_and_tells_both_times(
 
 @define(eq=False)
 class Elsewhere:
-    """Another process that takes what the picture was when it was asked; `gate` is when it is done."""
+    """Another process that takes what the snapshot was when it was asked; `gate` is when it is done."""
 
     last_stall_s: float = 0.001
     gate: trio.Event = field(factory=trio.Event)
@@ -162,40 +162,40 @@ class Elsewhere:
 
 
 def with_another_process(case: Case, *, is_broken: bool = False) -> Elsewhere:
-    elsewhere = case.pictures._elsewhere = Elsewhere(is_broken=is_broken)
+    elsewhere = case.snapshots._elsewhere = Elsewhere(is_broken=is_broken)
     case.shelf.appended = 1
     return elsewhere
 
 
-async def test_a_picture_from_another_process_stands_for_what_was_there_when_it_began() -> None:
+async def test_a_snapshot_from_another_process_stands_for_what_was_there_when_it_began() -> None:
     case = Case()
     elsewhere = with_another_process(case)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(case.pictures.take)
+        nursery.start_soon(case.snapshots.take)
         await trio.testing.wait_all_tasks_blocked()
         case.shelf.appended = 5
         elsewhere.gate.set()
     assert case.shelf.kept == [(b"state apart", 1)]
-    assert case.pictures.last_stall_s == elsewhere.last_stall_s
+    assert case.snapshots.last_stall_s == elsewhere.last_stall_s
 
 
-async def test_where_there_is_no_other_process_pictures_are_taken_here() -> None:
+async def test_where_there_is_no_other_process_snapshots_are_taken_here() -> None:
     case = Case()
     elsewhere = with_another_process(case, is_broken=True)
     for appended in (1, 2):
         case.shelf.appended = appended
-        await case.pictures.take()
+        await case.snapshots.take()
     assert case.shelf.kept == [(b"state", 1), (b"state", 2)]
     assert elsewhere.asked == 1
 
 
-async def test_a_broker_that_ends_does_not_wait_for_a_picture_of_a_moment_that_is_over() -> None:
+async def test_a_broker_that_ends_does_not_wait_for_a_snapshot_of_a_moment_that_is_over() -> None:
     case = Case()
     with_another_process(case)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(case.pictures.take)
+        nursery.start_soon(case.snapshots.take)
         await trio.testing.wait_all_tasks_blocked()
         case.shelf.appended = 5
-        case.pictures.stay()
-        await case.pictures.take()
+        case.snapshots.stay()
+        await case.snapshots.take()
     assert case.shelf.kept == [(b"state", 5)]

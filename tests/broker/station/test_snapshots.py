@@ -1,4 +1,4 @@
-"""A station made of its picture, or of its records, does what the one that never stopped does."""
+"""A station made of its snapshot, or of its records, does what the one that never stopped does."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from broker.errors import StationError
 from broker.filters import parse
-from broker.station import Station, SubscriptionTerms, inputs, picture_of, recover
+from broker.station import Station, SubscriptionTerms, inputs, recover, snapshot_of
 from ordering import plugins
 from ordering.fifo import Fifo
 from tests.broker.station.stations import Stations, publication
@@ -29,24 +29,24 @@ def test_a_double_made_before_every_step_does_the_same_and_so_does_a_replay(orde
     for _ in range(STEPS):
         stations.step()
     for name, recorded in stations.brokers.items():
-        expected = picture_of(recorded.station)
-        for picture, records in (
+        expected = snapshot_of(recorded.station)
+        for snapshot, records in (
             (None, recorded.records),
-            (recorded.picture, recorded.records[recorded.pictured :]),
+            (recorded.snapshot, recorded.records[recorded.snapshot_at :]),
         ):
-            if picture is not None or len(records) == len(recorded.records):
-                again = recover(name, plugins.load(ordering), ordering, picture, records)
+            if snapshot is not None or len(records) == len(recorded.records):
+                again = recover(name, plugins.load(ordering), ordering, snapshot, records)
                 assert again is not None
-                assert picture_of(again) == expected
+                assert snapshot_of(again) == expected
 
 
-def applies_first(self: Station, patience: int) -> None:
-    self.core.sweep(patience)
-    self._record(inputs.Swept(patience))
+def applies_first(self: Station, missed_renewals_max: int) -> None:
+    self.core.sweep(missed_renewals_max)
+    self._record(inputs.Swept(missed_renewals_max))
 
 
-def records_nothing(self: Station, patience: int) -> None:
-    self.core.sweep(patience)
+def records_nothing(self: Station, missed_renewals_max: int) -> None:
+    self.core.sweep(missed_renewals_max)
 
 
 @pytest.mark.parametrize("wrong", [applies_first, records_nothing])
@@ -70,8 +70,8 @@ def station(name: str = "B1", ordering: str = "pairwise") -> Station:
     return made
 
 
-def test_positions_and_deliveries_are_in_the_picture() -> None:
-    again = recover("B1", plugins.load("pairwise"), "pairwise", picture_of(station()), ())
+def test_positions_and_deliveries_are_in_the_snapshot() -> None:
+    again = recover("B1", plugins.load("pairwise"), "pairwise", snapshot_of(station()), ())
     assert again is not None
     (batch,) = again.subscriptions["s"].after(0)
     assert len(batch) == 2
@@ -83,32 +83,32 @@ def test_positions_and_deliveries_are_in_the_picture() -> None:
     ("name", "ordering", "says"),
     [("B2", "pairwise", "by the broker B1, and this is B2"), ("B1", "fifo", "ordering 'pairwise'")],
 )
-def test_a_picture_of_another_broker_or_plugin_is_refused(name: str, ordering: str, says: str) -> None:
+def test_a_snapshot_of_another_broker_or_plugin_is_refused(name: str, ordering: str, says: str) -> None:
     with pytest.raises(StationError, match=says):
-        recover(name, plugins.load(ordering), ordering, picture_of(station()), ())
+        recover(name, plugins.load(ordering), ordering, snapshot_of(station()), ())
 
 
 def test_another_format_is_refused_with_what_to_do() -> None:
-    written = cbor2.loads(picture_of(station()))
+    written = cbor2.loads(snapshot_of(station()))
     with pytest.raises(StationError, match=r"format 0\.9 .* start the version that wrote it"):
         recover("B1", plugins.load("pairwise"), "pairwise", cbor2.dumps(["0.9", *written[1:]]), ())
 
 
 @given(st.data())
-def test_a_damaged_picture_is_refused_or_read_and_runs_nothing(data: st.DataObject) -> None:
-    picture = bytearray(picture_of(station()))
+def test_a_damaged_snapshot_is_refused_or_read_and_runs_nothing(data: st.DataObject) -> None:
+    snapshot = bytearray(snapshot_of(station()))
     for _ in range(data.draw(st.integers(1, 3))):
-        picture[data.draw(st.integers(0, len(picture) - 1))] = data.draw(st.integers(0, 255))
+        snapshot[data.draw(st.integers(0, len(snapshot) - 1))] = data.draw(st.integers(0, 255))
     with suppress(StationError):
-        again = recover("B1", plugins.load("pairwise"), "pairwise", bytes(picture), ())
+        again = recover("B1", plugins.load("pairwise"), "pairwise", bytes(snapshot), ())
         assert isinstance(again, Station)
 
 
 @pytest.mark.parametrize(
     "name", ["os:system", "subprocess:Popen", "broker.core.broker:BrokerCore", "ordering:x"]
 )
-def test_a_class_that_may_not_be_in_a_picture_is_never_made(name: str) -> None:
-    written = cbor2.loads(picture_of(station()))
+def test_a_class_that_may_not_be_in_a_snapshot_is_never_made(name: str) -> None:
+    written = cbor2.loads(snapshot_of(station()))
     written[4][3].append([name, "args"])
     with pytest.raises(StationError, match="snapshot"):
         recover("B1", plugins.load("pairwise"), "pairwise", cbor2.dumps(written), ())
@@ -124,5 +124,5 @@ class Opaque(Fifo):
 def test_a_plugin_that_keeps_what_cannot_be_written_is_told_so_at_once() -> None:
     made = Station("B1", lambda context: Opaque(context), ordering_name="opaque")  # noqa: PLW0108 - typed
     with pytest.raises(StationError, match="cannot be part of a snapshot"):
-        picture_of(made)
+        snapshot_of(made)
     assert isinstance(made.core.ordering, Opaque)

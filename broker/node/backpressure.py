@@ -1,34 +1,35 @@
-"""Decides how long publishers wait for a subscription that reads slower than they publish.
+"""Backpressure: how long publishers wait for a subscription that reads slower than they publish.
 
 Laws:
 
-1. While a queue is over its soft mark, whoever published into it gets no new credit: a healthy subscriber is
-   never pushed over its bound only because somebody publishes fast.
-2. Nobody waits for a subscriber that does not move. If less than `PROGRESS_BYTES` leave the queue within
-   `PATIENCE_S`, the subscription is slow: publishers are let go, and its policy applies at the bound.
-3. A slow subscription is healthy again once its queue is down to the soft mark.
+1. While a queue is over its soft mark, the publishers whose events are in it get no new credit: a healthy
+   subscriber's queue never overflows only because a publisher is fast.
+2. No publisher waits for a subscriber that makes no progress. If less than `PROGRESS_BYTES` leave the queue
+   within `SLOW_AFTER_S`, the subscription is a slow consumer: publishers get credit again, and its policy
+   applies when its queue overflows.
+3. A slow consumer is healthy again once its queue is down to the soft mark.
 
 Time is passed in, so that all of it is tested without waiting.
 """
 
 from attrs import define, field
 
-__all__ = ["PATIENCE_S", "PROGRESS_BYTES", "Pace"]
+__all__ = ["PROGRESS_BYTES", "SLOW_AFTER_S", "Backpressure"]
 
-PATIENCE_S = 0.5
+SLOW_AFTER_S = 0.5
 """Longer than a busy machine leaves a process without the processor; short enough that a dead subscriber
-holds up the others only once, and unnoticed by a human."""
+delays the others only once, and unnoticed by a human."""
 
 PROGRESS_BYTES = 256 * 1024
-"""Half a megabyte a second, some thousands of small events: nobody waits for who reads slower than that."""
+"""Half a megabyte a second, some thousands of small events: no publisher waits for a slower reader."""
 
 SOFT_PART = 4
-"""The soft mark is this part of the bound; the rest is room for what was granted before publishers wait."""
+"""The soft mark is this part of the limit; the rest is room for credit that was granted before."""
 
 
 @define(eq=False)
-class Pace:
-    """Whether publishers wait for one subscription (`waiting`), and whether it was given up (`slow`)."""
+class Backpressure:
+    """Whether publishers wait for one subscription, and whether it is a slow consumer."""
 
     bound_bytes: int
     waiting: bool = field(default=False, init=False)
@@ -45,7 +46,7 @@ class Pace:
         return self.waiting
 
     def freed(self, size_bytes: int, queued_bytes: int) -> bool:
-        """So much left the queue; return whether publishers that waited need not wait any more."""
+        """Count bytes that have left the queue; return whether publishers that waited may go on."""
         self._freed_bytes += size_bytes
         if queued_bytes * SOFT_PART > self.bound_bytes:
             return False
@@ -53,8 +54,8 @@ class Pace:
         return was_waiting
 
     def judge(self, now_s: float) -> bool:
-        """Return whether the subscription has just been found slow. Asked now and then while waiting."""
-        if not self.waiting or now_s - self._since_s < PATIENCE_S:
+        """Return whether the subscription has just become a slow consumer."""
+        if not self.waiting or now_s - self._since_s < SLOW_AFTER_S:
             return False
         if self._freed_bytes < PROGRESS_BYTES:
             self.waiting, self.slow = False, True

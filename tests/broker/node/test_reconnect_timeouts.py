@@ -5,7 +5,7 @@ from collections.abc import Callable
 from attrs import Factory, define
 
 from broker.filters import parse
-from broker.node.absences import PART, Absences
+from broker.node.reconnect_timeouts import PART, ReconnectTimeouts
 from broker.node.timers import Timers
 from broker.station import Station, SubscriptionTerms, recover
 from ordering.pairwise import Pairwise
@@ -18,7 +18,7 @@ LINK_S = 10
 class Somebody:
     """An absent one: what it is at the station, and whether it has been given up."""
 
-    absence: tuple[str, str]
+    station_key: tuple[str, str]
     is_given_up: bool = False
 
     def give_up(self) -> None:
@@ -39,17 +39,17 @@ class Broker:
         station.begin(self.records.append)
         return station
 
-    def run(self, up_s: float, what: Callable[[Absences], None]) -> Absences:
+    def run(self, up_s: float, what: Callable[[ReconnectTimeouts], None]) -> ReconnectTimeouts:
         """Be up for so long, and be killed; what is done first is done by this call."""
         timers = Timers()
-        absences = Absences(
+        timeouts = ReconnectTimeouts(
             lambda: None, timers, lambda: round((self.wall_s + timers.now_s) * 1e9), self.station()
         )
-        absences.started(LINK_S)
-        what(absences)
+        timeouts.broker_started(LINK_S)
+        what(timeouts)
         pass_time(timers, up_s)
         self.wall_s += up_s
-        return absences
+        return timeouts
 
 
 def pass_time(timers: Timers, until_s: float) -> None:
@@ -70,20 +70,20 @@ def made() -> Broker:
     return broker
 
 
-def waiting_for_link(link: Somebody) -> Callable[[Absences], None]:
-    return lambda absences: absences.left(link, LINK_S)
+def waiting_for_link(link: Somebody) -> Callable[[ReconnectTimeouts], None]:
+    return lambda timeouts: timeouts.start(link, LINK_S)
 
 
-def meeting(link: Somebody) -> Callable[[Absences], None]:
-    def meet(absences: Absences) -> None:
-        absences.left(link, LINK_S)
-        absences.came(link)
+def meeting(link: Somebody) -> Callable[[ReconnectTimeouts], None]:
+    def meet(timeouts: ReconnectTimeouts) -> None:
+        timeouts.start(link, LINK_S)
+        timeouts.cancel(link)
 
     return meet
 
 
-def waiting_for_durable(durable: Somebody) -> Callable[[Absences], None]:
-    return lambda absences: absences.left(durable, AGE_S, chance_s=LINK_S)
+def waiting_for_durable(durable: Somebody) -> Callable[[ReconnectTimeouts], None]:
+    return lambda timeouts: timeouts.start(durable, AGE_S, chance_s=LINK_S)
 
 
 def test_a_link_is_given_up_although_the_broker_is_killed_more_often_than_that() -> None:
@@ -153,8 +153,8 @@ def test_a_clock_that_was_set_forward_leaves_a_chance_to_come_back() -> None:
 def test_without_a_journal_nothing_is_told() -> None:
     link = Somebody(("link", "B2"))
     timers = Timers()
-    absences = Absences(lambda: None, timers, lambda: 0)
-    absences.left(link, LINK_S)
+    timeouts = ReconnectTimeouts(lambda: None, timers, lambda: 0)
+    timeouts.start(link, LINK_S)
     pass_time(timers, LINK_S - 1)
     assert not link.is_given_up
     pass_time(timers, LINK_S + 1)

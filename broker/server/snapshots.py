@@ -1,15 +1,15 @@
-"""Pictures of the station for the journal, and room for what comes.
+"""Snapshots of the station for the journal, and room for its next segment.
 
 Laws:
 
-1. A picture is of the state between two steps. A small one is taken at once, any other in a process of its
+1. A snapshot is of the state between two steps. A small one is taken at once, any other in a process of its
    own (`broker.server.apart`): the broker goes on meanwhile. It is written in a thread.
-2. It is taken when replaying what came since the last one would take `REPLAY_S` (told from how long it took
-   to apply), or when `GROWTH_BYTES` have been written, or after `AGE_S` if anything was: so a start is quick
-   and the directory bounded. A large state is pictured more rarely: at most `PART_MAX` of the broker's time,
-   and `APART_PART_MAX` of another process's.
-3. The next segment is reserved as soon as one is begun. If there is no room on the disk, nothing more is
-   taken from clients (`JournalState.is_full`), and it is asked for until there is some.
+2. It is taken when replaying the records since the last one would take `REPLAY_S` (estimated from the time
+   that applying them took), or when `GROWTH_BYTES` have been written, or after `AGE_S` if anything was: so a
+   start is quick and the directory limited. A snapshot of a large state is taken more rarely: at most
+   `PART_MAX` of the broker's time, and `APART_PART_MAX` of another process's.
+3. The next segment is reserved as soon as one is begun. While there is no room on the disk, clients'
+   publications are refused (`JournalState.is_full`), and the reservation is tried again.
 """
 
 from collections.abc import Callable
@@ -24,38 +24,38 @@ from broker.server.apart import ApartError
 from broker.server.collector import undisturbed
 
 REPLAY_S: Final = 0.4
-"""A fifth of the two seconds in which a broker is to be back. Python and its modules take as long, and all of
-it takes several times as long on busy processors. Pictures hold up nobody, so more of them are cheap."""
+"""A fifth of the two seconds in which a broker is to recover. Python and its modules take as long, and all of
+it takes several times as long on busy processors. Snapshots delay no client, so more of them are cheap."""
 
 REPLAY_FACTOR: Final = 3.0
 """Replaying takes so many times as long as applying did: frames are decoded again, which was not timed."""
 
 GROWTH_BYTES: Final = 256 * 1024 * 1024
-"""The directory holds at most about twice this, two pictures, and two segments."""
+"""The directory holds at most about twice this, two snapshots, and two segments."""
 
 AGE_S: Final = 600.0
-"""A quiet broker's picture is not older, so that it does not replay the same few inputs for weeks."""
+"""A quiet broker's snapshot is not older, so that it does not replay the same few inputs for weeks."""
 
 PART_MAX: Final = 0.05
-"""The part of the time that pictures may take of the broker's own."""
+"""The part of the time that snapshots may take of the broker's own."""
 
 APART_PART_MAX: Final = 0.25
 """The same of the time of processes apart: they yield to the broker, but not to others."""
 
 AT_ONCE_S: Final = 0.005
-"""A picture that was taken in less is taken at once the next time, too: a fork takes about as long."""
+"""A snapshot that was taken in less is taken at once the next time, too: a fork takes about as long."""
 
 LOOK_S: Final = 0.1
-"""How often it looks whether anything is due: much shorter than half a segment lasts."""
+"""How often a snapshot is checked for being due: much shorter than half a segment lasts."""
 
 ROOM_LOOK_S: Final = 1.0
-"""How often it asks for room when there was none."""
+"""How often a reservation is tried again while there is no room."""
 
 _log = structlog.get_logger()
 
 
-class Album(Protocol):
-    """What this needs of a journal (`broker.journal.Journal`)."""
+class SnapshotJournal(Protocol):
+    """The part of a journal (`broker.journal.Journal`) that snapshots need."""
 
     @property
     def appended(self) -> int:
@@ -63,25 +63,25 @@ class Album(Protocol):
 
     @property
     def written_bytes(self) -> int:
-        """What was written since it was opened."""
+        """The bytes written since the journal was opened."""
 
     @property
     def wants_room(self) -> bool:
-        """Whether `make_room` has something to do."""
+        """Whether no next segment is reserved."""
 
     @property
     def is_full(self) -> bool:
         """Whether publications are refused."""
 
     def make_room(self) -> bool:
-        """Reserve what comes next; blocks."""
+        """Reserve the next segment; return whether it is there. Blocks."""
 
     def snapshot(self, content: bytes, upto: int) -> bool:
-        """Keep a picture; blocks. Return whether there was room."""
+        """Write a snapshot; return whether there was room. Blocks."""
 
 
 class Blocking(Protocol):
-    """Makes a call that blocks, where it holds up nobody else."""
+    """Makes a blocking call in a thread."""
 
     async def __call__(self, call: Callable[..., bool], *arguments: object) -> bool:
         """Return what the call returns."""
@@ -101,14 +101,14 @@ async def _in_thread(call: Callable[..., bool], *arguments: object) -> bool:
 
 
 @define(eq=False)
-class Pictures:
-    """Looks after one journal. `applied_s` says how long all inputs together took to apply.
+class SnapshotKeeper:
+    """Takes the snapshots of one journal. `applied_s` returns how long applying all inputs took.
 
     `replay_s` is what the journal took to replay at the start. `looked` is called after every look for room.
     """
 
-    album: Album
-    _picture: Callable[[], bytes]
+    journal: SnapshotJournal
+    _snapshot: Callable[[], bytes]
     _applied_s: Callable[[], float]
     _looked: Callable[[], None]
     _replay_s: float = 0.0
@@ -139,8 +139,8 @@ class Pictures:
         """Look for ever. Raises `JournalError` when the disk fails."""
         while True:
             has_spare = await self._look_for_room()
-            # What a picture makes superfluous is room too.
-            if self.is_due or (self.album.is_full and not self._is_costly):
+            # What a snapshot makes superfluous is room too.
+            if self.is_due or (self.journal.is_full and not self._is_costly):
                 await self.take()
             if not has_spare:
                 await trio.sleep(ROOM_LOOK_S)
@@ -151,13 +151,13 @@ class Pictures:
 
     def hurry(self) -> None:
         """Look now if there is no segment in reserve: the last one has just been begun."""
-        if self.album.wants_room:
+        if self.journal.wants_room:
             self._wanted.set()
 
     async def _look_for_room(self) -> bool:
         """Reserve the next segment if there is none; return whether it is there."""
-        has_spare = not self.album.wants_room or await self._blocking(self.album.make_room)
-        if self.album.is_full != self._was_full:
+        has_spare = not self.journal.wants_room or await self._blocking(self.journal.make_room)
+        if self.journal.is_full != self._was_full:
             self._was_full = not self._was_full
             if self._was_full:
                 _log.error("journal has no room left: publications are refused until there is some")
@@ -168,29 +168,29 @@ class Pictures:
 
     @property
     def age_s(self) -> float:
-        """How long ago the last picture was taken, or the broker was started."""
+        """How long ago the last snapshot was taken, or the broker was started."""
         return self._clock() - self.taken_at_s
 
     @property
     def _is_costly(self) -> bool:
-        """Whether another picture already would take too much of the time."""
+        """Whether another snapshot already would take too much of the time."""
         return self.age_s * PART_MAX < self.last_stall_s or self.age_s * APART_PART_MAX < self._apart_s
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time for a picture."""
-        if self.album.appended == self._upto or self._is_costly:
+        """Whether it is time for a snapshot."""
+        if self.journal.appended == self._upto or self._is_costly:
             return False
         return (
             self._replay_s + (self._applied_s() - self._applied_before_s) * REPLAY_FACTOR >= REPLAY_S
-            or self.album.written_bytes - self._written_before >= GROWTH_BYTES
+            or self.journal.written_bytes - self._written_before >= GROWTH_BYTES
             or self.age_s >= AGE_S
         )
 
     async def take(self) -> None:
-        """Take a picture and write it. Raises `JournalError`."""
+        """Take a snapshot and write it. Raises `JournalError`."""
         async with self._taking:
-            if self.album.appended != self._upto:
+            if self.journal.appended != self._upto:
                 await self._take()
 
     async def _take(self) -> None:
@@ -206,13 +206,13 @@ class Pictures:
             self._noted()
             upto = self._upto
             with undisturbed():
-                content = self._picture()
+                content = self._snapshot()
             self.last_stall_s = perf_counter() - started_s
         self._is_small = perf_counter() - started_s <= AT_ONCE_S
-        is_kept = await self._blocking(self.album.snapshot, content, upto)
+        is_kept = await self._blocking(self.journal.snapshot, content, upto)
         self.last_bytes = len(content)
         if is_kept:
-            _log.debug("picture taken", records=upto, size_bytes=len(content), stall_s=self.last_stall_s)
+            _log.debug("snapshot taken", records=upto, size_bytes=len(content), stall_s=self.last_stall_s)
         else:
             _log.warning("journal has no room for a snapshot", size_bytes=len(content))
 
@@ -221,10 +221,10 @@ class Pictures:
         content = None
         with trio.CancelScope() as self._waiting:
             try:
-                content = await elsewhere(self._picture)
+                content = await elsewhere(self._snapshot)
                 self.last_stall_s = elsewhere.last_stall_s
             except ApartError as error:
-                _log.warning("pictures hold up this broker from now on", reason=str(error))
+                _log.warning("snapshots hold up this broker from now on", reason=str(error))
                 self._elsewhere = None
         return content
 
@@ -235,7 +235,7 @@ class Pictures:
 
     def _noted(self) -> None:
         self.taken_at_s = self._clock()
-        self._upto = self.album.appended
+        self._upto = self.journal.appended
         self._replay_s = 0.0
         self._applied_before_s = self._applied_s()
-        self._written_before = self.album.written_bytes
+        self._written_before = self.journal.written_bytes

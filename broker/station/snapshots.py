@@ -1,12 +1,12 @@
-"""A picture of a whole station, taken between two steps, and a station made of it again.
+"""A snapshot of a whole station, taken between two steps, and the station restored from it.
 
-What is written is the state of each *part* of the core and of the ordering plugin, and the places. What can
-be worked out again is left out and made anew: compiled filters, the matching index, routes, fans of hops.
-What the constructors of the core wire together (parts, functions between them) is made by them and not
-written. So a new field of any part is in the picture without a line here, unless it holds what cannot be
-written; that is an error at the first picture.
+A snapshot holds the state of each *part* of the core and of the ordering plugin, and the states of links,
+publishers and subscriptions. State that follows from the rest is left out and computed again: compiled
+filters, the matching index, routes, fans of hops. The constructors of the core connect the parts, so these
+references are not written. So a new field of any part is in the snapshot without a line here, unless its
+value cannot be written; that is an error at the first snapshot.
 
-Law: a station that is made of a picture does from then on what the other would have done.
+Law: a station that is restored from a snapshot behaves from then on as the other would have.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +29,8 @@ from broker.wire import WireError
 from broker.wire.cbor import KNOWN_TAGS
 from ordering.interface import Context, OrderingFactory
 
-FORMAT: Final = f"4.{RECORD_FORMAT}"
-"""Of pictures: ours, and that of the frames in them."""
+FORMAT: Final = f"5.{RECORD_FORMAT}"
+"""Of snapshots: ours, and that of the frames in them."""
 
 DERIVED: Final[Mapping[type, frozenset[str]]] = {
     BrokerCore: frozenset({"_handlers", "ordering", "ways"}),
@@ -38,7 +38,7 @@ DERIVED: Final[Mapping[type, frozenset[str]]] = {
     RoutingTables: frozenset({"_interests", "_index", "_named"}),
     Cache: frozenset({"_runs", "_chains"}),
 }
-"""Fields of parts that are made again, not written. The ways and what is cached are written on their own."""
+"""Fields of parts that are computed again, not written. The ways and the cache are written on their own."""
 
 PACKAGES: Final = (
     "broker.core",
@@ -51,7 +51,7 @@ PACKAGES: Final = (
     "broker.station",
     "ordering.interface",
 )
-"""Where the classes are that may be in a picture; those of the plugin's own package may be, too."""
+"""The packages whose classes a snapshot may hold, beside the package of the plugin."""
 
 _BIGNUM_TAGS: Final = frozenset({2, 3})
 """Sets of hops are whole numbers of any length."""
@@ -75,14 +75,14 @@ _DAMAGES: Final = (
     WireError,
     cbor2.CBORError,
 )
-"""What reading a damaged picture may raise. Its file has a checksum, so this is not how damage is found."""
+"""Errors that a damaged snapshot may raise when it is read; its file's checksum finds damage before."""
 
 
-def picture_of(station: Station) -> bytes:
-    """Write down a station whose effects have just been taken.
+def snapshot_of(station: Station) -> bytes:
+    """Return the snapshot of a station whose effects have just been taken.
 
     Raises:
-        PictureError: the state of its ordering plugin cannot be written.
+        SnapshotError: the state of its ordering plugin cannot be written.
     """
     core = station.core
     parts = core.parts()
@@ -99,28 +99,28 @@ def picture_of(station: Station) -> bytes:
 
 
 def station_from(
-    picture: bytes, name: str, ordering: OrderingFactory, ordering_name: str, routing: Routing = DEFAULT
+    snapshot: bytes, name: str, ordering: OrderingFactory, ordering_name: str, routing: Routing = DEFAULT
 ) -> Station:
-    """Make the station of a picture.
+    """Restore the station of a snapshot.
 
     Raises:
-        StationError: it is no picture of this broker with this plugin by this version.
+        StationError: it is no snapshot of this broker with this plugin by this version.
     """
     try:
-        begun, tables, state = _load(picture)
+        begun, tables, state = _load(snapshot)
         check_owner(begun, name, ordering_name)
         station = Station(name, ordering, begun.incarnation, ordering_name=ordering_name, routing=routing)
         _fill(station, tables, state)
     except _DAMAGES as error:
         raise StationError(
-            f"a snapshot of {len(picture)} bytes cannot be read ({error!r}): "
+            f"a snapshot of {len(snapshot)} bytes cannot be read ({error!r}): "
             "it is damaged, or was written by another version"
         ) from error
     return station
 
 
-def _load(picture: bytes) -> tuple[Begun, list[Any], list[Any]]:
-    written = cbor2.loads(picture, semantic_decoders=_TAGS, tag_hook=_refuse_tag)
+def _load(snapshot: bytes) -> tuple[Begun, list[Any], list[Any]]:
+    written = cbor2.loads(snapshot, semantic_decoders=_TAGS, tag_hook=_refuse_tag)
     if written[0] != FORMAT:
         raise StationError(
             f"a snapshot of format {written[0]} cannot be read by this version, which writes {FORMAT}: "
@@ -131,10 +131,10 @@ def _load(picture: bytes) -> tuple[Begun, list[Any], list[Any]]:
 
 
 def check_owner(begun: Begun, name: str, ordering_name: str) -> None:
-    """Refuse what another broker wrote, or this one with another ordering plugin.
+    """Refuse a snapshot or records of another broker, or of another ordering plugin.
 
     Raises:
-        StationError: so it is.
+        StationError: the name or the ordering differs.
     """
     if begun.name != name:
         raise StationError(
@@ -170,7 +170,7 @@ def _fill(station: Station, tables: list[Any], state: list[Any]) -> None:
 
 
 def state_of(part: object, parts: Sequence[object], writer: Writer) -> Iterator[list[object]]:
-    """The fields of a part that hold state, and their values."""
+    """Yield the fields of a part that hold state, with their values."""
     for field in _fields_of(part):
         value = getattr(part, field)
         is_wired = callable(value) or isinstance(value, Context) or any(value is each for each in parts)

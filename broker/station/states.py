@@ -1,15 +1,15 @@
-"""What a station remembers of each neighbour, publisher and subscription, connected or not.
+"""The states of links, publishers and subscriptions that a station keeps, with or without a connection.
 
-Law: a place holds nothing of a connection, but for whether there is none (`away`, where that is remembered).
-So it is the same after a restart, and whoever connects finds what was going on.
+Law: a state holds nothing of a connection, but for since when there is none (`disconnected_since`, where
+timeouts are recorded). So it is the same after a restart, and a session resumes from it.
 
-For how long somebody has been waited for, over restarts.
+Timeouts over restarts.
 
-1. Time is an input of the station like everything else: so much has passed while the broker was up, so much
-   while it was down, and what a clock on the wall says. Nothing here reads a clock.
-2. Who left remembers what the sums were then. So what passes is recorded once for everybody who is away.
+1. Time is an input of the station like everything else: how much has passed while the broker was up, how much
+   while it was down, and the time of the wall clock. Nothing here reads a clock.
+2. A disconnected session keeps the sums of its moment. So passing time is recorded once for all of them.
 3. For links, publishers and plain subscriptions the time counts in which the broker was up: while it is down
-   nobody can come back. The age of a durable subscription counts all the time.
+   no session can be resumed. The age of a durable subscription counts all the time.
 """
 
 from typing import Final
@@ -25,45 +25,45 @@ MS: Final = 1000
 
 
 @frozen
-class Away:
-    """What the sums were when somebody left."""
+class DisconnectedSince:
+    """The sums of elapsed time at the moment in which a session was disconnected."""
 
     awake_ms: int
     asleep_ms: int
 
 
 @define(eq=False)
-class Waited:
-    """The sums, since the broker's first start; `told_at_ms` is the wall's time when they were told last."""
+class ElapsedTime:
+    """Elapsed time since the broker's first start; `reported_at_ms` is the wall time of the last report."""
 
     awake_ms: int = 0
     asleep_ms: int = 0
-    told_at_ms: int = 0
+    reported_at_ms: int = 0
 
     def passed(self, awake_ms: int, asleep_ms: int, at_ms: int) -> None:
-        """So much more has passed."""
+        """Add time that has passed, and the wall time of this report."""
         self.awake_ms += awake_ms
         self.asleep_ms += asleep_ms
-        self.told_at_ms = at_ms
+        self.reported_at_ms = at_ms
 
-    def now(self) -> Away:
-        """Somebody leaves."""
-        return Away(self.awake_ms, self.asleep_ms)
+    def now(self) -> DisconnectedSince:
+        """Return the present sums, for a session that is disconnected now."""
+        return DisconnectedSince(self.awake_ms, self.asleep_ms)
 
-    def awake_s(self, since: Away) -> float:
-        """How long the broker has been up since then."""
+    def awake_s(self, since: DisconnectedSince) -> float:
+        """Return how long the broker has been up since then."""
         return (self.awake_ms - since.awake_ms) / MS
 
-    def asleep_s(self, since: Away) -> float:
-        """How long it has been down since then."""
+    def asleep_s(self, since: DisconnectedSince) -> float:
+        """Return how long the broker has been down since then."""
         return (self.asleep_ms - since.asleep_ms) / MS
 
 
 @define(eq=False)
-class LinkPlace:
+class LinkState:
     """An open link. Its session survives its connections; both ends know it by the id `session`.
 
-    `received` counts the session frames that have come. `verdict` says why the other tree rejected us, if it
+    `received` counts the session frames received. `verdict` is why the other tree rejected us, if it
     did: the link is to be closed.
     """
 
@@ -73,17 +73,17 @@ class LinkPlace:
     session: str
     received: int = 0
     verdict: str = ""
-    away: Away | None = None
+    disconnected_since: DisconnectedSince | None = None
     _outgoing: Retained[LinkMessage] = field(factory=Retained)
 
     @property
     def sent(self) -> int:
-        """How many session frames were sent, over whatever connections."""
+        """How many session frames were sent, over all connections."""
         return self._outgoing.sent
 
     @property
     def acknowledged(self) -> int:
-        """How many of them the neighbour is known to have."""
+        """How many session frames the neighbour has acknowledged."""
         return self._outgoing.acknowledged
 
     @property
@@ -101,8 +101,8 @@ class LinkPlace:
 
 
 @define(eq=False)
-class PublisherPlace:
-    """A local publisher that is advertised. `taken` is the last sequence number taken of it.
+class LocalPublisherState:
+    """A local publisher that is advertised. `taken` is the last sequence number that the station took.
 
     It `is_wanted` while some subscription, anywhere, overlaps what it has advertised.
     """
@@ -114,15 +114,15 @@ class PublisherPlace:
     taken: int = 0
     is_open: bool = False
     is_wanted: bool = False
-    away: Away | None = None
+    disconnected_since: DisconnectedSince | None = None
 
 
 @frozen
 class SubscriptionTerms:
-    """What a local subscription asks for, and whose it is: the same from its request to its place.
+    """The request of a local subscription, and its owner: the same from the request to the state.
 
     `durable` is its name if it has one; then it outlives its client for `age_s` (0: as long as the broker
-    allows). `policy` says what a queue means that has more than `bound_bytes`.
+    allows). `policy` applies when the queue holds more than `bound_bytes`.
     """
 
     filter: Filter
@@ -136,22 +136,22 @@ class SubscriptionTerms:
 
     @property
     def durable_name(self) -> tuple[str, str, str]:
-        """The name of a durable one among all of this broker."""
+        """The key of a durable subscription among all of this broker."""
         return self.user, self.client, self.durable
 
 
 @define(eq=False)
-class SubscriptionPlace:
+class LocalSubscriptionState:
     """A local subscription and its stream of deliveries.
 
-    Positions count deliveries from 1; what was dropped keeps its numbers.
+    Positions count deliveries from 1; dropped deliveries keep their numbers.
     """
 
     id: str
     terms: SubscriptionTerms
     hop: Hop
     is_open: bool = False
-    away: Away | None = None
+    disconnected_since: DisconnectedSince | None = None
     _stream: Retained[LinkMessage] = field(factory=Retained)
 
     @property
@@ -161,9 +161,9 @@ class SubscriptionPlace:
 
     @property
     def taken(self) -> int:
-        """Up to which position its user has had everything."""
+        """The position up to which the program has confirmed all deliveries."""
         return self._stream.acknowledged
 
     def after(self, position: int) -> list[Batch[LinkMessage]]:
-        """Return what the stream has after this position."""
+        """Return the deliveries after this position."""
         return self._stream.after(position)
