@@ -1,7 +1,7 @@
-"""Everything that brokers and clients say to each other, as values.
+"""The messages between brokers and clients, as values.
 
-Three vocabularies: what both ends of any connection say, what a client and its broker say, and what two
-brokers say. `broker.wire` turns them into frames and back; `broker.core` decides on the brokers' part.
+Three vocabularies: messages of any connection, between a client and its broker, and between two brokers.
+`broker.wire` turns them into frames and back; `broker.core` decides on the brokers' part.
 
 A `Publication` is the only message on the hot path. It carries the frame it came in, so that a broker
 forwards bytes and encodes nothing; it is never changed after it was made, although it is not frozen (a
@@ -50,9 +50,9 @@ class Publication:
 
 @frozen
 class Hello:
-    """First frame of whoever dialled. `role` is "client" or "broker"; `token` proves who it is.
+    """First frame of the end that dialled. `role` is "client" or "broker"; `token` proves its identity.
 
-    A broker that comes back names the `session` of the link and how many of its messages it has `received`.
+    A broker that resumes names the `session` of the link and how many of its messages it has `received`.
     """
 
     version: int
@@ -69,7 +69,7 @@ class Hello:
 class Welcome:
     """The answer to an accepted `Hello`. `credit_bytes` of publications may be sent before a `Grant`.
 
-    If `session` is the one that a broker named, the link goes on behind what each end has `received`;
+    If `session` is the one that a broker named, the link is resumed behind what each end has `received`;
     otherwise it is a new link, and this is its session.
     """
 
@@ -85,7 +85,7 @@ class Welcome:
 
 @frozen
 class Fault:
-    """Why the sender closes the connection; the last frame it sends."""
+    """The reason why the sender closes the connection; the last frame it sends."""
 
     code: str
     text: str
@@ -100,7 +100,7 @@ class Grant:
 
 @frozen
 class Ping:
-    """Asks for a `Pong` with the same number; also keeps the connection from being taken for dead."""
+    """Asks for a `Pong` with the same number; also keeps the connection from being declared lost."""
 
     number: int
 
@@ -133,11 +133,11 @@ class Unadvertise:
 
 @frozen
 class Subscribe:
-    """Asks for events. `bound_bytes` and `policy` ("disconnect" or "drop") say what a full queue means.
+    """Asks for events. `bound_bytes` and `policy` ("disconnect" or "drop") define what a full queue means.
 
     `credit` deliveries may be sent at once; `Credit` adds to it. A `durable` name makes it outlive its
     client, for `age_s` without one (0: as long as the broker allows). `resume` names the subscription that it
-    was on an earlier connection. `after`, if there is one, is the position behind which it is to go on.
+    was on an earlier connection. `after`, if there is one, is the position behind which it continues.
     `replay` asks for the past: the newest so many (0: all), and not older than so many milliseconds, if that
     is there.
     """
@@ -164,7 +164,7 @@ class Unsubscribe:
 
 @frozen
 class Credit:
-    """So many more deliveries of the subscription may be sent; its user has had all up to `taken`."""
+    """So many more deliveries of the subscription may be sent; all up to `taken` have reached its user."""
 
     number: int
     count: int
@@ -173,14 +173,14 @@ class Credit:
 
 @frozen
 class Flush:
-    """Asks to be told when everything published before it has been taken over."""
+    """Asks for a `Flushed` once everything published before it has been taken over."""
 
     number: int
 
 
 @frozen
 class Explain:
-    """Asks a broker: "waiting", "way" (of a publication), "durable" (what is kept), or "uplinks"."""
+    """Asks a broker about "waiting", a "way" (of a publication), "durable" subscriptions, or "uplinks"."""
 
     number: int
     publisher: str
@@ -190,7 +190,7 @@ class Explain:
 
 @frozen
 class Forget:
-    """Ends the client's durable subscription of that name, wherever it stands."""
+    """Ends the client's durable subscription of that name, at any broker."""
 
     number: int
     durable: str
@@ -203,8 +203,8 @@ class Forget:
 class Advertised:
     """The barrier is passed. `publisher` is the id to publish under, `taken` its last known sequence.
 
-    Whether it `is_wanted`, that is whether anybody has subscribed to something of it, is true of this moment;
-    `Wanted` tells each change from here on.
+    Whether it `is_wanted`, that is whether any subscription overlaps its filter, is true of this moment;
+    `Wanted` announces each change from here on.
     """
 
     number: int
@@ -215,7 +215,7 @@ class Advertised:
 
 @frozen
 class Wanted:
-    """Somebody wants to hear from the publisher of that number from now on, or nobody does any more."""
+    """Some subscription overlaps the filter of the publisher of that number from now on, or none any more."""
 
     number: int
     is_wanted: bool
@@ -230,10 +230,10 @@ class Subscribed:
 
 @frozen
 class Placed:
-    """What comes for the subscription of that number is counted on from `position`.
+    """Deliveries of the subscription of that number are counted on from `position`.
 
     Comes before everything else for it. `subscription` is its id, to be named when it is resumed; unless it
-    `goes_on`, what came between `after` and now is not known and may be missing.
+    `goes_on`, events between `after` and now are not known and may be missing.
     """
 
     number: int
@@ -261,10 +261,11 @@ class Deliver:
 
 @frozen
 class Gap:
-    """Deliveries of the subscription are missing at this place: so many, or 0 where nobody knows how many.
+    """Deliveries of the subscription are missing at this position: so many, or 0 if the number is unknown.
 
-    It takes as many positions, and one where nobody knows. `reason` is "bound" (its queue was full), "lost"
-    (a broker or a link was lost for good) or "replay" (not all of the past that was asked for could be told).
+    It takes as many positions, and one if the number is unknown. `reason` is "bound" (its queue was full),
+    "lost" (a broker or a link was lost for good) or "replay" (not all of the requested past could be
+    delivered).
     """
 
     number: int
@@ -274,7 +275,7 @@ class Gap:
 
 @frozen
 class Ended:
-    """The broker ended the subscription (or publisher) of that number, and why."""
+    """The broker ended the subscription (or publisher) of that number, for the reason in `code`."""
 
     number: int
     code: str
@@ -290,7 +291,7 @@ class Flushed:
 
 @frozen
 class Forgotten:
-    """There is no durable subscription of the name any more that the `Forget` of that number said."""
+    """The durable subscription that the `Forget` of that number named does not exist any more."""
 
     number: int
 
@@ -311,7 +312,7 @@ class Explained:
 class Acknowledge:
     """So many messages of the link's session have been received and will not be needed again.
 
-    Counted are all that the core says (`LinkMessage`), since the session began.
+    Counted are all messages of the core (`LinkMessage`), since the session began.
     """
 
     count: int
@@ -319,7 +320,7 @@ class Acknowledge:
 
 @frozen
 class AdvertisementAdded:
-    """A publisher somewhere behind the sender (R6)."""
+    """Announces a publisher somewhere behind the sender (R6)."""
 
     id: str
     filter: Filter
@@ -327,7 +328,7 @@ class AdvertisementAdded:
 
 @frozen
 class AdvertisementAcknowledged:
-    """Everybody behind the sender knows it, and its subscriptions have been acknowledged (R6)."""
+    """Every broker behind the sender knows it, and its subscriptions have been acknowledged (R6)."""
 
     id: str
 
@@ -342,15 +343,15 @@ class AdvertisementWithdrawn:
 
 @frozen
 class PublicationsLost:
-    """Goes to a local subscription and nowhere else: publications of a lost publisher may be missing here."""
+    """Goes to a local subscription only: publications of a lost publisher may be missing here."""
 
 
 @frozen
 class SubscriptionAdded:
-    """A subscription somewhere behind the sender; `number` is this request's (R7).
+    """Announces a subscription somewhere behind the sender; `number` is this request's (R7).
 
-    One that `has_moved` may have been delivered something by another way: the request is answered when all
-    that is on its way to the sender is out of the way (R9).
+    One that `has_moved` may have had deliveries by another way: the request is acknowledged when all that is
+    on its way to the sender has arrived (R9).
     """
 
     id: str
@@ -364,8 +365,9 @@ class SubscriptionAdded:
 class SubscriptionsReplaced:
     """Several changes in one: these are added, all under one number, and those withdrawn instead (R7).
 
-    What is withdrawn here serves on until what is added, now or in an earlier request, serves in its place.
-    If they are too many for one page, several requests follow each other, and what is withdrawn comes last.
+    A withdrawn subscription serves on until those that are added, now or in an earlier request, serve in its
+    stead. If they are too many for one page, several requests follow each other, and withdrawn ones come
+    last.
     """
 
     number: int
@@ -376,7 +378,7 @@ class SubscriptionsReplaced:
 
 @frozen
 class SubscriptionAcknowledged:
-    """Answers the request of that number: the sender and everybody it forwarded to know (R7)."""
+    """Answers the request of that number: the sender and all brokers it forwarded it to know (R7)."""
 
     number: int
 
@@ -390,7 +392,7 @@ class SubscriptionWithdrawn:
 
 @frozen
 class SettleAsked:
-    """A request that adds nothing: a subscription that has moved rides on the one of this id (R9).
+    """A request that adds nothing: a subscription that has moved depends on the one of this id (R9).
 
     It is answered, with its number, when all that was on its way along the routes of that one has arrived.
     """
@@ -408,24 +410,24 @@ class PublishersLost:
 
 @frozen
 class LeaseRenewed:
-    """All that the sender has announced on this link, advertisements and subscriptions, as a digest."""
+    """Renews all that the sender has announced on this link, as a digest."""
 
     digest: int
 
 
 @frozen
 class LeaseAsked:
-    """What the sender knows through this link has this digest, not the one of the renewal: list it all."""
+    """Asks for the list: what the sender knows through this link has this digest, not the renewed one."""
 
     digest: int
 
 
 @frozen
 class LeaseTold:
-    """All that the sender has announced on this link, or a page of it, each with its own `number`.
+    """The list of all that the sender has announced on this link, or a page of it, with its own `number`.
 
-    Subscriptions that are new to the receiver are answered under that number. Behind a page with `more` comes
-    another one of the same list.
+    Subscriptions that are new to the receiver are acknowledged under that number. Behind a page with `more`
+    comes another one of the same list.
     """
 
     number: int
@@ -436,7 +438,7 @@ class LeaseTold:
 
 @frozen
 class OrderingMessage:
-    """Something one ordering plugin says to its neighbour; only the plugin knows what the numbers mean."""
+    """A note of one ordering plugin to its neighbour; only the plugin knows what the numbers mean."""
 
     content: tuple[int, ...]
 
@@ -446,7 +448,7 @@ class OrderingMessage:
 
 @frozen
 class AttachRequest:
-    """The root `asker`, an identity, wants to become a child; climbs to the root of the tree it asks (R9).
+    """The root `asker`, an identity, asks to become a child; climbs to the root of the tree it asks (R9).
 
     `brokers` are the identities of all brokers of the asker's tree: no name may be there twice. With `more`
     it is one of several pages, and only all of them are the request.
@@ -502,7 +504,7 @@ class Synchronise:
 class Flood:
     """Advertisements from across a new link, on their way through the whole tree (R9).
 
-    What does not fit into one page comes as several floods, each with a token of its own.
+    Those that do not fit into one page come as several floods, each with a token of its own.
     """
 
     token: str
@@ -511,14 +513,14 @@ class Flood:
 
 @frozen
 class FloodDone:
-    """Everybody behind the sender has seen the flood of that token (R9)."""
+    """Every broker behind the sender has seen the flood of that token (R9)."""
 
     token: str
 
 
 @frozen
 class BrokersChanged:
-    """Which brokers came to the sender's side of the link or left it; climbs to the root."""
+    """The brokers that came to the sender's side of the link or left it; climbs to the root."""
 
     added: frozenset[str]
     removed: frozenset[str]
@@ -526,9 +528,9 @@ class BrokersChanged:
 
 @frozen
 class Whereabouts:
-    """Where brokers are: all the sender knows when the link is new, later what is new to it.
+    """The locations of brokers: all that the sender knows when the link is new, later the new ones.
 
-    Whoever hears something new tells it on, so that brokers that are cut off know whom to dial.
+    A broker forwards each new location, so that brokers that are cut off know which others to dial.
     """
 
     places: tuple[Location, ...]
@@ -536,7 +538,7 @@ class Whereabouts:
 
 @frozen
 class WayAsked:
-    """Which way did this publication take on your side? The asker waits for one `WayTold`."""
+    """Asks which way a publication took on the receiver's side; the asker waits for one `WayTold`."""
 
     question: str
     publisher: str
@@ -545,7 +547,7 @@ class WayAsked:
 
 @frozen
 class WayTold:
-    """What the sender and those behind it remember: one JSON object a broker. With `more` it is not all."""
+    """The passages at the sender and behind it: one JSON object a broker. With `more` it is not all."""
 
     question: str
     steps: tuple[str, ...]
@@ -583,5 +585,5 @@ Control = (
     | ReplayOver
 )
 Notice = PublicationsLost | ReplayMark | ReplayCut
-"""What is told to a local subscription in its place, and never goes over a link."""
+"""A notice to a local subscription, in order with its publications; it never goes over a link."""
 LinkMessage = Publication | Notice | OrderingMessage | Control

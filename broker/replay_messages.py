@@ -1,4 +1,4 @@
-"""What brokers say to each other for replays, and what a local subscription is told of one."""
+"""The messages between brokers for replays, and the notices of one to a local subscription."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from broker.filters import Filter
 
 @frozen
 class ReplayAsked:
-    """A subscription asks every broker for what matches since then, in order or in the opposite one."""
+    """A subscription asks every broker for matching events since then, in order or in reverse."""
 
     question: str
     filter: Filter
@@ -17,7 +17,7 @@ class ReplayAsked:
 
 @frozen
 class ReplayReady:
-    """The sender and everybody behind it have put aside what they have for that question."""
+    """The sender and every broker behind it have made their excerpts for that question."""
 
     question: str
 
@@ -31,9 +31,9 @@ class ReplayMore:
 
 @frozen
 class ReplayPart:
-    """What comes next of the past: plain publication frames, and the time of each in the order of replays.
+    """The next part of the past: plain publication frames, and the time of each in the order of replays.
 
-    It may be empty; what follows is to be asked for. If it `is_over` nothing follows; unless it `is_whole`,
+    It may be empty; the asker asks for the next part. If it `is_over` nothing follows; unless it `is_whole`,
     a neighbour was lost that had more.
     """
 
@@ -46,16 +46,16 @@ class ReplayPart:
 
 @frozen
 class ReplayOver:
-    """The asker wants no more of it."""
+    """The asker ends its question."""
 
     question: str
 
 
 @frozen
 class ReplayMark:
-    """Goes to a local subscription and is never delivered: what comes behind it is live.
+    """Goes to a local subscription and is never delivered: publications behind it are live.
 
-    The last one says that what was published before the question and came live has come.
+    Behind the last mark, all publications from before the question that came live have come.
     """
 
     is_last: bool
@@ -63,4 +63,4 @@ class ReplayMark:
 
 @frozen
 class ReplayCut:
-    """Goes to a local subscription and nowhere else: some of the past that it asked for is missing here."""
+    """Goes to a local subscription only: some of the past that it asked for is missing here."""

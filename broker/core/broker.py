@@ -75,7 +75,7 @@ _CLASS_OF: Final = attrgetter("__class__")
 
 
 class BrokerCore:
-    """One broker. `incarnation` tells this run of a broker from earlier ones of the same name."""
+    """One broker. `incarnation` distinguishes this run of a broker from earlier ones of the same name."""
 
     def __init__(
         self,
@@ -317,7 +317,7 @@ class BrokerCore:
         joining = self._membership.joining
         for kind, run in groupby(messages, _CLASS_OF):
             if kind is Publication and link not in joining:
-                self._route(run, link.bit)  # type: ignore[arg-type]  # their class says it
+                self._route(run, link.bit)  # type: ignore[arg-type]  # by their class
                 continue
             for message in run:
                 if (whole := self._collector.take(message, link)) is not None:

@@ -13,7 +13,7 @@ from attrs import Factory, define, field
 from broker.messages import LinkMessage, OrderingMessage, Publication
 from ordering.interface import Emission, Hops, Note
 
-FAN_OUTS_MAX = 4096
+FAN_OUTS_CACHED = 4096
 """How many sets of hops stay expanded. Few differ at one time; a thousand hops each alone fit as well."""
 
 
@@ -85,7 +85,7 @@ class HopTable:
 
     def _fan_out(self, hops: Hops) -> tuple[Hop, ...]:
         """Return the hops in a set."""
-        if len(self._fan_outs) >= FAN_OUTS_MAX:
+        if len(self._fan_outs) >= FAN_OUTS_CACHED:
             self._fan_outs.clear()
         found = self._fan_outs[hops] = tuple(self._by_number[number] for number in members(hops))
         return found

@@ -204,7 +204,7 @@ class Replays:
             self._play_collected(playback)
 
     def hold(self, outgoing: Outgoing, live: list[str]) -> Outgoing:
-        """Defer or drop deliveries, and add replayed ones; add the subscriptions that are live now to `live`."""
+        """Defer or drop deliveries, and add replayed ones; append the newly live subscriptions to `live`."""
         passed: Outgoing = []
         for hop, messages in outgoing:
             playback = self.playbacks.get(hop)

@@ -1,9 +1,9 @@
 """Which conjunctions of many may cover or overlap another, found together instead of one by one.
 
 Theory of operation: each conjunction is a bit. On every attribute, what a constraint accepts lies between a
-start and an end; those of all conjunctions are sorted, and for each place in the order the bits up to it are
-kept. So two searches and a few operations on bits tell which reach around another constraint, or touch it.
-Names are compared likewise, by their sets.
+start and an end; those of all conjunctions are sorted, and for each position in that order the bits up to it
+are stored. So two searches and a few operations on bits find the conjunctions that reach around another
+constraint, or touch it. Names are compared likewise, by their sets.
 
 Law: no conjunction that covers or overlaps is left out; one that is found must still be looked at.
 """
@@ -147,7 +147,7 @@ def _text_extent(constraint: TextSet | TextPattern) -> tuple[TextPosition, TextP
 
 @frozen
 class Sieve:
-    """The conjunctions of a list, by their places."""
+    """The conjunctions of a list, by their positions."""
 
     every: Bits
     signatures: list[tuple[frozenset[str], Bits]]
@@ -189,8 +189,8 @@ def sieve(conjunctions: Sequence[Named], steps: Steps) -> Sieve:
     """Make a sieve of these conjunctions."""
     signatures: dict[frozenset[str], Bits] = {}
     gathered: dict[str, _Gathered] = {}
-    for place, one in enumerate(conjunctions):
-        bit = 1 << place
+    for position, one in enumerate(conjunctions):
+        bit = 1 << position
         steps.take(PROBE_STEPS * (1 + 2 * len(one)))
         names = frozenset([name for name, _ in one])
         signatures[names] = signatures.get(names, 0) | bit
@@ -204,8 +204,8 @@ def sieve(conjunctions: Sequence[Named], steps: Steps) -> Sieve:
     return Sieve((1 << len(conjunctions)) - 1, list(signatures.items()), sides)
 
 
-def places(bits: Bits) -> Iterator[int]:
-    """Return the places of the bits, the first one first."""
+def bit_positions(bits: Bits) -> Iterator[int]:
+    """Return the positions of the bits, the first one first."""
     while bits:
         bit = bits & -bits
         yield bit.bit_length() - 1

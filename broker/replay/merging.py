@@ -1,10 +1,10 @@
-"""Joins what this broker and those behind its links have found: each in order, and so is the whole.
+"""Merges the events of this broker and of those behind its links: each source in order, and so is the whole.
 
 Laws.
 
-1. The next one is known only when every source has something to show or is over. So a merge keeps no more
-   than one part of each link, and nothing of what is here, however long all of it is.
-2. A source that is lost is over, and what is joined is not whole.
+1. The next event is known only when every source has an event or is over. So a merge has in memory no more
+   than one part of each link, and nothing of its own excerpt, however long all of it is.
+2. A source that is lost is over, and the merge is not whole.
 """
 
 from collections import deque
@@ -20,12 +20,12 @@ from broker.replay.time_index import key_of
 Origin = TypeVar("Origin")
 
 _HERE: Final = -1
-"""Stands for our own excerpt among the sources."""
+"""The number of this broker's own excerpt among the sources."""
 
 
 @define(eq=False)
 class _Source:
-    """What has come from one origin and has not been merged."""
+    """The items that have come from one origin and have not been merged."""
 
     items: deque[Item] = field(factory=deque, repr=False)
     is_asked: bool = False
@@ -38,7 +38,7 @@ class _Source:
 
 @define(eq=False)
 class Merge(Generic[Origin]):
-    """Sources elsewhere, known by their origins, and our own excerpt."""
+    """The sources of other brokers, known by their origins, and this broker's own excerpt."""
 
     _excerpt: Excerpt
     _sources: dict[Origin, _Source]
@@ -46,37 +46,37 @@ class Merge(Generic[Origin]):
 
     @classmethod
     def of(cls, excerpt: Excerpt, origins: Iterable[Origin]) -> "Merge[Origin]":
-        """Join what is found here and in these origins."""
+        """Merge this cache's excerpt with what comes from these origins."""
         return cls(excerpt, {origin: _Source() for origin in origins})
 
     @property
     def is_over(self) -> bool:
-        """Whether everything has been taken."""
+        """Return whether everything has been taken."""
         return self._excerpt.is_over and all(
             source.is_over and not source.items for source in self._sources.values()
         )
 
     @property
     def is_searching(self) -> bool:
-        """Whether the next one of what is here is still to be found."""
+        """Return whether the next item of this cache is still to be found."""
         return self._excerpt.is_searching
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is missing so far."""
+        """Return whether nothing is missing so far."""
         return self._excerpt.is_whole and not self._has_lost
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Close the excerpt."""
         self._excerpt.close()
 
     def comes_from(self, origin: Origin) -> bool:
-        """Whether a part of it is to come from there."""
+        """Return whether a part is still to come from this origin."""
         source = self._sources.get(origin)
         return source is not None and not source.is_over
 
     def awaits(self, origin: Origin) -> bool:
-        """Whether that origin was asked for more and has not answered."""
+        """Return whether this origin was asked for more and has not answered."""
         source = self._sources.get(origin)
         return source is not None and source.is_asked
 
@@ -88,7 +88,7 @@ class Merge(Generic[Origin]):
         return dry
 
     def put(self, origin: Origin, items: Sequence[Item], *, is_over: bool, is_whole: bool) -> None:
-        """That origin has answered."""
+        """Add the items of an origin that has answered."""
         source = self._sources[origin]
         source.is_asked = False
         source.items.extend(items)
@@ -96,18 +96,18 @@ class Merge(Generic[Origin]):
         self._has_lost = self._has_lost or not is_whole
 
     def lose(self, origin: Origin) -> None:
-        """Nothing more comes from there (law 2)."""
+        """End the source of this origin: nothing more comes from there (law 2)."""
         source = self._sources.get(origin)
         if source is not None and not source.is_over:
             source.is_asked, source.is_over = False, True
             self._has_lost = True
 
     def open_origins(self) -> list[Origin]:
-        """The origins that have more."""
+        """Return the origins that have more."""
         return [origin for origin, source in self._sources.items() if not source.is_over]
 
     def take(self, size_bytes: int, step_count: int, count: int = PART_COUNT) -> list[Item]:
-        """Return what comes next, as far as it is known when so many more have been looked at here."""
+        """Return the next items, as far as so many more events of this cache make them known."""
         choose = max if self._excerpt.newest_first else min
         own = self._excerpt.read(step_count)
         sources = list(self._sources.values())

@@ -1,4 +1,4 @@
-"""Where the events of a cache are, in the order in which they are replayed. No I/O.
+"""An index of the events of a cache, in the order in which they are replayed. No I/O.
 
 Laws.
 
@@ -23,7 +23,7 @@ CHUNK_COUNT: Final = 64
 """So many entries are taken out of a block at a time: a step may end soon."""
 
 ENTRY_BYTES: Final = 28
-"""Time, sequence number and run take eight bytes each, the index in the run takes four."""
+"""Time, sequence number and run take eight bytes each, the position in the run takes four."""
 
 Key = tuple[int, str, int]
 """The beginning of an `Item`, by which items are ordered."""

@@ -55,11 +55,11 @@ from broker.routing.strategy import Item
 JOINERS: Final = ("", "\0", " ", "~", "x", "\U0010ffff")
 """Texts put between the parts of a text, and after the last: a pattern would have to forbid each of them."""
 
-WITNESSES_MAX = 4096
+WITNESSES_CACHED = 4096
 """Witnesses in memory: more than the links of a broker ask for within one change."""
 
 
-@lru_cache(maxsize=WITNESSES_MAX)
+@lru_cache(maxsize=WITNESSES_CACHED)
 def witness(filter: Filter) -> Witness | None:  # noqa: A002 - it is a filter
     """Return the attributes of an event that the filter matches, or None if none was found."""
     for conjunction in filter.conjunctions:

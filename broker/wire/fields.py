@@ -1,12 +1,12 @@
-"""Fields of messages: each attrs type says how a value goes to CBOR and back, with every check.
+"""Fields of messages: each attrs type has its way to CBOR and back, with every check.
 
 Laws:
 
 * What `read_fields` accepts is what `write_fields` can produce. A message class needs nothing but its attrs
-  types; the few fields that have a larger bound or only some values are named in a table here.
+  types; the few fields that have a larger limit or only some values are named in a table here.
 * A plain value (a truth value, a number in bounds, a short text in ASCII) is its own form on the wire, and is
-  taken without a call. Everything else is for its field's `read`, which says what is wrong with it.
-* A field that is an object of fields itself is written as its own fields, in its place.
+  taken without a call. Everything else is for its field's `read`, which raises an error that names the fault.
+* A field that is an object of fields itself is written as its own fields, in order.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -185,7 +185,7 @@ def _read_route(value: object, where: str, limits: WireLimits) -> tuple[str, Fil
 
 
 def read_route_filters(value: object, where: str, limits: WireLimits) -> tuple[RouteFilter, ...]:
-    """Take subscriptions, each with an id of its own."""
+    """Take routes, each with an id of its own."""
     routes = tuple(
         _read_route_filter(each, f"{where}[{index}]", limits)
         for index, each in enumerate(_array(value, where))
@@ -206,7 +206,7 @@ def _read_route_filter(value: object, where: str, limits: WireLimits) -> RouteFi
 
 
 def read_locations(value: object, where: str, limits: WireLimits) -> tuple[Location, ...]:
-    """Take where brokers are."""
+    """Take the locations of brokers."""
     return tuple(
         _read_location(each, f"{where}[{index}]", limits) for index, each in enumerate(_array(value, where))
     )

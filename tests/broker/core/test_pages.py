@@ -124,7 +124,7 @@ def test_each_page_of_a_difference_is_a_request_that_is_answered_once() -> None:
     assert network.largest() <= PAGE_BYTES
 
 
-def test_what_leases_say_again_comes_in_pages_that_are_taken_in_one_by_one() -> None:
+def test_the_list_of_a_lease_comes_in_pages_that_are_taken_in_one_by_one() -> None:
     network = Overlay()
     network.chain_with("simple", "A", "B")
     network.dial("B", "A")
@@ -139,14 +139,14 @@ def test_what_leases_say_again_comes_in_pages_that_are_taken_in_one_by_one() -> 
     network.cores["B"].refresh()
     network.collect("B")
     network.settle()
-    told = [each for each in network.sent if isinstance(each, LeaseTold)]
-    assert len(told) > 3
-    assert len({each.number for each in told}) == len(told)
+    lists = [each for each in network.sent if isinstance(each, LeaseTold)]
+    assert len(lists) > 3
+    assert len({each.number for each in lists}) == len(lists)
     assert network.largest() <= PAGE_BYTES
     assert core.counts()["subscriptions"] == 30
 
 
-def test_the_way_through_many_brokers_is_told_page_by_page() -> None:
+def test_the_way_through_many_brokers_comes_page_by_page() -> None:
     network = Overlay()
     names = ["A", *[f"B{number}-{'b' * 1000}" for number in range(80)]]
     network.chain("A")

@@ -1,4 +1,4 @@
-"""Whoever has heard the same knows the same, and a broker's own word counts."""
+"""Brokers that got the same locations know the same, and a broker's own location counts."""
 
 from random import Random
 
@@ -9,7 +9,7 @@ from broker.healing import Location, Roster
 from broker.healing.roster import BROKERS_MAX, VERSION_MAX
 
 names = st.sampled_from("ABC")
-places = st.builds(Location, names, st.integers(1, 4), st.sampled_from(("", "a:1", "b:1")), names)
+locations = st.builds(Location, names, st.integers(1, 4), st.sampled_from(("", "a:1", "b:1")), names)
 
 
 def roster_of(name: str, **uplinks: str) -> Roster:
@@ -19,7 +19,7 @@ def roster_of(name: str, **uplinks: str) -> Roster:
     return roster
 
 
-@given(st.lists(places), st.randoms(use_true_random=False))
+@given(st.lists(locations), st.randoms(use_true_random=False))
 def test_order_and_repetition_of_words_do_not_matter(words: list[Location], random: Random) -> None:
     one, other = Roster("X"), Roster("X")
     one.learn(words)
@@ -30,8 +30,8 @@ def test_order_and_repetition_of_words_do_not_matter(words: list[Location], rand
     assert one.places == other.places
 
 
-@given(st.lists(places), st.lists(places))
-def test_only_what_is_new_is_told_on(first: list[Location], second: list[Location]) -> None:
+@given(st.lists(locations), st.lists(locations))
+def test_only_new_locations_are_forwarded(first: list[Location], second: list[Location]) -> None:
     one, other = Roster("X"), Roster("X")
     other.learn(one.learn(first))
     other.learn(one.learn(second))
@@ -39,8 +39,8 @@ def test_only_what_is_new_is_told_on(first: list[Location], second: list[Locatio
     assert one.learn(first + second) == ()
 
 
-@given(st.lists(places))
-def test_a_broker_says_the_truth_again_when_it_hears_an_outdated_word_of_its_own(
+@given(st.lists(locations))
+def test_a_broker_contradicts_an_outdated_location_of_its_own(
     words: list[Location],
 ) -> None:
     """After an answer, everybody believes the broker and not its earlier run."""
@@ -48,7 +48,7 @@ def test_a_broker_says_the_truth_again_when_it_hears_an_outdated_word_of_its_own
     roster.reached_at("new:1")
     other.learn(words)
     known = other.everything()
-    assert roster.learn(known) == tuple(place for place in known if place.name != "A")
+    assert roster.learn(known) == tuple(location for location in known if location.name != "A")
     other.learn([*roster.contradict(known), *roster.everything()])
     assert other.places["A"] == roster.own
     assert other.address_of("A") == "new:1"

@@ -47,7 +47,7 @@ def took(selection: Selection, known: dict[str, RouteFilter], step: int) -> None
 @pytest.mark.parametrize("name", ["covering", "merging"])
 @given(seen=st.frozensets(pairs), steps=histories)
 @doubts
-def test_rings_of_doubt_end_and_leave_nobody_without_what_stands_for_it(
+def test_rings_of_doubt_end_and_leave_no_item_without_a_cover(
     name: str, seen: Seen, steps: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     see(monkeypatch, seen)
@@ -59,7 +59,7 @@ def test_rings_of_doubt_end_and_leave_nobody_without_what_stands_for_it(
 
 @given(seen=st.frozensets(pairs), steps=histories)
 @doubts
-def test_without_rings_covering_tells_what_is_computed_from_scratch(
+def test_without_rings_covering_announces_what_is_computed_from_scratch(
     seen: Seen, steps: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     see(monkeypatch, frozenset(pair for pair in seen if pair[0] > pair[1]))

@@ -15,7 +15,7 @@ EVENTS: tuple[dict[str, Value], ...] = tuple(
     for symbol in (*SYMBOLS, None)
     for price in (*NUMBERS, None)
 )
-"""Every event that the filters below can tell apart."""
+"""Every event that the filters below can distinguish."""
 
 _number = st.sampled_from(["0", "1", "2", "3"])
 _low = st.sampled_from(["{} <= price", "{} < price"])

@@ -90,7 +90,7 @@ attributes: SearchStrategy[dict[str, Value]] = st.dictionaries(names, values, ma
 
 @frozen
 class Published:
-    """What a publisher says of one publication."""
+    """The attributes of one publication."""
 
     publisher: str
     sequence: int
@@ -123,7 +123,7 @@ publications = st.builds(
 
 
 def frame_of(body: bytes, kind: int = PUBLICATION, flags: int = 0) -> bytes:
-    """A frame put together by hand, whatever is in it."""
+    """A frame put together by hand, with any content."""
     return (len(body) + 2).to_bytes(4) + bytes([kind, flags]) + body
 
 
