@@ -20,17 +20,17 @@ NAMES: Final = ("powers", "unread-answers", "ghosts")
 ATTACKED_S: Final = 1.0
 """Who attacks is a process of its own, and takes half of it to begin."""
 
-PATIENCE_S: Final = 150
+TIMEOUT_S: Final = 150
 SPEED: Final = ("throughput fell", "p99 rose")
 
 
-@pytest.mark.timeout(PATIENCE_S + 10)  # three brokers, each with a child, one after the other
+@pytest.mark.timeout(TIMEOUT_S + 10)  # three brokers, each with a child, one after the other
 def test_the_broker_lives_and_honest_clients_get_everything() -> None:
     only = [word for name in NAMES for word in ("--only", name)]
     command = [sys.executable, "-m", "harness.attacks", *only, "--seconds", str(ATTACKED_S), "--json"]
     # It exits with 1 if clients got less than they should a second, too.
     done = subprocess.run(  # noqa: S603 - this very program
-        command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
     outcomes = [json.loads(line) for line in done.stdout.splitlines()]
     # What was published came in order and once, or the program ends without an outcome.

@@ -22,7 +22,7 @@ def test_what_a_program_returns_is_returned() -> None:
     assert outcomes.run(add, 1, 2) == 3
 
 
-def test_a_failed_process_is_told_in_one_line() -> None:
+def test_a_failed_process_is_reported_in_one_line() -> None:
     with pytest.raises(click.ClickException, match="broker B1 ended too early"):
         outcomes.run(fail, ProcessError("broker B1 ended too early"))
 

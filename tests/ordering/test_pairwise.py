@@ -1,4 +1,4 @@
-"""R1 to R5 and R8, told to the plugin alone."""
+"""R1 to R5 and R8, of the plugin alone."""
 
 import pytest
 from attrs import frozen

@@ -1,4 +1,4 @@
-"""The laws of the sequencer, told to the plugin alone. Whole overlays of it are explored elsewhere."""
+"""The laws of the sequencer, of the plugin alone. Whole overlays of it are explored elsewhere."""
 
 import pytest
 from attrs import frozen
@@ -52,7 +52,7 @@ def test_a_publication_without_a_place_goes_only_towards_the_sequencer() -> None
     assert plugin.waiting_count == 2
 
 
-def test_it_comes_back_to_those_it_was_for_and_to_where_it_came_from() -> None:
+def test_it_returns_to_its_targets_and_to_where_it_came_from() -> None:
     plugin = below()
     plugin.publication(Event(1), LEFT, 0, Route(RIGHT | LOCAL, 0))
     # A gate that has been closed towards the uplink since must not cost anybody the publication.
@@ -63,7 +63,7 @@ def test_it_comes_back_to_those_it_was_for_and_to_where_it_came_from() -> None:
     assert plugin.waiting_count == 0
 
 
-def test_a_placed_publication_of_somebody_else_goes_to_whom_it_matches() -> None:
+def test_a_placed_publication_of_another_goes_to_the_matching_hops() -> None:
     assert sends(below().publication(Event(1), UP, PLACED, Route(LEFT, 0))) == [(1, LEFT, PLACED)]
 
 
@@ -122,7 +122,7 @@ def test_a_message_about_routes_waits_for_no_way() -> None:
     assert plugin.waiting_count == 1
 
 
-def test_a_new_link_hears_of_the_way_after_all_that_was_placed_before() -> None:
+def test_a_new_link_learns_the_way_after_all_that_was_placed_before() -> None:
     plugin = below()
     assert sends(plugin.link_attached(LOCAL)) == [(ASK, UP, 0)]
     assert sends(plugin.note(LEFT, ASK.content)) == [(ASK, UP, 0)]

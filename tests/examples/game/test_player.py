@@ -60,7 +60,7 @@ class Table:
             await trio.sleep_forever()
 
     async def look(self) -> None:
-        """Wait for the next event that is applied; or a moment, for what is told without one."""
+        """Wait for the next event that is applied, or a moment: an answer is not applied."""
         with trio.move_on_after(0.02):
             await self.watcher.changed.wait()
 
@@ -81,7 +81,7 @@ async def table() -> AsyncIterator[Table]:
         nursery.cancel_scope.cancel()
 
 
-async def test_a_newcomer_is_told_what_is_so_and_two_who_grab_a_gem_agree() -> None:
+async def test_a_newcomer_gets_the_state_and_two_who_grab_a_gem_agree() -> None:
     async with table() as here:
         ada = await here.seat("Ada", 5, 5, attempts=0)
         ben = await here.seat("Ben", 6, 5, broker=1)
@@ -136,7 +136,7 @@ async def test_after_a_gap_everything_is_asked_anew() -> None:
         before = ada.regions["b2"].began
         first.program.process.kill()
         await first.program.process.wait()
-        # It comes back at its place without a memory: nobody knows any more what was so.
+        # It restarts at its address without a memory: no player knows the state any more.
         await start_server(nursery, "broker B1", "broker", (*arguments, first.address))
         while "b2" not in ada.regions or ada.regions["b2"].began == before:
             await here.look()

@@ -38,7 +38,7 @@ def tag(player: str, target: str) -> GameEvent:
 
 
 @given(EVENTS)
-def test_an_event_comes_back_from_its_attributes(event: GameEvent) -> None:
+def test_an_event_is_read_from_its_attributes(event: GameEvent) -> None:
     assert GameEvent(**event.attributes()) == event  # type: ignore[arg-type]  # each has its field's type
 
 
@@ -75,7 +75,7 @@ def test_who_has_moved_out_of_reach_is_not_tagged() -> None:
     assert not region.apply(tag("Ada", "Ben"))
 
 
-def test_the_step_of_somebody_who_was_tagged_meanwhile_does_not_bring_them_back() -> None:
+def test_the_step_of_a_player_who_was_tagged_meanwhile_does_not_bring_them_back() -> None:
     step = GameEvent(kind="move", player="Ben", region="b2", x=SIDE + 1, y=SIDE)
     assert list(after(coming("Ada"), coming("Ben"), tag("Ada", "Ben"), step).players) == ["Ada"]
 

@@ -179,7 +179,7 @@ def test_a_seat_that_a_person_has_cannot_be_taken_by_another(calm: Demo, visitor
 
 
 @pytest.mark.parametrize(("broker", "player"), [("New York", "Ben"), ("Frankfurt", "Ada")])
-def test_players_of_a_killed_broker_come_back_and_still_agree(
+def test_players_of_a_killed_broker_reconnect_and_still_agree(
     busy: Demo, visitor: Visitor, broker: str, player: str
 ) -> None:
     page = visitor.open(busy)

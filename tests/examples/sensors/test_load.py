@@ -1,4 +1,4 @@
-"""Sensors at real brokers: they measure while somebody listens to them, and not otherwise."""
+"""Sensors at real brokers: they measure while there is a subscriber, and not otherwise."""
 
 from functools import partial
 from itertools import count
@@ -11,10 +11,10 @@ from tests.broker.server.overlay import chain, until
 
 
 class Sensor:
-    """What a sensor tells and measures."""
+    """The reports and measurements of a sensor."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.reports: list[str] = []
         self.measured_count = 0
         self._numbers = count()
 
@@ -24,15 +24,15 @@ class Sensor:
 
     @property
     def is_at_work(self) -> bool:
-        return bool(self.told) and "measuring" in self.told[-1]
+        return bool(self.reports) and "measuring" in self.reports[-1]
 
 
-async def test_only_the_sensors_that_somebody_listens_to_measure(nursery: trio.Nursery) -> None:
+async def test_only_the_sensors_with_a_subscriber_measure(nursery: trio.Nursery) -> None:
     async with chain("B1", "B2", "B3") as (one, two, three), connect(three.address) as listener:
         sensors = {"alpha": Sensor(), "beta": Sensor()}
         for broker, (host, sensor) in zip((one, two), sensors.items(), strict=True):
             begin = partial(sense, interval_s=0.001, linger_s=0)
-            nursery.start_soon(begin, broker.address, host, sensor.measure, sensor.told.append)
+            nursery.start_soon(begin, broker.address, host, sensor.measure, sensor.reports.append)
         for broker in (one, two):
             await until(lambda broker=broker: len(broker.server.exchange.publishers) == 1)  # type: ignore[misc]  # the broker of this turn
         alpha, beta = sensors.values()
@@ -45,6 +45,6 @@ async def test_only_the_sensors_that_somebody_listens_to_measure(nursery: trio.N
             at_rest_count = alpha.measured_count
             async with listener.subscribe("host == 'gamma'"):
                 assert alpha.measured_count == at_rest_count
-        assert alpha.told == ["somebody listens: measuring", "nobody listens: sleeping"] * 2
-        assert beta.told == []
+        assert alpha.reports == ["somebody listens: measuring", "nobody listens: sleeping"] * 2
+        assert beta.reports == []
         nursery.cancel_scope.cancel()

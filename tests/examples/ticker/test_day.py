@@ -7,7 +7,7 @@ from broker import ConcordError
 from examples.ticker.day import DAY_S, EXCHANGES, made, read, write
 
 
-def test_a_day_comes_back_from_its_file(tmp_path: Path) -> None:
+def test_a_day_is_read_from_its_file(tmp_path: Path) -> None:
     day = made(7, 200)
     file = tmp_path / "day.csv"
     with file.open("w", encoding="utf-8") as lines:

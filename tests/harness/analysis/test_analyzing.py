@@ -30,7 +30,7 @@ COUNTS = (
 )
 
 # Each example is a job of seconds, and holds twenty histories: few examples are many histories. Shrinking one
-# would take minutes, and `ordering.verdicts` tells what differs.
+# would take minutes, and `ordering.verdicts` reports the difference.
 few = settings(
     max_examples=3,
     deadline=None,
@@ -122,7 +122,7 @@ def test_figures_are_those_of_their_definitions(spark: SparkSession) -> None:
     assert analysis["publications_per_conflict"] == 4
 
 
-def test_a_violation_is_told_with_who_saw_what(spark: SparkSession) -> None:
+def test_a_violation_is_reported_with_each_view(spark: SparkSession) -> None:
     (witness,) = listed(analysed(spark, orders("pq", "qp"))["witnesses"])
     assert witness["text"] == (
         "s0 at B0 delivers p/1 before q/1 (deliveries 0 and 1); "
@@ -143,7 +143,7 @@ def refused(spark: SparkSession, run: Path) -> str:
     return str(caught.value)
 
 
-def test_latencies_are_told_by_distance(spark: SparkSession, run: Path) -> None:
+def test_latencies_are_reported_by_distance(spark: SparkSession, run: Path) -> None:
     analysis = analyze(spark, run)
     latency, by_distance = analysis["latency_ms"], analysis["latency_by_distance_ms"]
     assert isinstance(latency, dict)
@@ -152,12 +152,12 @@ def test_latencies_are_told_by_distance(spark: SparkSession, run: Path) -> None:
     assert analysis["latency_same_broker_ms"] == by_distance["0"]
 
 
-def test_faults_are_told_with_the_longest_pause_after_them(spark: SparkSession, run: Path) -> None:
+def test_faults_are_reported_with_the_longest_pause_after_them(spark: SparkSession, run: Path) -> None:
     fault = {"at_ns": 1_700_000_000_000_000_000, "kind": "crash", "target": "B1", "detail": ""}
     write_dataset(run, "faults", rows("faults", [fault]))
-    (told,) = listed(analyze(spark, run)["faults"])
-    assert (told["at_s"], told["kind"], told["target"]) == (0.0, "crash", "B1")
-    assert 0 < told["pause_ms"]["p50"] <= told["pause_ms"]["max"] < 1_000
+    (fault,) = listed(analyze(spark, run)["faults"])
+    assert (fault["at_s"], fault["kind"], fault["target"]) == (0.0, "crash", "B1")
+    assert 0 < fault["pause_ms"]["p50"] <= fault["pause_ms"]["max"] < 1_000
 
 
 def test_counters_are_added_up_over_restarts(spark: SparkSession, run: Path) -> None:

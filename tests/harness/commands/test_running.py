@@ -64,7 +64,7 @@ def test_compare_judges_every_ordering_and_writes_a_report(tmp_path: Path, small
 
 
 @pytest.mark.timeout(180)  # runs four overlays of processes
-def test_every_point_of_a_sweep_is_run_and_an_earlier_run_is_replaced_only_if_told(
+def test_every_point_of_a_sweep_is_run_and_an_earlier_run_is_replaced_only_if_asked(
     tmp_path: Path, small: str
 ) -> None:
     swept = tmp_path / "swept.toml"

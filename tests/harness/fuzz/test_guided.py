@@ -1,4 +1,4 @@
-"""What coverage guides: each target takes anything, and whoever has no Atheris is told so."""
+"""What coverage guides: each target takes anything, and without Atheris there is an error of one line."""
 
 import sys
 
@@ -16,7 +16,7 @@ def test_a_target_raises_nothing(target: str, content: bytes) -> None:
     targets.TARGETS[target](content)
 
 
-def test_whoever_has_no_atheris_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_atheris_there_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "atheris", None)
     result = CliRunner().invoke(guided.main, ["filters", "--corpus", "x"])
     assert result.exit_code == 1

@@ -85,7 +85,7 @@ def test_numbers_that_no_journal_reaches_leave_room_for_what_follows() -> None:
     assert 2**62 < NUMBER_MAX < 2**63 - 1
 
 
-def test_a_journal_that_comes_back_as_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_that_is_opened_as_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journals, "state_of", lambda _: [])
     with pytest.raises(Crash, match="recovered 0 records of"):
         run(CAMPAIGN, SEED, range(CASES))

@@ -34,7 +34,7 @@ WITNESS = {
 }
 
 
-def analysed(  # noqa: PLR0913 - what tests tell apart
+def analysed(  # noqa: PLR0913 - what tests distinguish
     path: Path,
     ordering: str,
     *,

@@ -105,7 +105,7 @@ def test_overlaps_are_lines_of_their_own(tmp_path: Path) -> None:
     assert "pairwise 100 %" in text
 
 
-def test_a_violation_is_drawn_and_told(sweep: Path) -> None:
+def test_a_violation_is_drawn_and_described(sweep: Path) -> None:
     text = sweep.read_text()
     assert "Pairwise order broken under fifo" in text
     assert "s at B1 delivers p/1 before q/1 (deliveries 0 and 1)" in text

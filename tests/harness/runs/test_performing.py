@@ -81,7 +81,7 @@ async def test_a_run_writes_what_was_published_delivered_and_counted(tmp_path: P
     assert counted["core-1", "publications_in"] == len(published)
 
 
-async def test_every_kind_of_fault_happens_and_is_written_down(tmp_path: Path) -> None:
+async def test_every_kind_of_fault_happens_and_is_recorded(tmp_path: Path) -> None:
     await perform(tmp_path, duration_s=1.5, drain_s=3, faults=list(EVERY_KIND))
     done = Counter((row["kind"], row["target"]) for row in rows(FAULTS, tmp_path))
     assert done == {

@@ -23,5 +23,5 @@ def test_it_ends_with_its_input_though_its_clients_could_not_connect(tmp_path: P
         text = json.dumps(setup) + "\n"
         done = subprocess.run(words, input=text, capture_output=True, text=True, check=False, timeout=100)  # noqa: S603 - our own program
     assert done.returncode == 0, done.stderr
-    (told,) = done.stdout.splitlines()
-    assert json.loads(told)["published"] == 0
+    (report,) = done.stdout.splitlines()
+    assert json.loads(report)["published"] == 0

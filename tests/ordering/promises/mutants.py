@@ -51,9 +51,11 @@ def delivers_what_nobody_published(trace: Trace) -> Changed:
 def delivers_before_it_is_published(trace: Trace) -> Changed:
     """A notification comes before it is published."""
     for step, each in places(trace, "pub"):
-        for later, told in places(trace, "notify"):
-            if told.notification == each.notification and _wants(trace, step, told.client, each.notification):
-                yield _with(Trace(_without(trace, later), matches), step, told)
+        for later, notified in places(trace, "notify"):
+            if notified.notification == each.notification and _wants(
+                trace, step, notified.client, each.notification
+            ):
+                yield _with(Trace(_without(trace, later), matches), step, notified)
 
 
 def delivers_after_unsubscribing(trace: Trace) -> Changed:
@@ -151,7 +153,7 @@ def loses_at_rest(trace: Trace) -> Changed:
 
 
 def _late_acknowledgements(operations: list[Operation], client: str) -> list[Operation]:
-    """The same where this client hears of acknowledgements only at the end: those that still count."""
+    """The same where this client receives acknowledgements only at the end: those that still count."""
     acks = [each for each in operations if each.verb == "ack" and each.client == client]
     before = [each for each in operations if each not in acks]
     active: dict[str, bool] = {}

@@ -43,7 +43,7 @@ def keys() -> st.SearchStrategy[Key]:
 
 @st.composite
 def any_traces(draw: st.DrawFn) -> Trace:
-    """Whatever can be written down, as long as nothing is published twice."""
+    """Any trace in which no notification is published twice."""
     about_filters = st.sampled_from((subscribe, unsubscribe, acknowledge, advertise, unadvertise))
     about_filter = st.builds(lambda make, c, f: make(c, f), about_filters, clients(), filters())
     operation = st.one_of(
@@ -74,7 +74,7 @@ class Service:
         self.operations.append(operation)
 
     def subscribe(self, client: str, content: str) -> None:
-        """It may be the second time; then the client waits again to hear that it is acknowledged."""
+        """It may be the second time; then the client waits for an acknowledgement again."""
         self.subscribed[client, content] = False
         self.say(subscribe(client, content))
 

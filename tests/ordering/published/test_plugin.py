@@ -1,4 +1,4 @@
-"""Algorithms 2 to 5, told to the plugin alone: one broker, links to the left and right, local subscribers."""
+"""Algorithms 2 to 5, of the plugin alone: one broker, links to the left and right, local subscribers."""
 
 from collections.abc import Iterable, Sequence
 

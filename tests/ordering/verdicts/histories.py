@@ -29,7 +29,7 @@ def published(draw: st.DrawFn, *, most: int = 7, all_ordered: bool = False) -> l
 def histories(
     draw: st.DrawFn, *, fewest_subscriptions: int = 1, most_subscriptions: int = 4, most: int = 7
 ) -> History:
-    """Anything that can be written down: deliveries in any order, repeated, of things nobody published."""
+    """Any history: deliveries in any order, repeated, of things nobody published."""
     publications = draw(published(most=most))
     keys = [(each.publisher, each.sequence) for each in publications]
     many = st.integers(fewest_subscriptions, most_subscriptions)
@@ -178,7 +178,7 @@ def causal_late(history: History) -> Iterator[tuple[str, Key]]:
 
 
 def precedes(history: History) -> dict[Key, set[Key]]:
-    """The union of all orders: what is delivered after each publication by somebody."""
+    """The union of all orders: what any subscription delivers after each publication."""
     after: dict[Key, set[Key]] = {}
     for delivered in ordered_firsts(history).values():
         for p, q in combinations(delivered, 2):

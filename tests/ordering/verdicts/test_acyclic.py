@@ -25,7 +25,7 @@ def test_the_witness_is_a_smallest_cycle_and_each_step_was_seen(history: History
             assert views[name].index(earlier) < views[name].index(later)
 
 
-def test_a_circle_of_three_is_told_step_by_step() -> None:
+def test_a_circle_of_three_is_described_step_by_step() -> None:
     publications = [HistoryEvent(letter, 1) for letter in "abc"]
     views = [[("a", 1), ("b", 1)], [("b", 1), ("c", 1)], [("c", 1), ("a", 1)]]
     history = History(publications, [HistorySubscription(f"s{i}", view) for i, view in enumerate(views)])

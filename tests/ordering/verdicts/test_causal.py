@@ -62,7 +62,7 @@ def test_who_does_not_say_what_they_had_seen_leaves_it_unknown() -> None:
     assert verdict.reason == "nobody said what had been delivered before b/1 was published"
 
 
-def test_a_chain_of_causes_is_told_from_its_beginning() -> None:
+def test_a_chain_of_causes_is_described_from_its_beginning() -> None:
     history = History(
         [
             HistoryEvent("a", 1, seen=[]),

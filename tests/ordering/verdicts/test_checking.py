@@ -30,7 +30,7 @@ def test_a_history_in_which_everybody_follows_the_order_of_publishing_is_clean(h
 
 
 @given(histories())
-def test_kinds_and_witnesses_tell_of_the_same_violations(history: History) -> None:
+def test_kinds_and_witnesses_are_of_the_same_violations(history: History) -> None:
     verdicts = check(history)
     assert {kind for kind, count in verdicts.kinds.items() if count} >= {
         each.kind for each in verdicts.violations
@@ -38,7 +38,9 @@ def test_kinds_and_witnesses_tell_of_the_same_violations(history: History) -> No
     assert verdicts.violated == any(verdicts.kinds.values()) == bool(verdicts.violations)
 
 
-def told(delivered: list[Key], *, name: str = "t", ordered: bool = True, **more: frozenset[Key]) -> History:
+def history_of(
+    delivered: list[Key], *, name: str = "t", ordered: bool = True, **more: frozenset[Key]
+) -> History:
     """A clean history, to which one subscription is added."""
     history = clean()
     added = HistorySubscription(
@@ -62,15 +64,15 @@ def clean() -> History:
 
 PLANTED: dict[str, Callable[[], History]] = {
     # Neither was published after having seen the other, so nothing but pairwise order forbids it.
-    "pairwise": lambda: told([("c", 2), ("b", 2)]),
+    "pairwise": lambda: history_of([("c", 2), ("b", 2)]),
     # Nobody else is ordered and delivers both, so only the publisher's own order is broken.
-    "publisher": lambda: told([("c", 2), ("c", 1)], ordered=False),
-    "causal": lambda: told([("c", 2), ("a", 1)], ordered=False),
-    "duplicate": lambda: told([("a", 1), ("b", 1), ("a", 1)]),
-    "missing": lambda: told([("a", 1)], owed=frozenset({("a", 1), ("a", 2)})),
+    "publisher": lambda: history_of([("c", 2), ("c", 1)], ordered=False),
+    "causal": lambda: history_of([("c", 2), ("a", 1)], ordered=False),
+    "duplicate": lambda: history_of([("a", 1), ("b", 1), ("a", 1)]),
+    "missing": lambda: history_of([("a", 1)], owed=frozenset({("a", 1), ("a", 2)})),
     "stuck": lambda: evolve(clean(), stuck=["B1 waits for an acknowledgement of B0"]),
-    "unpublished": lambda: told([("a", 1), ("a", 3)], matching=ALL | {("a", 3)}),
-    "unmatched": lambda: told([("a", 1), ("b", 1)], matching=frozenset({("a", 1)})),
+    "unpublished": lambda: history_of([("a", 1), ("a", 3)], matching=ALL | {("a", 3)}),
+    "unmatched": lambda: history_of([("a", 1), ("b", 1)], matching=frozenset({("a", 1)})),
 }
 
 

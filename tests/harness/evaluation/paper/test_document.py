@@ -74,28 +74,30 @@ def test_every_study_that_was_run_has_its_table(folder: Path) -> None:
     assert row(page, "`crash-core` | `pairwise`")[6] == "0.48"
 
 
-def test_how_latency_grows_is_told(folder: Path) -> None:
+def test_how_latency_grows_is_reported(folder: Path) -> None:
     page = " ".join(document(folder, []).split())
     assert "From 200 to 400 subscriptions, 2.0 times as many" in page
     assert "grows 1.0 times under `pairwise`, 1.0 times under `fifo`." in page
 
 
-def test_a_run_without_a_verdict_is_told_with_its_reason(folder: Path) -> None:
+def test_a_run_without_a_verdict_is_reported_with_its_reason(folder: Path) -> None:
     without_verdict(folder / "quick" / "fifo", "fifo")
     page = document(folder, [])
     assert "- quick, fifo: deliveries is missing: was this written?" in page
     assert "## A small overlay" not in page
 
 
-def test_conditions_are_told(folder: Path) -> None:
+def test_conditions_are_reported(folder: Path) -> None:
     assert "Measured from 2026-01-01 00:00 to 2026-01-01 00:00 UTC.\n" in document(folder, [])
     for name, part in (("crash-core", 0.02), ("flaky-links", 0.5), ("slow-subscriber", 0.1)):
         (folder / name / "fifo" / "others.txt").write_text(str(part))
-    told = "In the 3 runs in which that was counted, other programs took 10 % of the processors, 2 to 50 %."
-    assert told in " ".join(document(folder, []).split())
+    sentence = (
+        "In the 3 runs in which that was counted, other programs took 10 % of the processors, 2 to 50 %."
+    )
+    assert sentence in " ".join(document(folder, []).split())
 
 
-def test_scaling_is_told_if_it_was_measured(folder: Path) -> None:
+def test_scaling_is_reported_if_it_was_measured(folder: Path) -> None:
     measured = [
         {"deliveries": 10_000_000.0, "pairs": 19_900.0, "inversions": count, "seconds": seconds}
         for count, seconds in ((0.0, 57.4), (8.0, 149.1))

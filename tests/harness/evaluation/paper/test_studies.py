@@ -12,7 +12,7 @@ STUDY = PaperStudy("knee", "quick", ("pairwise", "fifo"), ("publishers.count=3",
 
 
 class Runner:
-    """Stands for the command that performs a run."""
+    """Replaces the command that performs a run."""
 
     def __init__(self, status: int = 0) -> None:
         self.status = status
@@ -39,7 +39,7 @@ def test_what_is_whole_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert len(runner.commands) == 2
 
 
-def test_what_failed_is_told_and_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_failed_is_reported_and_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, Runner(status=2))
     assert studies.perform([STUDY], tmp_path, Progress())[0] == "knee, pairwise: concord: no free port"
     runner = use(monkeypatch, Runner())
@@ -69,7 +69,7 @@ def test_counts_that_are_a_little_off_are_no_part_below_nothing_and_none_above_a
     assert others(start, StudyMoment(1.0, 2.5, 0.0), 2) == 1
 
 
-def test_a_run_is_told_with_what_others_took_and_an_unfinished_one_is_not(tmp_path: Path) -> None:
+def test_a_run_is_reported_with_the_load_of_others_and_an_unfinished_one_is_not(tmp_path: Path) -> None:
     for name in ("pairwise", ".fifo"):
         run = tmp_path / "quick" / name
         run.mkdir(parents=True)

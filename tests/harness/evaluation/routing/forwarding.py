@@ -21,7 +21,7 @@ class Forwarding:
     _neighbours: dict[str, list[str]] = Factory(dict)
     _selections: dict[Link, Selection] = Factory(dict)
     _names: dict[Link, dict[str, str]] = Factory(dict)
-    _told: int = 0
+    _announced_count: int = 0
     _messages: int = 0
 
     @classmethod
@@ -58,21 +58,21 @@ class Forwarding:
                 selection = self._selections.get((here, there))
                 if selection is None or there == before:
                     continue
-                told = _difference(selection, change)
-                if told:
+                change_there = _difference(selection, change)
+                if change_there:
                     self._messages += 1
-                    waiting.append((there, here, self._named((here, there), told)))
+                    waiting.append((there, here, self._named((here, there), change_there)))
 
     def _named(self, link: Link, change: Change) -> Change:
         """Under ids that are good for one link only, since two neighbours may use the same."""
         names = self._names[link]
-        gone = [names.pop(wish.id) for wish in change.added if wish.id in names]
+        gone = [names.pop(route.id) for route in change.added if route.id in names]
         gone += [names.pop(each) for each in change.removed]
         added = []
-        for wish in change.added:
-            self._told += 1
-            names[wish.id] = f"{link[0]}~{self._told}"
-            added.append(RouteFilter(names[wish.id], wish.filter, wish.ordered))
+        for route in change.added:
+            self._announced_count += 1
+            names[route.id] = f"{link[0]}~{self._announced_count}"
+            added.append(RouteFilter(names[route.id], route.filter, route.ordered))
         return Change(tuple(added), tuple(gone))
 
     def take(self) -> Sent:
@@ -80,14 +80,16 @@ class Forwarding:
         return sent
 
     def remote_entries(self, broker: str) -> int:
-        return sum(len(told.announced) for (_, there), told in self._selections.items() if there == broker)
+        return sum(
+            len(selection.announced) for (_, there), selection in self._selections.items() if there == broker
+        )
 
 
 def _difference(selection: Selection, change: Change) -> Change:
-    """What all changes of candidates together make of what was told: one message."""
-    replaced = {wish.id for wish in change.added}
-    steps = [selection.add(wish) for wish in change.added]
+    """Return the sum of all changes of candidates, as one message."""
+    replaced = {route.id for route in change.added}
+    steps = [selection.add(route) for route in change.added]
     steps += [selection.remove(gone) for gone in change.removed if gone not in replaced]
-    touched = {name for step in steps for name in (*step.removed, *(wish.id for wish in step.added))}
+    touched = {name for step in steps for name in (*step.removed, *(route.id for route in step.added))}
     added = tuple(selection.announced[name] for name in sorted(touched) if name in selection.announced)
     return Change(added, tuple(name for name in sorted(touched) if name not in selection.announced))

@@ -25,7 +25,7 @@ def test_what_is_whole_is_not_measured_again(monkeypatch: pytest.MonkeyPatch, tm
     assert measuring.perform(STUDIES, tmp_path, 1, 0, Progress()) == []
 
 
-def test_what_fails_is_told_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_fails_is_reported_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     whole = Measuring.run
 
     def run(measuring: Measuring) -> None:

@@ -61,7 +61,7 @@ def test_where_a_reference_is_not_exact_the_expectation_counts() -> None:
     assert row(page(7.5), "changes cost")[1] == "does not hold"
 
 
-def test_a_table_that_is_not_what_it_should_be_is_told() -> None:
+def test_a_table_that_is_not_what_it_should_be_is_reported() -> None:
     total = sum(each.brokers for each in POINTS)
     assert f"0 of {total:,} tables differ" in document(POINTS)
     assert f"6 of {total:,} tables differ" in document(changed("tables-quotes-identity", differing=2))

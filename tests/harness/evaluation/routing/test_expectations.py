@@ -12,12 +12,12 @@ MANY = 100_000
 
 
 @pytest.mark.parametrize("locality", LOCALITIES)
-def test_with_very_many_consumers_every_stock_of_a_subtree_is_told_everywhere(locality: float) -> None:
+def test_with_very_many_consumers_every_stock_of_a_subtree_is_announced_everywhere(locality: float) -> None:
     limit = int(locality * STOCKS + 1e-9) * 105
     assert expected_entries(locality, MANY, is_advertised=True) == pytest.approx(limit)
 
 
-def test_a_change_is_told_everywhere_if_nobody_else_is_there_and_nowhere_if_everybody_is() -> None:
+def test_a_change_is_announced_everywhere_if_nobody_else_is_there_and_nowhere_if_everybody_is() -> None:
     assert expected_messages(0, is_advertised=False) == pytest.approx(106, rel=0.01)
     assert expected_messages(0, is_advertised=True) == pytest.approx(3.73, rel=0.01)
     assert expected_messages(MANY, is_advertised=False) == pytest.approx(0)

@@ -84,7 +84,7 @@ def test_a_change_is_one_message_over_a_link_and_is_acknowledged_once_where_some
     assert sent.acknowledgements <= sent.changes
 
 
-def test_quotes_go_where_somebody_wants_them() -> None:
+def test_quotes_go_where_a_consumer_wants_them() -> None:
     network = CountedNetwork.of(TREE, "identity+simple")
     for name in LOCALS[:2]:
         want = Want(f"{name}.0", 3)
