@@ -1,9 +1,9 @@
-"""The times of leases: how often a broker renews, and how patient it is.
+"""The times of leases: how often a broker renews, and when an entry expires.
 
-A broker renews every `refresh_s`. Something is wrong if a renewal leaves it out, and expires when so many
-renewals in a row have done so as fit into `lease_s`. Renewals are counted and not the time between them, so
-how long one is on its way makes nothing expire; the times here say only how soon what is wrong is right again
-where links are as fast as `delay_max_s` says.
+A broker renews every `refresh_s`. An entry that a renewal leaves out is wrong; it expires when as many
+renewals in a row have left it out as fit into `lease_s`. Renewals are counted and not the time between them,
+so no delay of a renewal makes an entry expire; the times here only limit how soon a wrong entry is repaired
+where links are as fast as `delay_max_s`.
 """
 
 from typing import Final
@@ -13,10 +13,10 @@ from attrs import field, frozen
 from broker.errors import ConcordError
 
 SWEEPS: Final = 4
-"""The missed_renewals_max is written down so often while a lease lasts."""
+"""`missed_renewals_max` is recorded so often while a lease lasts."""
 
 REFRESHES: Final = 4
-"""A broker renews so often while a lease lasts, unless something else is asked for."""
+"""A broker renews so often while a lease lasts, unless an option sets another interval."""
 
 ROUND_TRIP: Final = 3
 """Where two brokers differ, one renews, the other asks, and the first lists: so many times over the link."""
@@ -28,7 +28,7 @@ class LeaseError(ConcordError):
 
 @frozen
 class Terms:
-    """What was agreed on. `delay_max_s` is the longest that a message is on its way over a link.
+    """The times of leases. `delay_max_s` is the longest that a message is on its way over a link.
 
     Raises:
         LeaseError: a lease does not last for one renewal.
@@ -52,21 +52,21 @@ class Terms:
 
     @property
     def missed_renewals_max(self) -> int:
-        """How many renewals in a row have to leave something out before it expires."""
+        """How many renewals in a row leave an entry out until it expires."""
         return int(self.lease_s // self.refresh_s)
 
     @property
     def sweep_s(self) -> float:
-        """How often the missed_renewals_max is written down."""
+        """The interval at which `missed_renewals_max` is recorded."""
         return self.lease_s / SWEEPS
 
     def recovery_s(self, hops: int) -> float:
-        """When everything is right again after the last corruption, in an overlay of that diameter.
+        """Return when every entry is right again after the last corruption, in an overlay of that diameter.
 
-        What is wrong expires after a lease and the last list; what follows from that travels there and back.
+        A wrong entry expires after a lease and the last list; the consequences travel there and back.
         """
         return self.lease_s + (ROUND_TRIP + 2 * hops) * self.delay_max_s
 
     def printed_s(self, hops: int) -> float:
-        """The time that the literature gives for it; garbage that travels on can take longer."""
+        """Return the time that the literature gives; wrong entries that are forwarded can take longer."""
         return self.delay_max_s + hops * (self.delay_max_s - self.delay_min_s) + self.lease_s

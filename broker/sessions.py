@@ -1,22 +1,21 @@
-"""Sessions: links and streams that survive their connections. Who dials and who writes is elsewhere.
+"""Sessions: links and streams that survive their connections. Dialling and writing are elsewhere.
 
-What was sent is kept, at its sender, until the other end has acknowledged it (`Retained`, one direction).
-Both ends of a session count what they received. Only the newest connection counts: before an end says how
-much it received, it takes nothing more from an older connection, for what that still delivered would come
-twice.
+The sender keeps frames until the other end has acknowledged them (`Retained`, one direction). Both ends of a
+session count the frames received. Only the newest connection counts: before an end states how many frames it
+has received, it stops taking frames from an older connection, which would otherwise arrive twice.
 
 Laws.
 
 1. Frames are numbered from 1 by counting. No number travels with a frame: both ends count.
 2. An acknowledgement is a count and cumulative; an old one changes nothing. One of more than was sent is an
    error: the two ends are not of the same session.
-3. `after(n)` is exactly what was sent from number n + 1 on, in its order, for every n from what has been
-   acknowledged to what was sent. So whatever connections are cut, and however often the other end comes
-   back, it gets the sequence once, if it says how much it has.
-4. What had to be dropped leaves a `Missing` in its place, which counts as many numbers as it stands for.
+3. `after(n)` returns exactly the frames sent from number n + 1 on, in their order, for every n from the
+   acknowledged count to the sent count. So the other end gets the sequence once, however many connections are
+   lost and resumed, if it states how many frames it has received.
+4. Dropped frames leave a `Missing` at their position, which counts as many numbers as were dropped.
 
-What leaves together is kept together: adding a batch costs the same whatever its size. The lists belong to
-their sender; nobody changes them.
+Frames that leave together are kept together: adding a batch costs the same whatever its size. The lists
+belong to their sender; nothing changes them.
 """
 
 from collections import deque
@@ -28,17 +27,17 @@ from attrs import define, field, frozen
 Frame = TypeVar("Frame")
 
 RETAINED_COUNT_MAX: Final = 1_000_000
-"""Frames kept for a neighbour that does not acknowledge. Publications are bounded by credit long before; this
+"""Frames kept for a neighbour that does not acknowledge. Publications are limited by credit long before; this
 many messages about routes are some hundred megabytes, and the neighbour is better declared lost."""
 
 
 class SessionError(Exception):
-    """The other end counts what there never was; nothing has been changed by it."""
+    """The other end counts frames that were never sent; the state is unchanged."""
 
 
 @frozen
 class Missing:
-    """So many frames were dropped at this place."""
+    """A number of frames were dropped at this position."""
 
     count: int
 
@@ -47,12 +46,12 @@ class Missing:
 
 
 Batch = Sequence[Frame] | Missing
-"""What was sent together, or was to be sent and is not kept any more."""
+"""Frames that were sent together, or a number of dropped ones."""
 
 
 @define(eq=False)
 class Retained(Generic[Frame]):
-    """What was sent and not acknowledged, in the batches in which it was sent.
+    """The unacknowledged frames, in the batches in which they were sent.
 
     `_offset` frames of the first batch have been acknowledged.
     """
@@ -63,12 +62,12 @@ class Retained(Generic[Frame]):
     _offset: int = 0
 
     def add(self, batch: Sequence[Frame]) -> None:
-        """These leave now; from here on nobody may change the batch."""
+        """Keep a batch that is sent now; nothing may change it from here on."""
         self._batches.append(batch)
         self.sent += len(batch)
 
     def acknowledge(self, count: int) -> None:
-        """The other end has the first `count` frames of the session.
+        """Drop the first `count` frames of the session: the other end has them.
 
         Raises:
             SessionError: so many were never sent.
@@ -102,7 +101,7 @@ class Retained(Generic[Frame]):
             raise SessionError(f"cannot drop {count} frames: {len(self)} are kept")
 
     def after(self, count: int) -> list[Batch[Frame]]:
-        """Return what was sent after the first `count` frames, batch by batch.
+        """Return the frames after the first `count`, batch by batch.
 
         Raises:
             SessionError: so many were never sent, or more have been acknowledged and are not kept any more.
@@ -122,7 +121,7 @@ class Retained(Generic[Frame]):
         return left
 
     def drop_newest(self, count: int) -> None:
-        """Keep the newest `count` frames no longer; a `Missing` stands in their place (law 4).
+        """Drop the newest `count` frames, and leave a `Missing` (law 4).
 
         Raises:
             SessionError: so many are not kept.
@@ -143,7 +142,7 @@ class Retained(Generic[Frame]):
 
     @property
     def is_overfull(self) -> bool:
-        """Whether more is kept than a live neighbour can have left unacknowledged."""
+        """Whether more frames are kept than a live neighbour can have left unacknowledged."""
         return self.sent - self.acknowledged > RETAINED_COUNT_MAX
 
     def __len__(self) -> int:

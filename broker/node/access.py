@@ -2,9 +2,10 @@
 
 Laws:
 
-1. Without a file everybody who can connect is known by the certificate that it shows, if the broker asks for
-   one: then it is a client, or a broker if its name is one of `broker_names`. If the broker asks for none,
-   everybody may do everything; `Settings` allows that on the loopback interface, or when told.
+1. Without a file every peer that can connect is known by the certificate that it shows, if the broker asks
+   for one: then it is a client, or a broker if its name is one of `broker_names`. If the broker asks for
+   none, every peer may do everything; `Settings` allows that on the loopback interface, or with an option for
+   it.
 2. With a file, a peer proves to be one of its users by a token or by the certificate of its TLS connection.
    A user with both in the file has to show both. A token fits at most one user.
 3. What a user may advertise or subscribe to is a filter; the peer's own filter must be covered by it. A rule
@@ -38,7 +39,7 @@ class AuthError(ConcordError):
 
 @frozen
 class User:
-    """One who may connect. `advertise` and `subscribe` are what is allowed; None allows nothing."""
+    """A user who may connect, with the filters of what it may advertise and subscribe; None: nothing."""
 
     name: str
     token_sha256: bytes | None = field(default=None, repr=False)
@@ -54,7 +55,7 @@ class User:
         return (self.advertise if verb == "advertise" else self.subscribe) is not None
 
     def objection(self, verb: str, wanted: Filter) -> str | None:
-        """Why the user may not `verb` ("advertise" or "subscribe") that filter, or None if it may."""
+        """Return why the user may not `verb` ("advertise" or "subscribe") that filter, or None if it may."""
         rule = self.advertise if verb == "advertise" else self.subscribe
         if rule is None:
             return f"user {self.name!r} may not {verb} at all"
@@ -64,7 +65,7 @@ class User:
 
 
 EVERYBODY: Final = User("", roles=ROLES, advertise=parse("True"), subscribe=parse("True"))
-"""Whoever connects to a broker that was given no file."""
+"""The user of every peer of a broker that has no file of users."""
 
 
 @frozen

@@ -1,10 +1,10 @@
-"""What a broker says to a client as its outbox has room: long answers, and what follows from others.
+"""Messages to a client that wait for room in its outbox: long answers, and changes of interest.
 
 Laws.
 
-1. An answer is made as it is sent, in pages that fit into frames: it takes no memory while nobody reads it.
-   Requests behind it wait for its end.
-2. Of what others change, the client is told what holds when there is room, not every change.
+1. An answer is made as it is sent, in pages that fit into frames: it takes no memory while the client does
+   not read it. Requests behind it wait for its end.
+2. A client is notified of the present interest in its publishers when there is room, not of every change.
 """
 
 from collections.abc import Iterator
@@ -31,27 +31,27 @@ LINES_AT_ONCE: Final = 64
 
 @define(eq=False)
 class Later:
-    """What one client is still to be told."""
+    """The pending answers and notifications of one client."""
 
     _connection: Connection
     _outbox_bytes: int
     is_pending: bool = field(default=False, init=False)
-    """Whether something waits for room."""
+    """Whether an answer or notification waits for room."""
     _pages: Iterator[bytes] | None = field(default=None, init=False)
     _unsaid: dict[LocalPublisher, None] = field(factory=dict, init=False)
 
     @property
     def has_room(self) -> bool:
-        """Whether the client reads what it is told."""
+        """Whether the outbox has room, that is whether the client reads."""
         return self._connection.outbox_bytes <= self._outbox_bytes
 
     def say(self, pages: Iterator[bytes]) -> None:
-        """Send these as there is room; nothing more is handled before all of them have gone (law 1)."""
+        """Send pages as there is room; no request is handled before all of them are sent (law 1)."""
         self._pages = pages
         self.go_on()
 
     def wanted(self, publisher: LocalPublisher) -> bool:
-        """Say whether anybody wants to hear from the publisher; return false if it is asked later (law 2)."""
+        """Notify whether the publisher is wanted; return false if the notification has to wait (law 2)."""
         if not self.has_room:
             self._unsaid[publisher] = None
             self.is_pending = True
@@ -60,7 +60,7 @@ class Later:
         return True
 
     def go_on(self) -> None:
-        """There may be room."""
+        """Send pending answers and notifications, as there is room."""
         if self._pages is not None:
             self._say_pages()
         while self._unsaid and self.has_room:
@@ -80,7 +80,7 @@ class Later:
 
 
 def lines_about(about: str, exchange: Exchange, client: str, user: str) -> Iterator[str]:
-    """Return what there is to say to that client of a user."""
+    """Yield the lines of the answer to this client of a user."""
     core = exchange.core
     if about == "durable":
         subscribers = exchange.subscribers.values()
@@ -93,7 +93,7 @@ def lines_about(about: str, exchange: Exchange, client: str, user: str) -> Itera
 
 
 def pages_of(number: int, lines: Iterator[str], *, more: bool = False) -> Iterator[bytes]:
-    """Return an answer as the pages that it takes; `more` says that even the last one is not all."""
+    """Yield the pages of an answer; `more` means that other pages follow."""
     page: tuple[str, ...] = ()
     while some := tuple(islice(lines, LINES_AT_ONCE)):
         for following in cut(some, PAGE_ITEMS_BYTES):

@@ -1,11 +1,11 @@
-"""Accounts of what peers keep a broker busy with: one per connection, one per user, one per broker.
+"""Accounts of the resources that peers use: one per connection, one per user, one per broker.
 
 Laws.
 
-1. What is charged to a user is charged to the broker too, for as long as it is there, connected or not. What
-   is charged to a connection is what that one has of it now.
-2. A refusal names the limit, whose it is, and changes nothing.
-3. What has been charged is released once, when it ends, whoever ends it.
+1. A charge to a user is a charge to the broker too, for as long as the resource is held, connected or not. A
+   charge to a connection lasts while that connection holds the resource.
+2. A refusal names the limit and its owner, and changes nothing.
+3. A charge is released once, when the resource is given up, by either side.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from broker.node.rates import Rate
 
 
 class Resource(Enum):
-    """What is bounded, in the words of a refusal."""
+    """The limited resources, in the words of a refusal."""
 
     REQUESTS = "publishers and subscriptions"
     FILTER_BYTES = "bytes of filters"
@@ -31,7 +31,7 @@ class Resource(Enum):
 
 @define(eq=False)
 class Account:
-    """One account. `owner` is whose it is, in the words of a refusal."""
+    """One account. `owner` names its owner in the words of a refusal."""
 
     owner: str
     limits: Mapping[Resource, int]
@@ -40,7 +40,7 @@ class Account:
     used: Counter[Resource] = field(factory=Counter)
 
     def refusal(self, resource: Resource, count: int = 1) -> str:
-        """Return why so much more cannot be had; nothing if it can."""
+        """Return why this much more is refused; nothing if there is room for it."""
         full = self.full(resource, count)
         if full is None:
             return ""
@@ -54,13 +54,13 @@ class Account:
         return None if self.above is None else self.above.full(resource, count)
 
     def charge(self, resource: Resource, count: int = 1) -> None:
-        """Take so much; somebody has asked for a refusal before."""
+        """Charge this much; the caller has checked `refusal` before."""
         self.used[resource] += count
         if self.above is not None:
             self.above.charge(resource, count)
 
     def release(self, resource: Resource, count: int = 1) -> None:
-        """Give so much back."""
+        """Release this much."""
         self.used[resource] -= count
         assert self.used[resource] >= 0, f"{self.owner} gave back more {resource.value} than it had"
         if self.above is not None:
@@ -89,7 +89,7 @@ class Budgets:
         )
 
     def user(self, name: str) -> Account:
-        """Return the account of a user; "" is whoever connects where nobody has to say who it is."""
+        """Return the account of a user; "" is the user of all peers where users are not known."""
         known = self._users.get(name)
         if known is None:
             limits = self.limits

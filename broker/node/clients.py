@@ -1,16 +1,16 @@
-"""A client's connection: its publishers, its subscriptions, and what it may do.
+"""A client's session: its publishers, its subscriptions, and its permissions.
 
 Laws:
 
-1. Everything that arrived together is handled in one step, in its order: runs of publications of one
+1. Messages that arrived together are handled in one step, in its order: runs of publications of one
    publisher go to the core in one call, and the core's effects are carried out once, at the end.
 2. Credit is accounted for every publication that was read, taken or not.
-3. A client that says that it leaves withdraws everything of its own; one that breaks the protocol does so
-   too. When a connection just ends, everything waits for the client to come back on another one.
-4. Who comes back names what it had, one publisher and one subscription after the other, each with the place
-   where it is to go on. A durable subscription has a name of its own for that.
-5. What follows from requests of others, or is longer than a page, waits until the outbox has room, and only
-   the newest of it is kept: a client that does not read makes the broker keep no more than its outbox.
+3. When a client leaves, or breaks the protocol, its publishers and subscriptions are withdrawn. When its
+   connection is lost, they wait for the client to resume them over another one.
+4. A client resumes its publishers and subscriptions one after the other, each from a position. It names a
+   durable subscription by its durable name, and every other by its id.
+5. Notifications that follow from requests of other clients, and answers longer than a page, wait until the
+   outbox has room, and only the newest is kept: a client that does not read fills no more than its outbox.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -45,27 +45,27 @@ ENDED_KEPT: Final = 1024
 """Ended publishers of a connection that are remembered: what they published is still on its way."""
 
 CONTROL_UNITS: Final = 10
-"""What any request costs of a step, in publications: about as much time as ten of them."""
+"""The cost of a request, in publications: about as much time as ten of them."""
 
 UNIT_STEPS: Final = 10
 """So many steps of reading a filter (`broker.filters.limits`) cost as much as a publication; half of it is
 for the tables that it goes into."""
 
 EXPLAIN_UNITS: Final = 1000
-"""What an explanation costs: it looks at everything that waits."""
+"""The cost of an explanation: it reads all pending publications."""
 
 CREDIT_MAX: Final = 2**31
-"""What a client can have granted at most; more is a client that counts wrong."""
+"""The largest credit that a client may give; more means that it counts wrong."""
 
 _CHANGES: Final = frozenset({m.Advertise, m.Subscribe})
-"""What reaches other brokers, there and when it ends."""
+"""Requests that reach other brokers, there and when they end."""
 
 _NO_ROOM: Final = "was not taken: the disk of the broker's journal is full; try again when there is room"
 
 
 @define(eq=False)
 class ClientSession:
-    """What one client has asked for, by its numbers."""
+    """The publishers and subscriptions of one client, by the numbers of its requests."""
 
     name: str
     user: User
@@ -106,13 +106,13 @@ class ClientSession:
         self._account = self._exchange.budgets.connection()
         self._later = Later(self.connection, self._exchange.config.limits.outbox_bytes)
         self._of_user.charge(Resource.CONNECTIONS)
-        # Ids are read by everybody: where users are known, nobody can take another's name into them.
+        # Ids are public: where users are known, no client can put the name of another user into them.
         self._label = f"{self.user.name}/{self.name}" if self.user.name else self.name
 
     # --- connection ---
 
     def handle(self, messages: Sequence[object]) -> int:
-        """Handle what arrived together, as far as the step has time for it."""
+        """Handle messages that arrived together; return how many the step had time for."""
         size_bytes = index = 0
         connection, exchange = self.connection, self._exchange
         if self._later.is_pending:
@@ -141,7 +141,7 @@ class ClientSession:
         return len(messages) if connection.is_ended else index
 
     def _rest(self) -> None:
-        """Handle nothing for a while if this client, or its user, has changed routes too often."""
+        """Pause this client if it, or its user, has exceeded its rate of requests."""
         now_s, of_user = self._exchange.now_s, self._of_user
         rest_s = max(account.changes.take(now_s) for account in (self._account, of_user) if account.changes)
         if rest_s:
@@ -194,11 +194,11 @@ class ClientSession:
         return len(run) + 1, size_bytes + len(other.frame)
 
     def pump(self) -> None:
-        """The outbox has room again: say what waited for that, and let every subscription send in turn."""
+        """Fill the outbox: send pending answers first, then let every subscription send in turn."""
         if self._later.is_pending:
             self._later.go_on()
         for subscription in list(self.backlog):
-            # Whoever still has something to send goes to the end, behind those that had no turn.
+            # A subscription with more to send goes to the end, behind those that had no turn.
             del self.backlog[subscription]
             subscription.pump()
 
@@ -211,7 +211,7 @@ class ClientSession:
             self.connection.send_free(encode(m.Grant(size_bytes)))
 
     def lost(self, reason: str) -> None:
-        """The connection is over: wait for the client, or withdraw everything it had."""
+        """Start the timeouts of all publishers and subscriptions, or withdraw them."""
         is_kept = self._exchange.is_kept and not self._has_left and not self.connection.is_malformed
         publishers = list(self._publishers.values())
         subscriptions = list(self._subscriptions.values())
@@ -237,11 +237,11 @@ class ClientSession:
         self._exchange.log.info("client left", client=self.name, peer=self.connection.peer, reason=reason)
 
     def abandon(self, reason: str) -> None:
-        """End the connection now; what it carried stays."""
+        """End the connection now; publishers and subscriptions stay."""
         self.connection.end_now(reason)
 
     def _leave(self, fault: m.Fault) -> None:
-        """The client will not come back."""
+        """End the session of a client that leaves."""
         self._has_left = True
         self.connection.end(f"client said {fault.code}: {fault.text}")
 
@@ -256,7 +256,7 @@ class ClientSession:
     # --- publications ---
 
     def _overlook_all(self, publisher: LocalPublisher | None, publication: m.Publication) -> None:
-        """Handle one of a publisher of which nothing is taken; it may have ended while it was on its way."""
+        """Handle a publication of a publisher that may not publish; it may have ended meanwhile."""
         if publisher is None:
             if publication.publisher not in self._ended_publishers:
                 self._fault("unexpected", f"{publication.publisher} is no publisher of this connection")
@@ -266,7 +266,7 @@ class ClientSession:
             self._fault("unexpected", f"{publisher.id} published before its advertisement was acknowledged")
 
     def _overlook(self, publisher: LocalPublisher, publication: m.Publication) -> None:
-        """Handle a publication that cannot simply be taken."""
+        """Handle a publication that is not the next matching one."""
         sequence = publication.sequence
         if sequence <= publisher.taken:
             return
@@ -302,7 +302,7 @@ class ClientSession:
         self.connection.send(encode(m.Refused(number, code, fault_of(code, text).text)))
 
     def _is_next(self, number: int) -> bool:
-        """Requests are numbered from 1, all kinds together; so an answer says what it answers."""
+        """Check a request's number: all kinds together are numbered from 1, and answers refer to that."""
         if number == self._last_number + 1:
             self._last_number = number
             return True
@@ -310,7 +310,7 @@ class ClientSession:
         return False
 
     def _wanted(self, number: int, verb: str, text: str) -> Filter | None:
-        """The filter of a request that may be served, or None after it has been refused.
+        """Return the filter of a request that may be served, or None after refusing it.
 
         What costs nothing is looked at first: who has no right or no room makes nobody read its filter.
         """
@@ -332,7 +332,7 @@ class ClientSession:
         return wanted
 
     def _refusal(self, verb: str, size_bytes: int) -> tuple[str, str] | None:
-        """Why a request with a filter of this size is refused before it is read, as a code and a text."""
+        """Return why a filter of this size is refused before it is read, as a code and a text, or None."""
         if self._exchange.is_closing:
             return "closing", "the broker is shutting down"
         if self._exchange.is_full:
@@ -360,19 +360,19 @@ class ClientSession:
         self.grant()
 
     def _resumed(self, identity: str, wanted: Filter) -> LocalPublisher | None:
-        """The publisher of that id, if it is this client's and advertises the same."""
+        """Return the publisher of that id, if it is this client's and advertises the same."""
         known = self._exchange.publishers.get(identity)
         if known is None or not known.is_of(self.name, self.user.name):
             return None
         if known.owner is self:
-            # A ghost would stay that nobody can end: this connection has it under another number.
+            # The publisher could never be ended: this connection has it under another number.
             self._end_publisher(
                 known, "resumed", "this connection has resumed the publisher under another number"
             )
             del self._ended_publishers[identity]
             return None
         if known.owner is not None:
-            # Its old connection is broken, and nobody has noticed here yet.
+            # Its old connection is broken, and this broker has not detected it yet.
             known.owner.abandon("its client has come back on another connection")
         known = self._exchange.publishers.get(identity)
         if known is not None and known.filter != wanted:
@@ -389,12 +389,12 @@ class ClientSession:
         return LocalPublisher(station.publishers[identity], self._exchange, self._link_timeout_s)
 
     def advertised(self, publisher: LocalPublisher) -> None:
-        """The publisher's barrier is passed."""
+        """Answer the advertisement: the publisher's barrier is passed."""
         answer = m.Advertised(publisher.number, publisher.id, publisher.taken, publisher.is_wanted)
         self.connection.send(encode(answer))
 
     def wanted(self, publisher: LocalPublisher) -> bool:
-        """Say whether anybody wants to hear from the publisher, now or when the outbox has room (law 5)."""
+        """Notify the client whether the publisher is wanted, now or when the outbox has room (law 5)."""
         return self._later.wanted(publisher)
 
     def _unadvertise(self, request: m.Unadvertise) -> None:
@@ -421,7 +421,7 @@ class ClientSession:
             self._go_on(request, terms, known, start_of(request, known.state))
 
     def _known(self, request: m.Subscribe) -> LocalSubscription | None:
-        """The subscription that is meant, by its durable name or by its id on an earlier connection."""
+        """Return the subscription to resume, by its durable name or by its id, or None."""
         if request.durable:
             state = self._exchange.station.durable(self.user.name, self.name, request.durable)
             return None if state is None else self._exchange.subscribers[state.id]
@@ -445,13 +445,13 @@ class ClientSession:
         self._go_on(request, terms, known, StartPosition(0, 0, goes_on=False))
 
     def _refusal_of_new(self, request: m.Subscribe) -> str:
-        """Why there cannot be one more durable subscription, or one that asks for the past."""
+        """Return why one more subscription that is durable or asks for a replay is refused, or ""."""
         if request.durable and (text := self._of_user.refusal(Resource.DURABLE)):
             return text
         return self._refusal_of_replay() if request.replay else ""
 
     def _refusal_of_replay(self) -> str:
-        """Why one more subscription cannot have its past played now."""
+        """Return why one more replay is refused now, or ""."""
         limits, replays = self._exchange.config.limits, self._exchange.core.replays
         open_here = [each for each in self._replaying if replays.is_replaying(each.hop)]
         self._replaying = dict.fromkeys(open_here)
@@ -468,7 +468,7 @@ class ClientSession:
         subscription: LocalSubscription,
         start: StartPosition,
     ) -> None:
-        """Deliver on this connection from the start that was agreed on."""
+        """Resume a subscription on this connection from its start position."""
         number = request.number
         self.connection.send(encode(m.Placed(number, subscription.id, start.position, start.goes_on)))
         if start.missing_count:
@@ -482,7 +482,7 @@ class ClientSession:
         subscription.attach(self, queue, start.position + start.missing_count)
 
     def let_go(self, number: int) -> None:
-        """The subscription of that number is not this client's any more."""
+        """Forget the subscription of that number: another connection has it."""
         if (subscription := self._subscriptions.pop(number, None)) is not None:
             self._account.release(Resource.REQUESTS)
             self._account.release(Resource.FILTER_BYTES, subscription.filter_bytes)
@@ -504,7 +504,7 @@ class ClientSession:
         except SessionError as error:
             self._fault("credit", str(error))
             return
-        if subscription.unsaid_count > UNTAKEN_COUNT_MAX:
+        if subscription.unconfirmed_count > UNTAKEN_COUNT_MAX:
             self._fault(
                 "credit", f"subscription {credit.number}: deliveries are sent, and none is said to be taken"
             )
@@ -528,12 +528,12 @@ class ClientSession:
         self.connection.send(encode(m.Forgotten(request.number)))
 
     def _flush(self, request: m.Flush) -> None:
-        """Everything before it has been handed to the core, by the order in which messages are handled."""
+        """Answer a flush: all messages before it have been handled, in their order."""
         if self._is_next(request.number):
             self.connection.send(encode(m.Flushed(request.number)))
 
     def _explain(self, request: m.Explain) -> None:
-        """Say what waits here, or ask the overlay for the way of one publication."""
+        """Answer which publications are pending here, or ask the overlay for the way of one."""
         if not self._is_next(request.number):
             return
         if request.about != "durable" and not self.user.may("explain"):
@@ -548,17 +548,17 @@ class ClientSession:
             self._later.say(pages_of(request.number, lines))
 
     def _ask_overlay(self, request: m.Explain) -> None:
-        """Ask every broker that the publication came to for its part."""
+        """Ask every broker that the publication has reached for its part of the way."""
         exchange, broker = self._exchange, self._exchange.budgets.broker
         text = self._account.refusal(Resource.QUESTIONS) or broker.refusal(Resource.QUESTIONS)
         if text:
             self._refuse(request.number, "too-many", text)
             return
 
-        def answer(told: m.WayTold) -> None:
-            for page in pages_of(request.number, iter(told.steps), more=told.more):
+        def answer(part: m.WayTold) -> None:
+            for page in pages_of(request.number, iter(part.steps), more=part.more):
                 self.connection.send(page)
-            if not told.more:
+            if not part.more:
                 self._questions.discard(question)
                 self._account.release(Resource.QUESTIONS)
 

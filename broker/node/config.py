@@ -1,4 +1,4 @@
-"""What a node has to know before its first step."""
+"""The configuration of a node."""
 
 from attrs import field, frozen
 
@@ -10,7 +10,7 @@ from broker.replay import Bounds
 
 @frozen(kw_only=True)
 class NodeConfig:
-    """How one broker works. `manner` is everything that two neighbours must share, in words."""
+    """The configuration of one broker. `manner` is a text of all settings that neighbours must share."""
 
     name: str
     manner: str = "pairwise"

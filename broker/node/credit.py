@@ -2,23 +2,23 @@
 
 Laws:
 
-1. Only publication frames need credit. Everything else is small and goes whenever it has its turn.
+1. Only publication frames need credit. All other frames are small and are sent in their turn.
 2. A sender may begin a frame while its credit is positive; the frame may overdraw it. So a frame larger than
    the whole window passes, and the receiver holds at most one frame more than it granted.
-3. Credit comes back when what was read has been handed on: a `CreditBatch` is held by every outgoing queue
-   that its output went to, and returns its bytes when the last of them has let it go.
-4. Clients' windows shrink as those who publish become many (`Share`), so that what is under way towards one
-   queue stays about the same, however many publish.
+3. Credit is returned when the publications read have been forwarded: a `CreditBatch` is held by every
+   outgoing queue that they went to, and returns its bytes when the last of these has released it.
+4. Clients' windows shrink as publishing clients become many (`Share`), so that the bytes under way towards
+   one queue stay about the same, however many publish.
 
-Why nobody waits in a circle. Look at a tree of brokers from its leaves. Downwards: a broker returns credit to
-its uplink when its lower links have taken the publications; they depend on the brokers below alone, and at
+Why there is no circular wait. Look at a tree of brokers from its leaves. Downwards: a broker returns credit
+to its uplink when its lower links have taken the publications; they depend on the brokers below alone, and at
 the leaves on subscriptions, for which no publisher waits longer than `SLOW_AFTER_S`
 (`broker.node.backpressure`). So downward queues always drain. Upwards: a root forwards downwards only, so it
 always returns credit in the end; a broker below it waits for its uplink queue, which drains because its
-parent returns credit, and for its downward queues, which drain as shown. Publications that the ordering
-plugin keeps wait for an acknowledgement from the uplink; it comes down, is a control message, and has only
-downward traffic before it. Lower hops get no credit while too many publications are kept; the uplink's credit
-never depends on that, so the acknowledgement always arrives.
+parent returns credit, and for its downward queues, which drain as shown. Publications that are pending in the
+ordering plugin wait for an acknowledgement from the uplink; it comes down, is a control message, and has only
+downward traffic before it. Lower hops get no credit while too many publications are pending; the uplink's
+credit never depends on that, so the acknowledgement always arrives.
 """
 
 from typing import Protocol
@@ -28,7 +28,7 @@ from attrs import define, field
 __all__ = ["CreditBatch", "CreditWindow", "Granting", "LinkSize", "Share", "Sizing"]
 
 SHARED_BYTES = 4 * 1024 * 1024
-"""What all publishing clients may have under way together: half the default bound of a subscription, so
+"""The bytes that all publishing clients may have under way together: half the default limit of a queue, so
 that a queue at its soft mark (a quarter) has room for everything that was already granted."""
 
 SHARE_BYTES_MIN = 16 * 1024
@@ -38,10 +38,10 @@ SHARE_BYTES_MAX = 512 * 1024
 """No window is larger: two full reads, one being handled while the next arrives."""
 
 LINK_BYTES = 1024 * 1024
-"""What the other end of a link may have under way: 20 MB/s over a round trip of 50 ms."""
+"""The bytes that the other end of a link may have under way: 20 MB/s over a round trip of 50 ms."""
 
 FIRST_BYTES = 64 * 1024
-"""What a client is granted with its welcome, before it has said that it will publish anything."""
+"""The credit that a client is granted with its welcome, before it advertises."""
 
 
 GRANT_PART = 4
@@ -57,7 +57,7 @@ class Granting(Protocol):
 
 
 class Sizing(Protocol):
-    """How large the windows of some connections are, now."""
+    """The present size of the windows of some connections."""
 
     size_bytes: int
 
@@ -122,13 +122,13 @@ class CreditWindow:
     _joined: bool = field(default=False, init=False)
 
     def join(self) -> None:
-        """Take part in the share, from the first publisher on."""
+        """Join the share, from the first publisher on."""
         if not self._joined:
             self._joined = True
             self._share.join()
 
     def close(self) -> None:
-        """Leave the share; what is still held comes back to nobody."""
+        """Leave the share; bytes that are still held are returned to no peer."""
         if self._joined:
             self._joined = False
             self._share.leave()
@@ -141,17 +141,17 @@ class CreditWindow:
         return self.available_bytes
 
     def renew(self) -> None:
-        """A new connection: what was granted on an older one is void; what came there is still held."""
+        """Begin a new connection: credit granted on an older one is void, but its batches are still held."""
         self.available_bytes = 0
 
     def receive(self, size_bytes: int) -> bool:
-        """Account for what was read; false if the peer sent more than it was granted."""
+        """Count bytes that were read; return false if the peer sent more than it was granted."""
         self.available_bytes -= size_bytes
         self.held_bytes += size_bytes
         return self.available_bytes > -self._frame_bytes_max
 
     def give_back(self, size_bytes: int) -> None:
-        """Something read earlier has been handed on."""
+        """Count bytes that have been forwarded."""
         self.held_bytes -= size_bytes
         assert self.held_bytes >= 0
         target_bytes = self._share.size_bytes
@@ -160,7 +160,7 @@ class CreditWindow:
             self.session.grant()
 
     def grant(self) -> int:
-        """Return what to grant now: 0, or at least a quarter of the window, so that grants are few."""
+        """Return the credit to grant now: 0, or at least a quarter of the window, so that grants are few."""
         if not self._joined:
             return 0
         target_bytes = self._share.size_bytes
@@ -173,18 +173,18 @@ class CreditWindow:
 
 @define(eq=False)
 class CreditBatch:
-    """Publications read together from one connection, until all queues they went to have let them go."""
+    """Publications read together from one connection, until all queues they went to have released them."""
 
     window: CreditWindow
     size_bytes: int
     holders: int = 1
 
     def hold(self) -> None:
-        """One more queue has part of it."""
+        """Hold the batch for one more queue."""
         self.holders += 1
 
     def release(self) -> None:
-        """One holder is done with it."""
+        """Release the batch for one holder; the last one returns its bytes."""
         self.holders -= 1
         if not self.holders:
             self.window.give_back(self.size_bytes)

@@ -1,8 +1,8 @@
-"""What a step of the node asks the shell to do.
+"""The effects of a step of the node: requests that the shell carries out.
 
-The fields stand in the order in which a shell carries them out. Nothing in `writes` follows from a record
-that is not on disk yet: the node keeps such output until the step that learns of the sync. So a shell may
-write at once.
+The fields stand in the order in which a shell carries them out. No frame in `writes` is the effect of
+a record that is not on disk yet: the node keeps such frames until the step that takes the sync. So a shell
+may write at once.
 """
 
 from attrs import define, field, frozen
@@ -41,7 +41,7 @@ class Dial:
 
 @frozen
 class LogLine:
-    """Something that an operator may want to read."""
+    """One line of the log."""
 
     level: str
     event: str
@@ -50,7 +50,7 @@ class LogLine:
 
 @define(eq=False)
 class Effects:
-    """Everything that one step asks for."""
+    """The effects of one step."""
 
     records: list[bytes] = field(factory=list)
     """Append these to the journal, in this order, before the next step; sync soon, and answer with `Synced`.
@@ -75,13 +75,13 @@ class Effects:
     """Log these."""
 
     wants_pass: bool = False
-    """Feed what else has arrived, then `Pass`: one write may then carry what all of it caused."""
+    """Feed all input that has arrived, then `Pass`: one write may then carry the frames of all of it."""
 
     is_settled: bool = False
-    """Whoever started the broker may take it for ready."""
+    """The broker is ready: readiness checks may succeed from now on."""
 
     is_stopped: bool = False
-    """The broker has shut down: everything was said that could be said."""
+    """The broker has shut down: all that could be sent was sent."""
 
     failure: Exception | None = None
     """The broker cannot go on; the shell raises this."""

@@ -1,7 +1,7 @@
-"""Everything that can happen to a node. Adding an input is adding a class here and a method of `Node`.
+"""The inputs of a node. Adding an input is adding a class here and a method of `Node`.
 
-Connections have numbers, chosen by the shell and never used twice. What is said of a connection that the node
-has ended is ignored: it crossed the end.
+Connections have numbers, chosen by the shell and never used twice. An input of a connection that
+the node has ended is ignored: both have crossed.
 """
 
 from attrs import define, frozen
@@ -9,7 +9,7 @@ from attrs import define, frozen
 
 @frozen
 class Started:
-    """The shell begins to serve. Others can dial this broker at `address` ("" if they cannot)."""
+    """The shell begins to serve. Other brokers dial this one at `address` ("" if they cannot)."""
 
     address: str
     wall_ns: int
@@ -17,7 +17,7 @@ class Started:
 
 @frozen
 class Accepted:
-    """Somebody has connected. `certificates` are the names that its TLS certificate proves."""
+    """A peer has connected. `certificates` are the names that its TLS certificate proves."""
 
     connection: int
     peer: str
@@ -34,7 +34,7 @@ class Connected:
 
 @frozen
 class Unreached:
-    """It could not be made."""
+    """The connection that the effect `Dial` of that number asked for could not be made."""
 
     dial: int
     reason: str
@@ -84,12 +84,12 @@ class JournalState:
 
 @frozen
 class Pass:
-    """Everything that had arrived by now was fed: large steps may be written (`Effects.wants_pass`)."""
+    """All input that had arrived was fed: large steps may be written (`Effects.wants_pass`)."""
 
 
 @frozen
 class Tick:
-    """Time has passed; `wall_ns` is what a clock on the wall says."""
+    """Time has passed; `wall_ns` is the time of the wall clock."""
 
     wall_ns: int
 

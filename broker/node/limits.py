@@ -1,7 +1,8 @@
-"""Every bound of what peers can make a broker keep or do, with its default and the reason for it.
+"""Every limit on what peers can make a broker keep or do, with its default and the reason for it.
 
-Law: whatever a peer can make grow has a row here, per connection, per user or per broker. What is beyond it
-is refused with a text that names the limit, or is not read; nobody else notices. Metrics show what is used.
+Law: everything that a peer can make grow has a limit here, per connection, per user or per broker. Requests
+beyond it are refused with a text that names the limit, or are not read; other peers do not notice. Metrics
+show how much of each limit is used.
 """
 
 from typing import Final
@@ -25,7 +26,7 @@ class NodeLimits:
     """Connections at a time, links included. Each costs some tens of kilobytes and a descriptor."""
 
     ungreeted: int = _bound(256)
-    """Connections of which nobody knows yet who they are, and handshakes of TLS. All clients of a broker
+    """Connections that have not greeted yet, and handshakes of TLS. All clients of a broker
     that restarts come back at once, and each greets within a round trip. Beyond it the oldest one ends of
     the address with most."""
 
@@ -62,7 +63,7 @@ class NodeLimits:
     """The same of one broker. Every filter is announced to the whole overlay at each attachment."""
 
     durable: int = _bound(1000)
-    """Durable subscriptions of one user: each may keep its whole bound while nobody reads it."""
+    """Durable subscriptions of one user: each may fill its whole queue while it has no reader."""
 
     broker_durable: int = _bound(10_000)
     """The same of one broker."""
@@ -74,13 +75,13 @@ class NodeLimits:
     """The same of one broker."""
 
     replays: int = _bound(32)
-    """Subscriptions of one connection that still get their past: each holds back what is live."""
+    """Subscriptions of one connection that are being replayed to: each holds back live events."""
 
     broker_replays: int = _bound(256)
     """The same of one broker."""
 
     kept_bytes: int = _bound(256 * MIB)
-    """What waits for one user's subscriptions, or was sent to them and not confirmed, all together."""
+    """Deliveries that are queued for one user's subscriptions or sent and not confirmed, all together."""
 
     broker_kept_bytes: int = _bound(1024 * MIB)
     """The same of one broker. Beyond it the policy of the subscription that would keep more applies."""
@@ -94,7 +95,7 @@ class NodeLimits:
     """Answers and deliveries that a client does not read. Beyond it nothing more is read from that client."""
 
     link_backlog_bytes: int = _bound(256 * MIB)
-    """What waits for one neighbour. Publications are bounded by credit long before; a neighbour that takes no
+    """The queue of one neighbour. Publications are bounded by credit long before; a neighbour that takes no
     messages about routes for so long is better declared lost."""
 
     step_units: int = _bound(2000)

@@ -1,17 +1,17 @@
-"""A link to another broker: passes its messages to the station and what is emitted back, under credit.
+"""A link to another broker: passes its messages to the station and the emitted ones back, under credit.
 
 Laws:
 
 1. A link outlives its connections. It is open from the greeting that agreed on its session until it is
-   declared lost: when it has been without a connection for too long, when one end says that it goes for good
-   or breaks the protocol, or when the other end has forgotten the session (R8).
-2. On each connection both ends go on behind what the other has received: the queue is made again from what
-   the station has kept. Nothing of an older connection reaches the station after that.
+   declared lost: after its timeout without a connection, when one end leaves or breaks the protocol, or when
+   the other end has forgotten the session (R8).
+2. On each connection both ends resume behind the frames that the other has received: the queue is made again
+   from the frames that the station has kept. No frame of an older connection reaches the station after that.
 3. Publications need credit of the other end, which begins anew with each connection. Control messages need
-   none and keep their place between them.
-4. What was read counts as handed on, and its credit is returned, when every link that it went to has written
-   it, under the credit of the next broker. While a link has no connection, that waits.
-5. What was received is acknowledged when credit is returned, after many messages, and with every beat.
+   none and keep their order with publications.
+4. Publications count as forwarded, and their credit is returned, when every link that they went to has
+   written them, under the credit of the next broker. While a link has no connection, that waits.
+5. Received frames are acknowledged when credit is returned, after many messages, and with every beat.
 """
 
 from collections.abc import Sequence
@@ -34,19 +34,19 @@ from broker.wire import encode
 __all__ = ["PASSING", "TRANSITIONS", "Carriage", "LinkSession", "LinkWatcher"]
 
 _OURS: Final = frozenset({Acknowledge, Grant, Ping, Pong, Fault})
-"""Messages of the connection; everything else is the station's."""
+"""Messages for the connection; all others are for the station."""
 
 CREDIT_MAX: Final = 2**40
-"""What a neighbour can have granted at most; more is a neighbour that counts wrong."""
+"""The largest credit that a neighbour may grant; more means that it counts wrong."""
 
 ACKNOWLEDGE_COUNT: Final = 1024
-"""So many messages are acknowledged at the latest: one small frame for a thousand."""
+"""An acknowledgement is sent after so many messages at the latest: one small frame for a thousand."""
 
 LOOK_COUNT: Final = 1024
-"""Once in so many publications it is looked whether the other end leaves too much unacknowledged."""
+"""The limit on unacknowledged frames is checked once in so many publications."""
 
 PASSING: Final = frozenset({"busy", "elsewhere", "replaced", "restarting", "silent"})
-"""Faults that end a connection and not the link: the other end expects it to come back."""
+"""Faults that end a connection and not the link: the other end expects the link to be resumed."""
 
 _VERDICTS: Final = {
     "cycle": "the uplink is in the tree below this broker: the overlay would have a cycle",
@@ -55,7 +55,7 @@ _VERDICTS: Final = {
 
 
 class Carriage(Enum):
-    """What carries an open link now."""
+    """The states of a link, by its connection."""
 
     DISCONNECTED = "nothing: a connection is waited for"
     CONNECTED = "a connection"
@@ -72,24 +72,24 @@ TRANSITIONS: Final[Transitions[Carriage]] = {
 
 
 class LinkWatcher(Protocol):
-    """Whoever dialled the link and wants to know what becomes of it."""
+    """The search that dialled the link, and is notified of its state."""
 
     def attached(self) -> None:
         """The link became part of the tree."""
         ...
 
     def refused(self, code: str, text: str) -> None:
-        """The other side does not want us."""
+        """Take the refusal of the other end."""
         ...
 
     def link_closed(self) -> None:
-        """The link was declared lost."""
+        """Take the link as declared lost."""
         ...
 
 
 @define(eq=False)
 class LinkSession:
-    """One open link, with or without a connection. `watcher` is there for an uplink that we have dialled."""
+    """One open link, with or without a connection. An uplink that we have dialled has a `watcher`."""
 
     state: LinkState
     incarnation: str
@@ -121,17 +121,17 @@ class LinkSession:
 
     @property
     def hop(self) -> Hop:
-        """What the core calls it."""
+        """Its hop in the core."""
         return self.state.hop
 
     @property
     def station_key(self) -> tuple[str, str]:
-        """Its place at the station."""
+        """The kind and name of its state at the station."""
         return "link", self.name
 
     @property
     def is_uplink(self) -> bool:
-        """Whether the other end is above us."""
+        """Whether the neighbour is our parent."""
         return self.state.is_uplink
 
     @property
@@ -143,7 +143,7 @@ class LinkSession:
         self.carriage = follow(TRANSITIONS, self.carriage, carriage)
 
     def _begin_to_end(self) -> None:
-        """Another connection would not help."""
+        """Enter the state in which the link ends with its connection."""
         if self.carriage in {Carriage.DISCONNECTED, Carriage.CONNECTED}:
             self._enter(Carriage.ENDING)
 
@@ -160,7 +160,7 @@ class LinkSession:
     # --- connections ---
 
     def can_resume(self, session: str, received: int) -> bool:
-        """Whether the other end may go on with this session behind so many messages.
+        """Return whether the other end may resume this session behind so many messages.
 
         One that has fewer than it had acknowledged has lost its memory since, whatever it says.
         """
@@ -168,12 +168,12 @@ class LinkSession:
         return session == state.session and state.acknowledged <= received <= state.sent
 
     def let_go(self, reason: str) -> None:
-        """Cut off the connection, if there is one: nothing more of it counts (law 2)."""
+        """End the connection, if there is one: its later messages are ignored (law 2)."""
         if self._connection is not None:
             self._connection.end_now(reason)
 
     def attach(self, connection: Connection, received: int, credit_bytes: int) -> None:
-        """Go on over this connection behind what the other end has received."""
+        """Resume over this connection behind the frames that the other end has received."""
         self._enter(Carriage.CONNECTED)
         self._exchange.reconnect_timeouts.cancel(self)
         self._exchange.station.acknowledged(self.hop, received)
@@ -190,7 +190,7 @@ class LinkSession:
         self.pump()
 
     def lost(self, reason: str) -> None:
-        """The connection is over: wait for another one, unless nobody will come."""
+        """Start the timeout, or close the link if it cannot be resumed."""
         connection, self._connection = self._connection, None
         assert connection is not None
         self._held += self.queue.clear()
@@ -205,7 +205,7 @@ class LinkSession:
         )
 
     def give_up(self) -> None:
-        """Nobody came back in time."""
+        """Declare the link lost: it was not resumed in time."""
         self.close("nobody came back in time")
 
     def close(self, reason: str) -> None:
@@ -233,7 +233,7 @@ class LinkSession:
     # --- what arrives ---
 
     def handle(self, messages: Sequence[object]) -> int:  # noqa: C901 - one pass, without a call for each message
-        """Pass on everything that arrived together."""
+        """Handle messages that arrived together: pass them to the station, return credit and acknowledge."""
         handled_count = len(messages)
         if self.carriage is Carriage.CLOSED:
             return handled_count
@@ -267,7 +267,7 @@ class LinkSession:
         return handled_count
 
     def _without_ours(self, messages: Sequence[object]) -> Sequence[object]:
-        """Handle what is of the connection, and return what is the station's."""
+        """Handle the messages for the connection, and return those for the station."""
         for message in messages:
             if type(message) in _OURS:
                 self._handle_ours(message)
@@ -295,16 +295,16 @@ class LinkSession:
                 if self.watcher is not None:
                     self.watcher.refused(code, text)
             case _:
-                pass  # A Pong: that something was received is all that counts.
+                pass  # A Pong: it only shows that the other end is alive.
 
     # --- what leaves ---
 
     def put(
         self, messages: Sequence[LinkMessage], run: FrameRun | None, batch: CreditBatch | None, now_s: float
     ) -> None:
-        """Queue what was emitted to this link in one step, and send what credit allows.
+        """Queue the messages of one step to this link, and send as many as credit allows.
 
-        Without a connection the station alone keeps it.
+        Without a connection the station alone keeps them.
         """
         del now_s
         if batch is not None and batch.window is self.window:
@@ -321,7 +321,7 @@ class LinkSession:
             and queue.credit_bytes >= len(run.frames)
             and connection.outbox_bytes < OUTBOX_BYTES
         ):
-            # Nothing waits and credit is there: the usual case needs no queue.
+            # The queue is empty and there is credit: the usual case needs no queue.
             queue.credit_bytes -= len(run.frames)
             self.publications_out += run.count
             if batch is not None:
@@ -342,7 +342,7 @@ class LinkSession:
         return self.queue.queued_bytes + (0 if connection is None else connection.outbox_bytes)
 
     def pump(self) -> None:
-        """Put into the outbox what credit and its room allow."""
+        """Put as many messages into the outbox as credit and its room allow."""
         if not self.queue.queued_bytes or self._connection is None:
             return
         chunks, batches, count = self.queue.take(OUTBOX_BYTES - self._connection.outbox_bytes)
@@ -362,7 +362,7 @@ class LinkSession:
             self.acknowledge()
 
     def acknowledge(self) -> None:
-        """Tell the other end what it need not keep any more, if that is news."""
+        """Acknowledge the frames received since the last acknowledgement, if there are any."""
         if self._connection is not None and self.state.received > self._acknowledged:
             self._acknowledged = self.state.received
             self._connection.send(encode(Acknowledge(self._acknowledged)))
@@ -376,14 +376,14 @@ class LinkSession:
             self.watcher.attached()
 
     def rejected(self, verdict: str) -> None:
-        """The other tree does not want us: say why, and close the link."""
+        """Close the link with a Fault: the neighbour's tree has rejected the attachment."""
         text = _VERDICTS.get(verdict, f"the other tree refused the attachment: {verdict}")
         self._fault(verdict, text)
         if self.watcher is not None:
             self.watcher.refused(verdict, text)
 
     def _fault(self, code: str, text: str) -> None:
-        """End the link for a reason that another connection would not mend."""
+        """End the link for a reason that another connection would not repair."""
         self._exchange.totals.refused += 1
         self._begin_to_end()
         peer = "none"

@@ -1,4 +1,4 @@
-"""What a node has to tell its operator, collected for the effects of a step."""
+"""The log lines of a node, collected for the effects of a step."""
 
 from attrs import define, field
 
@@ -7,27 +7,27 @@ from broker.node.effects import LogLine
 
 @define(eq=False)
 class Log:
-    """Collects lines; the shell writes them."""
+    """Collects log lines; the shell writes them."""
 
     lines: list[LogLine] = field(factory=list)
 
     def debug(self, event: str, **fields: object) -> None:
-        """Note what only somebody who looks for a fault wants to know."""
+        """Log an event that matters only in the search for a fault."""
         self.lines.append(LogLine("debug", event, fields))
 
     def info(self, event: str, **fields: object) -> None:
-        """Note what happens in a healthy broker."""
+        """Log an event of a healthy broker."""
         self.lines.append(LogLine("info", event, fields))
 
     def warning(self, event: str, **fields: object) -> None:
-        """Note what an operator should look at."""
+        """Log an event that an operator should look at."""
         self.lines.append(LogLine("warning", event, fields))
 
     def error(self, event: str, **fields: object) -> None:
-        """Note what an operator has to mend."""
+        """Log an event that an operator has to repair."""
         self.lines.append(LogLine("error", event, fields))
 
     def take(self) -> list[LogLine]:
-        """Hand over what was collected."""
+        """Return the lines collected since the last call."""
         lines, self.lines = self.lines, []
         return lines

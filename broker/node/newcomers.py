@@ -1,7 +1,7 @@
-"""Connections of which nobody knows yet who they are: how many there may be, and whose has to go.
+"""The limit on connections that have not greeted yet, and which of them is ended when it is exceeded.
 
-Law: one that comes never has to go for those that were there before. The address from which most have come
-gives up its oldest: a peer that greets at all greets within a round trip, so what is old is silent.
+Law: a new connection is never ended in favour of older ones. The address with the most connections loses its
+oldest: a peer that greets at all greets within a round trip, so an old one is silent.
 """
 
 from collections.abc import Callable
@@ -21,31 +21,31 @@ def address_of(peer: str) -> str:
 
 @define(eq=False)
 class Newcomers(Generic[T]):
-    """Who has come, by address, the oldest first."""
+    """The connections that have not greeted, by address, the oldest first."""
 
     limit: int
     _known: dict[str, dict[T, None]] = field(factory=dict, init=False)
 
     def add(self, peer: str, newcomer: T) -> None:
-        """Somebody has come."""
+        """Add a new connection."""
         self._known.setdefault(address_of(peer), {})[newcomer] = None
 
     def discard(self, peer: str, newcomer: T) -> None:
-        """It is known who it is, or it has gone."""
+        """Remove a connection that has greeted or ended."""
         crowd = self._known.get(address_of(peer), {})
         crowd.pop(newcomer, None)
         if not crowd:
             self._known.pop(address_of(peer), None)
 
     def keep(self, is_new: Callable[[T], bool]) -> None:
-        """Forget those of whom it is known by now who they are."""
+        """Remove the connections that have greeted by now."""
         kept = {
             address: {each: None for each in crowd if is_new(each)} for address, crowd in self._known.items()
         }
         self._known = {address: crowd for address, crowd in kept.items() if crowd}
 
     def pop_surplus(self) -> T | None:
-        """Return the one that has to go, if there are more than the limit."""
+        """Return the connection to end, if there are more than the limit."""
         if len(self) <= self.limit:
             return None
         address, crowd = max(self._known.items(), key=lambda item: len(item[1]))

@@ -5,21 +5,21 @@
 
 Laws.
 
-1. The same inputs at the same times give the same effects. What has to be drawn comes from the `random` and
-   the `token` that the node was made with.
-2. Within a step: what arrived is validated, recorded, applied, and its effects are carried out, in this
-   order. An error in what a peer said is found before anything is recorded.
-3. What one peer does ends one connection. An exception that is no verdict about a peer is a defect. If
+1. The same inputs at the same times give the same effects. All random values come from the `random` and the
+   `token` that the node was made with.
+2. Within a step, a message is validated, recorded and applied, and its effects are carried out, in this
+   order. An error in a message is found before anything is recorded.
+3. An error of one peer ends one connection. An exception that is no verdict about a peer is a defect. If
    nothing was recorded or applied in its step (`Station.touched`), the state is unhurt: the connection ends
    and the broker goes on. If something was, nobody knows what the state is worth: the step raises, and the
    broker must stop.
-4. A step has a bounded size: what a client sent beyond it waits (`Connection.unhandled`), nothing more is
-   read of that client, and others have their turn first.
+4. A step has a limit: further messages of a client wait (`Connection.unhandled`), its connection is not read,
+   and others have their turn first.
 5. A connection that is silent for half the link timeout is dead, and so is one that has not been greeted by
-   then. The link on it is not. Who has been silent for a part of it is asked, and whoever sends something
-   hears something each beat.
-6. Shutting down: nobody new comes in, nobody gets new credit, what is queued is sent for at most `DRAIN_S`,
-   and everybody is told.
+   then. The link on it is not. A peer that is silent for a part of it gets a ping, and a peer that sends
+   receives at least a frame each beat.
+6. Shutting down: no new connection is accepted, no new credit is granted, queues are sent for at most
+   `DRAIN_S`, and every peer is notified.
 """
 
 from collections import Counter
@@ -47,11 +47,11 @@ from broker.wire import DEFAULT_LIMITS, Decoder, Peer, WireError, encode
 __all__ = ["BEATS", "DRAIN_S", "SILENT_BEATS", "Node"]
 
 BEATS: Final = 8
-"""Connections are looked at so many times within the link timeout."""
+"""Connections are checked so many times within the link timeout."""
 
 SILENT_BEATS: Final = 4
 """A connection that is silent for so many beats is broken: three pings may get lost, and half of the link
-timeout is left for coming back."""
+timeout is left for resuming."""
 
 SMALL_STEP: Final = 32
 """A step with so few messages is written at once. Waiting for other readers would cost it a task switch, and
@@ -62,14 +62,14 @@ CONTROLS_MAX: Final = 256
 
 REST_S: Final = 0.03
 """A step that could not handle everything is not followed by another one of that connection for so long, if
-others have sent something: whoever sends much costly work has a third of the time, and they have the rest."""
+others have sent something: the sender of much costly work has a third of the time, and they have the rest."""
 
 DRAIN_S: Final = 5.0
 """How long a broker that shuts down goes on sending. A subscriber that reads at all empties its queue in this
 time; one that does not must not keep the broker from ending."""
 
 DRAIN_LOOK_S: Final = 0.02
-"""How often it looks whether everything has been sent."""
+"""How often a broker that shuts down checks whether its queues are empty."""
 
 _RECEIVED: Final = i.Received
 
@@ -166,7 +166,7 @@ class Node:
         return min(timers_s, *[connection.due_s for connection in self._unhandled])
 
     def wall_ns(self) -> int:
-        """Return what a clock on the wall says, as far as this is known."""
+        """Return the time of the wall clock, as the last tick gave it."""
         return self._wall_ns + round((self.exchange.now_s - self._wall_at_s) * 1e9)
 
     def _let_go_of_ended(self) -> None:
@@ -176,7 +176,7 @@ class Node:
             self._let_go(connection)
 
     def _write(self) -> None:
-        """Seal what connections have to send, and write what may leave."""
+        """Seal the frames that connections have to send, and write those that may leave."""
         exchange, writes = self.exchange, self._effects.writes
         outbox_bytes_max = self.config.limits.outbox_bytes
         upto = 0 if exchange.synced >= exchange.records else exchange.records
@@ -192,7 +192,7 @@ class Node:
     # --- reading ---
 
     def _received(self, content: i.Received) -> bool:
-        """Decode and handle; return whether that was little."""
+        """Decode and handle bytes; return whether the step was small."""
         connection = self.connections.get(content.connection)
         if connection is None or connection.is_ended:
             return True
@@ -202,7 +202,7 @@ class Node:
         return self._feed(connection, content.content)
 
     def _feed(self, connection: Connection, content: bytes | bytearray | memoryview) -> bool:
-        """Decode what the connection has kept, and this, and let its session handle what it has time for.
+        """Decode bytes behind those that the connection has kept, and handle as many messages as there is time.
 
         Return whether that was little. A defect that is met before anything was recorded ends this connection
         alone (law 3).
@@ -236,7 +236,7 @@ class Node:
         return len(messages) <= SMALL_STEP
 
     def _keep_unhandled(self, connection: Connection, messages: list[object]) -> None:
-        """The step has no time for these: read no more, and give the connection another turn."""
+        """Keep messages for another turn: the step has no time for them, and the connection is not read."""
         connection.unhandled = messages
         # Where others have sent something since its last turn, it rests for longer than a turn takes.
         is_busy = connection in self._unhandled and self._inputs != connection.inputs_at_turn
@@ -246,7 +246,7 @@ class Node:
         self._pause_or_resume(connection)
 
     def _all_handled(self, connection: Connection) -> None:
-        """Everything that came is handled: go on reading, or end for what was behind it."""
+        """Read again after all messages are handled, or end the connection for the fault behind them."""
         connection.unhandled = ()
         self._unhandled.pop(connection, None)
         if connection.failure is not None:
@@ -258,7 +258,7 @@ class Node:
             self._pause_or_resume(connection)
 
     def _should_pause(self, connection: Connection) -> bool:
-        """Whether to read no more: it is behind with its requests, or does not read our answers."""
+        """Return whether to stop reading: it has unhandled requests, or does not read our answers."""
         if connection.is_ended:
             return False
         if connection in self._unhandled:
@@ -266,7 +266,7 @@ class Node:
         return connection.is_client and connection.outbox_bytes > self.config.limits.outbox_bytes
 
     def _pause_or_resume(self, connection: Connection) -> None:
-        """Let the shell read less or more, if that has changed."""
+        """Let the shell pause or resume reading, if that has changed."""
         should_pause = self._should_pause(connection)
         if connection.is_paused is not should_pause:
             connection.is_paused = should_pause
@@ -296,7 +296,7 @@ class Node:
             self._turn_away(oldest, f"this broker has at most {limit} connections that have not greeted")
 
     def _refusal_of_connection(self, peer: str) -> str:
-        """Why there cannot be one more connection, if it cannot."""
+        """Return why one more connection is refused, or ""."""
         limits, address = self.config.limits, address_of(peer)
         if len(self.connections) > limits.connections:
             return f"this broker has at most {limits.connections} connections at a time"
@@ -337,7 +337,7 @@ class Node:
         self._let_go(connection)
 
     def _let_go(self, connection: Connection) -> None:
-        """Tell the session of a connection that has ended, and wait for what is still to be written."""
+        """Notify the session of a connection that has ended, and wait until its outbox is written."""
         if connection.number not in self.connections:
             return
         self._unhandled.pop(connection, None)
@@ -395,7 +395,7 @@ class Node:
         self.exchange.timers.fire()
 
     def _watch(self) -> None:
-        """Find dead connections, wake silent ones, and acknowledge what came over links (law 5)."""
+        """End dead connections, ping silent ones, and acknowledge frames received over links (law 5)."""
         for connection in list(self.connections.values()):
             if not connection.is_ended:
                 self._look_after(connection)
@@ -419,7 +419,7 @@ class Node:
             connection.send_free(encode(Ping(connection.silent_beats)))
 
     def _keep_alive(self, connection: Connection) -> None:
-        """Say something to a peer from which much comes and to which nothing went since the last beat.
+        """Send a frame to a peer that sends, if none was sent to it since the last beat.
 
         It may be sending one large frame over a slow connection, and takes our silence for our end.
         """
@@ -434,7 +434,7 @@ class Node:
         self._wall_ns, self._wall_at_s = content.wall_ns, exchange.now_s
         if config.has_journal:
             station.begin(exchange.record)
-            self._wait_for_everybody()
+            self._start_reconnect_timeouts()
         station.reached_at(content.address)
         exchange.settle()
         station.bound_replays(config.replays)
@@ -446,8 +446,8 @@ class Node:
         self.context.begin()
         self.uplinks.begin()
 
-    def _wait_for_everybody(self) -> None:
-        """Everybody that the journal knows is away, and waited for as after a broken connection."""
+    def _start_reconnect_timeouts(self) -> None:
+        """Start the timeouts of all sessions of the journal, as after lost connections."""
         exchange, station = self.exchange, self.station
         link_timeout_s = self.config.link_timeout_s
         exchange.reconnect_timeouts.broker_started(link_timeout_s)
@@ -470,7 +470,7 @@ class Node:
             timers.every(lambda: terms.sweep_s, lambda: self._sweep(terms.missed_renewals_max))
 
     def _renew(self) -> None:
-        """Renew on each link what was announced there; log what was repaired since the last time."""
+        """Renew all announcements on each link; log the repairs since the last time."""
         self.station.refresh()
         self.exchange.settle()
         before, self._repaired = self._repaired, self._repairs()
@@ -485,7 +485,7 @@ class Node:
         return leases.repairs.count, leases.repaired, leases.expired
 
     def _sweep(self, missed_renewals_max: int) -> None:
-        """Write down how many renewals may leave something out before it expires."""
+        """Record how many renewals may leave an entry out before it expires."""
         self.station.sweep(missed_renewals_max)
         self.exchange.settle()
 
@@ -497,7 +497,7 @@ class Node:
             self._drain()
 
     def _drain(self) -> None:
-        """Send what is queued, as long as that takes but not too long; then say goodbye."""
+        """Send all queues for at most `DRAIN_S`; then send every peer a goodbye."""
         assert self._draining_until_s is not None
         if not self._is_drained() and self.exchange.now_s < self._draining_until_s:
             self.exchange.timers.after(DRAIN_LOOK_S, self._drain)
@@ -527,7 +527,7 @@ class Node:
 
     @property
     def sent_bytes(self) -> int:
-        """How much has been sent on all connections, those that have ended included."""
+        """The bytes sent on all connections, those that have ended included."""
         sent_bytes = sum(connection.sent_bytes for connection in self.connections.values())
         return self.exchange.totals.closed_sent_bytes + sent_bytes
 

@@ -1,12 +1,12 @@
-"""Publishers of clients: which publications are taken, and what happens to one whose connection broke.
+"""Publishers of clients: which publications are accepted, and how a publisher is resumed.
 
 Laws:
 
-1. A publisher's publications are taken in sequence, each once: what was taken before is dropped silently (a
-   client that reconnects sends again what it does not know to be taken), a jump breaks the protocol.
-2. What does not match the advertisement ends the publisher, not the connection.
-3. A publisher stays advertised while its client may come back. After that it is withdrawn, and what was taken
-   of it is remembered: a client of the same name and user may still resume it.
+1. A publisher's publications are taken in sequence, each once: one that was taken before is dropped silently
+   (a client that reconnects sends all unacknowledged ones again), a jump breaks the protocol.
+2. A publication that does not match the advertisement ends the publisher, not the connection.
+3. A publisher stays advertised until its timeout. After that it is withdrawn, and its last sequence number is
+   remembered: a client of the same name and user may still resume it.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,11 +27,11 @@ class PublisherOwner(Protocol):
     """The session of the client that publishes."""
 
     def advertised(self, publisher: "LocalPublisher") -> None:
-        """The publisher's barrier is passed."""
+        """Answer the advertisement: the publisher's barrier is passed."""
         ...
 
     def wanted(self, publisher: "LocalPublisher") -> bool:
-        """Say whether anybody wants to hear from the publisher; return false if it has to be asked later."""
+        """Notify the client whether the publisher is wanted; return false if that has to wait."""
         ...
 
     def abandon(self, reason: str) -> None:
@@ -48,8 +48,8 @@ class LocalPublisher:
     _link_timeout_s: float
     number: int = field(default=0, init=False)
     owner: PublisherOwner | None = field(default=None, init=False)
-    _is_told_wanted: bool | None = field(default=None, init=False)
-    """What its client has been told on this connection; None before it may publish."""
+    _notified_wanted: bool | None = field(default=None, init=False)
+    """The last notification on this connection; None before the publisher may publish."""
     matches: Callable[[Mapping[str, Value]], bool] = field(init=False)
     _account: Account = field(init=False)
 
@@ -82,7 +82,7 @@ class LocalPublisher:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anybody, anywhere, has subscribed to something that it may publish."""
+        """Whether a subscription, at any broker, overlaps its advertisement."""
         return self.state.is_wanted
 
     @property
@@ -92,7 +92,7 @@ class LocalPublisher:
 
     @property
     def station_key(self) -> tuple[str, str]:
-        """Its place at the station."""
+        """The kind and name of its state at the station."""
         return "publisher", self.id
 
     def is_of(self, client: str, user: str) -> bool:
@@ -100,37 +100,37 @@ class LocalPublisher:
         return (self.state.client, self.state.user) == (client, user)
 
     def attach(self, owner: PublisherOwner, number: int) -> None:
-        """Its client is there, and knows it by this number."""
+        """Connect it to its client, which calls it by this number."""
         self._exchange.reconnect_timeouts.cancel(self)
-        self.owner, self.number, self._is_told_wanted = owner, number, None
+        self.owner, self.number, self._notified_wanted = owner, number, None
         if self.is_open:
             self.opened()
 
     def opened(self) -> None:
-        """The barrier is passed: it may publish."""
+        """Notify the client that the barrier is passed: it may publish."""
         if self.owner is not None:
-            self._is_told_wanted = self.is_wanted
+            self._notified_wanted = self.is_wanted
             self.owner.advertised(self)
 
     def wanted(self) -> None:
-        """Somebody wants to hear from it from now on, or nobody does any more."""
-        if self.owner is None or self._is_told_wanted in {None, self.is_wanted}:
+        """Notify the client whether the publisher is wanted, if that has changed."""
+        if self.owner is None or self._notified_wanted in {None, self.is_wanted}:
             return
         is_wanted = self.is_wanted
         if self.owner.wanted(self):
-            self._is_told_wanted = is_wanted
+            self._notified_wanted = is_wanted
 
     def detach(self) -> None:
-        """Its connection is over: wait for another one."""
+        """Disconnect it, and start its timeout."""
         self.owner = None
         self._exchange.reconnect_timeouts.start(self, self._link_timeout_s)
 
     def give_up(self) -> None:
-        """Its client did not come back in time."""
+        """Withdraw it: it was not resumed in time."""
         self.withdraw()
 
     def withdraw(self) -> None:
-        """Withdraw the advertisement, and remember what was taken."""
+        """Withdraw the advertisement, and remember the last sequence number."""
         self._exchange.reconnect_timeouts.cancel(self)
         self.owner = None
         del self._exchange.publishers[self.id]

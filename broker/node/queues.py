@@ -1,13 +1,13 @@
-"""What waits to be sent: per subscription until the client has room for it, per link until the neighbour has.
+"""Queues of messages to send: one per subscription and one per link.
 
 Laws:
 
 1. A queue keeps the order in which the core emitted. A control message in a link's queue waits for the
    publications before it, although it needs no credit itself (R5).
-2. A subscription's queue never keeps more than its bound. Beyond it, the policy says what happens: the
-   subscription ends ("disconnect"), or the newest are dropped and counted as a gap in their place ("drop").
-3. Publications wait as the bytes that will be sent, one `FrameRun` for all that was emitted together. Queues
-   that got the same publications share one run; only a queue that must stop within a run looks at its frames.
+2. A subscription's queue never keeps more than its limit. When it overflows, its policy applies: the
+   subscription ends ("disconnect"), or the newest deliveries are dropped and counted as a gap ("drop").
+3. Publications wait as the bytes that will be sent, one `FrameRun` for all that were emitted together. Queues
+   of the same publications share one run; only a queue that must stop within a run reads its frames.
 """
 
 from collections import deque
@@ -25,20 +25,20 @@ from broker.wire import encode, marked
 __all__ = ["BOUND", "DROP", "FrameRun", "Hole", "LinkQueue", "RunCache", "SubscriptionQueue", "pieces_of"]
 
 DROP = "drop"
-"""The policy that drops and tells; the other one, "disconnect", ends the subscription."""
+"""The policy that drops deliveries and leaves a gap; the other one, "disconnect", ends the subscription."""
 
 LOST = "lost"
 """The reason of a gap where a link was lost for good."""
 
 REPLAY = "replay"
-"""The reason of a gap where some of the past is missing that was asked for."""
+"""The reason of a gap where events are missing from a replay."""
 
 BOUND = "bound"
-"""The reason of a gap in the place of what a full queue dropped."""
+"""The reason of a gap that an overflow has left."""
 
 RESUME_PART = 2
-"""After a gap, publications are kept again once the queue is down to this part of its bound: one long gap
-says the same as a thousand short ones, and leaves room for something to be read between two gaps."""
+"""After a gap, publications are kept again once the queue is down to this part of its limit: one long gap
+is as good as a thousand short ones, and leaves room for events to be read between two gaps."""
 
 HEADS_KEPT = 4096
 """Frames that announce deliveries and are kept encoded: some hundred kilobytes."""
@@ -69,7 +69,7 @@ def _stop_at_count(frames: bytes, start: int, count: int) -> int:
 
 
 def _stop_at_size(frames: bytes, start: int, size_bytes: int, count_max: int) -> tuple[int, int]:
-    """Return where the first frame begins that is so many bytes or frames after `start`, and its place."""
+    """Return where the first frame begins that is so many bytes or frames after `start`, and its index."""
     stop = start + size_bytes
     count = 0
     while start < stop and count < count_max:
@@ -79,7 +79,7 @@ def _stop_at_size(frames: bytes, start: int, size_bytes: int, count_max: int) ->
 
 
 def _stop_before_size(frames: bytes, start: int, size_bytes: int) -> tuple[int, int]:
-    """Return where the last frame ends that is within `size_bytes` of `start`, and how many are before."""
+    """Return where the last frame ends that is within `size_bytes` of `start`, and how many end there."""
     limit = start + size_bytes
     count = 0
     while start < limit:
@@ -93,7 +93,7 @@ def _stop_before_size(frames: bytes, start: int, size_bytes: int) -> tuple[int, 
 
 @define(eq=False)
 class RunCache:
-    """Joins the frames of publications once, for all hops that got the same ones in one step."""
+    """Joins the frames of publications once, for all hops that get the same ones in one step."""
 
     _known: dict[tuple[int, int, int], tuple[Sequence[LinkMessage], FrameRun]] = field(factory=dict)
 
@@ -136,7 +136,7 @@ def _is_bound_hole(entry: FrameRun | Hole) -> TypeGuard[Hole]:
 
 
 def pieces_of(messages: Sequence[LinkMessage]) -> Iterator[FrameRun | Hole]:
-    """What was emitted to a subscription together, as runs and the gaps between them."""
+    """Yield the messages emitted to a subscription together, as runs and the gaps between them."""
     frames: list[bytes] = []
     for message in messages:
         if isinstance(message, Publication):
@@ -159,7 +159,7 @@ class SubscriptionQueue:
     policy: str
     credit: int
     position: int = field(default=0, init=False)
-    """Of the last delivery, or gap, that was taken out to be sent."""
+    """The position of the last delivery, or gap, that was taken out to be sent."""
     queued_bytes: int = field(default=0, init=False)
     queued_count: int = field(default=0, init=False)
     excess_bytes: int = field(default=0, init=False)
@@ -169,16 +169,16 @@ class SubscriptionQueue:
 
     @property
     def ready(self) -> bool:
-        """Whether something could be sent."""
+        """Whether a delivery or a gap can be sent."""
         return bool(self._entries) and (self.credit > 0 or not isinstance(self._entries[0], FrameRun))
 
     @property
     def is_over_bound(self) -> bool:
-        """Whether more waits than may."""
+        """Whether the queue has overflowed."""
         return self.queued_bytes > self.bound_bytes + self.excess_bytes
 
     def pass_by(self, run: FrameRun) -> bytes:
-        """Let these go past the queue; return the frame that announces them, or nothing if they must wait."""
+        """Send a run past the empty queue; return its `Deliver` frame, or nothing if the run must wait."""
         if self._entries or self.credit < run.count:
             return b""
         self.credit -= run.count
@@ -186,11 +186,11 @@ class SubscriptionQueue:
         return _head(self.number, run.count)
 
     def allow_excess(self) -> None:
-        """What waits now is not too much: some of it had been on its way when a connection broke."""
+        """Take the present size as within the limit: some of it was on its way when a connection broke."""
         self.excess_bytes = max(0, self.queued_bytes - self.bound_bytes)
 
     def add_gap(self, count: int, reason: str) -> None:
-        """Say in this place that deliveries are missing."""
+        """Put a gap at the end."""
         self._entries.append(Hole(count, reason))
 
     def add(self, run: FrameRun) -> bool:
@@ -206,7 +206,7 @@ class SubscriptionQueue:
         return True
 
     def take(self, room_bytes: int) -> list[bytes]:
-        """Return what is to be sent now: at most what credit allows, and no frame once the room is used."""
+        """Return the frames to send now: at most as many as credit allows, and none once the room is used."""
         chunks: list[bytes] = []
         while self._entries and room_bytes > 0:
             entry = self._entries[0]
@@ -257,8 +257,8 @@ class SubscriptionQueue:
         return frames, count
 
     def trim(self) -> int:
-        """Drop the newest until the rest is within the bound; return how many, now a gap in their place."""
-        # Everything before the last run was within the bound when that run came.
+        """Drop the newest until the rest is within the limit; return how many became a gap."""
+        # The queue before the last run was within the limit.
         run = self._entries.pop()
         assert isinstance(run, FrameRun)
         start, taken = (0, 0) if self._entries else (self._start, self._taken)
@@ -275,7 +275,7 @@ class SubscriptionQueue:
         return dropped
 
     def drop_all(self) -> int:
-        """Drop everything back to the last gap; return how many, now a gap in their place."""
+        """Drop all deliveries back to the last gap; return how many became a gap."""
         dropped = 0
         while self._entries and isinstance(self._entries[-1], FrameRun):
             run = self._entries.pop()
@@ -298,7 +298,7 @@ class SubscriptionQueue:
             self._entries.append(Hole(dropped, BOUND))
 
     def clear(self) -> None:
-        """Forget everything; the subscription is over."""
+        """Empty the queue of a subscription that has ended."""
         self._entries.clear()
         self.queued_bytes = self.queued_count = 0
         self._start = self._taken = 0
@@ -315,7 +315,7 @@ class _LinkEntry:
 
 @define(eq=False)
 class LinkQueue:
-    """What is to be sent over one link. `credit_bytes` is what the neighbour will take of publications."""
+    """The messages to send over one link. `credit_bytes` limits the publications among them."""
 
     credit_bytes: int = 0
     queued_bytes: int = field(default=0, init=False)
@@ -334,7 +334,7 @@ class LinkQueue:
             self._entries[-1].batches = (batch,)
 
     def hold(self, batches: Sequence[CreditBatch]) -> Sequence[CreditBatch]:
-        """Let batches that are held already wait for what is last; return them if there is nothing."""
+        """Let held batches wait for the last message; return them if the queue is empty."""
         if not self._entries:
             return batches
         self._entries[-1].batches += tuple(batches)
@@ -359,7 +359,7 @@ class LinkQueue:
             self._append(b"".join(frames), len(frames))
 
     def take(self, room_bytes: int) -> tuple[list[bytes], list[CreditBatch], int]:
-        """Return bytes to send now, the batches that are gone with them, and how many publications."""
+        """Return the bytes to send now, the batches to release when written, and how many publications."""
         chunks: list[bytes] = []
         batches: list[CreditBatch] = []
         taken = 0
@@ -392,7 +392,7 @@ class LinkQueue:
         return chunks, batches, taken
 
     def clear(self) -> list[CreditBatch]:
-        """Forget everything, the link is lost; return the batches that waited for it."""
+        """Empty the queue of a lost link; return the batches that it held."""
         batches = [batch for entry in self._entries for batch in entry.batches]
         self._entries.clear()
         self.queued_bytes = self.queued_count = self._start = 0

@@ -1,6 +1,7 @@
-"""How often somebody may do something: so many times at once, and so many times a second.
+"""A limit on the rate of requests: so many at once, and so many a second.
 
-Law: who rests for as long as it is told takes at most `burst + per_s * s` in any s seconds.
+Law: a caller that rests for the seconds that `take` returns takes at most `burst + per_s * s` in any s
+seconds.
 """
 
 from attrs import define, field
@@ -10,7 +11,7 @@ __all__ = ["Rate"]
 
 @define(eq=False)
 class Rate:
-    """What has been taken and has not been given back by time."""
+    """A leaky bucket: what was taken and time has not given back yet."""
 
     per_s: int
     burst: int
@@ -19,11 +20,11 @@ class Rate:
 
     @classmethod
     def of(cls, per_s: int, most: int) -> "Rate":
-        """Return a rate at which all that somebody may have can be asked for at once."""
+        """Return a rate whose burst is all that one peer may have."""
         return cls(per_s, max(per_s, most))
 
     def take(self, now_s: float) -> float:
-        """Take one; return for how many seconds whoever took it has to rest."""
+        """Take one; return for how many seconds the caller has to rest."""
         self._taken = max(0.0, self._taken - (now_s - self._at_s) * self.per_s) + 1
         self._at_s = now_s
         return max(0.0, (self._taken - self.burst) / self.per_s)

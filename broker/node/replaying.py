@@ -1,11 +1,11 @@
-"""Replays that go on: a subscription gets more of its past when its queue has room.
+"""Replays in progress: a subscription gets more past events when its queue has room.
 
 Laws:
 
-1. A replay is as fast as its reader: no more of it waits here than `room_for` says, and that is below where
-   publishers would have to wait for the subscription.
-2. Every part is a step of its own: between two parts, others have their turn.
-3. What is too old to be kept is forgotten now and then; that is an input like all others.
+1. A replay is as fast as its reader: it queues no more than `room_for` allows, which is below the mark at
+   which publishers would have to wait for the subscription.
+2. Every part is a step of its own: between two parts, other sessions have their turn.
+3. Events beyond the maximal age are dropped from time to time; that is an input like all others.
 """
 
 from collections.abc import Callable
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["Replaying", "objection_to", "past_of", "room_for"]
 
 ROOM_BYTES_MAX: Final = 256 * 1024
-"""What may wait in a queue while a past is played: a few parts, so that the reader never waits for us."""
+"""The queue's limit during a replay: a few parts, so that the reader never waits for the broker."""
 
 ROOM_PART: Final = 8
-"""And this part of the queue's bound: half of where publishers begin to wait."""
+"""And at most this part of the queue's limit: half of where publishers begin to wait."""
 
 AGING_PART: Final = 20
-"""What is kept may be older than it should be by this part of the age."""
+"""Cached events may be older than the maximal age by this part of it."""
 
 AGING_S_MIN: Final = 1.0
 
@@ -41,7 +41,7 @@ _COUNT_AND_AGE: Final = 2
 
 
 def objection_to(request: Subscribe) -> str:
-    """Say what is wrong with the past that is asked for, if anything is."""
+    """Return what is wrong with a request for a replay; nothing if it is valid."""
     asked = request.replay
     if len(asked) > _COUNT_AND_AGE or asked == (0,):
         return f"replay: expected a count, or a count (0: all) and an age in milliseconds, got {list(asked)}"
@@ -51,7 +51,7 @@ def objection_to(request: Subscribe) -> str:
 
 
 def past_of(request: Subscribe, now_ns: int) -> tuple[int, ...]:
-    """Return since when and how many are wanted; nothing if none are, or if the client had some before."""
+    """Return the start and number of the events to replay; nothing if none, or if the client resumes."""
     if not request.replay or request.resume or request.after:
         return ()
     count = request.replay[0]
@@ -61,13 +61,13 @@ def past_of(request: Subscribe, now_ns: int) -> tuple[int, ...]:
 
 
 def room_for(bound_bytes: int, queued_bytes: int) -> int:
-    """How much of a past may be put into a queue with this bound now."""
+    """Return how many bytes of a replay may be queued now, in a queue with this limit."""
     return min(ROOM_BYTES_MAX, bound_bytes // ROOM_PART) - queued_bytes
 
 
 @define(eq=False)
 class Replaying:
-    """The subscriptions that can be given more; `settle` carries out what follows from it."""
+    """The replays in progress; `settle` carries out the effects of each part."""
 
     _station: "Station"
     _settle: Callable[[], None]
@@ -77,16 +77,16 @@ class Replaying:
     _timer: Timer | None = field(default=None, init=False)
 
     def add(self, subscription: "LocalSubscription") -> None:
-        """There is more for this subscription."""
+        """Add a subscription whose replay has more to send."""
         self._waiting[subscription] = None
         self._look_soon()
 
     def discard(self, subscription: "LocalSubscription") -> None:
-        """It has ended."""
+        """Remove a subscription that has ended."""
         self._waiting.pop(subscription, None)
 
     def look(self, subscription: "LocalSubscription") -> None:
-        """Its queue may have room again."""
+        """Continue the replay of a subscription whose queue may have room again."""
         if subscription in self._waiting:
             self._look_soon()
 
@@ -95,7 +95,7 @@ class Replaying:
             self._timer = self._timers.after(0, self._look)
 
     def _look(self) -> None:
-        """Give more to the first that has room; the others have their turn in steps of their own."""
+        """Replay a part to the first subscription that has room; others have their turn in other steps."""
         self._timer = None
         for subscription in list(self._waiting):
             room_bytes = subscription.replay_room_bytes
@@ -107,7 +107,7 @@ class Replaying:
                 return
 
     def age(self, age_s: float) -> None:
-        """Forget what is older than this, now and then, for ever."""
+        """Drop events beyond this age from time to time, for ever."""
         self._timers.every(
             lambda: max(AGING_S_MIN, age_s / AGING_PART),
             lambda: self._station.forget_before(self.wall_ns() - round(age_s * _NS_PER_S)),

@@ -1,19 +1,19 @@
-"""One subscription of a client: its queue, what a full one means, and what happens between two connections.
+"""One subscription of a client: its queue, its overflow policy, and how it is resumed.
 
 Laws:
 
-1. What is emitted goes to the connection while the client has given credit and the outbox has room, and waits
-   in the queue otherwise. A `Deliver` and its publications enter the outbox together.
-2. The station keeps what the program has not had. On a new connection the queue is made again from that,
-   behind the position that the client has received.
-3. While publishers wait for the subscription (`broker.node.backpressure`), it holds the batches that came in.
-4. A queue over its bound ends the subscription or drops the newest, as its policy says; nobody else notices.
-   What is dropped is dropped at the station too, so that a gap stays where it is.
+1. Deliveries go to the connection while the client has given credit and the outbox has room, and wait in the
+   queue otherwise. A `Deliver` and its publications enter the outbox together.
+2. The station keeps the deliveries that the program has not confirmed. On a new connection the queue is made
+   again from them, behind the position that the client has received.
+3. While publishers wait for the subscription (`broker.node.backpressure`), it holds their credit batches.
+4. A queue over its limit ends the subscription or drops the newest deliveries, as its policy requires; other
+   subscriptions do not notice. Deliveries are dropped at the station too, so that a gap keeps its position.
 5. Without a connection it is kept for its timeout: the link timeout, or the age of a durable one.
-6. What was sent and not confirmed is kept at the station, so it is bounded in bytes, too: beyond that nothing
-   is sent, and the queue fills under its own bound. What is kept for all subscriptions of a user, and of the
-   broker, is bounded likewise. Beyond it some are as if their queues were full: of the user with most, those
-   whose readers have not moved for longest, and then the largest.
+6. Unconfirmed deliveries are kept at the station, so their bytes have a limit, too: beyond it no delivery is
+   sent, and the queue fills up to its own limit. The bytes kept for all subscriptions of a user, and of the
+   broker, have limits likewise. Beyond these some subscriptions overflow: of the user with most bytes, those
+   whose readers have made no progress for longest, and then the largest.
 """
 
 from collections import deque
@@ -41,24 +41,24 @@ from broker.wire import encode
 __all__ = ["LocalSubscription", "SubscriptionReader"]
 
 ACCOUNTED_BYTES: Final = 64 * 1024
-"""What is kept is accounted in steps of this size: a read's worth, and a few bytes per subscription wrong."""
+"""Kept bytes are accounted in steps of this size: a read's worth, a small error per subscription."""
 
 ACCOUNTED_BYTES_MANY: Final = 4 * 1024
-"""The same for a user that has more than `MANY_COUNT`: what is not accounted of 50,000 is 200 MiB."""
+"""The same for a user that has more than `MANY_COUNT`: the error of 50,000 is 200 MiB."""
 
 MANY_COUNT: Final = 256
 
 ROOM_PART: Final = 8
-"""Whoever has to make room makes this part of the limit free, so that it is looked for rarely."""
+"""Making room frees this part of the limit, so that it is done rarely."""
 
 STALLED_S: Final = 1.0
-"""A reader that confirms nothing for so long does not move: the client says it four times a second."""
+"""A reader that confirms nothing for so long makes no progress: clients confirm four times a second."""
 
 EVENT_BYTES: Final = 512
-"""What an event takes beside its frame while it is kept: measured are 450 bytes, and 90 an attribute.
+"""The memory of a kept event beside its frame: measured are 450 bytes, and 90 an attribute.
 
-Those who got an event together share that: the first counts all of it, the second a half, the third a third.
-So many readers of the same events count for little more than the events take, and one alone counts it all.
+Subscriptions that got an event together share it: the first counts all of it, the second a half, the third a
+third. So many readers of the same events count for little more than the events take, and one alone for all.
 """
 
 
@@ -69,7 +69,7 @@ class SubscriptionReader(Protocol):
     connection: Connection
 
     def let_go(self, number: int) -> None:
-        """The subscription of that number is not this client's any more."""
+        """Forget the subscription of that number: another connection has it."""
         ...
 
 
@@ -93,7 +93,7 @@ class LocalSubscription:
     _unconfirmed_extra: int = field(default=0, init=False)
     _queued_extra: int = field(default=0, init=False)
     _queued_count: int = field(default=0, init=False)
-    """What `_queued_extra` was worked out for."""
+    """The queue's count for which `_queued_extra` was computed."""
     _moved_at_s: float = field(default=0.0, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -112,7 +112,7 @@ class LocalSubscription:
             self._exchange.replaying.add(self)
 
     def _begin(self, queue: SubscriptionQueue, position: int) -> None:
-        """Send what comes after this position through a new queue."""
+        """Send the deliveries after this position through a new queue."""
         self.queue, self.backpressure = queue, Backpressure(queue.bound_bytes)
         queue.position = position
         self._unconfirmed.clear()
@@ -134,12 +134,12 @@ class LocalSubscription:
 
     @property
     def id(self) -> str:
-        """What the overlay calls it."""
+        """Its id in the overlay."""
         return self.state.id
 
     @property
     def hop(self) -> Hop:
-        """What the core calls it."""
+        """Its hop in the core."""
         return self.state.hop
 
     @property
@@ -149,12 +149,12 @@ class LocalSubscription:
 
     @property
     def is_slow(self) -> bool:
-        """Whether nobody waits for it any more."""
+        """Whether publishers do not wait for it: it is a slow consumer, or disconnected."""
         return self.backpressure.slow or self._reader is None
 
     @property
     def station_key(self) -> tuple[str, str]:
-        """Its place at the station."""
+        """The kind and name of its state at the station."""
         return "subscription", self.id
 
     def is_of(self, client: str, user: str) -> bool:
@@ -163,18 +163,18 @@ class LocalSubscription:
 
     @property
     def replay_room_bytes(self) -> int:
-        """How much of its past may be put into its queue now."""
+        """How many bytes of its replay may be queued now."""
         return room_for(self.queue.bound_bytes, self.queue.queued_bytes)
 
     @property
-    def unsaid_count(self) -> int:
-        """How many were sent of which nobody has said that they were taken."""
+    def unconfirmed_count(self) -> int:
+        """How many deliveries were sent and are not confirmed."""
         return self.state.emitted - self.state.taken - self.queue.queued_count
 
     # --- connections ---
 
     def attach(self, reader: SubscriptionReader, queue: SubscriptionQueue, position: int) -> None:
-        """Its client is there and has received everything up to this position."""
+        """Connect it to its client, which has received all deliveries up to this position."""
         self._exchange.reconnect_timeouts.cancel(self)
         self._let_go()
         self._reader, self._moved_at_s = reader, self._exchange.now_s
@@ -184,7 +184,7 @@ class LocalSubscription:
         self.pump()
 
     def detach(self) -> None:
-        """Its connection is over: wait for another one."""
+        """Disconnect it, and start its timeout."""
         if self._reader is not None:
             self._reader.backlog.pop(self, None)
             self._reader = None
@@ -194,7 +194,7 @@ class LocalSubscription:
         self._exchange.reconnect_timeouts.start(self, timeout_s, chance_s=chance_s)
 
     def taken_over(self) -> None:
-        """Another connection wants it: tell the one that has it."""
+        """Disconnect it from its present connection with an `Ended`: another connection resumes it."""
         reader, number = self._reader, self.queue.number
         if reader is not None:
             text = "another connection of the same client name has taken over the subscription"
@@ -203,11 +203,11 @@ class LocalSubscription:
             self.detach()
 
     def give_up(self) -> None:
-        """Its client did not come back in time."""
+        """Withdraw it: it was not resumed in time."""
         self.withdraw()
 
     def opened(self) -> None:
-        """All gates are open."""
+        """Answer the request: all gates are open."""
         if self._reader is not None:
             self._reader.connection.send(encode(Subscribed(self.queue.number)))
 
@@ -216,7 +216,7 @@ class LocalSubscription:
     def put(
         self, messages: Sequence[LinkMessage], run: FrameRun | None, batch: CreditBatch | None, now_s: float
     ) -> None:
-        """Queue what the core emitted in one step, send what may be sent, and keep to the bound."""
+        """Queue the deliveries of one step, send as many as may be sent, and keep to the limit."""
         if run is not None:
             if self._send_at_once(run):
                 return
@@ -232,7 +232,7 @@ class LocalSubscription:
         self._look_at_account()
 
     def _send_at_once(self, run: FrameRun) -> bool:
-        """Send what nothing waits before and for which everything has room: the usual case needs no queue."""
+        """Send deliveries past an empty queue, if credit and outbox have room: the usual case."""
         reader, size_bytes = self._reader, len(run.frames)
         if reader is None or self._is_over:
             return False
@@ -246,7 +246,7 @@ class LocalSubscription:
         connection.send_all((head, run.frames))
         self._exchange.totals.deliveries += run.count
         self._sent(size_bytes, run.count * EVENT_BYTES // run.takers)
-        # Nothing is in the queue: what is unconfirmed is all that is kept.
+        # The queue is empty: only unconfirmed deliveries are kept.
         kept_bytes = self.unconfirmed_bytes + self._unconfirmed_extra
         if kept_bytes - self._accounted_bytes >= self._step_bytes:
             self._look_at_account()
@@ -260,7 +260,7 @@ class LocalSubscription:
         self._unconfirmed_extra += extra_bytes
 
     def _extra_of_queue(self) -> int:
-        """Return what the events in the queue take beside their frames; some may have left meanwhile."""
+        """Return the memory of queued events beside their frames; some may have left meanwhile."""
         count = self.queue.queued_count
         if count != self._queued_count:
             self._queued_extra = self._queued_extra * count // (self._queued_count or 1)
@@ -290,7 +290,7 @@ class LocalSubscription:
             self._drop(run.count)
 
     def _keep(self, batch: CreditBatch | None, now_s: float) -> None:
-        """Something stays in the queue: publishers may have to wait for it."""
+        """Let publishers wait if the queue is over its soft mark."""
         was_waiting = self.backpressure.waiting
         if self.backpressure.queued(self.queue.queued_bytes, now_s):
             if not was_waiting:
@@ -300,7 +300,7 @@ class LocalSubscription:
                 self._held.append(batch)
 
     def pump(self) -> None:
-        """Send what credit and the outbox allow."""
+        """Send as many deliveries as credit and the outbox allow."""
         queue, reader = self.queue, self._reader
         if reader is None:
             return
@@ -325,7 +325,7 @@ class LocalSubscription:
             reader.backlog.pop(self, None)
 
     def confirmed(self, position: int) -> None:
-        """The user has had everything up to this position.
+        """Take the confirmation of all deliveries up to this position.
 
         Raises:
             SessionError: so much was never delivered.
@@ -366,14 +366,14 @@ class LocalSubscription:
 
     @property
     def kept_bytes(self) -> int:
-        """What is kept for it, in its queue or unconfirmed."""
+        """The bytes kept for it, queued or unconfirmed."""
         if self._is_over:
             return 0
         extra_bytes = self._extra_of_queue() + self._unconfirmed_extra
         return self.queue.queued_bytes + self.unconfirmed_bytes + extra_bytes
 
     def _look_at_account(self) -> None:
-        """Charge what is kept now; if there is no room for it, keep less for whoever has too much (law 6)."""
+        """Charge the kept bytes; without room for them, let the largest holders overflow (law 6)."""
         kept_bytes = self.kept_bytes
         while abs(more_bytes := kept_bytes - self._accounted_bytes) >= self._step_bytes or not kept_bytes:
             full = self._account.full(Resource.KEPT_BYTES, more_bytes)
@@ -385,7 +385,7 @@ class LocalSubscription:
             kept_bytes = self.kept_bytes
 
     def _make_room(self, full: Account, more_bytes: int) -> None:
-        """Let others of that account keep less, or this one, so that there is room for a while (law 6)."""
+        """Let subscriptions of that account overflow, so that there is room for a while (law 6)."""
         most_bytes = full.limits[Resource.KEPT_BYTES] * (ROOM_PART - 1) // ROOM_PART - more_bytes
         text = full.refusal(Resource.KEPT_BYTES, more_bytes)
         others = self._exchange.subscribers.values()
@@ -396,21 +396,21 @@ class LocalSubscription:
 
     @property
     def stalled_since_s(self) -> float:
-        """Since when its reader, if it has one, has had nothing of what is kept; infinity if it moves."""
+        """Return since when its reader has confirmed nothing; infinity if it makes progress."""
         is_late = self._exchange.now_s - self._moved_at_s > STALLED_S
         return self._moved_at_s if is_late and self._reader is not None and self.kept_bytes else inf
 
     @property
     def user_kept_bytes(self) -> int:
-        """What is kept for all subscriptions of its user."""
+        """The bytes kept for all subscriptions of its user."""
         return self._account.used[Resource.KEPT_BYTES]
 
     def is_charged_to(self, account: Account) -> bool:
-        """Whether what is kept for it is charged to that account."""
+        """Return whether its kept bytes are charged to that account."""
         return account in {self._account, self._account.above}
 
     def keep_less(self, text: str) -> None:
-        """Do as if its queue were full: drop what waits, or end it."""
+        """Overflow: drop the queued deliveries, or end it, as its policy requires."""
         dropped = self.queue.drop_all() if self.queue.policy == DROP else 0
         if dropped:
             self._drop(dropped)
@@ -421,7 +421,7 @@ class LocalSubscription:
         self._accounted_bytes = kept_bytes
 
     def _drop(self, count: int) -> None:
-        """So many of the newest are not kept."""
+        """Drop the newest deliveries at the station."""
         if count:
             self._exchange.totals.dropped += count
             self._exchange.station.drop(self.id, count)
@@ -429,7 +429,7 @@ class LocalSubscription:
     # --- the end ---
 
     def stop(self) -> None:
-        """Take nothing more, and let go of everything."""
+        """Release its batches and its charges, and take no more deliveries."""
         self._is_over = True
         self.queue.clear()
         if self._reader is not None:
@@ -438,14 +438,14 @@ class LocalSubscription:
         self._let_go()
 
     def end(self, notice: Ended) -> None:
-        """Withdraw it and tell the client why."""
+        """Withdraw it, and send the client the reason."""
         reader = self._reader
         self.withdraw()
         if reader is not None:
             reader.connection.send(encode(notice))
 
     def withdraw(self) -> None:
-        """Withdraw it from the station, once, whoever asks first."""
+        """Withdraw it from the station, once."""
         self.stop()
         self._exchange.reconnect_timeouts.cancel(self)
         self._exchange.replaying.discard(self)
@@ -470,7 +470,7 @@ class LocalSubscription:
             batch.release()
 
     def describe(self) -> str:
-        """Return what there is to know about a durable subscription, as one JSON object."""
+        """Return the state of a durable subscription as one JSON object."""
         state = self.state
         return json_line(
             {
@@ -485,5 +485,5 @@ class LocalSubscription:
 
 
 def _rank(subscription: LocalSubscription) -> tuple[int, float, int]:
-    """Order those that have to keep less (law 6)."""
+    """Return the order in which subscriptions overflow (law 6)."""
     return -subscription.user_kept_bytes, subscription.stalled_since_s, -subscription.kept_bytes

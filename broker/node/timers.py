@@ -1,10 +1,11 @@
-"""What is to be done when. Time is passed in; nothing here reads a clock.
+"""Timers of a node. Time is passed in; nothing here reads a clock.
 
 Laws.
 
 1. A timer fires once, at the first `fire` that is not before its time, in the order of times and then of
    settings.
-2. What is set while timers fire waits for the next `fire`, also if its time has come: every `fire` ends.
+2. A timer that is set while timers fire waits for the next `fire`, also if its time has come: every `fire`
+   ends.
 3. A cancelled timer never fires. It is forgotten at once if it was due first, else when its time comes.
 """
 
@@ -17,14 +18,14 @@ from attrs import define, field
 
 @define(eq=False)
 class Timer:
-    """Something to be done. Setting it anew is making another one."""
+    """A call to make at a time. Setting it anew is making another timer."""
 
     at_s: float
     call: Callable[[], None]
     is_set: bool = True
 
     def cancel(self) -> None:
-        """Do it never."""
+        """Prevent the call."""
         self.is_set = False
 
 
@@ -64,7 +65,7 @@ class Timers:
         return heap[0][0] if heap else inf
 
     def fire(self) -> None:
-        """Do what is due (law 2)."""
+        """Fire the timers that are due (law 2)."""
         last = self._count
         held: list[tuple[float, int, Timer]] = []
         while self._heap and self._heap[0][0] <= self.now_s:

@@ -1,4 +1,4 @@
-"""What the shell counts, per batch and not per publication; `broker.node.metrics` shows it."""
+"""The counters of the shell, per batch and not per publication; `broker.server.metrics` shows them."""
 
 from attrs import define
 

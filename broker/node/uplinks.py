@@ -1,23 +1,23 @@
-"""Keeps a broker attached: asks the shell to dial whom `broker.healing` names, and again after a loss.
+"""Keeps a broker attached: asks the shell to dial the candidates of `broker.healing`, and again after a loss.
 
-Theory. `Uplinks.state` says what it waits for (`Waiting`). A *candidate* is dialled, greeted, and the link
-with it goes through the attachment (R9). While that link is open, every lost connection of it is made again.
-When the link is closed, or was never opened, the next candidate has its turn.
+Theory. `Uplinks.state` is the event that the search waits for (`Waiting`). A *candidate* is dialled, greeted,
+and the link with it goes through the attachment (R9). While that link is open, every lost connection of it is
+dialled again. When the link is closed, or was never opened, the next candidate has its turn.
 
 Laws:
 
 1. After each round of candidates without success there is a wait, twice as long from round to round.
 2. A refusal that passes (the other end is busy or shuts down) and one that does not are the same within a
    round: the next candidate has its turn, and this one again in the next round.
-3. A refusal that trying again does not change ends the broker if every configured uplink says such in one
-   round and none has ever taken it: somebody has to change a setting and should know of it. A broker that was
-   attached before goes on trying: it has clients, and what stands against it may go away. That a configured
-   uplink is below us is no such refusal: it came back while others went on without it. That somebody in the
-   overlay has our name is one after a while only: it may be an earlier run of ours that is not yet missed.
-4. A broker is settled when it is attached for the first time, or when a first round has failed: whoever
-   started it may take it for ready.
-5. An uplink that does not last does not shorten the waits: a broker that comes and goes is asked rarely. But
-   one whose link an earlier run has left open is asked often: the other end keeps the link for a time only.
+3. A final refusal ends the broker if every configured uplink refuses so in one round and none has ever
+   accepted it: an operator has to change a setting and should know of it. A broker that was attached before
+   tries again: it has clients, and the reason of the refusal may pass. That a configured uplink is below us
+   is no final refusal: it recovered after a failover to others. That our name is in the overlay already is
+   one after a while only: it may be that of an earlier run that is not declared lost yet.
+4. A broker is settled when it is attached for the first time, or when a first round has failed: then it is
+   ready.
+5. An uplink that does not last does not shorten the waits: an unstable broker is dialled rarely. But one
+   whose link an earlier run has left open is dialled often: the other end keeps the link for a limited time.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ DIAL_TIMEOUT_S: Final = 10.0
 """Connecting and TLS together; a broker that answers at all answers within a fraction of this."""
 
 REDIAL_PART: Final = 5
-"""An attempt to come back may take this part of the link timeout, so that several fit into it."""
+"""An attempt to resume may take this part of the link timeout, so that several fit into it."""
 
 REDIAL_TIMEOUT_S: Final = 1.0
 """But never less than this: a round trip around the world, a few times."""
@@ -58,7 +58,7 @@ _TAKEN: Final = "duplicate"
 
 
 class Waiting(Enum):
-    """What the search for an uplink waits for."""
+    """The event that the search for an uplink waits for."""
 
     START = "the first step"
     TURN = "the time of the next candidate"
@@ -85,7 +85,7 @@ TRANSITIONS: Final[Transitions[Waiting]] = {
 
 @define(eq=False)
 class _Attempt:
-    """What became of one candidate."""
+    """The outcome of one candidate."""
 
     candidate: Candidate
     begun_s: float
@@ -103,7 +103,7 @@ class _Attempt:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether somebody has to change a setting."""
+        """Whether an operator has to change a setting."""
         return self.refusal is not None and self.refusal[0] in FINAL_REFUSALS - _BELOW_US
 
 
@@ -146,7 +146,7 @@ class Uplinks:
         self._dial_next()
 
     def stop(self) -> None:
-        """Dial nobody any more."""
+        """End the search: dial no candidate any more."""
         if self.state is not Waiting.NOTHING:
             self._enter(Waiting.NOTHING)
 
@@ -158,7 +158,7 @@ class Uplinks:
     # --- candidates ---
 
     def _next(self) -> Candidate | None:
-        """Whom to dial: first of all the uplink whose link an earlier run of this broker has left open."""
+        """Yield the candidates, first the uplink whose link an earlier run of this broker has left open."""
         link = self.core.asked
         if link is not None and (address := self.core.roster.address_of(link.name)):
             return Candidate(address, link.name, "uplink of the run before")
@@ -193,12 +193,12 @@ class Uplinks:
 
     @property
     def address(self) -> str:
-        """Whom the present attempt goes to."""
+        """The candidate of the present attempt."""
         assert self._attempt is not None
         return self._attempt.candidate.address
 
     def connected(self) -> None:
-        """The connection is made; whoever opens it says hello there, and calls `ended` when it is over."""
+        """The connection is made; the caller sends the Hello, and calls `ended` when it is over."""
         if self.state is Waiting.DIALLED:
             self._again.reset()
         self._enter(Waiting.GREETED)
@@ -220,7 +220,7 @@ class Uplinks:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Make the connection of the link again after a wait; without a link, give the candidate up."""
+        """Dial the link's broker again after a wait; without a link, try the next candidate."""
         attempt = self._attempt
         assert attempt is not None
         link = self.context.uplink
@@ -249,7 +249,7 @@ class Uplinks:
     # --- what the link says ---
 
     def attached(self) -> None:
-        """The link became part of the tree, or a new connection of it was made."""
+        """Take the broker as attached: the link is part of the tree, or was resumed."""
         attempt = self._attempt
         if attempt is None or attempt.was_attached:
             return
@@ -260,12 +260,12 @@ class Uplinks:
         self.context.settle()
 
     def refused(self, code: str, text: str) -> None:
-        """The other side does not want us."""
+        """Record the refusal of the candidate."""
         if self._attempt is not None:
             self._attempt.refusal = (code, text)
 
     def link_closed(self) -> None:
-        """The link was declared lost: nothing is waited for on its behalf."""
+        """Try the next candidate: the link was declared lost."""
         if self.state in {Waiting.BREAK, Waiting.REDIALLED}:
             self._give_up_candidate()
 
@@ -291,7 +291,7 @@ class Uplinks:
             self._dial_next()
 
     def _end_round(self) -> None:
-        """Nobody took us in this round: give up, or serve what is below and go on."""
+        """End a round without success: fail for good (law 3), or serve as a root and try again."""
         search = self.search
         if search.moves == 0 and self._is_hopeless():
             return
@@ -304,7 +304,7 @@ class Uplinks:
         self.context.settle()
 
     def _is_hopeless(self) -> bool:
-        """Say what the last uplink said: with several, the log has what the others said."""
+        """Return an error with the answer of the last uplink; the log has the answers of the others."""
         configured = self.search.configured
         is_early = self.timers.now_s - self._begun_s < self.link_timeout_s
         if is_early and any(code == _TAKEN for code, _ in self._hopeless.values()):
@@ -317,7 +317,7 @@ class Uplinks:
         return True
 
     def _complain(self, what: str, candidate: Candidate, **said: str) -> None:
-        """Log what went wrong; what has been said since the last attachment is said softly."""
+        """Log a failed attempt; one that was logged since the last attachment is logged at level debug."""
         complaint = (what, candidate.address)
         log = self.log.debug if complaint in self._complaints else self.log.warning
         self._complaints.add(complaint)

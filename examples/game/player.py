@@ -1,9 +1,8 @@
 """A player: publishes its actions, and computes the state of the game from its deliveries. No server does.
 
 When it moves on, it subscribes to the new sight before it leaves the old one, and publishes a mark that both
-deliver: events of the old one count up to the mark, events of the new one from there. It asks for the state
-of a new region with a `watch`; the longest watcher answers with the state at that position, and the player
-applies the events that followed.
+deliver: the old one counts up to the mark, the new one from there. It asks for the state of a new region with
+a `watch`; the longest watcher answers with the state at that position; later events are applied to that.
 """
 
 import json

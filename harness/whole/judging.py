@@ -151,7 +151,7 @@ def _unjustified(world: WholeWorld) -> Iterator[Fault]:
             is_lost = gap.reason == LOST and (has_lost or not world.knobs.settles_first)
             is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited or ended_slow)
             is_taken = gap.reason == TAKEN and line.is_contested
-            is_past = gap.reason == REPLAY and (world.knobs.joins or size_bytes > BOUND_BYTES_MIN)
+            is_past = gap.reason == REPLAY and (has_lost or world.knobs.joins or size_bytes > BOUND_BYTES_MIN)
             is_dropped = gap.reason == BOUND and dropped and size_bytes > BOUND_BYTES_MIN
             if not (is_lost or is_forgotten or is_dropped or is_taken or is_past):
                 yield "gap", f"{line.name} got a gap for no reason: {gap} ({gap.reason})"

@@ -10,6 +10,7 @@ FOUND = {
     "positions begin anew behind a gap that does not say so": ("crash", 1_200_025),
     "rest does not wait for a broker that is about to end": ("crash", 1_200_339),
     "a call that is published again is replayed where its time stands": ("crash", 1_200_450),
+    "a replay ends with a gap when a neighbour is lost that had to answer": ("loss", 3_000_302),
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
