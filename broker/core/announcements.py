@@ -99,7 +99,7 @@ class Announcements:
         return all(standing.values()) and frozenset().union(*standing.values()) == frozenset(announced)
 
     def remake(self, candidates: Mapping[str, RouteFilter]) -> tuple[Difference, tuple[str, ...]]:
-        """Choose anew among these; return the difference, and the ids that stand for another route now."""
+        """Choose anew among these; return the difference, and the ids that mean another route now."""
         before, self.routes = self.routes, {}
         self._selection, self._ids = self._strategy.selection(), {}
         self.edit(add=candidates.values())

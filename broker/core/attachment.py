@@ -1,4 +1,4 @@
-"""R9, who may attach: requests that climb, verdicts that come back, and why no cycle forms.
+"""R9, which broker may attach: requests that climb, verdicts that return, and why no cycle forms.
 
 Only the root of a tree attaches. Its request climbs to the root of the tree it asks, and that root decides.
 
@@ -12,7 +12,7 @@ Laws.
 3. A broker that loses its uplink becomes the root and inherits the grants that went down through it.
 4. A request from the root's own tree is a cycle. Another broker of a name that is in the tree already is a
    duplicate; the same broker named by both sides has just moved, and the notice of it is on its way.
-5. When the tree changes above a broker, a request may come back from below, where its old way led. The broker
+5. When the tree changes above a broker, a request may return from below, where its old way led. The broker
    that was asked directly knows it already and ignores it; it ends only over the link it came from.
 6. Where routes cover one another, no broker can see whether one is stale. There a request waits while it
    names a broker that is in this tree already, or in one that has been granted; and the asker sends it anew
@@ -222,7 +222,7 @@ class Attachments:
         return sends
 
     def _is_echo(self, key: _Key, came_by: Hop) -> bool:
-        """Return whether a request that came from the asker itself comes back from below (law 5)."""
+        """Return whether a request that came from the asker itself returns from below (law 5)."""
         relayed = self._relayed.get(key)
         known = relayed.came_by if relayed is not None else self._grants.get(key)
         return known is not None and known is not came_by and known.name == name_of(key[0])

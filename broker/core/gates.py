@@ -18,7 +18,7 @@ Laws of arrivals.
 
 Where a subscription that has moved is suppressed (R9), because an announced one covers it, publications may
 be on their way that have been delivered to it by its old way. So a question goes along the routes of the
-announcement that covers it, and comes back behind all of them; until then its gate is closed (`Settling`).
+announcement that covers it, and returns behind all of them; until then its gate is closed (`Settling`).
 
 7. A question is answered once all neighbours that it was passed on to have answered, or are lost.
 """
@@ -110,7 +110,7 @@ class Gates:
     def withdrawn(self, announced: Iterable[str]) -> list[RouteEntry]:
         """Remove withdrawn ids; return the entries that waited for them, or for others of their requests.
 
-        These entries have to wait for what is announced in their stead.
+        These entries have to wait for the replacements.
         """
         touched: dict[EntryKey, RouteEntry] = {}
         for each in announced:

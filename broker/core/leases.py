@@ -91,7 +91,7 @@ class Repairs:
             tables.add_advertisement(link, EVERYTHING.id, EVERYTHING.filter)
 
     def _repair_arrivals(self, link: Hop, neighbour: Neighbour) -> None:
-        """Acknowledge requests for entries that are lost; when they come back, a gap goes to the link."""
+        """Acknowledge requests for entries that are lost; when these return, a gap goes to the link."""
         known, subscribing = self._routing.tables.entries_of(link), self._routing.subscribing
         for each in [each for each in neighbour.arrivals.all() if each not in known]:
             self.count += 1
@@ -171,7 +171,7 @@ class Leases:
     _listed: dict[Hop, set[Key]] = Factory(dict)
     expire_after: int = 0
     renewals: int = 0
-    mended: int = 0
+    repaired: int = 0
     expired: int = 0
 
     # --- renewing ---
@@ -209,7 +209,7 @@ class Leases:
         if known == message.digest:
             self._left_out.pop(link, None)
         else:
-            self.mended += 1
+            self.repaired += 1
             self._send(link, LeaseAsked(known))
 
     def _known(self, link: Hop) -> tuple[dict[str, Filter], dict[str, RouteFilter]]:

@@ -138,9 +138,9 @@ class _Newcomer:
     state: Joining = Joining.OPEN
     ours: RouteIds = Factory(_no_routes)
     theirs: RouteIds = Factory(_no_routes)
-    held: list[LinkMessage] = Factory(list)
-    held_bytes: int = 0
-    publications_held: int = 0
+    deferred: list[LinkMessage] = Factory(list)
+    deferred_bytes: int = 0
+    publications_deferred: int = 0
 
     def enter(self, state: Joining) -> None:
         """Enter another state."""
@@ -164,18 +164,21 @@ class _Newcomer:
             self.enter(Joining.COMPARING)
         self.theirs = theirs
 
-    def hold(self, message: LinkMessage) -> bool:
+    def defer(self, message: LinkMessage) -> bool:
         """Defer a message of the link; return whether the limits allow it."""
-        self.held.append(message)
+        self.deferred.append(message)
         if isinstance(message, Publication):
-            self.held_bytes += len(message.frame)
-            self.publications_held += 1
-        return self.held_bytes <= HELD_BYTES_MAX and len(self.held) - self.publications_held <= HELD_COUNT_MAX
+            self.deferred_bytes += len(message.frame)
+            self.publications_deferred += 1
+        return (
+            self.deferred_bytes <= HELD_BYTES_MAX
+            and len(self.deferred) - self.publications_deferred <= HELD_COUNT_MAX
+        )
 
-    def held_advertisements(self) -> set[str]:
+    def deferred_advertisements(self) -> set[str]:
         """Return the ids that the other side has advertised over the link and not withdrawn since."""
         known: set[str] = set()
-        for message in self.held:
+        for message in self.deferred:
             if isinstance(message, Synchronise):
                 known.update(advertisement for advertisement, _ in message.advertisements)
             elif isinstance(message, AdvertisementWithdrawn):
@@ -249,7 +252,7 @@ class Membership:
         self._has_news = True
         match message:
             case _ if newcomer.state is Joining.HOLDING:
-                if not newcomer.hold(message):  # The other end is attached already.
+                if not newcomer.defer(message):  # The other end is attached already.
                     raise ProtocolError(
                         f"{link.name} sent too much while its attachment was deferred: at most "
                         f"{HELD_COUNT_MAX} changes of routes and {HELD_BYTES_MAX} bytes of events are taken"
@@ -268,7 +271,7 @@ class Membership:
                 self._directory.learn(message, link)
             case Synchronise() if newcomer.state is Joining.READY:
                 newcomer.enter(Joining.HOLDING)
-                newcomer.hold(message)
+                newcomer.defer(message)
             case _:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} before it was attached")
         return ""
@@ -305,8 +308,8 @@ class Membership:
 
     def _next_steps(self, link: Hop, newcomer: _Newcomer) -> Iterator[Attach | Take]:
         if newcomer.state is Joining.HOLDING:
-            if not self._known_advertisements() & newcomer.held_advertisements():
-                yield from self._take_held(link, newcomer)
+            if not self._known_advertisements() & newcomer.deferred_advertisements():
+                yield from self._take_deferred(link, newcomer)
             return
         if newcomer.is_uplink and newcomer.has_announced and not self.attachments.is_granted(link):
             newcomer.begin_anew()
@@ -348,14 +351,14 @@ class Membership:
             ours.advertisements & announced.advertisements or ours.subscriptions & announced.subscriptions
         )
 
-    def _take_held(self, link: Hop, newcomer: _Newcomer) -> Iterator[Attach | Take]:
+    def _take_deferred(self, link: Hop, newcomer: _Newcomer) -> Iterator[Attach | Take]:
         """Attach, since nothing is stale, and take the deferred messages, advertisements first."""
         if not newcomer.is_uplink:
             yield Attach(link, is_uplink=False)
             self._announce_brokers(self._below[link], frozenset())
         newcomer.enter(Joining.ATTACHED)
         del self.joining[link]
-        yield Take(link, newcomer.held)
+        yield Take(link, newcomer.deferred)
         self._pass_on(self.attachments.child_attached(link))
         self._has_news = True
 

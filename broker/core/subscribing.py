@@ -47,15 +47,15 @@ BLOCKED: Final = ""
 class Neighbour:
     """The subscriptions announced to one neighbour, its pending requests, and its own.
 
-    `offered` are the entries that the strategy chooses from; `held` are those that are offered when the link
-    has synchronised; `crossing` are the requests with which they were offered.
+    `offered` are the entries that the strategy chooses from; `blocked` are those that are offered when the
+    link has synchronised; `crossing` are the requests with which they were offered.
     """
 
     announced: Announcements
     gates: Gates = Factory(Gates)
     arrivals: Arrivals = Factory(Arrivals)
     offered: dict[EntryKey, RouteEntry] = Factory(dict)
-    held: dict[EntryKey, RouteEntry] = Factory(dict)
+    blocked: dict[EntryKey, RouteEntry] = Factory(dict)
     crossing: set[int] = Factory(set)
 
 
@@ -121,7 +121,7 @@ class Subscribing:
         for link, neighbour in list(self.neighbours.items()):
             for entry in entries:
                 neighbour.gates.forget(entry)
-                neighbour.held.pop(entry_key(entry), None)
+                neighbour.blocked.pop(entry_key(entry), None)
             mine = [entry for entry in entries if neighbour.offered.pop(entry_key(entry), None) is not None]
             gone = [entry.id for entry in mine if not self._tables.is_wanted(entry.id, link)]
             if gone:
@@ -132,7 +132,7 @@ class Subscribing:
     def offer(self, link: Hop, entries: Iterable[RouteEntry], *, has_moved: bool = False) -> None:
         """Let the strategy decide which of these entries are announced to a neighbour."""
         if link in self._tables.synchronising:
-            self._hold(link, entries)
+            self._block(link, entries)
             return
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
         offered: dict[EntryKey, RouteEntry] = {}
@@ -146,14 +146,14 @@ class Subscribing:
             difference = neighbour.announced.edit(add=map(route_filter_of, offered.values()))
             self._announce(link, neighbour, difference, offered.values(), has_moved=has_moved)
 
-    def _hold(self, link: Hop, entries: Iterable[RouteEntry]) -> None:
+    def _block(self, link: Hop, entries: Iterable[RouteEntry]) -> None:
         """Close the gates of entries that may not cross a new link yet (R9)."""
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
         for entry in entries:
             key = entry_key(entry)
-            is_new = entry.hop is not link and key not in neighbour.held
+            is_new = entry.hop is not link and key not in neighbour.blocked
             if is_new and advertised.overlap(entry.filter):
-                neighbour.held[key] = entry
+                neighbour.blocked[key] = entry
                 neighbour.gates.asked(UNSENT)
                 neighbour.gates.wait(entry, UNSENT)
                 self._tables.close_gate(entry, link)
@@ -161,7 +161,7 @@ class Subscribing:
     def synchronised(self, link: Hop) -> None:
         """Offer the entries that waited for a link; their gates wait for acknowledgements now."""
         neighbour = self.neighbours[link]
-        neighbour.held.clear()
+        neighbour.blocked.clear()
         self.offer_all(link, has_moved=True)
         self.passed += self._barrier.route_replaced(BLOCKED, link, neighbour.gates.unanswered())
         for entry in neighbour.gates.answered(UNSENT)[1]:
@@ -207,9 +207,9 @@ class Subscribing:
         ]
         for entry in mine:
             del neighbour.offered[entry_key(entry)]
-        mine_blocked = [entry for entry in neighbour.held.values() if not still.overlap(entry.filter)]
+        mine_blocked = [entry for entry in neighbour.blocked.values() if not still.overlap(entry.filter)]
         for entry in mine_blocked:
-            del neighbour.held[entry_key(entry)]
+            del neighbour.blocked[entry_key(entry)]
         closed = [entry for entry in (*mine, *mine_blocked) if neighbour.gates.forget(entry)]
         if mine:
             gone = dict.fromkeys(entry.id for entry in mine)
@@ -482,7 +482,7 @@ class Subscribing:
         known = neighbour.announced.routes
         owed = [each for each in neighbour.gates.unanswered() if each in known]
         announced = [each for each in owed if known[each].filter.overlaps(content)]
-        is_blocked = any(entry.filter.overlaps(content) for entry in neighbour.held.values())
+        is_blocked = any(entry.filter.overlaps(content) for entry in neighbour.blocked.values())
         return [*announced, BLOCKED] if is_blocked else announced
 
     def counts(self) -> dict[str, int]:

@@ -7,8 +7,8 @@ Laws.
 2. A flood belongs to one attachment: when that link is lost the flood is forgotten, and a later answer to it
    has no effect.
 3. A flood goes to every other neighbour, those that synchronise themselves included.
-4. A token is between two neighbours: a broker that passes a flood on gives it a new one. So a flood may come
-   back to the broker that began it, if that has moved meanwhile, and is one like any other there.
+4. A token is between two neighbours: a broker that passes a flood on gives it a new one. So a flood may
+   return to the broker that began it, if that has moved meanwhile, and is one like any other there.
 5. A neighbour that is to learn more than one page holds gets one flood a page, each with a token of its own.
    A flood is done when every page that it became here has been answered.
 """

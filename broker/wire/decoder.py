@@ -136,8 +136,8 @@ class Decoder:
     def feed(self, chunk: bytes | bytearray | memoryview) -> list[object]:
         """Take what was read and return the messages that are complete now.
 
-        A broker gets messages as they are, publications as `Publication`. A client gets `DeliveredBatch` in
-        stead of `Deliver` and publications.
+        A broker gets messages as they are, publications as `Publication`. A client gets `DeliveredBatch`
+        instead of `Deliver` and publications.
 
         Raises:
             WireError: a frame is refused, now or before; `messages` of the error are those before it.

@@ -81,7 +81,7 @@ def _cost(name: str, size: int) -> Sequence[str]:
     other.receive(pair.down, said)
     received_s = process_time() - begun_s
     assert [type(each) for each in said] == [LeaseRenewed]
-    assert not other.leases.mended, "nothing was corrupted"
+    assert not other.leases.repaired, "nothing was corrupted"
     size_bytes = sum(len(frame_of(each)) for each in said)
     return name, f"{size:,}", f"{said_s * 1000:.0f}", f"{received_s * 1000:.0f}", f"{size_bytes}"
 

@@ -123,7 +123,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
             (Synchronisation, "done", broken.opens_by_name),
         ),
     ),
-    "opens-without-asking": _one("R7", "crash", Subscribing, "_hold", broken.asks_nobody_behind_new_links),
+    "opens-without-asking": _one("R7", "crash", Subscribing, "_block", broken.asks_nobody_behind_new_links),
     "untold-loss": _one("gaps", "crash", Losses, "lost", broken.tells_no_loss),
     "untold-absence": _one("gaps", "healing", Losses, "found", broken.tells_no_absence),
     "lost-uplink-drops": _one("R8", "healing", Pairwise, "uplink_changed", broken_healing.drops_what_waits),

@@ -76,7 +76,7 @@ def tables(network: Network) -> dict[tuple[str, str], tuple[list[str], list[str]
 
 
 def changes(network: Network) -> int:
-    return sum(c.leases.expired + c.leases.mended + c.leases.repairs.count for c in network.cores.values())
+    return sum(c.leases.expired + c.leases.repaired + c.leases.repairs.count for c in network.cores.values())
 
 
 @pytest.mark.parametrize("routing", ["simple", "identity", "covering", "covering+identity", "flooding"])
