@@ -1,7 +1,7 @@
-"""Everything that brokers and clients say to each other, as values.
+"""The messages of brokers and clients, as values.
 
-Three vocabularies: what both ends of any connection say, what a client and its broker say, and what two
-brokers say. `broker.wire` turns them into frames and back; `broker.core` decides on the brokers' part.
+Three vocabularies: the messages of any connection, those of a client and its broker, and those of two
+brokers. `broker.wire` turns them into frames and back; `broker.core` decides on the brokers' part.
 
 A `Publication` is the only message on the hot path. It carries the frame it came in, so that a broker
 forwards bytes and encodes nothing; it is never changed after it was made, although it is not frozen (a
@@ -50,9 +50,9 @@ class Publication:
 
 @frozen
 class Hello:
-    """First frame of whoever dialled. `role` is "client" or "broker"; `token` proves who it is.
+    """First frame of the peer that dialled. `role` is "client" or "broker"; `token` proves who it is.
 
-    A broker that comes back names the `session` of the link and how many of its messages it has `received`.
+    A broker that reconnects names the `session` of the link and how many of its messages it has `received`.
     """
 
     version: int
@@ -85,7 +85,7 @@ class Welcome:
 
 @frozen
 class Fault:
-    """Why the sender closes the connection; the last frame it sends."""
+    """The reason for which the sender closes the connection; the last frame it sends."""
 
     code: str
     text: str
@@ -93,7 +93,7 @@ class Fault:
 
 @frozen
 class Grant:
-    """So many more bytes of publication frames may be sent on this connection."""
+    """Grants credit: this many more bytes of publication frames on this connection."""
 
     size_bytes: int
 
@@ -117,7 +117,7 @@ class Pong:
 
 @frozen
 class Advertise:
-    """Announces what a publisher will publish. `resume` names the publisher that it was before."""
+    """Advertises a publisher. `resume` names the publisher that it was on an earlier connection."""
 
     number: int
     filter: str
@@ -133,11 +133,11 @@ class Unadvertise:
 
 @frozen
 class Subscribe:
-    """Asks for events. `bound_bytes` and `policy` ("disconnect" or "drop") say what a full queue means.
+    """Subscribes. `bound_bytes` and `policy` ("disconnect" or "drop") are for the overflow of its queue.
 
     `credit` deliveries may be sent at once; `Credit` adds to it. A `durable` name makes it outlive its
     client, for `age_s` without one (0: as long as the broker allows). `resume` names the subscription that it
-    was on an earlier connection. `after`, if there is one, is the position behind which it is to go on.
+    was on an earlier connection. `after`, if there is one, is the position behind which it is to resume.
     `replay` asks for the past: the newest so many (0: all), and not older than so many milliseconds, if that
     is there.
     """
@@ -164,7 +164,7 @@ class Unsubscribe:
 
 @frozen
 class Credit:
-    """So many more deliveries of the subscription may be sent; its user has had all up to `taken`."""
+    """Grants credit for more deliveries of the subscription, and confirms all up to `taken`."""
 
     number: int
     count: int
@@ -173,7 +173,7 @@ class Credit:
 
 @frozen
 class Flush:
-    """Asks to be told when everything published before it has been taken over."""
+    """Asks for an acknowledgement of everything published before it."""
 
     number: int
 
@@ -203,8 +203,8 @@ class Forget:
 class Advertised:
     """The barrier is passed. `publisher` is the id to publish under, `taken` its last known sequence.
 
-    Whether it `is_wanted`, that is whether anybody has subscribed to something of it, is true of this moment;
-    `Wanted` tells each change from here on.
+    Whether it `is_wanted`, that is whether a subscription overlaps its advertisement, is true of this moment;
+    `Wanted` announces each change from here on.
     """
 
     number: int
@@ -215,7 +215,7 @@ class Advertised:
 
 @frozen
 class Wanted:
-    """Somebody wants to hear from the publisher of that number from now on, or nobody does any more."""
+    """Some subscription overlaps the publisher of that number from now on, or none does any more."""
 
     number: int
     is_wanted: bool
@@ -230,7 +230,7 @@ class Subscribed:
 
 @frozen
 class Placed:
-    """What comes for the subscription of that number is counted on from `position`.
+    """The deliveries of the subscription of that number follow on `position`.
 
     Comes before everything else for it. `subscription` is its id, to be named when it is resumed; unless it
     `goes_on`, what came between `after` and now is not known and may be missing.
@@ -261,10 +261,11 @@ class Deliver:
 
 @frozen
 class Gap:
-    """Deliveries of the subscription are missing at this place: so many, or 0 where nobody knows how many.
+    """A gap in the deliveries of the subscription: `count` are missing, or an unknown number if it is 0.
 
     It takes as many positions, and one where nobody knows. `reason` is "bound" (its queue was full), "lost"
-    (a broker or a link was lost for good) or "replay" (not all of the past that was asked for could be told).
+    (a broker or a link was lost for good) or "replay" (not all of the past that was asked for could be
+    replayed).
     """
 
     number: int
@@ -283,14 +284,14 @@ class Ended:
 
 @frozen
 class Flushed:
-    """Everything published before the `Flush` of that number has been taken over."""
+    """Acknowledges everything published before the `Flush` of that number."""
 
     number: int
 
 
 @frozen
 class Forgotten:
-    """There is no durable subscription of the name any more that the `Forget` of that number said."""
+    """The durable subscription that the `Forget` of that number named has ended."""
 
     number: int
 
@@ -309,9 +310,9 @@ class Explained:
 
 @frozen
 class Acknowledge:
-    """So many messages of the link's session have been received and will not be needed again.
+    """Acknowledges the first `count` messages of the link's session.
 
-    Counted are all that the core says (`LinkMessage`), since the session began.
+    All messages of the core (`LinkMessage`) count, since the session began.
     """
 
     count: int
@@ -327,14 +328,14 @@ class AdvertisementAdded:
 
 @frozen
 class AdvertisementAcknowledged:
-    """Everybody behind the sender knows it, and its subscriptions have been acknowledged (R6)."""
+    """All brokers behind the sender know it, and its subscriptions have been acknowledged (R6)."""
 
     id: str
 
 
 @frozen
 class AdvertisementWithdrawn:
-    """The publisher is gone; if it `is_lost`, publications of it may be missing from here on."""
+    """The publisher is withdrawn; if it `is_lost`, publications of it may be missing from here on."""
 
     id: str
     is_lost: bool = False
@@ -364,8 +365,8 @@ class SubscriptionAdded:
 class SubscriptionsReplaced:
     """Several changes in one: these are added, all under one number, and those withdrawn instead (R7).
 
-    What is withdrawn here serves on until what is added, now or in an earlier request, serves in its place.
-    If they are too many for one page, several requests follow each other, and what is withdrawn comes last.
+    The withdrawn subscriptions serve on until the added ones, of this or an earlier request, serve instead.
+    If they are too many for one page, several requests follow each other, the withdrawn ones last.
     """
 
     number: int
@@ -376,14 +377,14 @@ class SubscriptionsReplaced:
 
 @frozen
 class SubscriptionAcknowledged:
-    """Answers the request of that number: the sender and everybody it forwarded to know (R7)."""
+    """Acknowledges the request of that number, for the sender and all brokers it forwarded to (R7)."""
 
     number: int
 
 
 @frozen
 class SubscriptionWithdrawn:
-    """The subscription is gone."""
+    """The subscription is withdrawn."""
 
     id: str
 
@@ -436,7 +437,7 @@ class LeaseTold:
 
 @frozen
 class OrderingMessage:
-    """Something one ordering plugin says to its neighbour; only the plugin knows what the numbers mean."""
+    """A note of one ordering plugin to its neighbour; only the plugin interprets the numbers."""
 
     content: tuple[int, ...]
 
@@ -511,14 +512,14 @@ class Flood:
 
 @frozen
 class FloodDone:
-    """Everybody behind the sender has seen the flood of that token (R9)."""
+    """All brokers behind the sender have seen the flood of that token (R9)."""
 
     token: str
 
 
 @frozen
 class BrokersChanged:
-    """Which brokers came to the sender's side of the link or left it; climbs to the root."""
+    """The brokers that joined or left the sender's side of the link; climbs to the root."""
 
     added: frozenset[str]
     removed: frozenset[str]
@@ -526,9 +527,9 @@ class BrokersChanged:
 
 @frozen
 class Whereabouts:
-    """Where brokers are: all the sender knows when the link is new, later what is new to it.
+    """The addresses of brokers: all that the sender knows when the link is new, later the new ones.
 
-    Whoever hears something new tells it on, so that brokers that are cut off know whom to dial.
+    A broker forwards addresses that are new to it, so that a disconnected one has candidates to dial.
     """
 
     places: tuple[Place, ...]
@@ -545,7 +546,7 @@ class WayAsked:
 
 @frozen
 class WayTold:
-    """What the sender and those behind it remember: one JSON object a broker. With `more` it is not all."""
+    """The records of the sender and the brokers behind it: one JSON object each. `more`: others follow."""
 
     question: str
     steps: tuple[str, ...]
@@ -583,5 +584,5 @@ Control = (
     | ReplayOver
 )
 Notice = PublicationsLost | ReplayMark | ReplayCut
-"""What is told to a local subscription in its place, and never goes over a link."""
+"""Messages for a local subscription, in order with its deliveries; they never go over a link."""
 LinkMessage = Publication | Notice | OrderingMessage | Control

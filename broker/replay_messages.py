@@ -1,4 +1,4 @@
-"""What brokers say to each other for replays, and what a local subscription is told of one."""
+"""The messages of replays: between brokers, and to a local subscription."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from broker.filters import Filter
 
 @frozen
 class ReplayAsked:
-    """A subscription asks every broker for what matches since then, in order or in the opposite one."""
+    """A subscription asks every broker for matching publications since then, oldest or newest first."""
 
     question: str
     filter: Filter
@@ -17,7 +17,7 @@ class ReplayAsked:
 
 @frozen
 class ReplayReady:
-    """The sender and everybody behind it have put aside what they have for that question."""
+    """The sender and all brokers behind it have put aside their publications for that question."""
 
     question: str
 
@@ -31,9 +31,9 @@ class ReplayMore:
 
 @frozen
 class ReplayPart:
-    """What comes next of the past: plain publication frames, and the time of each in the order of replays.
+    """The next past publications: plain frames, and the time of each in the order of replays.
 
-    It may be empty; what follows is to be asked for. If it `is_over` nothing follows; unless it `is_whole`,
+    It may be empty; the next part has to be asked for. If it `is_over` no part follows; unless it `is_whole`,
     a neighbour was lost that had more.
     """
 
@@ -46,16 +46,16 @@ class ReplayPart:
 
 @frozen
 class ReplayOver:
-    """The asker wants no more of it."""
+    """The asker ends the replay."""
 
     question: str
 
 
 @frozen
 class ReplayMark:
-    """Goes to a local subscription and is never delivered: what comes behind it is live.
+    """Goes to a local subscription and is never delivered: publications behind it are live.
 
-    The last one says that what was published before the question and came live has come.
+    The last one follows all publications from before the question that came live.
     """
 
     is_last: bool
@@ -63,4 +63,4 @@ class ReplayMark:
 
 @frozen
 class ReplayCut:
-    """Goes to a local subscription and nowhere else: some of the past that it asked for is missing here."""
+    """Goes to a local subscription and nowhere else: some past publications are missing here."""
