@@ -1,7 +1,7 @@
-"""The messages of brokers and clients, as values.
+"""The messages between brokers and clients, as values.
 
-Three vocabularies: the messages of any connection, those of a client and its broker, and those of two
-brokers. `broker.wire` turns them into frames and back; `broker.core` decides on the brokers' part.
+Three vocabularies: messages of any connection, between a client and its broker, and between two brokers.
+`broker.wire` turns them into frames and back; `broker.core` decides on the brokers' part.
 
 A `Publication` is the only message on the hot path. It carries the frame it came in, so that a broker
 forwards bytes and encodes nothing; it is never changed after it was made, although it is not frozen (a
@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from broker.filters import Filter
 from broker.filters.constraints import Value
-from broker.healing.roster import Place
+from broker.healing.roster import Location
 from broker.replay_messages import (
     ReplayAsked,
     ReplayCut,
@@ -24,7 +24,7 @@ from broker.replay_messages import (
     ReplayPart,
     ReplayReady,
 )
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 
 
 @define(eq=False)
@@ -50,9 +50,9 @@ class Publication:
 
 @frozen
 class Hello:
-    """First frame of the peer that dialled. `role` is "client" or "broker"; `token` proves who it is.
+    """First frame of the end that dialled. `role` is "client" or "broker"; `token` proves its identity.
 
-    A broker that reconnects names the `session` of the link and how many of its messages it has `received`.
+    A broker that resumes names the `session` of the link and how many of its messages it has `received`.
     """
 
     version: int
@@ -69,7 +69,7 @@ class Hello:
 class Welcome:
     """The answer to an accepted `Hello`. `credit_bytes` of publications may be sent before a `Grant`.
 
-    If `session` is the one that a broker named, the link goes on behind what each end has `received`;
+    If `session` is the one that a broker named, the link is resumed behind what each end has `received`;
     otherwise it is a new link, and this is its session.
     """
 
@@ -85,7 +85,7 @@ class Welcome:
 
 @frozen
 class Fault:
-    """The reason for which the sender closes the connection; the last frame it sends."""
+    """The reason why the sender closes the connection; the last frame it sends."""
 
     code: str
     text: str
@@ -100,7 +100,7 @@ class Grant:
 
 @frozen
 class Ping:
-    """Asks for a `Pong` with the same number; also keeps the connection from being taken for dead."""
+    """Asks for a `Pong` with the same number; also keeps the connection from being declared lost."""
 
     number: int
 
@@ -133,11 +133,11 @@ class Unadvertise:
 
 @frozen
 class Subscribe:
-    """Subscribes. `bound_bytes` and `policy` ("disconnect" or "drop") are for the overflow of its queue.
+    """Asks for events. `bound_bytes` and `policy` ("disconnect" or "drop") define what a full queue means.
 
     `credit` deliveries may be sent at once; `Credit` adds to it. A `durable` name makes it outlive its
     client, for `age_s` without one (0: as long as the broker allows). `resume` names the subscription that it
-    was on an earlier connection. `after`, if there is one, is the position behind which it is to resume.
+    was on an earlier connection. `after`, if there is one, is the position behind which it continues.
     `replay` asks for the past: the newest so many (0: all), and not older than so many milliseconds, if that
     is there.
     """
@@ -164,7 +164,7 @@ class Unsubscribe:
 
 @frozen
 class Credit:
-    """Grants credit for more deliveries of the subscription, and confirms all up to `taken`."""
+    """So many more deliveries of the subscription may be sent; all up to `taken` have reached its user."""
 
     number: int
     count: int
@@ -173,14 +173,14 @@ class Credit:
 
 @frozen
 class Flush:
-    """Asks for an acknowledgement of everything published before it."""
+    """Asks for a `Flushed` once everything published before it has been taken over."""
 
     number: int
 
 
 @frozen
 class Explain:
-    """Asks a broker: "waiting", "way" (of a publication), "durable" (what is kept), or "uplinks"."""
+    """Asks a broker about "waiting", a "way" (of a publication), "durable" subscriptions, or "uplinks"."""
 
     number: int
     publisher: str
@@ -190,7 +190,7 @@ class Explain:
 
 @frozen
 class Forget:
-    """Ends the client's durable subscription of that name, wherever it stands."""
+    """Ends the client's durable subscription of that name, at any broker."""
 
     number: int
     durable: str
@@ -203,7 +203,7 @@ class Forget:
 class Advertised:
     """The barrier is passed. `publisher` is the id to publish under, `taken` its last known sequence.
 
-    Whether it `is_wanted`, that is whether a subscription overlaps its advertisement, is true of this moment;
+    Whether it `is_wanted`, that is whether any subscription overlaps its filter, is true of this moment;
     `Wanted` announces each change from here on.
     """
 
@@ -215,7 +215,7 @@ class Advertised:
 
 @frozen
 class Wanted:
-    """Some subscription overlaps the publisher of that number from now on, or none does any more."""
+    """Some subscription overlaps the filter of the publisher of that number from now on, or none any more."""
 
     number: int
     is_wanted: bool
@@ -230,10 +230,10 @@ class Subscribed:
 
 @frozen
 class Placed:
-    """The deliveries of the subscription of that number follow on `position`.
+    """Deliveries of the subscription of that number are counted on from `position`.
 
     Comes before everything else for it. `subscription` is its id, to be named when it is resumed; unless it
-    `goes_on`, what came between `after` and now is not known and may be missing.
+    `goes_on`, events between `after` and now are not known and may be missing.
     """
 
     number: int
@@ -261,11 +261,11 @@ class Deliver:
 
 @frozen
 class Gap:
-    """A gap in the deliveries of the subscription: `count` are missing, or an unknown number if it is 0.
+    """Deliveries of the subscription are missing at this position: so many, or 0 if the number is unknown.
 
-    It takes as many positions, and one where nobody knows. `reason` is "bound" (its queue was full), "lost"
-    (a broker or a link was lost for good) or "replay" (not all of the past that was asked for could be
-    replayed).
+    It takes as many positions, and one if the number is unknown. `reason` is "bound" (its queue was full),
+    "lost" (a broker or a link was lost for good) or "replay" (not all of the requested past could be
+    delivered).
     """
 
     number: int
@@ -275,7 +275,7 @@ class Gap:
 
 @frozen
 class Ended:
-    """The broker ended the subscription (or publisher) of that number, and why."""
+    """The broker ended the subscription (or publisher) of that number, for the reason in `code`."""
 
     number: int
     code: str
@@ -291,7 +291,7 @@ class Flushed:
 
 @frozen
 class Forgotten:
-    """The durable subscription that the `Forget` of that number named has ended."""
+    """The durable subscription that the `Forget` of that number named does not exist any more."""
 
     number: int
 
@@ -312,7 +312,7 @@ class Explained:
 class Acknowledge:
     """Acknowledges the first `count` messages of the link's session.
 
-    All messages of the core (`LinkMessage`) count, since the session began.
+    Counted are all messages of the core (`LinkMessage`), since the session began.
     """
 
     count: int
@@ -320,7 +320,7 @@ class Acknowledge:
 
 @frozen
 class AdvertisementAdded:
-    """A publisher somewhere behind the sender (R6)."""
+    """Announces a publisher somewhere behind the sender (R6)."""
 
     id: str
     filter: Filter
@@ -328,7 +328,7 @@ class AdvertisementAdded:
 
 @frozen
 class AdvertisementAcknowledged:
-    """All brokers behind the sender know it, and its subscriptions have been acknowledged (R6)."""
+    """Every broker behind the sender knows it, and its subscriptions have been acknowledged (R6)."""
 
     id: str
 
@@ -343,15 +343,15 @@ class AdvertisementWithdrawn:
 
 @frozen
 class PublicationsLost:
-    """Goes to a local subscription and nowhere else: publications of a lost publisher may be missing here."""
+    """Goes to a local subscription only: publications of a lost publisher may be missing here."""
 
 
 @frozen
 class SubscriptionAdded:
-    """A subscription somewhere behind the sender; `number` is this request's (R7).
+    """Announces a subscription somewhere behind the sender; `number` is this request's (R7).
 
-    One that `has_moved` may have been delivered something by another way: the request is answered when all
-    that is on its way to the sender is out of the way (R9).
+    One that `has_moved` may have had deliveries by another way: the request is acknowledged when all that is
+    on its way to the sender has arrived (R9).
     """
 
     id: str
@@ -365,19 +365,20 @@ class SubscriptionAdded:
 class SubscriptionsReplaced:
     """Several changes in one: these are added, all under one number, and those withdrawn instead (R7).
 
-    The withdrawn subscriptions serve on until the added ones, of this or an earlier request, serve instead.
-    If they are too many for one page, several requests follow each other, the withdrawn ones last.
+    A withdrawn subscription serves on until those that are added, now or in an earlier request, serve in its
+    stead. If they are too many for one page, several requests follow each other, and withdrawn ones come
+    last.
     """
 
     number: int
-    added: tuple[Wish, ...]
+    added: tuple[RouteFilter, ...]
     withdrawn: frozenset[str]
     has_moved: bool = False
 
 
 @frozen
 class SubscriptionAcknowledged:
-    """Acknowledges the request of that number, for the sender and all brokers it forwarded to (R7)."""
+    """Answers the request of that number: the sender and all brokers it forwarded it to know (R7)."""
 
     number: int
 
@@ -391,7 +392,7 @@ class SubscriptionWithdrawn:
 
 @frozen
 class SettleAsked:
-    """A request that adds nothing: a subscription that has moved rides on the one of this id (R9).
+    """A request that adds nothing: a subscription that has moved depends on the one of this id (R9).
 
     It is answered, with its number, when all that was on its way along the routes of that one has arrived.
     """
@@ -409,35 +410,35 @@ class PublishersLost:
 
 @frozen
 class LeaseRenewed:
-    """All that the sender has announced on this link, advertisements and subscriptions, as a digest."""
+    """Renews all that the sender has announced on this link, as a digest."""
 
     digest: int
 
 
 @frozen
 class LeaseAsked:
-    """What the sender knows through this link has this digest, not the one of the renewal: list it all."""
+    """Asks for the list: what the sender knows through this link has this digest, not the renewed one."""
 
     digest: int
 
 
 @frozen
 class LeaseTold:
-    """All that the sender has announced on this link, or a page of it, each with its own `number`.
+    """The list of all that the sender has announced on this link, or a page of it, with its own `number`.
 
-    Subscriptions that are new to the receiver are answered under that number. Behind a page with `more` comes
-    another one of the same list.
+    Subscriptions that are new to the receiver are acknowledged under that number. Behind a page with `more`
+    comes another one of the same list.
     """
 
     number: int
     advertisements: tuple[tuple[str, Filter], ...]
-    subscriptions: tuple[Wish, ...]
+    subscriptions: tuple[RouteFilter, ...]
     more: bool = False
 
 
 @frozen
 class OrderingMessage:
-    """A note of one ordering plugin to its neighbour; only the plugin interprets the numbers."""
+    """A note of one ordering plugin to its neighbour; only the plugin knows what the numbers mean."""
 
     content: tuple[int, ...]
 
@@ -447,7 +448,7 @@ class OrderingMessage:
 
 @frozen
 class AttachRequest:
-    """The root `asker`, an identity, wants to become a child; climbs to the root of the tree it asks (R9).
+    """The root `asker`, an identity, asks to become a child; climbs to the root of the tree it asks (R9).
 
     `brokers` are the identities of all brokers of the asker's tree: no name may be there twice. With `more`
     it is one of several pages, and only all of them are the request.
@@ -503,7 +504,7 @@ class Synchronise:
 class Flood:
     """Advertisements from across a new link, on their way through the whole tree (R9).
 
-    What does not fit into one page comes as several floods, each with a token of its own.
+    Those that do not fit into one page come as several floods, each with a token of its own.
     """
 
     token: str
@@ -512,14 +513,14 @@ class Flood:
 
 @frozen
 class FloodDone:
-    """All brokers behind the sender have seen the flood of that token (R9)."""
+    """Every broker behind the sender has seen the flood of that token (R9)."""
 
     token: str
 
 
 @frozen
 class BrokersChanged:
-    """The brokers that joined or left the sender's side of the link; climbs to the root."""
+    """The brokers that came to the sender's side of the link or left it; climbs to the root."""
 
     added: frozenset[str]
     removed: frozenset[str]
@@ -527,17 +528,17 @@ class BrokersChanged:
 
 @frozen
 class Whereabouts:
-    """The addresses of brokers: all that the sender knows when the link is new, later the new ones.
+    """The locations of brokers: all that the sender knows when the link is new, later the new ones.
 
-    A broker forwards addresses that are new to it, so that a disconnected one has candidates to dial.
+    A broker forwards each new location, so that brokers that are cut off know which others to dial.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[Location, ...]
 
 
 @frozen
 class WayAsked:
-    """Which way did this publication take on your side? The asker waits for one `WayTold`."""
+    """Asks which way a publication took on the receiver's side; the asker waits for one `WayTold`."""
 
     question: str
     publisher: str
@@ -546,7 +547,7 @@ class WayAsked:
 
 @frozen
 class WayTold:
-    """The records of the sender and the brokers behind it: one JSON object each. `more`: others follow."""
+    """The passages at the sender and behind it: one JSON object a broker. With `more` it is not all."""
 
     question: str
     steps: tuple[str, ...]
@@ -584,5 +585,5 @@ Control = (
     | ReplayOver
 )
 Notice = PublicationsLost | ReplayMark | ReplayCut
-"""Messages for a local subscription, in order with its deliveries; they never go over a link."""
+"""A notice to a local subscription, in order with its publications; it never goes over a link."""
 LinkMessage = Publication | Notice | OrderingMessage | Control

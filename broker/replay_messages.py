@@ -1,4 +1,4 @@
-"""The messages of replays: between brokers, and to a local subscription."""
+"""The messages between brokers for replays, and the notices of one to a local subscription."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from broker.filters import Filter
 
 @frozen
 class ReplayAsked:
-    """A subscription asks every broker for matching publications since then, oldest or newest first."""
+    """A subscription asks every broker for matching events since then, in order or in reverse."""
 
     question: str
     filter: Filter
@@ -17,7 +17,7 @@ class ReplayAsked:
 
 @frozen
 class ReplayReady:
-    """The sender and all brokers behind it have put aside their publications for that question."""
+    """The sender and every broker behind it have made their excerpts for that question."""
 
     question: str
 
@@ -31,9 +31,9 @@ class ReplayMore:
 
 @frozen
 class ReplayPart:
-    """The next past publications: plain frames, and the time of each in the order of replays.
+    """The next part of the past: plain publication frames, and the time of each in the order of replays.
 
-    It may be empty; the next part has to be asked for. If it `is_over` no part follows; unless it `is_whole`,
+    It may be empty; the asker asks for the next part. If it `is_over` nothing follows; unless it `is_whole`,
     a neighbour was lost that had more.
     """
 
@@ -46,7 +46,7 @@ class ReplayPart:
 
 @frozen
 class ReplayOver:
-    """The asker ends the replay."""
+    """The asker ends its question."""
 
     question: str
 
@@ -55,7 +55,7 @@ class ReplayOver:
 class ReplayMark:
     """Goes to a local subscription and is never delivered: publications behind it are live.
 
-    The last one follows all publications from before the question that came live.
+    Behind the last mark, all publications from before the question that came live have come.
     """
 
     is_last: bool
@@ -63,4 +63,4 @@ class ReplayMark:
 
 @frozen
 class ReplayCut:
-    """Goes to a local subscription and nowhere else: some past publications are missing here."""
+    """Goes to a local subscription only: some of the past that it asked for is missing here."""

@@ -38,7 +38,7 @@ RUN: Final[Mapping[str, Columns]] = {
     "seen": {"publisher": TEXT, "sequence": WHOLE, "subscriber": TEXT, "count": WHOLE},
     "subscriptions": {"subscriber": TEXT, "broker": TEXT, "ordered": TRUTH},
 }
-"""What a run of an overlay leaves."""
+"""The datasets of a run of an overlay."""
 
 _POINT: Final = {"study": TEXT, "consumers": WHOLE}
 

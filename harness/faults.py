@@ -207,9 +207,9 @@ class FaultField(Protocol):
         """Let a stopped broker go on."""
 
     async def cut(self, link: LinkTarget, kind: str, target: str) -> None:
-        """Reset the connections of a link, now and until it is mended."""
+        """Reset the connections of a link, now and until it is restored."""
 
-    async def mend(self, link: LinkTarget, kind: str, target: str) -> None:
+    async def restore(self, link: LinkTarget, kind: str, target: str) -> None:
         """Let a cut link work again."""
 
     async def shape(self, link: LinkTarget, delay_s: float | None, mbit: float | None) -> None:
@@ -289,7 +289,7 @@ async def _cut_link(field: FaultField, fault: InjectedFault, target: str | LinkT
     await field.cut(target, "cut link", target.name)
     if fault.value("for") is not None:
         await field.sleep(fault.value("for"))
-        await field.mend(target, "cut link", target.name)
+        await field.restore(target, "cut link", target.name)
 
 
 async def _slow_link(field: FaultField, fault: InjectedFault, target: str | LinkTarget) -> None:
@@ -311,7 +311,7 @@ async def _disconnect_client(field: FaultField, fault: InjectedFault, target: st
     assert isinstance(target, LinkTarget)
     await field.cut(target, "disconnect client", target.lower)
     await field.sleep(fault.value("for"))
-    await field.mend(target, "disconnect client", target.lower)
+    await field.restore(target, "disconnect client", target.lower)
 
 
 KINDS: Final[tuple[Kind, ...]] = (

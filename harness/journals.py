@@ -1,4 +1,4 @@
-"""Journals under crashes: a disk in memory, and somebody beside the journal who remembers everything.
+"""Journals under crashes: a disk in memory, and an observer that remembers every record.
 
 The disk can stop at any operation, and forgets what was not synced: in part, in any order. Laws:
 
@@ -264,7 +264,7 @@ def content_of(records: list[bytes]) -> bytes:
 
 
 def state_of(recovered: Recovered) -> list[bytes]:
-    """All records that the recovered journal stands for."""
+    """Return all records that the recovered journal represents."""
     content = recovered.snapshot or b""
     records = []
     place = 0
@@ -279,29 +279,29 @@ def state_of(recovered: Recovered) -> list[bytes]:
 
 @define(eq=False)
 class Keeper:
-    """Uses the journal and remembers `records`; the first `told` of them were acknowledged to somebody."""
+    """Uses the journal and remembers `records`; the first `acknowledged` of them were on disk."""
 
     files: Files
     random: Random
     segment_bytes: int
     journal: Journal = field(init=False)
     records: list[bytes] = field(factory=list)
-    told: int = 0
+    acknowledged: int = 0
 
     def open(self) -> None:
-        """Open the journal, and check that it has what was told, and nothing that never was.
+        """Open the journal; check that it has the acknowledged records, and none that was never appended.
 
-        Raises `AssertionError` if it has not, and whatever the journal raises.
+        Raises `AssertionError` if it has not, and the errors of the journal.
         """
         self.journal = opened_in(
             self.files, identify(self.files, BROKER, ID), self.segment_bytes, fresh=self.random.randbytes
         )
         found = state_of(self.journal.recovered)
-        assert self.told <= len(found) <= len(self.records), (self.told, len(found), len(self.records))
+        assert self.acknowledged <= len(found) <= len(self.records), (self.acknowledged, len(found))
         assert found == self.records[: len(found)]
         assert self.journal.synced == self.journal.appended == len(found)
         self.records = found
-        self.told = len(found)
+        self.acknowledged = len(found)
 
     def append(self, size_bytes: int) -> None:
         """Append a record that is like no other."""
@@ -310,17 +310,17 @@ class Keeper:
         assert self.journal.append(self.records[-1]) == len(self.records)
 
     def flush(self) -> None:
-        """Get everything to disk, and tell."""
+        """Sync every record to disk, and acknowledge them."""
         self.journal.flush()
         assert self.journal.synced == len(self.records)
-        self.told = self.journal.synced
+        self.acknowledged = self.journal.synced
 
     def snapshot(self) -> bool:
-        """Keep a picture of everything."""
+        """Take a snapshot of all records."""
         return self.journal.snapshot(content_of(self.records), len(self.records))
 
     def reopen(self) -> None:
         """Close and open again."""
         self.journal.close()
-        self.told = len(self.records)
+        self.acknowledged = len(self.records)
         self.open()

@@ -1,4 +1,4 @@
-"""Runs a module as a program, and ends it when whoever started it is gone, however that happened.
+"""Runs a module as a program, and ends it when its starter is gone, however that happened.
 
 A killed program closes its pipes and nothing else. So a second process, forked here, reads from the
 standard input until it ends and then terminates the first, which has become the program: its number is the

@@ -1,4 +1,4 @@
-"""Overlays of real `concord broker` processes on this machine, for whoever wants to see or measure one.
+"""Overlays of real `concord broker` processes on this machine, to try or to measure them.
 
 A broker takes connections before it is attached to its uplink, and serves what it has by then. So an
 overlay is ready only when every broker has logged that its uplink is attached: from then on nothing that
@@ -46,7 +46,7 @@ async def start_brokers(
 async def attached(server: ServerProcess) -> None:
     """Wait until a broker has been attached to its uplink."""
     with trio.move_on_after(START_TIMEOUT_S):
-        while not any(map(tells_attachment, server.program.logged())):
+        while not any(map(reports_attachment, server.program.logged())):
             server.program.check_alive()
             await trio.sleep(_POLL_S)
         return
@@ -56,7 +56,7 @@ async def attached(server: ServerProcess) -> None:
     )
 
 
-def tells_attachment(line: str | bytes) -> bool:
+def reports_attachment(line: str | bytes) -> bool:
     """Whether a line of a broker's log says that its uplink is attached."""
     try:
         entry = json.loads(line)

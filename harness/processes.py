@@ -36,7 +36,7 @@ _LISTENING: Final = "listening on "
 
 
 class ProcessError(Exception):
-    """A process did not do what it was started for."""
+    """A process failed or ended too early."""
 
 
 @attrs.define(eq=False)
@@ -65,7 +65,7 @@ class ProgramProcess:
         return line
 
     async def write_line(self, line: str) -> None:
-        """Tell it something; several tasks may do so at the same time."""
+        """Write a line to the program's standard input; several tasks may do so at the same time."""
         assert self.process.stdin is not None
         try:
             async with self._writing:
@@ -74,16 +74,16 @@ class ProgramProcess:
             raise ProcessError(f"{self.name} ended too early: {self.complaints()}") from error
 
     async def close_input(self) -> None:
-        """Tell it that nothing more comes, which ends a worker."""
+        """Close the program's standard input, which ends a worker."""
         assert self.process.stdin is not None
         await self.process.stdin.aclose()
 
     def complaints(self) -> str:
-        """The last lines it wrote on standard error, as one."""
+        """Return the last lines that the program wrote on standard error, as one."""
         return " / ".join(self.logged()[-_TAIL_LINES:])
 
     def logged(self) -> list[str]:
-        """Every line it has written on standard error."""
+        """Return every line that the program has written on standard error."""
         if self._complaints.closed:
             return self._last_words
         # Reading at a place of its own: the process writes where the file's shared place is.
@@ -96,7 +96,7 @@ class ProgramProcess:
         self._complaints.close()
 
     def check_alive(self) -> None:
-        """A `ProcessError` if it has ended."""
+        """Raise `ProcessError` if the program has ended."""
         if self.process.poll() is not None:
             raise ProcessError(f"{self.name} ended too early: {self.complaints()}")
 
@@ -116,7 +116,7 @@ class ServerProcess:
 
 
 async def orders() -> AsyncIterator[Mapping[str, Any]]:
-    """Yield what a program is told on its standard input, an object of JSON a line, until that ends."""
+    """Yield the orders on standard input, an object of JSON a line, until it ends."""
     received = bytearray()
     async with trio.lowlevel.FdStream(0) as stream:
         while chunk := await stream.receive_some():

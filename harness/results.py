@@ -20,20 +20,18 @@ from attrs import frozen
 
 from harness.tables import Table, show
 
-__all__ = ["HEAD", "KEYS", "Age", "PageError", "age", "main", "provenance", "stamped"]
-
 ROOT: Final = Path(__file__).parent.parent
 PAGES: Final = Path("docs/results")
 
 KEYS: Final = ("commit", "command", "machine", "load", "measures")
-"""What the head of a page says at least; `note` is free."""
+"""The keys that the head of a page must have; `note` is optional."""
 
 HEAD: Final = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _CHANGES_SHOWN: Final = 3
 
 
 class PageError(ValueError):
-    """The head of a page does not say what made it."""
+    """The head of a page lacks a key, such as the command that made the page."""
 
 
 @frozen
@@ -52,7 +50,7 @@ class Age:
 
 
 def provenance(text: str) -> Mapping[str, str]:
-    """Return what the head of a page says.
+    """Return the keys and values of the head of a page.
 
     Raises:
         PageError: it has no head, or a key is missing.
@@ -113,7 +111,7 @@ def _row(each: Age) -> tuple[str, str, str, str]:
 
 @click.command("results")
 def main() -> None:
-    """Say of every page of results whether the code it measures has changed since."""
+    """Print for every page of results whether the code it measures has changed since."""
     pages = sorted((ROOT / PAGES).glob("*.md"))
     ages = [age(page.name, page.read_text(encoding="utf-8")) for page in pages if page.name != "index.md"]
     show(Table(("page", "made at", "age", "latest changes of what it measures"), [*map(_row, ages)], words=4))

@@ -20,8 +20,6 @@ from harness.results import HEAD, KEYS, provenance
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-__all__ = ["SOURCE", "boxed", "helps", "outward", "setup", "slug", "version_here"]
-
 SOURCE: Final = "https://concord.example/source"
 """Where the repository is read; the same as in pyproject.toml."""
 
@@ -33,7 +31,7 @@ _TITLE: Final = re.compile(r"^# .*\n", re.MULTILINE)
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:
-    """Tell Sphinx to show each page as it is here."""
+    """Connect the transformations of pages to Sphinx."""
     app.connect("source-read", _shown)
     app.connect("autodoc-skip-member", _skipped)
     return {"parallel_read_safe": True}
@@ -76,7 +74,7 @@ def outward(page: str, text: str) -> str:
 
 
 def boxed(text: str) -> str:
-    """Say below the title of a page of results what made it."""
+    """Show below the title of a page of results its commit, command and machine."""
     made = provenance(text)
     rows = [f"| {key} | {_said(key, made[key])} |" for key in (*KEYS, "note") if key in made]
     box = "\n".join(["", "```{note}", "What made this page:", "", "| | |", "|---|---|", *rows, "```", ""])

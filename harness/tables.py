@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 NONE: Final = "-"
-"""What stands where nothing is known."""
+"""The text of a cell without a value."""
 
 _SHOWN: Final = "shown"
 
@@ -43,7 +43,7 @@ class Table:
 
     def text(self) -> str:
         """Return the table as aligned lines."""
-        from rich.console import Console  # noqa: PLC0415 - an extra, which only whoever prints a table needs
+        from rich.console import Console  # noqa: PLC0415 - an extra, which only printing a table needs
 
         console = Console(file=io.StringIO(), width=_WIDE, color_system=None)
         with console.capture() as printed:

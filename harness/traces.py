@@ -1,6 +1,7 @@
 """A run's directory: its datasets, and how their many small files become few.
 
-Whoever writes while the run goes on uses `broker.trace`; this says what is written, and tidies up afterwards.
+Programs write with `broker.trace` while the run goes on; this module defines the datasets, and merges files
+afterwards.
 
 Laws of merging, once nobody writes to a dataset any more:
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 GROUP_ROWS: Final = 250_000
-"""Rows of a row group: a piece of work for whoever reads in parallel, and some tens of megabytes to hold."""
+"""Rows of a row group: a piece of work for a parallel reader, and some tens of megabytes in memory."""
 
 FILE_ROWS: Final = 5_000_000
 """Rows of a file, so that a large dataset can be read by several at once."""
@@ -113,7 +114,7 @@ def _copy(dataset: Dataset, folder: Path, small: list[Path]) -> tuple[list[Path]
 
 
 def _groups(small: list[Path], schema: "pa.Schema") -> Iterator["list[pa.Table]"]:
-    """Read the files one after the other, and hand out what makes a row group."""
+    """Read the files one after the other, and yield the tables of each row group."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - heavy, and only who merges pays for it
 
     group: list[pa.Table] = []

@@ -40,8 +40,6 @@ from broker.station import Station
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
 from ordering.plugins import load
 
-__all__ = ["Walk", "main", "walk_of_a_publication", "walk_of_a_subscription"]
-
 ROOT: Final = Path(__file__).parent.parent
 WARM_COUNT: Final = 100
 """So many go the way before the one that is counted: tables that are made once are made then."""
@@ -71,7 +69,7 @@ class _Overlay:
     """Two brokers in memory, the second a child of the first; what is written arrives at once."""
 
     nodes: dict[str, Node] = Factory(dict)
-    heard: dict[tuple[str, int], bytearray] = Factory(dict)
+    received: dict[tuple[str, int], bytearray] = Factory(dict)
     now_s: float = 0.0
     _far: dict[tuple[str, int], tuple[str, int]] = Factory(dict)
     _numbers: int = 0
@@ -96,7 +94,7 @@ class _Overlay:
             if (far := self._far.get(here)) is not None:
                 self._due.append((far[0], Received(far[1], write.content)))
             else:
-                self.heard[here] += write.content
+                self.received[here] += write.content
             self._due.append((name, Written((write.connection,))))
         for dial in effects.dials:
             number = self._next()
@@ -121,14 +119,14 @@ class _Overlay:
 
     def client(self, broker: str, name: str) -> int:
         number = self._next()
-        self.heard[broker, number] = bytearray()
+        self.received[broker, number] = bytearray()
         self.feed(broker, Accepted(number, name))
         self.feed(broker, Received(number, encode(Hello(VERSION, "client", name, "1", "", ""))))
         return number
 
     def answer(self, broker: str, client: int, kind: type) -> object:
         """Return the last message of a kind that this client has got."""
-        messages = Decoder(DEFAULT_LIMITS, Peer.SERVER).feed(bytes(self.heard[broker, client]))
+        messages = Decoder(DEFAULT_LIMITS, Peer.SERVER).feed(bytes(self.received[broker, client]))
         return next(each for each in reversed(messages) if isinstance(each, kind))
 
 
@@ -163,9 +161,9 @@ def walk_of_a_publication() -> Walk:
     ]
     for frame in frames[:-1]:
         overlay.feed("B1", Received(publisher, frame))
-    before = len(overlay.heard["B2", subscriber])
+    before = len(overlay.received["B2", subscriber])
     walk = _walked(lambda: overlay.feed("B1", Received(publisher, frames[-1])))
-    assert len(overlay.heard["B2", subscriber]) > before, "it was not delivered"
+    assert len(overlay.received["B2", subscriber]) > before, "it was not delivered"
     return walk
 
 

@@ -1,5 +1,5 @@
-"""Decides what goes when.
+"""Decides when each publication leaves a broker.
 
-The room of the ordering plugins (`interface` says what one is) and of the verdicts on a history of
-deliveries. It imports nothing else of Concord.
+The package holds the ordering plugins (`interface` defines what a plugin is) and the verdicts on a history of
+deliveries. It imports no other package of Concord.
 """

@@ -1,8 +1,8 @@
-"""`fifo`: the plugin switched off. Everything leaves at once, in arrival order.
+"""`fifo`: no ordering. Every publication and every control message leaves at once, in arrival order.
 
-It keeps what FIFO links give: one publisher's publications arrive in their order, and nobody delivers an
-effect before its cause, if who published the effect had the cause from the same broker. Subscribers at
-different brokers may disagree about publications of different publishers.
+The promises are those of FIFO links: a subscriber delivers the publications of one publisher in their order,
+and a cause before its effect if the publisher of the effect received the cause from the same broker.
+Subscribers at different brokers may deliver publications of different publishers in different orders.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from ordering.interface import (
 
 @define
 class Fifo:
-    """Keeps nothing, marks nothing, says nothing, costs nothing."""
+    """A plugin without state, marks, notes and cost."""
 
     _context: Context = field(default=ALONE, repr=False)
     measures: Measures = field(factory=Measures, init=False)
@@ -34,42 +34,42 @@ class Fifo:
 
     @property
     def waiting_count(self) -> int:
-        """Nothing ever waits."""
+        """Return 0: no item is ever pending."""
         return 0
 
     def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
-        """To every target, at once."""
+        """Emit the publication to every target at once."""
         del origin, mark
         return (Emission(event, route.targets, 0),)
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
-        """Nothing is pending that it could overtake."""
+        """Emit the message at once: no item is pending that it could overtake."""
         return (Emission(item, target, 0),)
 
     def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
-        """No neighbour that runs `fifo` says anything."""
+        """Raise `ForeignNoteError`: a neighbour that runs `fifo` sends no notes."""
         raise ForeignNoteError(f"fifo has no notes, yet hop {origin:#x} sent {content}")
 
     def link_attached(self, link: Hops) -> Sequence[Emission]:
-        """Nothing needs to be said."""
+        """Emit nothing: a new link needs no notes."""
         del link
         return ()
 
     def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
-        """Makes no difference."""
+        """Emit nothing: the uplink is a link like any other."""
         del uplink
         return ()
 
     def hop_lost(self, hop: Hops) -> Sequence[Emission]:
-        """Nothing was kept for it."""
+        """Emit nothing: no item is pending for the hop."""
         del hop
         return ()
 
     def combine(self, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...] | None:
-        """There are no notes to combine."""
+        """Return None: there are no notes to combine."""
         del earlier, later
         return None
 
     def blocked(self) -> Sequence[Blocked]:
-        """Nothing ever is."""
+        """Return no items: none is ever pending."""
         return ()

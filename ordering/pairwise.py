@@ -3,20 +3,20 @@
 Rules R1 to R4 and R8 of the protocol (`docs/explanation/protocol.md`, with a reason and a scenario for
 each); R5 by `control`.
 
-Going down needs no coordination: a link carries one sequence. What comes from below and is also wanted
-further up waits for its place in the sequence that comes down: the uplink's acknowledgement marks it.
+Publications that travel down need no coordination: a link carries one sequence. A publication from below that
+also goes up waits for its position in the sequence that comes down: the uplink's acknowledgement marks it.
 
 Laws.
 
-1. What comes from the uplink leaves at once (R1).
-2. What comes from below and climbs is marked with `REQUEST` if somebody here waits for it: the exposed
-   targets, and the hop it came from if that asked in turn. These late targets get it in one step (R2, R3).
-3. Nothing passes an earlier pending item with a shared target (R3).
-4. Acknowledgements come in the order of the requests, so one needs no id, and several in a row are one note
-   with their count (R4). An entry whose targets have all gone keeps its place in that order.
-5. Without an uplink nothing waits (R8).
+1. A publication from the uplink leaves at once (R1).
+2. A publication from below that climbs is marked with `REQUEST` if late targets wait for it here: the exposed
+   targets, and the hop it came from if its mark was `REQUEST`. All late targets get it in one step (R2, R3).
+3. No item overtakes an earlier pending item with a shared target (R3).
+4. Acknowledgements arrive in the order of the requests, so one needs no id, and several in a row are one note
+   with their count (R4). An entry whose targets are all lost keeps its position in that order.
+5. Without an uplink no item waits for an acknowledgement (R8).
 
-All sets are bits: finding out who is late costs the same whatever the tables hold.
+All sets are bits: the late targets are found in constant time, whatever the size of the tables.
 """
 
 from collections import deque
@@ -45,7 +45,7 @@ ACKNOWLEDGED = Note((1,))
 
 @define(eq=False)
 class _Pending:
-    """Something from below that waits. `requester` is among the targets and gets an acknowledgement."""
+    """A pending item from below. `requester` is among the targets and gets an acknowledgement."""
 
     item: object
     targets: Hops
@@ -56,7 +56,7 @@ class _Pending:
 
 @define(eq=False)
 class Pairwise:
-    """What one broker has pending. `_blocked` is exactly the union of the targets of all of it."""
+    """The pending items of one broker. `_blocked` is exactly the union of their targets."""
 
     _context: Context = field(default=ALONE, repr=False)
     measures: Measures = field(factory=Measures, init=False)
@@ -70,11 +70,11 @@ class Pairwise:
 
     @property
     def waiting_count(self) -> int:
-        """How many items are pending."""
+        """The number of pending items."""
         return len(self._pending)
 
     def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
-        """Pass on what comes down; detect the conflicts of what comes from below (R1, R2)."""
+        """Emit a publication from the uplink; detect the conflicts of one from below (R1, R2)."""
         targets, exposed = route
         uplink = self._uplink
         if origin and origin == uplink:
@@ -101,7 +101,7 @@ class Pairwise:
         return emissions
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
-        """Up at once, as everything; down behind what is pending for the same hop (R5)."""
+        """Emit a message to the uplink at once, one to another hop behind the items pending for it (R5)."""
         if target == self._uplink:
             return (Emission(item, target, 0),)
         emissions: list[Emission] = []
@@ -109,7 +109,7 @@ class Pairwise:
         return emissions
 
     def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
-        """So many of the oldest requests have been acknowledged (R4)."""
+        """Take an acknowledgement of so many of the oldest requests (R4)."""
         if origin != self._uplink:
             raise ForeignNoteError("only the uplink acknowledges")
         if len(content) != 1 or not 0 < content[0] <= len(self._awaiting):
@@ -121,19 +121,19 @@ class Pairwise:
         return self._release()
 
     def link_attached(self, link: Hops) -> Sequence[Emission]:
-        """Nothing needs to be said."""
+        """Emit nothing: a new link needs no notes."""
         del link
         return ()
 
     def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
-        """Without an uplink this broker decides alone: nothing waits for an acknowledgement any more (R8)."""
+        """Take the new uplink, or 0 for none; no item waits for an acknowledgement any more (R8)."""
         self._uplink = uplink
         while self._awaiting:
             self._awaiting.popleft().awaits = False
         return self._release()
 
     def hop_lost(self, hop: Hops) -> Sequence[Emission]:
-        """Nobody waits for a hop that is gone; the requests it was part of keep their place (R4)."""
+        """Take the hop out of every pending item; open requests keep their position (R4)."""
         for pending in self._pending:
             pending.targets &= ~hop
             pending.requester &= ~hop
@@ -141,11 +141,11 @@ class Pairwise:
         return self._release()
 
     def combine(self, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Acknowledgements add up."""
+        """Return one acknowledgement with the sum of both counts."""
         return (earlier[0] + later[0],)
 
     def blocked(self) -> Sequence[Blocked]:
-        """Everything pending, oldest first."""
+        """Return the pending items, oldest first."""
         return [
             Blocked(
                 pending.item,
@@ -165,7 +165,7 @@ class Pairwise:
         self._blocked |= pending.targets
 
     def _release(self) -> Sequence[Emission]:
-        """Emit what is free now, in order (R3). Stop where everything that is pending is blocked."""
+        """Emit the items that are free now, in order (R3). Stop once every pending target is blocked."""
         emissions: list[Emission] = []
         everything, blocked = self._blocked, 0
         kept = []
@@ -185,7 +185,7 @@ class Pairwise:
 
     @staticmethod
     def _emit_free(pending: _Pending, blocked: Hops, emissions: list[Emission]) -> bool:
-        """Emit to the targets that nothing earlier blocks; say whether that were all of them (R3)."""
+        """Emit to the targets that no earlier item blocks; return whether these were all targets (R3)."""
         free = pending.targets & ~blocked
         if pending.together and free != pending.targets:
             return False

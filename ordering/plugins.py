@@ -1,7 +1,7 @@
 """Finds ordering plugins by name, among the entry points of the group `concord.ordering`."""
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Final
@@ -24,7 +24,7 @@ class IncompatibleOrderingError(UnknownOrderingError):
 
 
 def names() -> list[str]:
-    """The names of all installed plugins."""
+    """Return the names of all installed plugins, sorted."""
     return sorted({point.name for point in entry_points(group=GROUP)})
 
 
@@ -32,8 +32,8 @@ def load(name: str, options: Mapping[str, str] = NO_OPTIONS) -> OrderingFactory:
     """Return the factory of the plugin with this name, which makes plugins with these options.
 
     Raises:
-        UnknownOrderingError: there is none.
-        IncompatibleOrderingError: it was written for another version of the interface.
+        UnknownOrderingError: no installed plugin has this name.
+        IncompatibleOrderingError: the plugin was written for another version of the interface.
     """
     factory: OrderingFactory = _find(name).load()
     version = int(getattr(factory, "INTERFACE_VERSION", 1))
@@ -51,12 +51,12 @@ def configured(factory: OrderingFactory, options: Mapping[str, str]) -> Ordering
 
 
 def caution(name: str) -> str:
-    """Return what whoever starts a broker with this plugin must know, if there is something."""
+    """Return the warning that a broker with this plugin logs when it starts, or an empty text."""
     return str(getattr(_find(name).load(), "CAUTION", ""))
 
 
 def routing(name: str) -> str:
-    """Return the routing strategies that a plugin needs where nobody chooses, or nothing if it takes any."""
+    """Return the routing strategies that a plugin needs where the operator chooses none, or an empty text."""
     return str(getattr(_find(name).load(), "ROUTING", ""))
 
 
@@ -69,7 +69,9 @@ def _make(factory: OrderingFactory, options: Mapping[str, str], context: Context
     return factory(evolve(context, options=options))
 
 
+@cache
 def _find(name: str) -> EntryPoint:
+    """Return the entry point; looking through all distributions takes milliseconds."""
     for point in entry_points(group=GROUP, name=name):
         return point
     raise UnknownOrderingError(f"no ordering plugin is called {name!r}; there are {', '.join(names())}")

@@ -1,29 +1,29 @@
-"""`sequencer`: one broker gives every publication its place, and everybody delivers in its order.
+"""`sequencer`: one broker places every publication in one sequence, and all subscribers deliver in its order.
 
-The central baseline: total order of everything, at the price of one broker that all publications pass, and
-of a detour for those that would not have come near it. The broker is named by the option `sequencer`.
+The central baseline: total order of all publications, at the price of one broker that all of them pass, and
+of a detour for those whose path does not lead by it. The option `sequencer` names the broker.
 
 Laws.
 
-1. A publication without a place goes only towards the sequencer. Each broker on its way notes to whom it will
-   send it: to the matching hops of that moment, and back where it came from, because subscriptions behind
-   that hop travelled towards the publisher and need not be known nearer to the sequencer.
-2. The sequencer places publications in the order in which they reach it, marked with `PLACED`. They come back
+1. A publication that is not placed goes only towards the sequencer. Each broker on its way records the hops
+   to send it to later: the hops that match at that moment, and the hop it came from, because subscriptions
+   behind that hop travelled towards the publisher and need not be known nearer to the sequencer.
+2. The sequencer places publications in the order in which they reach it, marked with `PLACED`. They return
    over the links they came by, in that order, so a broker knows the answer by its publication.
-3. Only what is placed is delivered, and a broker takes it only from its way, the link towards the sequencer.
-   Every broker thus delivers a part of one sequence, in its order.
-4. A message about routes waits for what is pending for the same link (R5), but not while there is no way:
-   the sequencer may be waiting to be attached until just this message has come (R9).
-5. At most `requests` publications of local publishers are under way. What exceeds it, and what finds no way,
-   waits in a queue of `queue` publications. A full queue refuses: the publication is dropped and counted, and
-   nobody ever sees it, as when the request for its number is discarded.
+3. Only placed publications are delivered, and a broker takes them only from its way, the link towards the
+   sequencer. Every broker thus delivers a part of one sequence, in its order.
+4. A control message waits for the items pending for the same link (R5), but not while there is no way: the
+   attachment of the sequencer may depend on just this message (R9).
+5. At most `requests` publications of local publishers are under way. Those beyond the limit, and those
+   without a way, wait in a queue of `queue` publications. When the queue is full, a publication is dropped
+   and counted as refused, and no subscriber delivers it, as when the request for its number is discarded.
 
-How a broker knows the way. The sequencer tells each new link HERE, and HERE floods: from now on what comes by
-this link is in its place. A broker that knows the way and gets a new link must not say so by itself: what
-it has not yet received from the sequencer may have reached the other side already, by a link that is lost
-now. So it asks (ASK climbs to the sequencer), and says HERE when the answer has come down behind all that.
-GONE floods when a way is lost. With its way a broker gives up what it has under way: nobody knows any more
-whether it was placed, and placing it twice would be worse than losing it.
+How a broker knows the way. The sequencer sends HERE over each new link, and HERE floods: from then on a
+publication that comes by this link is placed. A broker that knows the way and gets a new link must not send
+HERE at once: placed publications that it has not yet received may have reached the other side already, by a
+link that is lost now. So it asks (ASK climbs to the sequencer), and sends HERE when the answer has come down
+behind them. GONE floods when a way is lost. With its way a broker drops the publications under way: it cannot
+know whether they were placed, and placing one twice would be worse than losing it.
 """
 
 from collections import deque
@@ -47,7 +47,7 @@ from ordering.interface import (
 )
 
 PLACED: Final = 1
-"""The mark of a publication that the sequencer has given its place."""
+"""The mark of a publication that the sequencer has placed."""
 
 GONE: Final = Note((2,))
 ASK: Final = Note((3,))
@@ -69,15 +69,15 @@ _Key = tuple[str, int]
 
 
 def here(sequencer: str) -> Note:
-    """Return the note that says where the sequencer of this name is: brokers must mean the same one."""
+    """Return the note HERE for a sequencer of this name: all brokers must have configured the same one."""
     return Note((1, crc32(sequencer.encode())))
 
 
 @define(eq=False)
 class _PendingRequest:
-    """A publication that is not placed yet, or a message about routes behind one.
+    """A publication that is not placed yet, or a control message behind one.
 
-    `is_sent` says that it is on its way to the sequencer, `is_own` that its publisher is local.
+    `is_sent` means that it is on its way to the sequencer, `is_own` that its publisher is local.
     """
 
     item: object
@@ -89,7 +89,7 @@ class _PendingRequest:
 
 @define(eq=False)
 class _Asker:
-    """A link that waits for an answer from the sequencer; a `newcomer` asked nothing and is to hear HERE."""
+    """A link that waits for an answer from the sequencer; a newcomer sent no ASK and is to receive HERE."""
 
     link: Hops
     is_newcomer: bool
@@ -97,7 +97,7 @@ class _Asker:
 
 @define(eq=False)
 class Sequencer:
-    """One broker's part. `_pending` is in the order in which things came."""
+    """One broker's part in the protocol. `_pending` holds items in their order of arrival."""
 
     _context: Context = field(default=ALONE, repr=False)
     measures: Measures = field(factory=Measures, init=False)
@@ -125,20 +125,20 @@ class Sequencer:
 
     @property
     def waiting_count(self) -> int:
-        """How much is under way, queued, or behind that."""
+        """The number of items under way, queued, or blocked by these."""
         return len(self._pending)
 
     # --- publications ---
 
     def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
-        """Place it, pass it on towards the sequencer, or deliver it if it has its place."""
+        """Place the publication, forward it towards the sequencer, or deliver it if it is placed."""
         if self._is_sequencer:
             return () if mark & PLACED else self._place(event, origin, route.targets)
         if mark & PLACED:
-            # From another link it is what a lost way still had to say (law 3).
+            # Over another link it was sent before the way changed (law 3).
             return self._deliver(event, route.targets) if origin == self._way else ()
         if origin:
-            # Only while ways change does one come back or find none; its sender gives it up as well.
+            # Only while ways change does one return or find no way; its sender drops it as well.
             return self._pass_on(event, origin, route.targets) if self._way not in (0, origin) else ()
         return self._request(event, route.targets)
 
@@ -155,7 +155,7 @@ class Sequencer:
         return emissions
 
     def _deliver(self, event: Event, targets: Hops) -> Sequence[Emission]:
-        """It came down: to those who were noted when it went up, or to whom it matches."""
+        """Deliver a placed publication to the hops recorded on its way up, or else to the matching hops."""
         pending = self._pending.pop((event.publisher, event.sequence), None)
         if pending is None:
             return self._emit_placed(event, targets)
@@ -174,7 +174,7 @@ class Sequencer:
         return (Emission(event, self._way, 0),)
 
     def _request(self, event: Event, targets: Hops) -> Sequence[Emission]:
-        """A local publisher's, if anybody wants it."""
+        """Queue the publication of a local publisher if it has targets."""
         if not targets:
             return ()
         if len(self._queue) >= self._queue_max:
@@ -197,10 +197,10 @@ class Sequencer:
             emissions.append(Emission(pending.item, self._way, 0))
         return emissions
 
-    # --- messages about routes ---
+    # --- control messages ---
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
-        """Behind whatever is pending for that link (law 4)."""
+        """Emit the message behind the items pending for that link (law 4)."""
         if not self._way or not any(pending.targets & target for pending in self._pending.values()):
             return (Emission(item, target, 0),)
         self._control_number += 1
@@ -209,7 +209,7 @@ class Sequencer:
         return ()
 
     def _release(self, emissions: list[Emission]) -> None:
-        """Add what is free now: messages about routes, and queued publications."""
+        """Append the emissions that are free now: control messages, and queued publications."""
         blocked: Hops = 0
         for key, pending in list(self._pending.items()) if self._control_count else ():
             if pending.is_control and not pending.targets & blocked:
@@ -223,21 +223,21 @@ class Sequencer:
     # --- the way ---
 
     def link_attached(self, link: Hops) -> Sequence[Emission]:
-        """The sequencer presents itself; who knows the way asks before it says so."""
+        """Send HERE over the link if this is the sequencer; else, if there is a way, ask first."""
         self._links |= link
         if self._is_sequencer:
             return (Emission(self._here, link, 0),)
         return self._ask(link, is_newcomer=True)
 
     def _ask(self, link: Hops, *, is_newcomer: bool) -> Sequence[Emission]:
-        """Without a way there is nobody to ask; the link hears HERE when there is one."""
+        """Send ASK along the way; without a way the link receives HERE as soon as there is one."""
         if self._way in (0, link):
             return ()
         self._askers.append(_Asker(link, is_newcomer))
         return (Emission(ASK, self._way, 0),)
 
     def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
-        """The neighbour tells or asks where the sequencer is."""
+        """Take a neighbour's HERE, GONE, ASK or ANSWER."""
         match Note(content):
             case note if note == self._here:
                 return () if self._is_sequencer else self._change_way(origin, note)
@@ -254,30 +254,30 @@ class Sequencer:
         raise ForeignNoteError(f"brokers with a sequencer do not say {content}")
 
     def _answered(self, origin: Hops) -> Sequence[Emission]:
-        """Answers come in the order of the questions; those to a lost way are not answered."""
+        """Pass an answer on to the oldest asker: answers come in the order of the questions."""
         if origin != self._way or not self._askers:
             return ()
         asker = self._askers.popleft()
         return (Emission(self._here if asker.is_newcomer else ANSWER, asker.link, 0),) if asker.link else ()
 
     def _change_way(self, way: Hops, news: Note) -> Sequence[Emission]:
-        """Tell everybody else; give up what is under way, and begin again with what is queued."""
-        told = self._links & ~(way or self._way)
+        """Forward the news over all other links; drop the publications under way, then send queued ones."""
+        others = self._links & ~(way or self._way)
         self._way = way
         self._askers.clear()
         self._pending = {key: pending for key, pending in self._pending.items() if not pending.is_sent}
         self._under_way_count = 0
-        emissions = [Emission(news, told, 0)] if told else []
+        emissions = [Emission(news, others, 0)] if others else []
         self._release(emissions)
         return emissions
 
     def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
-        """The sequencer may be anywhere in the tree: up and down are the same."""
+        """Emit nothing: the sequencer may be anywhere in the tree, so the uplink is a link like any other."""
         del uplink
         return ()
 
     def hop_lost(self, hop: Hops) -> Sequence[Emission]:
-        """Nobody waits for it; if it was the way, there is none."""
+        """Take the hop out of every pending item; if it was the way, there is none now."""
         self._links &= ~hop
         for key, pending in list(self._pending.items()):
             pending.targets &= ~hop
@@ -293,12 +293,12 @@ class Sequencer:
         return emissions
 
     def combine(self, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Every note counts."""
+        """Return None: every note counts."""
         del earlier, later
         return None
 
     def blocked(self) -> Sequence[Blocked]:
-        """Everything pending, oldest first."""
+        """Return the pending items, oldest first."""
         return [Blocked(each.item, each.targets, self._reason(each)) for each in self._pending.values()]
 
     def _reason(self, pending: _PendingRequest) -> str:

@@ -1,10 +1,10 @@
-"""Looks over any plugin's shoulder: how long detection takes, what is deferred, and for how long.
+"""Measures any plugin from outside: how long detection takes, and how long publications are deferred.
 
-What only a plugin can know it counts itself (`Measures`). What can be seen from outside is measured here, so
-that it is measured for every plugin in the same way, and costs nobody anything who does not ask.
+A plugin counts in `Measures` what only it can know. Whatever can be measured from outside is measured here,
+in the same way for every plugin, and without cost for a plugin that is not watched.
 
-A publication is deferred at a broker from when it came until it has left for the last hop of its route. One
-that never leaves (it was refused, or given up) is not counted.
+A publication is deferred at a broker from its arrival until it has left for the last hop of its route. A
+publication that never leaves (it was refused, or dropped with a lost link) is not counted.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,23 +24,23 @@ from ordering.interface import (
 )
 
 Clock = Callable[[], int]
-"""Nanoseconds, or whatever a simulation counts."""
+"""Returns the time in nanoseconds, or in the unit of a simulation."""
 
 
-def _tell_nobody(_: int) -> None:
+def _ignore(_: int) -> None:
     pass
 
 
 @define(eq=False)
 class Watch:
-    """What was seen at all brokers together, by two clocks: one for detection, one for deferring.
+    """The measurements of all brokers together, by two clocks: one for detection, one for deferring.
 
-    Whoever wants more than sums is told what each detection took.
+    `_notify` is called with the duration of each detection.
     """
 
     _detection_clock: Clock
     _deferral_clock: Clock
-    _tell: Callable[[int], None] = _tell_nobody
+    _notify: Callable[[int], None] = _ignore
     detections: int = 0
     detection_total: int = 0
     detection_max: int = 0
@@ -51,7 +51,7 @@ class Watch:
     plugins: list[Ordering] = Factory(list)
 
     def over(self, factory: OrderingFactory) -> OrderingFactory:
-        """Return a factory that makes the same plugins, watched."""
+        """Return a factory that makes the same plugins, each watched."""
 
         def make(context: Context) -> Ordering:
             self.plugins.append(factory(context))
@@ -60,11 +60,11 @@ class Watch:
         return make
 
     def detected(self, detect: Callable[[], Sequence[Emission]]) -> Sequence[Emission]:
-        """Time one call."""
+        """Measure one call; return its emissions."""
         start = self._detection_clock()
         emissions = detect()
         taken = self._detection_clock() - start
-        self._tell(taken)
+        self._notify(taken)
         self.detections += 1
         self.detection_total += taken
         self.detection_max = max(self.detection_max, taken)
@@ -75,14 +75,14 @@ class Watch:
         return self._deferral_clock()
 
     def deferred(self, since: int) -> None:
-        """A publication has left at last."""
+        """Count a publication that has left for its last hop, deferred since then."""
         taken = self._deferral_clock() - since
         self.deferrals += 1
         self.deferral_total += taken
         self.deferral_max = max(self.deferral_max, taken)
 
     def measures(self) -> Measures:
-        """Return what all plugins counted themselves."""
+        """Return the sum of what the plugins counted."""
         total = Measures()
         for each in (plugin.measures for plugin in self.plugins):
             total.requests += each.requests
@@ -101,7 +101,7 @@ class _Deferred:
 
 @define(eq=False)
 class _Watched:
-    """One broker's plugin, and what of its publications has not left yet."""
+    """One broker's plugin, and the hops for which its publications have not left yet."""
 
     _plugin: Ordering
     _watch: Watch
@@ -155,7 +155,7 @@ class _Watched:
         return self._plugin.blocked()
 
     def _seen(self, emissions: Sequence[Emission]) -> Sequence[Emission]:
-        """Cross out what leaves."""
+        """Take the targets of the emissions out of the deferred publications; return the emissions."""
         self._watch.waiting_max = max(self._watch.waiting_max, self._plugin.waiting_count)
         for item, targets, _ in emissions if self._deferred else ():
             key = _key_of(item)
@@ -177,6 +177,6 @@ def _hops_of(key: tuple[str, int], emissions: Sequence[Emission]) -> Hops:
 
 
 def _key_of(item: object) -> tuple[str, int] | None:
-    """Tell a publication from notes and messages about routes, which have no publisher and sequence."""
+    """Return a publication's key; None for notes and control messages, which have no publisher."""
     publisher, sequence = getattr(item, "publisher", None), getattr(item, "sequence", None)
     return (publisher, sequence) if isinstance(publisher, str) and isinstance(sequence, int) else None

@@ -10,7 +10,7 @@ import attrs
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGES: Final = ("concord", "broker", "ordering", "harness", "examples")
 
-_NOT_OURS: Final = frozenset({"__pycache__", "build", "dist", "runs"})
+_NOT_OURS: Final = frozenset({ROOT / "build", ROOT / "dist", ROOT / "runs"})
 _HIDDEN_BUT_OURS: Final = frozenset({".ci", ".editorconfig", ".gitignore"})
 
 
@@ -48,7 +48,7 @@ def _paths(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         name = path.name
         hidden = name.startswith(".") and name not in _HIDDEN_BUT_OURS
-        if hidden or name in _NOT_OURS or name.endswith(".egg-info"):
+        if hidden or path in _NOT_OURS or name == "__pycache__" or name.endswith(".egg-info"):
             continue
         if path.is_dir():
             yield from _paths(path)

@@ -1,5 +1,6 @@
 """What pages say of each other and of the sources is so: anchors, rules with their scenarios, and limits."""
 
+import ast
 import importlib
 import re
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ SCENARIOS: Final = {
 _LINK: Final = re.compile(r"\]\(([^)\s#:]*)#([^)\s]+)\)")
 _HEADING: Final = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 _CODE: Final = re.compile(r"^(?:```.*?^```|    [^\n]*)", re.MULTILINE | re.DOTALL)
+_METHOD: Final = re.compile(r"`([A-Z]\w+)\.(\w+)`")
 _QUOTED: Final = re.compile(r"`([^`\n]+)`")
 _SCENARIO: Final = re.compile(r"(?:r\d|failed|healing|lease|replay|restart)-[a-z0-9-]+")
 _LIMIT: Final = re.compile(r"(?:^|_)MAX(?:_|$)")
@@ -106,6 +108,36 @@ def test_the_modules_that_the_protocol_names_are_there() -> None:
 
 def _is_module(name: str) -> bool:
     return (ROOT / name).exists() or (ROOT / "broker" / "core" / name).exists()
+
+
+def _members() -> dict[str, set[str]]:
+    """What classes of the product have, by their names."""
+    members: dict[str, set[str]] = {}
+    for source in product_files():
+        for node in ast.walk(source.tree()):
+            if isinstance(node, ast.ClassDef):
+                named = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+                members.setdefault(node.name, set()).update(named)
+    return members
+
+
+def unknown_methods(text: str, members: Mapping[str, set[str]]) -> set[str]:
+    """Methods that a text names, and no class has."""
+    return {
+        f"{owner}.{name}" for owner, name in _METHOD.findall(text) if name not in members.get(owner, set())
+    }
+
+
+def test_the_methods_that_the_protocol_names_are_there() -> None:
+    assert len(_METHOD.findall(PROTOCOL)) > len("R1 to R9")
+    assert unknown_methods(PROTOCOL, _members()) == set()
+
+
+def test_a_method_that_is_not_there_is_noticed() -> None:
+    assert unknown_methods("*In* `Here.gone`, `Gone.here`, `Here.here`.", {"Here": {"here"}}) == {
+        "Here.gone",
+        "Gone.here",
+    }
 
 
 # --- limits -------------------------------------------------------------------------------------------

@@ -61,6 +61,11 @@ QUESTIONS: Final = (
     Question(
         "how do I check its health?", ("health check", "alert"), ["how-to/see-who-lags", "reference/metrics"]
     ),
+    Question(
+        "can I use it with asyncio or in a notebook?",
+        ("asyncio", "notebook"),
+        ["how-to/asyncio-threads-and-notebooks"],
+    ),
     Question("does it speak WebSocket?", ("websocket", "browser"), ["explanation/what-it-is-not"]),
     Question("where do bad events go?", ("dead letter", "dead letter queue"), ["explanation/what-it-is-not"]),
     Question(
@@ -94,6 +99,7 @@ WORDS: Final = (
         "metrics",
     ),
     *("consumer group", "queue group", "wildcard", "QoS", "JetStream", "snapshot", "root", "R6"),
+    *("asyncio", "FastAPI", "Flask", "threads", "Jupyter", "notebook"),
 )
 """What users of other systems look for."""
 

@@ -36,7 +36,7 @@ def snippets(page: Source) -> list[str]:
     return [
         text
         for text in found
-        if "trio.run(" not in text and not re.search(r"^# \w+/|def test_", text, re.MULTILINE)
+        if "trio.run(" not in text and not re.search(r"^# [\w/]+[.]py$|def test_", text, re.MULTILINE)
     ]
 
 

@@ -8,12 +8,14 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import pytest
 
-from tests.sources import PACKAGES, ROOT, Source, every_file, example, python_files
+from tests.sources import PACKAGES, ROOT, Source, every_file, example, product_files, python_files
+from tests.vocabulary import allowed, counted, too_many
 
 Rule = Callable[[Source], list[str]]
 
@@ -28,6 +30,14 @@ COPIED_LINES: Final = 200
 
 VAGUE_NAMES: Final = {"utils", "helpers", "manager", "data", "info"}
 """Names that say nothing about what is inside, and so attract everything."""
+
+NAMESAKES: Final = {
+    "Client": "the blocking client has the names of the asynchronous one: a program changes its import only",
+    "Deliveries": "as Client",
+    "Publisher": "as Client",
+    "Gap": "a message, and what the client delivers for it; users import the second only",
+}
+"""Names that two classes have, with the reason."""
 
 _MARKS: Final = re.compile(r"\b(TO[D]O|FIX[M]E|XX[X])\b")
 _UNFINISHED: Final = {"skip", "skipif", "xfail", "importorskip"}
@@ -220,6 +230,16 @@ def mirror(source: Source) -> list[str]:
     return [source.at(1, f"tests the package {place}, which is not there")]
 
 
+def namesakes(sources: Iterable[Source]) -> list[str]:
+    """No two classes of the product have one name, except those that the table explains."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for source in sources:
+        for node in source.tree().body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(source.at(node.lineno, f"another {node.name}; name it apart"))
+    return [place for name, places in found.items() if name not in NAMESAKES for place in places[1:]]
+
+
 PYTHON_RULES: Final[tuple[Rule, ...]] = (size, copied, names, opening, wakefulness, reasons, exports, mirror)
 TEXT_RULES: Final[tuple[Rule, ...]] = (finished, anywhere, links)
 
@@ -299,3 +319,52 @@ def test_the_rule_notices_when_it_is_broken(rule: Rule, source: Source) -> None:
 @pytest.mark.parametrize("rule", [*PYTHON_RULES, *TEXT_RULES])
 def test_the_rule_lets_pass_what_keeps_it(rule: Rule) -> None:
     assert rule(SOUND[rule]) == []
+
+
+def test_no_two_classes_of_the_product_have_one_name() -> None:
+    assert "\n".join(namesakes(product_files())) == ""
+
+
+def test_every_exception_for_namesakes_is_needed() -> None:
+    names = [n.name for each in product_files() for n in each.tree().body if isinstance(n, ast.ClassDef)]
+    assert [name for name in NAMESAKES if names.count(name) < 2] == []
+
+
+def test_two_classes_of_one_name_are_noticed() -> None:
+    one, other = example("broker/x.py", "class Place: ...\n"), example("harness/y.py", "class Place: ...\n")
+    assert namesakes([one, other]) == ["harness/y.py:1: another Place; name it apart"]
+    assert namesakes([one, example("harness/y.py", "class Seat:\n    class Place: ...\n")]) == []
+
+
+def test_words_that_are_never_used_become_fewer() -> None:
+    assert "\n".join(too_many(counted(product_files()), allowed())) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""Return what the child was told."""\n',
+        "x = 1  # Told before.\n",
+        "told_child = 1\n",
+        "def f(told: int) -> None: ...\n",
+        "class ToldChild: ...\n",
+        "x.told\n",
+        'f"{told}"\n',
+        '"""What is\nhanded out."""\n',
+    ],
+)
+def test_a_word_that_is_never_used_is_noticed(text: str) -> None:
+    counts = counted([example("broker/x.py", text)])
+    assert len(too_many(counts, {})) == 1
+    assert too_many(counts, {"broker": {"hand out": 1, "tell": 1}}) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        example("broker/x.py", "toldo = stone_wall = 'told'  # The hardest intellect.\n"),
+        example("broker/filters/x.py", '"""Return the hull of two ranges."""\n'),
+    ],
+)
+def test_a_word_within_a_word_a_message_and_an_exact_term_may_stay(source: Source) -> None:
+    assert too_many(counted([source]), {}) == []

@@ -122,9 +122,9 @@ class Gap:
     reason: str = field(default="", eq=False)
 
     def __add__(self, other: "Gap") -> "Gap":
-        """Two gaps with nothing between them are one."""
+        """Two gaps with nothing between them are one; "forgotten" (positions begin anew) goes first."""
         if self.count is None or other.count is None:
-            unknown = self if self.count is None else other
+            unknown = other if self.count is not None or other.reason == FORGOTTEN else self
             return Gap(None, unknown.reason)
         return Gap(self.count + other.count, self.reason)
 

@@ -1,4 +1,4 @@
-"""The broker's core: a deterministic state machine, fed with messages, that hands back effects.
+"""The broker's core: a deterministic state machine that takes messages and returns effects.
 
 Rules R1 to R9, which the modules here refer to, are stated in `docs/explanation/protocol.md`,
 with their reasons.

@@ -4,24 +4,24 @@ Only the root of a tree attaches. Its request climbs to the root of the tree it 
 
 Laws.
 
-1. A root that granted a request asks nothing itself until the grant is done with: the attachment
-   happened, or was given up, or the link the request came by is lost. So when it asks, it names all who
-   are to be below it, and law 4 finds their duplicates.
+1. A root that granted a request asks nothing itself until the grant is over: the attachment happened, or was
+   given up, or the link the request came by is lost. So when it asks, it names all brokers that are to be
+   below it, and law 4 finds their duplicates.
 2. A root that is asking itself lets a request with a larger name wait, and gives up its own for one with a
-   smaller name. So in any ring of requests somebody gives way, and two roots never both go through.
+   smaller name. So in any ring of requests one root gives way, and two roots never both go through.
 3. A broker that loses its uplink becomes the root and inherits the grants that went down through it.
 4. A request from the root's own tree is a cycle. Another broker of a name that is in the tree already is a
-   duplicate; the same broker named by both sides has just moved, and the news of it are on their way.
-5. When the tree changes above it, a request may come back from below, where its old way led. The broker that
-   the asker asked knows it already and takes no notice; it is done with only where it came from.
-6. Where routes stand for one another, nobody can see whether one is stale. There a request waits while it
-   names a broker that is in this tree already, or in one that has been granted; and who asks says so anew
-   when somebody whom it named has gone.
+   duplicate; the same broker named by both sides has just moved, and the notice of it is on its way.
+5. When the tree changes above a broker, a request may come back from below, where its old way led. The broker
+   that was asked directly knows it already and ignores it; it ends only over the link it came from.
+6. Where routes cover one another, no broker can see whether one is stale. There a request waits while it
+   names a broker that is in this tree already, or in one that has been granted; and the asker sends it anew
+   when a broker that it named has gone.
 
-No cycle forms by law 2 alone: a root grants only while it does not ask, so whatever it asks, it asks
-later than whom it granted, and so does every later root of that tree, for a new root by loss does not ask
-and a new root by attachment granted in its turn. If a broker were attached below itself, it would have
-asked later than itself.
+No cycle forms by law 2 alone: a root grants only while it does not ask, so every request of its own is later
+than the requests it granted, and the same is true of every later root of that tree, for a new root by loss
+does not ask and a new root by attachment granted in its turn. If a broker were attached below itself, it
+would have asked later than itself.
 """
 
 from enum import Enum
@@ -41,8 +41,8 @@ Send = tuple[Hop, AttachRequest | AttachAnswer | AttachDone]
 _Key = tuple[str, int]
 
 
-class Standing(Enum):
-    """Where a broker stands: root of its tree, on its way below another broker, or there."""
+class AttachmentState(Enum):
+    """The state of a broker: root of its tree, on its way below another broker, or below it."""
 
     ROOT = "root of its tree, with nobody to ask"
     WAITING = "root that is to ask, and has a grant of its own open"
@@ -51,12 +51,16 @@ class Standing(Enum):
     CHILD = "child of its uplink"
 
 
-TRANSITIONS: Final[Transitions[Standing]] = {
-    Standing.ROOT: frozenset({Standing.WAITING}),
-    Standing.WAITING: frozenset({Standing.ASKING, Standing.ROOT}),
-    Standing.ASKING: frozenset({Standing.GRANTED, Standing.WAITING, Standing.ROOT}),
-    Standing.GRANTED: frozenset({Standing.CHILD, Standing.WAITING, Standing.ROOT}),
-    Standing.CHILD: frozenset({Standing.ROOT}),
+TRANSITIONS: Final[Transitions[AttachmentState]] = {
+    AttachmentState.ROOT: frozenset({AttachmentState.WAITING}),
+    AttachmentState.WAITING: frozenset({AttachmentState.ASKING, AttachmentState.ROOT}),
+    AttachmentState.ASKING: frozenset(
+        {AttachmentState.GRANTED, AttachmentState.WAITING, AttachmentState.ROOT}
+    ),
+    AttachmentState.GRANTED: frozenset(
+        {AttachmentState.CHILD, AttachmentState.WAITING, AttachmentState.ROOT}
+    ),
+    AttachmentState.CHILD: frozenset({AttachmentState.ROOT}),
 }
 
 
@@ -72,14 +76,14 @@ class Attachments:
     """What one broker knows of attachments under way.
 
     An identity is a broker's name and incarnation. `brokers` are the identities of this broker and of all
-    below it; `announced` is what our last request said of them. `link` is the uplink, or the link through
-    which we are to ask. What a request that we have granted named is in `_granted` (law 6). `names_brokers`:
-    routes are not known by name everywhere, so law 6 is needed.
+    below it; `announced` are those that its last request named. `link` is the uplink, or the link through
+    which it is to ask. The brokers named by the requests that it has granted are in `_granted` (law 6).
+    `names_brokers`: routes do not have the same id everywhere, so law 6 is needed.
     """
 
     identity: str
     names_brokers: bool = False
-    standing: Standing = Standing.ROOT
+    state: AttachmentState = AttachmentState.ROOT
     link: Hop | None = None
     _number: int = 0
     brokers: frozenset[str] = frozenset()
@@ -89,58 +93,58 @@ class Attachments:
     _relayed: dict[_Key, _Relayed] = Factory(dict)
     _queued: list[tuple[AttachRequest, Hop]] = Factory(list)
 
-    def _enter(self, standing: Standing) -> None:
-        self.standing = follow(TRANSITIONS, self.standing, standing)
-        if standing is Standing.ROOT:
+    def _enter(self, state: AttachmentState) -> None:
+        self.state = follow(TRANSITIONS, self.state, state)
+        if state is AttachmentState.ROOT:
             self.link = None
 
     @property
     def uplink(self) -> Hop | None:
-        """The link to the broker that we are a child of."""
-        return self.link if self.standing is Standing.CHILD else None
+        """Return the link to the parent, if this broker is a child."""
+        return self.link if self.state is AttachmentState.CHILD else None
 
     # --- asking ---
 
     def want(self, link: Hop) -> list[Send]:
-        """Ask to become a child through this link, as soon as no grant of ours is open (law 1)."""
-        self._enter(Standing.WAITING)
+        """Ask to become a child through this link, as soon as no grant of this broker is open (law 1)."""
+        self._enter(AttachmentState.WAITING)
         self.link = link
         return self._ask()
 
     def _ask(self) -> list[Send]:
-        if self.standing is not Standing.WAITING or self._grants:
+        if self.state is not AttachmentState.WAITING or self._grants:
             return []
         assert self.link is not None
-        self._enter(Standing.ASKING)
+        self._enter(AttachmentState.ASKING)
         self._number += 1
         self.announced = self.brokers
         return [(self.link, AttachRequest(self.identity, self._number, self.brokers))]
 
     def _give_way(self) -> list[Send]:
-        """Give up what we ask or were granted; we ask again later."""
+        """Give up the request or the grant of this broker; it asks again later."""
         assert self.link is not None
-        self._enter(Standing.WAITING)
+        self._enter(AttachmentState.WAITING)
         return [(self.link, AttachDone(self.identity, self._number))]
 
     @property
     def _has_asked(self) -> bool:
-        return self.standing in {Standing.ASKING, Standing.GRANTED}
+        return self.state in {AttachmentState.ASKING, AttachmentState.GRANTED}
 
     def awaits(self, answer: AttachAnswer, link: Hop) -> bool:
-        """Whether this is the verdict on what we ask at present."""
+        """Return whether this is the verdict on the present request."""
         is_ours = answer.asker == self.identity and answer.number == self._number
-        return is_ours and self.standing is Standing.ASKING and link is self.link
+        return is_ours and self.state is AttachmentState.ASKING and link is self.link
 
     def granted(self) -> None:
-        """The verdict is that we may attach."""
-        self._enter(Standing.GRANTED)
+        """Record the verdict that this broker may attach."""
+        self._enter(AttachmentState.GRANTED)
 
     def is_granted(self, link: Hop) -> bool:
-        """Whether we may attach through this link."""
-        return self.standing is Standing.GRANTED and link is self.link
+        """Return whether this broker may attach through this link."""
+        return self.state is AttachmentState.GRANTED and link is self.link
 
     def pass_verdict(self, answer: AttachAnswer) -> list[Send]:
-        """A verdict came down for somebody whose request climbed through us."""
+        """Pass a verdict down to the broker whose request climbed through this one."""
         key = (answer.asker, answer.number)
         relayed = self._relayed.get(key)
         if relayed is None:
@@ -152,21 +156,21 @@ class Attachments:
         return [(relayed.came_by, answer)]
 
     def attached(self) -> list[Send]:
-        """We are a child now; whoever waited for that is passed on to our new root."""
-        self._enter(Standing.CHILD)
+        """Become a child; pass the requests that waited for that on to the new root."""
+        self._enter(AttachmentState.CHILD)
         queued, self._queued = self._queued, []
         return [send for request, came_by in queued for send in self.requested(request, came_by)]
 
     def given_up(self) -> list[Send]:
-        """The link we asked through is lost or refused: we stay the root and decide what waited for us."""
-        self._enter(Standing.ROOT)
+        """Stay the root, since the link is lost or refused, and decide the requests that waited."""
+        self._enter(AttachmentState.ROOT)
         queued, self._queued = self._queued, []
         return [send for request, came_by in queued for send in self._decide(request, came_by)]
 
     # --- being asked ---
 
     def requested(self, request: AttachRequest, came_by: Hop) -> list[Send]:
-        """A request came from below or from somebody new: pass it on, or decide as the root."""
+        """Pass on a request from below or from a new neighbour, or decide it as the root."""
         if self._is_echo((request.asker, request.number), came_by) or self._is_outdated(request):
             return []
         if (uplink := self.uplink) is not None:
@@ -193,7 +197,7 @@ class Attachments:
         return [*sends, (came_by, AttachAnswer(request.asker, request.number, GRANTED))]
 
     def granted_to(self, link: Hop) -> bool:
-        """Whether a request that came by this link has been granted and is not done with."""
+        """Return whether a request that came by this link has been granted and is not over."""
         relayed = any(request.came_by is link and request.is_granted for request in self._relayed.values())
         return relayed or link in self._grants.values()
 
@@ -205,30 +209,30 @@ class Attachments:
         return any(request.brokers & named for named in (self.brokers, *self._granted.values()))
 
     def look_again(self) -> list[Send]:
-        """Something may have changed that requests wait for; or whom we named has gone (law 6)."""
+        """Decide again what may have changed, and ask anew if a broker that was named has gone (law 6)."""
         if not self.names_brokers:
             return []
         sends: list[Send] = []
-        if self.standing is Standing.ASKING and self.announced - self.brokers:
+        if self.state is AttachmentState.ASKING and self.announced - self.brokers:
             sends += self._give_way()
             sends += self._ask()
-        if self.standing is not Standing.CHILD and self._queued:
+        if self.state is not AttachmentState.CHILD and self._queued:
             queued, self._queued = self._queued, []
             sends += [send for request, came_by in queued for send in self._decide(request, came_by)]
         return sends
 
     def _is_echo(self, key: _Key, came_by: Hop) -> bool:
-        """Whether we have the request from the asker itself, and it comes back from below (law 5)."""
+        """Return whether a request that came from the asker itself comes back from below (law 5)."""
         relayed = self._relayed.get(key)
         known = relayed.came_by if relayed is not None else self._grants.get(key)
         return known is not None and known is not came_by and known.name == name_of(key[0])
 
     def _is_outdated(self, request: AttachRequest) -> bool:
-        """Whether this is a request of our own that we do not make any more: nobody waits for a verdict."""
+        """Return whether this is a request of this broker that it has given up: no verdict is awaited."""
         return request.asker == self.identity and not (self._has_asked and request.number == self._number)
 
     def done(self, message: AttachDone, came_by: Hop) -> list[Send]:
-        """An attachment happened or was given up; the root that granted it must know (law 1)."""
+        """End a request that happened or was given up; the root that granted it must know (law 1)."""
         key = (message.asker, message.number)
         self._queued = [q for q in self._queued if (q[0].asker, q[0].number) != key or q[1] is not came_by]
         if self._grants.get(key) is came_by:
@@ -242,17 +246,17 @@ class Attachments:
         return self._ask()
 
     def child_attached(self, link: Hop) -> list[Send]:
-        """The broker at the other end of this link is our child now."""
+        """End the requests of the broker at the other end of this link: it is a child now."""
         keys = [key for key in self._came_by(link) if name_of(key[0]) == link.name]
         return [send for key in keys for send in self.done(AttachDone(*key), link)]
 
     def link_lost(self, link: Hop) -> list[Send]:
-        """Forget what came by this link; as the new root, take over what went down through us (law 3)."""
+        """Forget what came by this link; as the new root, inherit what went down through it (law 3)."""
         sends: list[Send] = []
         for key in self._came_by(link):
             sends.extend(self.done(AttachDone(*key), link))
         if link is self.uplink:
-            self._enter(Standing.ROOT)
+            self._enter(AttachmentState.ROOT)
             sends.extend(self._inherit())
         elif link is self.link:
             sends.extend(self.given_up())
@@ -273,16 +277,16 @@ class Attachments:
         return [*grants, *relayed, *queued]
 
     def __len__(self) -> int:
-        """How many attachments are under way that this broker has a part in."""
-        is_ours = self.standing not in {Standing.ROOT, Standing.CHILD}
+        """Return how many attachments are under way that this broker takes part in."""
+        is_ours = self.state not in {AttachmentState.ROOT, AttachmentState.CHILD}
         return len(self._grants) + len(self._relayed) + len(self._queued) + is_ours
 
 
 def identity_of(name: str, incarnation: str) -> str:
-    """What tells a broker from every other, earlier runs of it included."""
+    """Return an identity that differs from every other broker's, and from earlier runs of the same one."""
     return f"{name}.{incarnation}"
 
 
 def name_of(identity: str) -> str:
-    """The name of the broker with this identity; incarnations have no dots."""
+    """Return the name of the broker with this identity; incarnations have no dots."""
     return identity.rpartition(".")[0]

@@ -1,14 +1,14 @@
-"""R6: an advertisement is acknowledged when everybody behind this broker knows it.
+"""R6: an advertisement is acknowledged when every broker behind this one knows it.
 
 Laws.
 
-1. A broker acknowledges an advertisement to the hop it came from once all its other neighbours have answered
-   what stands for it there, and once that hop has answered every overlapping subscription that was on its
-   way there.
-2. What is waited for only shrinks, or is replaced by what is told instead: a neighbour answers, a link is
-   lost, an advertisement or a subscription ends.
-3. Every announcement over a link is answered exactly once: at the latest when it is withdrawn. So answers
-   need no number, although an advertisement may be announced again over the same link (R9).
+1. A broker acknowledges an advertisement to the hop it came from once all its other neighbours have
+   acknowledged an announcement that covers it, and once that hop has acknowledged every overlapping
+   subscription that was on its way there.
+2. What a barrier waits for only shrinks, or is replaced by a replacement's announcement: a neighbour
+   acknowledges, a link is lost, an advertisement or a subscription ends.
+3. Every announcement over a link is acknowledged exactly once: at the latest when it is withdrawn. So
+   acknowledgements need no number, although an advertisement may be announced again over the same link (R9).
 """
 
 from collections.abc import Callable, Iterable
@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable
 from attrs import Factory, define, frozen
 
 from broker.core.hops import Hop
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 
 Awaited = tuple[Hop, str]
-"""A neighbour, and what it has been told and has not answered."""
+"""A neighbour, and the id of an announcement that it has not acknowledged."""
 
 
 @frozen
@@ -32,7 +32,7 @@ class Passed:
 
 @define(eq=False)
 class _Crossing:
-    wish: Wish
+    route: RouteFilter
     link: Hop | None
     announcements: dict[Awaited, None]
     subscriptions: dict[str, None]
@@ -48,53 +48,57 @@ class Barrier:
     _crossings: dict[str, list[_Crossing]] = Factory(dict)
     _unanswered: dict[Awaited, int] = Factory(dict)
 
-    def announced(self, neighbour: Hop, told: str) -> None:
-        """The neighbour has been told this, and owes an answer."""
-        self._unanswered[neighbour, told] = self._unanswered.get((neighbour, told), 0) + 1
+    def announced(self, neighbour: Hop, announced: str) -> None:
+        """Record an announcement to the neighbour, which has to acknowledge it."""
+        self._unanswered[neighbour, announced] = self._unanswered.get((neighbour, announced), 0) + 1
 
-    def is_unanswered(self, neighbour: Hop, told: str) -> bool:
-        """Whether the neighbour owes an answer to this."""
-        return (neighbour, told) in self._unanswered
+    def is_unanswered(self, neighbour: Hop, announced: str) -> bool:
+        """Return whether the neighbour has still to acknowledge this announcement."""
+        return (neighbour, announced) in self._unanswered
 
     def start(
-        self, wish: Wish, link: Hop | None, announcements: Iterable[Awaited], subscriptions: Iterable[str]
+        self,
+        route: RouteFilter,
+        link: Hop | None,
+        announcements: Iterable[Awaited],
+        subscriptions: Iterable[str],
     ) -> list[Passed]:
-        """Wait for the answers to these announcements, and for the gates of these towards the link."""
-        crossing = _Crossing(wish, link, dict.fromkeys(announcements), dict.fromkeys(subscriptions))
-        self._crossings.setdefault(wish.id, []).append(crossing)
+        """Wait for the acknowledgements of these announcements, and for these gates towards the link."""
+        crossing = _Crossing(route, link, dict.fromkeys(announcements), dict.fromkeys(subscriptions))
+        self._crossings.setdefault(route.id, []).append(crossing)
         return self._take_over([crossing])
 
-    def acknowledged(self, told: str, neighbour: Hop) -> list[Passed]:
-        """The neighbour answers the earliest announcement of this that it has not answered yet."""
-        owing = self._unanswered.get((neighbour, told), 0)
+    def acknowledged(self, announced: str, neighbour: Hop) -> list[Passed]:
+        """Record that the neighbour acknowledges its earliest pending announcement of this id."""
+        owing = self._unanswered.get((neighbour, announced), 0)
         if owing > 1:
-            self._unanswered[neighbour, told] = owing - 1
+            self._unanswered[neighbour, announced] = owing - 1
             return []
-        self._unanswered.pop((neighbour, told), None)
-        touched = [crossing for crossing in self._all() if (neighbour, told) in crossing.announcements]
+        self._unanswered.pop((neighbour, announced), None)
+        touched = [crossing for crossing in self._all() if (neighbour, announced) in crossing.announcements]
         for crossing in touched:
-            del crossing.announcements[neighbour, told]
+            del crossing.announcements[neighbour, announced]
         return self._take_over(touched)
 
     def replaced(
-        self, neighbour: Hop, gone: Iterable[str], instead: Callable[[Wish], Iterable[Awaited]]
+        self, neighbour: Hop, gone: Iterable[str], instead: Callable[[RouteFilter], Iterable[Awaited]]
     ) -> list[Passed]:
-        """The neighbour is told these no more; whoever waited for one waits for what stands for it now."""
+        """Let all that waited for these withdrawn announcements wait for those that cover them now."""
         touched = []
-        for told in gone:
+        for announced in gone:
             for crossing in self._all():
-                if (neighbour, told) in crossing.announcements:
-                    del crossing.announcements[neighbour, told]
-                    crossing.announcements.update(dict.fromkeys(instead(crossing.wish)))
+                if (neighbour, announced) in crossing.announcements:
+                    del crossing.announcements[neighbour, announced]
+                    crossing.announcements.update(dict.fromkeys(instead(crossing.route)))
                     touched.append(crossing)
         return self._take_over(touched)
 
     def route_open(self, subscription: str, link: Hop) -> list[Passed]:
-        """The neighbour has taken this in, or it is of no interest any more."""
+        """Record that the neighbour has acknowledged this subscription, or that it has ended."""
         return self.route_replaced(subscription, link, ())
 
     def route_replaced(self, subscription: str, link: Hop, instead: Iterable[str]) -> list[Passed]:
-        """The neighbour is asked for these instead."""
+        """Wait for these subscriptions in place of that one."""
         touched = [c for c in self._all() if c.link is link and subscription in c.subscriptions]
         for crossing in touched:
             del crossing.subscriptions[subscription]
@@ -102,7 +106,7 @@ class Barrier:
         return self._take_over(touched)
 
     def link_lost(self, link: Hop) -> list[Passed]:
-        """A lost link counts as having acknowledged; what came through it is forgotten."""
+        """Count a lost link as having acknowledged; forget the advertisements that came through it."""
         for crossing in [c for c in self._all() if c.link is link]:
             self._remove(crossing)
         for awaited in [each for each in self._unanswered if each[0] is link]:
@@ -117,7 +121,7 @@ class Barrier:
         return self._take_over(touched)
 
     def withdrawn(self, advertisement: str, link: Hop | None) -> list[Passed]:
-        """Whoever withdrew it is owed no more than an answer (law 3)."""
+        """Return the last acknowledgement that the hop gets that withdrew the advertisement (law 3)."""
         over = [c for c in self._crossings.get(advertisement, ()) if c.link is link]
         for crossing in over:
             self._remove(crossing)
@@ -130,12 +134,12 @@ class Barrier:
         over = [c for c in dict.fromkeys(crossings) if not c.announcements and not c.subscriptions]
         for crossing in over:
             self._remove(crossing)
-        return [Passed(crossing.wish.id, crossing.link) for crossing in over]
+        return [Passed(crossing.route.id, crossing.link) for crossing in over]
 
     def _remove(self, crossing: _Crossing) -> None:
-        others = [c for c in self._crossings.pop(crossing.wish.id) if c is not crossing]
+        others = [c for c in self._crossings.pop(crossing.route.id) if c is not crossing]
         if others:
-            self._crossings[crossing.wish.id] = others
+            self._crossings[crossing.route.id] = others
 
     def __len__(self) -> int:
         return len(self._all())

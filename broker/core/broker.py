@@ -1,11 +1,11 @@
-"""The broker core: fed with messages, it routes, asks the ordering plugin, and hands back effects.
+"""The broker core: it takes messages, routes, asks the ordering plugin, and returns effects.
 
 Laws.
 
 1. Synchronous and deterministic: no clock, no I/O, no randomness. The same calls give the same effects.
-2. A call does everything that follows from it; `take` hands over what is due since the last `take`.
+2. A call does everything that follows from it; `take` returns the effects since the last `take`.
 3. Publications and messages about routes leave only as the ordering plugin emits them (R3, R5).
-4. What a neighbour may not say in its state is a `ProtocolError`; nothing has been changed by it.
+4. A message that a neighbour may not send in its state is a `ProtocolError`; nothing has been changed by it.
 
 A link is *open* once the peers have greeted each other, and *attached* once it is part of the tree (R9).
 """
@@ -18,7 +18,7 @@ from typing import Final
 from broker.core.attachment import Attachments, identity_of, name_of
 from broker.core.effects import CoreEffects, ProtocolError
 from broker.core.hops import Hop, HopTable
-from broker.core.leases import Leases, Mending
+from broker.core.leases import Leases, Repairs
 from broker.core.membership import Attach, Directory, Membership
 from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
@@ -75,7 +75,7 @@ _CLASS_OF: Final = attrgetter("__class__")
 
 
 class BrokerCore:
-    """One broker. `incarnation` tells this run of a broker from earlier ones of the same name."""
+    """One broker. `incarnation` distinguishes this run of a broker from earlier ones of the same name."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class BrokerCore:
         self.ordering = ordering(Context(name, TableView(self._routing.tables)))
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(self._routing, self._send)
-        self.leases = Leases(self._routing, Mending(self._routing), self._send)
+        self.leases = Leases(self._routing, Repairs(self._routing), self._send)
         self._directory = Directory(Roster(name), self._send_now)
         self._membership = Membership(
             Attachments(
@@ -127,7 +127,7 @@ class BrokerCore:
             SettleAsked: self._routing.settle,
             LeaseRenewed: self.leases.renewed,
             LeaseAsked: self.leases.asked,
-            LeaseTold: self.leases.told,
+            LeaseTold: self.leases.listed,
             Synchronise: self._synchronisation.synchronise,
             Flood: self._synchronisation.flood,
             FloodDone: self._synchronisation.done,
@@ -137,7 +137,7 @@ class BrokerCore:
             BrokersChanged: self._membership.brokers_changed,
             Whereabouts: self._directory.learn,
             WayAsked: self._way_asked,
-            WayTold: self._way_told,
+            WayTold: self._way_answered,
             ReplayAsked: self._replays.asked,
             ReplayReady: self._replays.ready,
             ReplayMore: self._replays.more,
@@ -149,15 +149,15 @@ class BrokerCore:
 
     @property
     def neighbours(self) -> Mapping[str, Hop]:
-        """The attached links, by the neighbour's name."""
+        """Return the attached links by the neighbour's name."""
         return self._routing.links
 
     def attached(self, link: Hop) -> bool:
-        """Whether a link is part of the tree."""
+        """Return whether a link is part of the tree."""
         return self._routing.is_linked(link)
 
     def open_link(self, name: str, *, uplink: bool) -> Hop:
-        """A neighbour greeted us. If it is to be our uplink, ask to be attached there (R9)."""
+        """Open a link to a neighbour; if it is to be the uplink, ask to be attached there (R9)."""
         link = self._hops.open(name, is_link=True)
         self.ways.hop_opened(link)
         self._membership.open(link, is_uplink=uplink)
@@ -166,7 +166,7 @@ class BrokerCore:
         return link
 
     def close_link(self, link: Hop) -> None:
-        """The link is lost for good. Losing the uplink makes this broker the root of its own tree (R8)."""
+        """Close a link for good. A broker that loses its uplink becomes the root of its own tree (R8)."""
         if not self._hops.is_open(link):
             return
         self._directory.link_lost(link)
@@ -185,12 +185,12 @@ class BrokerCore:
             self._routing.tables.set_uplink(None)
             self._carry_out(self.ordering.uplink_changed(0))
         self._synchronisation.link_lost(link)
-        self._tell(self._questions.link_lost(link))
+        self._send_answers(self._questions.link_lost(link))
         self._routing.remove_link(link)
         self._replays.link_lost(link)
 
     def _go_on(self) -> None:
-        """Take every step of attachments that nothing defers any more (R9)."""
+        """Take every attachment step that is not deferred any more (R9)."""
         membership = self._membership
         while True:
             for step in membership.go_on():
@@ -217,31 +217,31 @@ class BrokerCore:
 
     @property
     def asked(self) -> Hop | None:
-        """The uplink, or the link through which this broker asks to be attached."""
+        """Return the uplink, or the link through which this broker asks to be attached."""
         return self._membership.attachments.link
 
     def reached_at(self, address: str) -> None:
-        """Others can dial this broker there ("" if they cannot); they are told from now on."""
+        """Announce the address at which others can dial this broker ("" if they cannot)."""
         self._directory.reached_at(address)
 
     @property
     def roster(self) -> Roster:
-        """Where all brokers are, as far as this one has heard."""
+        """Return the known locations of all brokers."""
         return self._directory.roster
 
     @property
     def below(self) -> frozenset[str]:
-        """The names of all brokers below this one."""
+        """Return the names of all brokers below this one."""
         return frozenset(map(name_of, self._membership.attachments.brokers)) - {self.name}
 
     # --- local clients ---
 
     def advertise(self, publisher: str, content: Filter) -> None:
-        """A local publisher announces what it will publish; `CoreEffects.advertised` names it when it may."""
+        """Add a local publisher; `CoreEffects.advertised` names it when it may publish."""
         self._routing.advertise(publisher, content)
 
     def unadvertise(self, publisher: str) -> None:
-        """A local publisher is gone."""
+        """Remove a local publisher."""
         self._routing.unadvertise(publisher)
         if self._membership.joining:
             self._go_on()
@@ -249,10 +249,10 @@ class BrokerCore:
     def subscribe(
         self, subscription: str, content: Filter, *, ordered: bool, window: ReplayWindow | None = None
     ) -> Hop:
-        """A local client subscribes; `CoreEffects.subscribed` names it when all gates are open.
+        """Add a local subscription; `CoreEffects.subscribed` names it when all gates are open.
 
-        With a window it gets that part of the past first; `CoreEffects.replaying` names it when it can be
-        given more of it.
+        With a window it gets that part of the past first; `CoreEffects.replaying` names it when more of the
+        past can be delivered to it.
         """
         hop = self._subscriptions[subscription] = self._hops.open(subscription, is_link=False)
         self.ways.hop_opened(hop)
@@ -262,7 +262,7 @@ class BrokerCore:
         return hop
 
     def unsubscribe(self, subscription: str) -> None:
-        """A local subscription ends; nothing more is delivered to it."""
+        """End a local subscription; nothing more is delivered to it."""
         hop = self._subscriptions.pop(subscription)
         self._replays.unsubscribe(subscription, hop)
         self._routing.unsubscribe(subscription, hop)
@@ -272,7 +272,7 @@ class BrokerCore:
             self._go_on()
 
     def publish(self, publisher: str, publications: Sequence[Publication]) -> None:
-        """A local publisher whose barrier is passed publishes."""
+        """Route publications of a local publisher whose barrier is passed."""
         assert publisher in self._routing.tables.local.filters, f"{publisher} has not advertised"
         if self._cache.size_bytes_max:
             self._cache.keep(publisher, publications)
@@ -284,28 +284,28 @@ class BrokerCore:
         """Renew what was announced to each neighbour, as often as was agreed on (`broker.leases`)."""
         self.leases.refresh()
 
-    def sweep(self, patience: int) -> None:
-        """Say how many renewals in a row have to leave something out before it expires."""
-        self.leases.sweep(patience)
+    def sweep(self, expire_after: int) -> None:
+        """Set how many lists in a row have to leave a route out before it expires."""
+        self.leases.sweep(expire_after)
 
     # --- replays ---
 
     @property
     def cache(self) -> Cache:
-        """What local publishers published last."""
+        """Return the cache of what local publishers published last."""
         return self._cache
 
     @property
     def replays(self) -> Replays:
-        """Who asks for the past, to look at."""
+        """Return the replays, for inspection."""
         return self._replays
 
     def bound_replays(self, bounds: Bounds) -> None:
-        """Keep so much of what local publishers publish, and replay so much at a time."""
+        """Set how much of what local publishers publish is cached, and how much is replayed at a time."""
         self._replays.bound(bounds)
 
     def replay_more(self, subscription: str, size_bytes: int) -> None:
-        """A local subscription has room for so much of its past."""
+        """Deliver more of its past to a local subscription that has room for so much."""
         hop = self._subscriptions.get(subscription)
         if hop is not None:
             self._replays.go_on(subscription, hop, size_bytes)
@@ -313,18 +313,18 @@ class BrokerCore:
     # --- neighbours ---
 
     def receive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
-        """Feed what came over a link, in its order."""
+        """Take the messages that came over a link, in their order."""
         joining = self._membership.joining
         for kind, run in groupby(messages, _CLASS_OF):
             if kind is Publication and link not in joining:
-                self._route(run, link.bit)  # type: ignore[arg-type]  # their class says it
+                self._route(run, link.bit)  # type: ignore[arg-type]  # by their class
                 continue
             for message in run:
                 if (whole := self._collector.take(message, link)) is not None:
                     self._control(link, whole)
 
     def _receive_whole(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
-        """Take what was held: it has been collected, and what is being collected now comes after it."""
+        """Take messages that were deferred: they are collected, and came before those collected now."""
         for message in messages:
             if message.__class__ is Publication:
                 self._route((message,), link.bit)
@@ -332,7 +332,7 @@ class BrokerCore:
                 self._control(link, message)
 
     def _route(self, publications: Iterable[Publication], origin: Hops) -> None:
-        """Ask the tables where each of these goes, and the plugin when."""
+        """Ask the tables for the targets of each publication, and the plugin when to emit it."""
         ordering, remember = self.ordering, self.ways.remember
         route_of, carry_out = self._routing.tables.route, self._hops.carry_out
         for publication in publications:
@@ -371,7 +371,7 @@ class BrokerCore:
         self._hops.carry_out(emissions, self.ordering.combine)
 
     def _send(self, link: Hop, message: Control | Notice) -> None:
-        """In its place behind what is pending for that link (R5)."""
+        """Send a message behind everything that is pending for that link (R5)."""
         for page in pages_of(message, self._routing.strategies.page_bytes):
             self._carry_out(self.ordering.control(page, link.bit))
 
@@ -391,12 +391,12 @@ class BrokerCore:
         step = describe_way(self.name, seen, self._hops, self.blocked(), message)
         for hop in beyond:
             self._send_now(hop, message)
-        self._tell(self._questions.ask(message.question, link, set(beyond), step))
+        self._send_answers(self._questions.ask(message.question, link, set(beyond), step))
 
-    def _way_told(self, message: WayTold, link: Hop) -> None:
-        self._tell(self._questions.told(message, link, self._routing.strategies.page_bytes))
+    def _way_answered(self, message: WayTold, link: Hop) -> None:
+        self._send_answers(self._questions.answered(message, link, self._routing.strategies.page_bytes))
 
-    def _tell(self, answers: Iterable[Answer]) -> None:
+    def _send_answers(self, answers: Iterable[Answer]) -> None:
         for link, message in answers:
             if link is None:
                 self._explained.append(message)
@@ -404,18 +404,18 @@ class BrokerCore:
                 self._send_now(link, message)
 
     def explain_waiting(self) -> list[str]:
-        """Return, for every hop that something waits for, the head, what it needs, and from whom."""
+        """Return the head of every blocked hop, what it needs, and from which neighbour."""
         return describe_waiting(self.name, self.uplink, self._hops, self.blocked())
 
-    # --- pictures ---
+    # --- snapshots ---
 
     @property
     def tables(self) -> RoutingTables:
-        """The routing tables."""
+        """Return the routing tables."""
         return self._routing.tables
 
     def parts(self) -> tuple[object, ...]:
-        """Return what the constructor made for good, the hops first: a picture is of their fields."""
+        """Return the parts that the constructor made, the hops first: a snapshot consists of their fields."""
         return (
             self._hops,
             self,
@@ -429,7 +429,7 @@ class BrokerCore:
             self._routing.subscribing.settling,
             self._synchronisation,
             self.leases,
-            self.leases.mending,
+            self.leases.repairs,
             self._membership,
             self._membership.attachments,
             self._directory,
@@ -438,25 +438,25 @@ class BrokerCore:
             self._collector,
             self._replays,
             self._cache,
-            # One that is watched is as it would be unwatched: what was seen is no state of the broker.
+            # A watched plugin has the state of the plugin itself: what was seen is no state of the broker.
             getattr(self.ordering, "watched", self.ordering),
         )
 
     def rebuild(self) -> None:
-        """Make again what is in no picture, once the parts are filled and the tables have been made again."""
+        """Restore what no snapshot contains, once the parts are filled and the tables are rebuilt."""
         self._routing.rebuild()
 
     # --- what is due, and what is going on ---
 
     def take(self) -> CoreEffects:
-        """Hand over what became due since the last call."""
+        """Return the effects that became due since the last call."""
         routing, replays = self._routing, self._replays
         subscribed = routing.subscribing.subscribed
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
         if replays.playbacks or replays.late:
-            # Who holds back too much tells whom it asked, so there may be more to send.
+            # A playback that overflows ends its question at the neighbours, so there may be more to send.
             outgoing = replays.hold(outgoing, subscribed) + self._hops.drain()
         demand = routing.tables.demand
         wanted = demand.news() if demand.touched else []
@@ -489,25 +489,25 @@ class BrokerCore:
         return effects
 
     def wanted_by(self, publication: Publication) -> int:
-        """How many hops want a publication from a local publisher; for whoever measures matching."""
+        """Return how many hops a local publication is routed to, for measurements of matching."""
         return self._routing.tables.route(publication.attributes, 0).targets.bit_count()
 
     @property
     def waiting_count(self) -> int:
-        """How many publications and messages the ordering plugin keeps."""
+        """Return how many publications and messages are pending in the ordering plugin."""
         return self.ordering.waiting_count
 
     @property
     def measures(self) -> Measures:
-        """What ordering has cost so far."""
+        """Return what ordering has cost so far."""
         return self.ordering.measures
 
     def blocked(self) -> Sequence[Blocked]:
-        """What the ordering plugin keeps, oldest first."""
+        """Return what is pending in the ordering plugin, oldest first."""
         return self.ordering.blocked()
 
     def counts(self) -> dict[str, int]:
-        """How much of everything there is."""
+        """Return the sizes of all parts."""
         return {
             **self._routing.tables.counts(),
             "links": len(self.neighbours),

@@ -1,4 +1,4 @@
-"""Whether anybody wants what a local publisher has advertised.
+"""Whether any subscription asks for what a local publisher has advertised.
 
 Laws.
 
@@ -6,7 +6,8 @@ Laws.
    subscribers are. Subscriptions travel towards what they overlap, so the publisher's broker knows them all.
 2. Filters are counted for each distinct advertisement when they come and go, never looked for: a publication
    costs nothing, a new filter one test for each distinct local advertisement.
-3. Only what is so in the end counts: a publisher that was wanted for a moment within one step hears nothing.
+3. Only the state at the end of a step counts: a publisher that was wanted only within one step is not
+   notified.
 """
 
 from collections.abc import Iterable
@@ -18,17 +19,17 @@ from broker.filters import Filter
 
 @define(eq=False)
 class Demand:
-    """How many distinct filters overlap each local advertisement, and who has been told what."""
+    """How many distinct filters overlap each local advertisement, and the demand last reported."""
 
     _contents: dict[str, Filter] = Factory(dict)
     _publishers: dict[Filter, dict[str, None]] = Factory(dict)
     _counts: dict[Filter, int] = Factory(dict)
     touched: dict[str, None] = Factory(dict)
-    """Publishers about whom there may be news."""
+    """Publishers whose demand may have changed."""
     _wanted: dict[str, None] = Factory(dict)
 
     def advertised(self, publisher: str, content: Filter, interests: Iterable[Filter]) -> None:
-        """A local publisher has advertised; `interests` are the distinct filters there are."""
+        """Add a local publisher's advertisement; `interests` are all distinct filters."""
         if content not in self._publishers:
             self._publishers[content] = {}
             self._counts[content] = sum(1 for each in interests if each.overlaps(content))
@@ -37,7 +38,7 @@ class Demand:
         self.touched[publisher] = None
 
     def withdrawn(self, publisher: str) -> None:
-        """A local publisher is gone."""
+        """Remove a local publisher."""
         content = self._contents.pop(publisher)
         self._wanted.pop(publisher, None)
         publishers = self._publishers[content]
@@ -46,11 +47,11 @@ class Demand:
             del self._publishers[content], self._counts[content]
 
     def interest_came(self, interest: Filter) -> None:
-        """There is a first entry with this filter."""
+        """Count a filter that has got its first entry."""
         self._count(interest, 1)
 
     def interest_went(self, interest: Filter) -> None:
-        """There is no entry with this filter any more."""
+        """Discount a filter that has lost its last entry."""
         self._count(interest, -1)
 
     def _count(self, interest: Filter, change: int) -> None:
@@ -62,11 +63,11 @@ class Demand:
                     self.touched.update(publishers)
 
     def is_wanted(self, publisher: str) -> bool:
-        """Whether anybody wants what this local publisher has advertised."""
+        """Return whether any subscription overlaps what this local publisher has advertised."""
         return self._counts[self._contents[publisher]] > 0
 
     def news(self) -> list[tuple[str, bool]]:
-        """Return who is wanted now and was not when last asked, or the other way round."""
+        """Return the publishers whose demand has changed since the last call."""
         if not self.touched:
             return []
         touched, self.touched = self.touched, {}

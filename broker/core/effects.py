@@ -1,4 +1,4 @@
-"""What a step of the core answers: what is to be done, or that a neighbour sent what it may not send."""
+"""The result of a step of the core: effects to carry out, or an error of a neighbour."""
 
 from attrs import define
 
@@ -12,17 +12,17 @@ class ProtocolError(Exception):
 
 @define(eq=False)
 class CoreEffects:
-    """Everything that became due since the last `take`.
+    """All effects that became due since the last `take`.
 
-    The order of the fields is the order in which they are carried out: what leaves through `outgoing` was
-    decided before a client is told that its barrier is passed or its gates are open.
+    The order of the fields is the order in which they are carried out: the messages in `outgoing` were
+    decided before a client is notified that its barrier is passed or its gates are open.
     """
 
     outgoing: list[tuple[Hop, list[LinkMessage]]]
-    """Per hop, what to send in this order. For a subscription's hop: publications to deliver."""
+    """The messages to send through each hop, in order. For a subscription's hop: publications to deliver."""
 
     has_news: bool
-    """Whether any of the fields below holds something."""
+    """Whether any of the fields below is not empty."""
 
     advertised: list[str]
     """Publishers whose barrier is passed: they may publish (R6)."""
@@ -31,13 +31,13 @@ class CoreEffects:
     """Subscriptions whose gates are all open (R7)."""
 
     wanted: list[tuple[str, bool]]
-    """Local publishers that somebody wants to hear from now, or nobody any more."""
+    """Local publishers that some subscription overlaps now, or none any more."""
 
     replaying: list[str]
-    """Subscriptions that can be given more of their past, when there is room for it."""
+    """Subscriptions to which more of their past can be delivered, when there is room for it."""
 
     explained: list[WayTold]
-    """Answers to questions after a publication's way that were asked here."""
+    """Answers to local questions about a publication's way."""
 
     attached: list[Hop]
     """Links that became part of the tree."""

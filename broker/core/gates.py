@@ -1,24 +1,24 @@
-"""R7 with one neighbour: requests that it has not answered (`Gates`), and its own (`Arrivals`).
+"""R7 with one neighbour: requests that it has not acknowledged (`Gates`), and its own (`Arrivals`).
 
 Laws of gates.
 
 1. A gate is closed from the moment its entry is offered to a neighbour until every request that it waits for
-   is answered. What was announced before and is answered stands for it at once.
-2. Every request has a number of its own; the answer to an earlier one opens nothing.
-3. A gate that is open stays open while its entry is there: what serves in its place is never withdrawn before
-   something else does (law 5).
+   is acknowledged. An announcement that was acknowledged before and covers it opens it at once.
+2. Every request has a number of its own; the acknowledgement of an earlier one opens nothing.
+3. A gate that is open stays open while its entry is there: an announcement that covers it is never withdrawn
+   before a replacement serves (law 5).
 
 Laws of arrivals.
 
-4. A request is answered once everything that it added and that is still there is open.
-5. Make before break: what is withdrawn in a request that replaces it serves on until everything that overlaps
-   it and is not open yet, of this request and of earlier ones, is open or gone. So what the sender counted
-   as served stays served, although what serves it changes.
-6. What is withdrawn and added again before that has never been away.
+4. A request is acknowledged once everything that it added and that is still there is open.
+5. Make before break: a subscription that is withdrawn in a request that replaces it serves on until all
+   overlapping subscriptions that are not open yet, of this request and of earlier ones, are open or gone. So
+   what the sender counted as served stays served, although another subscription serves it.
+6. A subscription that is withdrawn and added again before that has never been away.
 
-Where a subscription that has moved is suppressed (R9), because something that was announced covers it,
-publications may be on their way that it has been delivered by its old way. So a question goes along the
-routes of what covers it, and comes back behind all of them; until then its gate is closed (`Settling`).
+Where a subscription that has moved is suppressed (R9), because an announced one covers it, publications may
+be on their way that have been delivered to it by its old way. So a question goes along the routes of the
+announcement that covers it, and comes back behind all of them; until then its gate is closed (`Settling`).
 
 7. A question is answered once all neighbours that it was passed on to have answered, or are lost.
 """
@@ -28,16 +28,16 @@ from collections.abc import Iterable
 from attrs import Factory, define
 
 from broker.core.hops import Hop
-from broker.core.tables import Place, RouteEntry, place_of
+from broker.core.tables import EntryKey, RouteEntry, entry_key
 
 
 @define(eq=False)
 class _Request:
-    """Adds what is announced under these ids; the entries wait for the answer, some may have moved (R9)."""
+    """Adds what is announced under these ids; the entries wait for its acknowledgement."""
 
     announced: dict[str, None]
     has_moved: bool = False
-    waiting: dict[Place, RouteEntry] = Factory(dict)
+    waiting: dict[EntryKey, RouteEntry] = Factory(dict)
 
 
 @define(eq=False)
@@ -46,10 +46,10 @@ class Gates:
 
     _requests: dict[int, _Request] = Factory(dict)
     _unanswered: dict[str, int] = Factory(dict)
-    _count: dict[Place, int] = Factory(dict)
+    _count: dict[EntryKey, int] = Factory(dict)
 
     def asked(self, number: int, announced: Iterable[str] = (), *, has_moved: bool = False) -> None:
-        """A request goes to the neighbour, which adds what is announced under these ids, or will go there."""
+        """Record a request to the neighbour that adds these ids, or one that will be sent there."""
         if number not in self._requests:
             self._requests[number] = _Request(dict.fromkeys(announced), has_moved)
         for each in self._requests[number].announced:
@@ -58,9 +58,10 @@ class Gates:
             self._unanswered[each] = number
 
     def _ask_anew(self, announced: str, number: int) -> None:
-        """Whoever waits for an earlier request of this waits for the later one: only that will be answered.
+        """Let all that wait for an earlier request of this id wait for the later one.
 
-        A broker that keeps all rules says nothing twice; one whose tables were mended may.
+        Only the later request will be acknowledged. A broker that keeps all rules announces nothing twice;
+        one whose tables were repaired may.
         """
         earlier = self._unanswered[announced]
         request = self._requests[earlier]
@@ -73,32 +74,32 @@ class Gates:
 
     @property
     def are_answered(self) -> bool:
-        """Whether the neighbour has answered all that was announced to it."""
+        """Return whether the neighbour has acknowledged all that was announced to it."""
         return not self._unanswered
 
     def request_of(self, announced: str) -> int | None:
-        """The request that added this, if the neighbour has not answered it."""
+        """Return the request that added this id, if the neighbour has not acknowledged it."""
         return self._unanswered.get(announced)
 
     def has_moved(self, announced: str) -> bool:
-        """Whether this waits for an answer, and stands for something that has moved."""
+        """Return whether this id is pending, and covers a subscription that has moved."""
         number = self._unanswered.get(announced)
         return number is not None and self._requests[number].has_moved
 
     def wait(self, entry: RouteEntry, number: int) -> None:
-        """The gate of this entry waits for the answer to that request."""
+        """Let the gate of this entry wait for the acknowledgement of that request."""
         waiting = self._requests[number].waiting
-        place = place_of(entry)
-        if place not in waiting:
-            waiting[place] = entry
-            self._count[place] = self._count.get(place, 0) + 1
+        key = entry_key(entry)
+        if key not in waiting:
+            waiting[key] = entry
+            self._count[key] = self._count.get(key, 0) + 1
 
     def is_closed(self, entry: RouteEntry) -> bool:
-        """Whether its gate waits for something."""
-        return place_of(entry) in self._count
+        """Return whether the gate of this entry waits for a request."""
+        return entry_key(entry) in self._count
 
     def answered(self, number: int) -> tuple[list[str], list[RouteEntry]]:
-        """The neighbour answers: return what it has taken in, and the entries that wait for nothing more."""
+        """End a request; return the ids that it added, and the entries that wait for nothing more."""
         request = self._requests.pop(number, None)
         if request is None:
             return [], []
@@ -107,11 +108,11 @@ class Gates:
         return list(request.announced), self._released(request)
 
     def withdrawn(self, announced: Iterable[str]) -> list[RouteEntry]:
-        """Something is withdrawn; return the entries that waited for it, or for what was asked with it.
+        """Remove withdrawn ids; return the entries that waited for them, or for others of their requests.
 
-        They have to wait for what is announced instead.
+        These entries have to wait for what is announced in their stead.
         """
-        touched: dict[Place, RouteEntry] = {}
+        touched: dict[EntryKey, RouteEntry] = {}
         for each in announced:
             number = self._unanswered.pop(each, None)
             if number is not None:
@@ -124,22 +125,22 @@ class Gates:
         return list(touched.values())
 
     def _released(self, request: _Request) -> list[RouteEntry]:
-        return [entry for place, entry in request.waiting.items() if self._waits_no_more(place)]
+        return [entry for key, entry in request.waiting.items() if self._waits_no_more(key)]
 
-    def _waits_no_more(self, place: Place) -> bool:
-        self._count[place] -= 1
-        if self._count[place]:
+    def _waits_no_more(self, key: EntryKey) -> bool:
+        self._count[key] -= 1
+        if self._count[key]:
             return False
-        del self._count[place]
+        del self._count[key]
         return True
 
     def forget(self, entry: RouteEntry) -> bool:
-        """The entry is gone, or of no interest to the neighbour any more; say whether its gate was closed."""
-        place = place_of(entry)
-        if self._count.pop(place, None) is None:
+        """Remove the gate of an entry that is gone or retracted; return whether it was closed."""
+        key = entry_key(entry)
+        if self._count.pop(key, None) is None:
             return False
         for request in self._requests.values():
-            request.waiting.pop(place, None)
+            request.waiting.pop(key, None)
         return True
 
     def all_waiting(self) -> list[RouteEntry]:
@@ -148,11 +149,11 @@ class Gates:
         return list(found.values())
 
     def requests(self) -> list[int]:
-        """Return the numbers of the requests that the neighbour has not answered."""
+        """Return the numbers of the requests that the neighbour has not acknowledged."""
         return list(self._requests)
 
     def unanswered(self) -> list[str]:
-        """Return what has been announced and not been answered."""
+        """Return the ids that have been announced and not been acknowledged."""
         return list(self._unanswered)
 
     def __len__(self) -> int:
@@ -168,7 +169,7 @@ class Arrivals:
     _retiring: dict[str, dict[str, None]] = Factory(dict)
 
     def asked(self, number: int, added: list[str]) -> None:
-        """A request comes; nothing that it adds is open yet."""
+        """Record a request; nothing that it adds is open yet."""
         self._requests[number] = dict.fromkeys(added)
         for each in added:
             self._leave_request(each)
@@ -176,28 +177,28 @@ class Arrivals:
 
     @property
     def closed(self) -> list[str]:
-        """Everything that is not open yet."""
+        """Return the ids that are not open yet."""
         return list(self._closed)
 
     @property
     def retiring(self) -> Iterable[str]:
-        """Everything that has been withdrawn and serves on."""
+        """Return the ids that have been withdrawn and serve on."""
         return self._retiring.keys()
 
     def all(self) -> list[str]:
-        """Everything that is not open yet, or serves on."""
+        """Return the ids that are not open yet, or serve on."""
         return [*self._closed, *self._retiring]
 
     def retire(self, withdrawn: str, awaited: list[str]) -> None:
-        """This is gone as soon as all those are open or gone (law 5)."""
+        """Let a withdrawn id serve on until all those awaited are open or gone (law 5)."""
         self._retiring[withdrawn] = dict.fromkeys(awaited)
 
     def revive(self, added: str) -> bool:
-        """Say whether this was about to go; now it stays (law 6)."""
+        """Cancel the retirement of an id that is added again (law 6); return whether there was one."""
         return self._retiring.pop(added, None) is not None
 
     def opened(self, each: str) -> list[int]:
-        """This is open: return the numbers of the requests that are answered by it."""
+        """Record that this id is open; return the numbers of the requests that are acknowledged by it."""
         number = self._closed.pop(each, None)
         if number is None:
             return []
@@ -209,12 +210,12 @@ class Arrivals:
         return [number]
 
     def removed(self, each: str) -> list[int]:
-        """This is gone: whoever else was added with it is waited for no less."""
+        """Record that this id is gone; return the numbers of the requests that are acknowledged by it."""
         self._retiring.pop(each, None)
         return self.opened(each)
 
     def settled(self, each: str) -> list[str]:
-        """Nobody waits for this any more: return what may go now."""
+        """Record that this id is open or gone; return the ids that need not serve on any more."""
         for awaited in self._retiring.values():
             awaited.pop(each, None)
         return [gone for gone, awaited in self._retiring.items() if not awaited]
@@ -224,7 +225,7 @@ class Arrivals:
         if number is not None:
             self._requests[number].pop(each, None)
             if not self._requests[number]:
-                del self._requests[number]  # Who asks anew waits for the later answer.
+                del self._requests[number]  # A neighbour that asks anew waits for the later acknowledgement.
 
     def __len__(self) -> int:
         return len(self._retiring)
@@ -238,28 +239,28 @@ class _Settlement:
 
 
 Answer = tuple[Hop, int]
-"""Whom to answer, and the number of its question."""
+"""The hop to answer, and the number of its question."""
 
 
 @define(eq=False)
 class Settling:
-    """The questions that pass through one broker."""
+    """The questions (law 7) that pass through one broker."""
 
     _questions: list[_Settlement] = Factory(list)
 
     def pass_on(self, asker: Hop, number: int, asked: Iterable[tuple[Hop, int]]) -> list[Answer]:
-        """These neighbours have been asked in turn, under those numbers."""
+        """Record that these neighbours have been asked in turn, under those numbers."""
         self._questions.append(_Settlement(asker, number, dict.fromkeys(asked)))
         return self._due()
 
     def answered(self, neighbour: Hop, number: int) -> list[Answer]:
-        """A neighbour answers, maybe to one of these."""
+        """Record a neighbour's answer, maybe to one of these; return the answers that are due."""
         for question in self._questions:
             question.awaited.pop((neighbour, number), None)
         return self._due()
 
     def link_lost(self, link: Hop) -> list[Answer]:
-        """Nobody waits for a lost link, and nobody there waits for an answer."""
+        """Count a lost link as having answered, and drop the questions that came through it."""
         self._questions = [question for question in self._questions if question.asker is not link]
         for question in self._questions:
             for key in [key for key in question.awaited if key[0] is link]:

@@ -1,7 +1,7 @@
 """Hops of a broker: its links and its local subscriptions, one bit each.
 
-A set of hops is a whole number, so that deciding who gets what is arithmetic. What is to leave through a hop
-is appended to its outbox; `drain` hands the filled outboxes over. Bits of hops that are gone are used again,
+A set of hops is a whole number, so that computing the targets of a publication is arithmetic. A message to a
+hop is appended to its outbox; `drain` returns the filled outboxes. Bits of hops that are gone are used again,
 lowest first, so that sets stay as small as the number of hops at one time.
 """
 
@@ -13,12 +13,12 @@ from attrs import Factory, define, field
 from broker.messages import LinkMessage, OrderingMessage, Publication
 from ordering.interface import Emission, Hops, Note
 
-FAN_OUTS_KEPT = 4096
-"""How many sets of hops stay worked out. Few differ at one time; a thousand hops each alone fit as well."""
+FAN_OUTS_CACHED = 4096
+"""How many sets of hops stay expanded. Few differ at one time; a thousand hops each alone fit as well."""
 
 
 Combine = Callable[[tuple[int, ...], tuple[int, ...]], tuple[int, ...] | None]
-"""Makes one note of two that are sent in a row, if the plugin has one that says the same."""
+"""Makes one note of two that are sent in a row, if the plugin has one of the same meaning."""
 
 
 @define(eq=False)
@@ -60,7 +60,7 @@ class HopTable:
         self._fan_outs.clear()
 
     def is_open(self, hop: Hop) -> bool:
-        """Whether the hop has not been closed."""
+        """Return whether the hop has not been closed."""
         return self._by_number.get(hop.number) is hop
 
     def carry_out(self, emissions: Iterable[Emission], combine: Combine) -> None:
@@ -84,8 +84,8 @@ class HopTable:
         hop.outbox.extend(messages)
 
     def _fan_out(self, hops: Hops) -> tuple[Hop, ...]:
-        """Work out which hops are in a set."""
-        if len(self._fan_outs) >= FAN_OUTS_KEPT:
+        """Return the hops in a set."""
+        if len(self._fan_outs) >= FAN_OUTS_CACHED:
             self._fan_outs.clear()
         found = self._fan_outs[hops] = tuple(self._by_number[number] for number in members(hops))
         return found

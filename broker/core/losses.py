@@ -1,17 +1,18 @@
-"""Gaps: which local subscriptions are told that something may be missing, and where in their stream.
+"""Gaps: which local subscriptions are notified that publications may be missing, and where in their stream.
 
 Laws.
 
-1. When an advertisement is lost with a link (R8), every local subscription that overlaps it is told, in its
-   place behind what is pending for it (R5). What its publisher publishes until it is found again is missing
-   there, too.
+1. When an advertisement is lost with a link (R8), every local subscription that overlaps it gets a gap,
+   behind what is pending for it (R5). What its publisher publishes until it is found again is missing there,
+   too.
 2. When an advertisement comes across a link that has just been attached (R9), its publisher may have
-   published for as long as the trees were apart: every local subscription that overlaps it is told.
-3. Nobody is told twice of one absence: who was told when the advertisement was lost is not told when it is
-   found. One that was never lost here, such as that of a broker without a memory, is told by law 2 alone.
+   published for as long as the trees were apart: every local subscription that overlaps it gets a gap.
+3. No subscription gets two gaps for one absence: one that got a gap when the advertisement was lost gets none
+   when it is found. For one that was never lost here, such as that of a broker without a memory, law 2 alone
+   holds.
 4. A loss is one gap, however many advertisements it takes along.
-5. Where one advertisement stands for others, a loss may be told twice, never not at all. What is told from
-   above is told at once, as publications from above are (R1), and comes before those that follow it.
+5. Where one advertisement covers others, a loss may cause two gaps, never none. A gap from the uplink is sent
+   at once, as publications from the uplink are (R1), and comes before those that follow it.
 """
 
 from collections import OrderedDict
@@ -26,8 +27,8 @@ from broker.filters import Filter
 from broker.messages import PublicationsLost
 
 LOST_COUNT_MAX: Final = 10_000
-"""Lost advertisements that are remembered, a megabyte: an overlay's worth. Who listens to one that is found
-after it was forgotten is told once more."""
+"""Lost advertisements that are remembered, a megabyte: an overlay's worth. A subscription that overlaps one
+that is found after it was forgotten gets one more gap."""
 
 _NEVER: Final = -1
 
@@ -36,7 +37,7 @@ _NEVER: Final = -1
 class Losses:
     """The advertisements that were lost and not found again, each with the number of its loss.
 
-    An entry's `since` is the number of the last loss before it: of those before nobody told it.
+    An entry's `since` is the number of the last loss before it: it got no gap for those before.
     """
 
     _tables: RoutingTables
@@ -46,37 +47,37 @@ class Losses:
     _lost: OrderedDict[str, int] = Factory(OrderedDict)
 
     def lost(self, advertisement: str, content: Filter) -> None:
-        """A link took this advertisement along (law 1)."""
+        """Record that a link took this advertisement along, and send gaps (law 1)."""
         self.count += 1
         self._lost[advertisement] = self.count
         self._lost.move_to_end(advertisement)
         if len(self._lost) > LOST_COUNT_MAX:
             self._lost.popitem(last=False)
-        self._tell(lambda entry: entry.filter.overlaps(content), self._send)
+        self._send_gaps(lambda entry: entry.filter.overlaps(content), self._send)
 
-    def missing(self, content: Filter, *, is_from_above: bool) -> None:
-        """Somebody for whom something else stands is lost or found: nobody knows who was told (law 5)."""
+    def missing(self, content: Filter, *, is_from_uplink: bool) -> None:
+        """Send gaps for an advertisement that another covers: earlier gaps for it are unknown (law 5)."""
         self.count += 1
-        self._tell(
-            lambda entry: entry.filter.overlaps(content), self._send_now if is_from_above else self._send
+        self._send_gaps(
+            lambda entry: entry.filter.overlaps(content), self._send_now if is_from_uplink else self._send
         )
 
     def found(self, advertisements: Iterable[tuple[str, Filter]], link: Hop) -> None:
-        """These came across a link that has just been attached, somewhere (law 2)."""
-        told: dict[Filter, int] = {}
+        """Send gaps for advertisements that came across a newly attached link, here or elsewhere (law 2)."""
+        numbers: dict[Filter, int] = {}
         for advertisement, content in advertisements:
             number = self._lost.pop(advertisement, _NEVER)
             if not self._tables.is_advertised(advertisement, link):
-                told[content] = min(number, told.get(content, number))
-        if told:
-            self._tell(
+                numbers[content] = min(number, numbers.get(content, number))
+        if numbers:
+            self._send_gaps(
                 lambda entry: any(
-                    number <= entry.since and entry.filter.overlaps(each) for each, number in told.items()
+                    number <= entry.since and entry.filter.overlaps(each) for each, number in numbers.items()
                 ),
                 self._send,
             )
 
-    def _tell(
+    def _send_gaps(
         self, concerns: Callable[[RouteEntry], bool], send: Callable[[Hop, PublicationsLost], None]
     ) -> None:
         for entry in [entry for entry in self._tables.entries() if not entry.hop.is_link]:

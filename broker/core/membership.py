@@ -1,29 +1,30 @@
 """R9 on one broker: which links are part of the tree, and the steps by which one becomes so.
 
 A link that is open is *joining* until it is attached; `Joining` has the states. The child asks
-(`broker.core.attachment` says who may), both ends announce the ids of their routes, and when neither knows a
-route that the other announces, the child attaches first and the other end follows when the child's
-advertisements arrive. `Membership` decides; `go_on` yields what the rest of the core has to do.
+(`broker.core.attachment` decides who may), both ends announce the ids of their routes, and when neither knows
+a route that the other announces, the child attaches first and the other end follows when the child's
+advertisements arrive. `Membership` decides; `go_on` yields the steps that the rest of the core has to take.
 
 Laws.
 
 1. An attachment is deferred while one side knows a route that the other side announces: it is stale on one of
    them, and about to be withdrawn there. So each end announces again when a route of it is gone.
-2. Routes may have moved between this look and the attachment. So each end looks again at the advertisements
-   with which the other end attaches, and takes nothing from the link while one of them is stale: what comes
-   over the link is held, in its order, up to a bound. Nothing that is waited for depends on what is held.
+2. Routes may have moved between this comparison and the attachment. So each end compares again with the
+   advertisements with which the other end attaches, and takes nothing from the link while one of them is
+   stale: messages of the link are deferred, in their order, up to a limit. No awaited message is among the
+   deferred.
 3. Each broker knows the identities of all brokers below it; changes climb to the root.
-4. Joining links are looked at when something that they wait for may have changed (`is_due`), and never else:
-   a message of an attachment, who is below, or the routes of this broker.
+4. Joining links are checked when something that they wait for may have changed (`is_due`), and never else:
+   a message of an attachment, the brokers below, or the routes of this broker.
 
-Where brokers are goes over the same links (`Directory`).
+Locations of brokers go over the same links (`Directory`).
 
-5. Whoever dialled is sent all that is known before anything else, so that it knows even if it is never
-   attached, or loses the link in the same moment.
-6. Whoever dialled sends nothing before it is attached: the names of a broker that is refused stay unknown.
-   Then it sends all that it knows.
-7. What is new goes at once to everybody who has been sent the rest; it waits behind nothing, for it changes
-   nothing that is ordered.
+5. A broker that dialled is sent all known locations before anything else, so that it knows them even if it is
+   never attached, or loses the link in the same moment.
+6. A broker that dialled sends nothing before it is attached: the names of a broker that is refused stay
+   unknown. Then it sends all locations that it knows.
+7. A new location goes at once to every broker that has been sent the others; it waits behind nothing, for it
+   changes nothing that is ordered.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,7 +37,7 @@ from broker.core.attachment import GRANTED, Attachments, Send, name_of
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
 from broker.core.routing import RoutingState
-from broker.healing import Place, Roster
+from broker.healing import Location, Roster
 from broker.messages import (
     AdvertisementWithdrawn,
     AttachAnswer,
@@ -58,32 +59,32 @@ from broker.transitions import Transitions, follow
 
 @define(eq=False)
 class Directory:
-    """The roster of one broker, and the links over which news of it go."""
+    """The roster of one broker, and the links over which new locations go."""
 
     roster: Roster
     _send_now: Callable[[Hop, Control], None]
     _informed: dict[Hop, None] = Factory(dict)
 
     def reached_at(self, address: str) -> None:
-        """This broker can be dialled there."""
+        """Announce the address at which this broker can be dialled."""
         self._send_news(self.roster.reached_at(address))
 
     def dialled(self, link: Hop) -> None:
-        """Somebody dialled us (law 5)."""
+        """Send all locations to a broker that dialled (law 5)."""
         self._send_everything(link)
 
     def attached(self, uplink: Hop) -> None:
-        """We are a child of that broker (law 6)."""
+        """Announce the new uplink, and send it all locations (law 6)."""
         self._send_news(self.roster.attached_to(uplink.name))
         self._send_everything(uplink)
 
     def learn(self, message: Whereabouts, link: Hop) -> None:
-        """Forward what is news in a neighbour's message, and contradict what is wrong about us."""
+        """Forward the new locations of a neighbour's message, and correct wrong ones of this broker."""
         self._send_news(self.roster.learn(message.places), but=link)
         self._send_news(self.roster.contradict(message.places))
 
     def link_lost(self, link: Hop) -> None:
-        """Nothing more can be sent there."""
+        """Send no more locations over this link."""
         self._informed.pop(link, None)
 
     def _send_everything(self, link: Hop) -> None:
@@ -92,7 +93,7 @@ class Directory:
         if everything:
             self._send_now(link, Whereabouts(everything))
 
-    def _send_news(self, news: tuple[Place, ...], but: Hop | None = None) -> None:
+    def _send_news(self, news: tuple[Location, ...], but: Hop | None = None) -> None:
         if news:
             for link in self._informed:
                 if link is not but:
@@ -131,7 +132,7 @@ def _no_routes() -> RouteIds:
 
 @define(eq=False)
 class _Newcomer:
-    """A link on its way into the tree: what both ends announced last, and what is held."""
+    """A link on its way into the tree: the routes both ends announced last, and deferred messages."""
 
     is_uplink: bool
     state: Joining = Joining.OPEN
@@ -142,29 +143,29 @@ class _Newcomer:
     publications_held: int = 0
 
     def enter(self, state: Joining) -> None:
-        """Go on to another state."""
+        """Enter another state."""
         self.state = follow(TRANSITIONS, self.state, state)
 
     def begin_anew(self) -> None:
-        """The grant was given up: what was announced for it is void."""
+        """Return to the first state: the grant was given up, so what was announced for it is void."""
         if self.state is not Joining.OPEN:
             self.enter(Joining.OPEN)
 
     @property
     def has_announced(self) -> bool:
-        """Whether the other end still compares what we have announced."""
+        """Return whether the other end still compares the routes that this end has announced."""
         if self.is_uplink:
             return self.state in {Joining.ANNOUNCED, Joining.COMPARING}
         return self.state is Joining.READY
 
     def compare(self, theirs: RouteIds) -> None:
-        """The other end has announced these; to a child without a grant that is void."""
+        """Compare the routes of the other end; to a child without a grant they are void."""
         if self.state is Joining.ANNOUNCED or (self.state is Joining.OPEN and not self.is_uplink):
             self.enter(Joining.COMPARING)
         self.theirs = theirs
 
     def hold(self, message: LinkMessage) -> bool:
-        """Hold what came over the link; say whether it is not more than may be held."""
+        """Defer a message of the link; return whether the limits allow it."""
         self.held.append(message)
         if isinstance(message, Publication):
             self.held_bytes += len(message.frame)
@@ -172,7 +173,7 @@ class _Newcomer:
         return self.held_bytes <= HELD_BYTES_MAX and len(self.held) - self.publications_held <= HELD_COUNT_MAX
 
     def held_advertisements(self) -> set[str]:
-        """What the other side has advertised over the link and not withdrawn since."""
+        """Return the ids that the other side has advertised over the link and not withdrawn since."""
         known: set[str] = set()
         for message in self.held:
             if isinstance(message, Synchronise):
@@ -184,7 +185,7 @@ class _Newcomer:
 
 @frozen
 class Attach:
-    """This link becomes part of the tree."""
+    """A step: the link becomes part of the tree."""
 
     link: Hop
     is_uplink: bool
@@ -192,7 +193,7 @@ class Attach:
 
 @frozen
 class Take:
-    """These messages of a link that has become part of the tree were held, and are received now."""
+    """A step: the deferred messages of a link that has become part of the tree are received."""
 
     link: Hop
     messages: Sequence[LinkMessage]
@@ -200,7 +201,7 @@ class Take:
 
 @define(eq=False)
 class Membership:
-    """The links of one broker on their way into the tree, and who is below it."""
+    """The links of one broker on their way into the tree, and the brokers below it."""
 
     DERIVED: ClassVar = frozenset({"_looked_at"})
 
@@ -213,12 +214,12 @@ class Membership:
     _below: dict[Hop, frozenset[str]] = Factory(dict)
     _has_news: bool = False
     _looked_at: int = -1
-    """The version of the routing tables at the last look."""
+    """The version of the routing tables at the last comparison."""
 
     # --- links ---
 
     def open(self, link: Hop, *, is_uplink: bool) -> None:
-        """A neighbour greeted us; ask to become its child if it is to be our uplink."""
+        """Add a joining link; ask to become a child there if it is to be the uplink."""
         assert link.name not in self._routing.links
         assert all(link.name != other.name for other in self.joining)
         self.joining[link] = _Newcomer(is_uplink)
@@ -226,24 +227,24 @@ class Membership:
             self._pass_on(self.attachments.want(link))
 
     def link_lost(self, link: Hop) -> None:
-        """Say so to whom it concerns; as a new root, decide what went through us to the old one."""
+        """End the requests of a lost link; as a new root, decide those that went to the old one."""
         self.joining.pop(link, None)
         self._pass_on(self.attachments.link_lost(link))
 
     def forget(self, link: Hop) -> None:
-        """Whoever was below a lost link is below us no more."""
+        """Remove the brokers that were below a lost link."""
         gone = self._below.pop(link, frozenset())
         self._announce_brokers(frozenset(), gone)
 
     def _pass_on(self, sends: Iterable[Send]) -> None:
         for link, message in sends:
-            keeps_place = self.attachments.names_brokers and self._routing.is_linked(link)
-            (self._send if keeps_place else self._send_now)(link, message)
+            keeps_order = self.attachments.names_brokers and self._routing.is_linked(link)
+            (self._send if keeps_order else self._send_now)(link, message)
 
     # --- joining ---
 
     def receive(self, link: Hop, message: LinkMessage) -> str:
-        """Take what came over a joining link (law 2); return the verdict if it refuses us."""
+        """Take a message of a joining link (law 2); return the verdict if the other tree refuses."""
         newcomer = self.joining[link]
         self._has_news = True
         match message:
@@ -273,9 +274,9 @@ class Membership:
         return ""
 
     def _decided(self, answer: AttachAnswer, link: Hop, newcomer: _Newcomer) -> str:
-        """The other tree has decided on our request; return the verdict if it refuses us."""
+        """Take the other tree's verdict on the request of this broker; return it if it is a refusal."""
         if not self.attachments.awaits(answer, link):
-            return ""  # We have given that request up.
+            return ""  # That request has been given up.
         if answer.verdict != GRANTED:
             newcomer.enter(Joining.REFUSED)
             self._pass_on(self.attachments.given_up())
@@ -287,18 +288,18 @@ class Membership:
 
     @property
     def is_due(self) -> bool:
-        """Whether something that an attachment waits for may have changed since the last look (law 4)."""
+        """Return whether anything that an attachment waits for may have changed since (law 4)."""
         return self._has_news or (bool(self.joining) and self._looked_at != self._routing.tables.version)
 
     def go_on(self) -> Iterator[Attach | Take]:
         """Take the next step on every joining link that nothing stale defers (laws 1 and 2).
 
-        What is yielded has to be carried out before the next is asked for.
+        The caller carries out each step before it asks for the next.
         """
         self._has_news, self._looked_at = False, self._routing.tables.version
         self._pass_on(self.attachments.look_again())
         for link, newcomer in list(self.joining.items()):
-            # What was held for another link may have come first and let this one go on.
+            # The deferred messages of another link may have come first and let this one continue.
             if self.joining.get(link) is newcomer:
                 yield from self._next_steps(link, newcomer)
 
@@ -325,13 +326,13 @@ class Membership:
         self._send_now(link, newcomer.ours)
 
     def _announce_again(self, link: Hop, newcomer: _Newcomer) -> None:
-        """Announce our routes again if one that we announced is gone (law 1)."""
+        """Announce the routes of this broker again if one of those announced is gone (law 1)."""
         before, now = newcomer.ours, self._route_ids()
         if before.advertisements - now.advertisements or before.subscriptions - now.subscriptions:
             self._announce(link, newcomer)
 
     def _known_advertisements(self) -> frozenset[str]:
-        """Those that are known under the same id everywhere."""
+        """Return the ids of advertisements, if these have the same id everywhere."""
         if not self._routing.strategies.advertisements.is_exact:
             return frozenset()
         return frozenset(self._routing.tables.advertisements_but(None))
@@ -348,7 +349,7 @@ class Membership:
         )
 
     def _take_held(self, link: Hop, newcomer: _Newcomer) -> Iterator[Attach | Take]:
-        """Nothing is stale: take what was held, first of all the other side's advertisements."""
+        """Attach, since nothing is stale, and take the deferred messages, advertisements first."""
         if not newcomer.is_uplink:
             yield Attach(link, is_uplink=False)
             self._announce_brokers(self._below[link], frozenset())
@@ -366,26 +367,26 @@ class Membership:
     # --- requests that pass through ---
 
     def requested(self, message: AttachRequest, link: Hop) -> None:
-        """A request climbs."""
+        """Let a request climb."""
         if link is self.attachments.uplink:
             raise ProtocolError(f"the uplink {link.name} sent an attachment request down")
         self._has_news = True
         self._pass_on(self.attachments.requested(message, link))
 
     def answered(self, message: AttachAnswer, link: Hop) -> None:
-        """A verdict comes down, to be passed on: no request of our own goes over an attached link."""
+        """Pass a verdict down: no request of this broker goes over an attached link."""
         del link
         self._pass_on(self.attachments.pass_verdict(message))
 
     def done(self, message: AttachDone, link: Hop) -> None:
-        """An attachment happened or was given up."""
+        """End a request: the attachment happened or was given up."""
         self._has_news = True
         self._pass_on(self.attachments.done(message, link))
 
     # --- who is below (law 3) ---
 
     def brokers_changed(self, message: BrokersChanged, link: Hop) -> None:
-        """Brokers came to a child's side or left it."""
+        """Add and remove brokers below a child."""
         if link is self.attachments.uplink:
             raise ProtocolError(f"the uplink {link.name} announced brokers below")
         self._below[link] = (self._below[link] | message.added) - message.removed

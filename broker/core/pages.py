@@ -1,19 +1,20 @@
-"""Pages: what grows with what a broker knows leaves it in messages of bounded size.
+"""Pages: a message that grows with what a broker knows leaves it in pages of limited size.
 
-Theory of operation. Every message leaves the core through one place, which cuts it (`pages_of`). Requests
-that are answered are cut where they get their numbers or tokens (`cut`): each page of them is a request of
-its own, answered by itself. Most pages are applied one by one. Three messages may be acted on only when they
-are complete: they are collected where messages come in (`Collector`), and everything else sees them whole.
+Theory of operation. Every message leaves the core through one function, which cuts it (`pages_of`). Requests
+that are acknowledged are cut where they get their numbers or tokens (`cut`): each page of them is a request
+of its own, acknowledged by itself. Most pages are applied one by one. Three messages may take effect only
+when they are complete: they are collected where messages come in (`Collector`), and all other code gets them
+whole.
 
 Laws.
 
 1. A page has at least one item, unless there is none at all, and no more than fit. Any single item fits; so
-   whatever is known can be announced.
-2. The pages hold all items in their order, each once: what is added comes before what is withdrawn.
-3. The pages of a message that is collected follow each other on the link, and `more` says that another one
+   every known route can be announced.
+2. The pages have all items in their order, each once: added items come before withdrawn ones.
+3. The pages of a message that is collected follow each other on the link, and `more` means that another one
    comes. No other message about routes or brokers may come between them.
-4. What is collected belongs to one link, is bounded, and is forgotten when the link is lost. A session that
-   is resumed goes on where it was: pages are messages like others.
+4. Collected pages belong to one link, are limited, and are dropped when the link is lost. A session that is
+   resumed continues where it was: pages are messages like others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ from attrs import Factory, define, evolve
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
 from broker.filters import Filter
-from broker.healing import Place
+from broker.healing import Location
 from broker.messages import (
     AttachRequest,
     BrokersChanged,
@@ -37,18 +38,18 @@ from broker.messages import (
     Whereabouts,
 )
 from broker.page_limits import COLLECTED_COUNT_MAX, COLLECTED_PAGES_MAX, PAGE_BYTES
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 
 Collected = AttachRequest | RouteIds | Synchronise
-"""What may be acted on only when all of it is there (R9)."""
+"""The messages that take effect only when all pages have come (R9)."""
 
-_Item = str | Wish | Place | tuple[str, Filter]
+_Item = str | RouteFilter | Location | tuple[str, Filter]
 
 First = TypeVar("First", bound=_Item)
 Second = TypeVar("Second", bound=_Item)
 
 _HEAD_BYTES: Final = 3
-"""What CBOR puts before a text of up to 64 KiB."""
+"""The bytes that CBOR puts before a text of up to 64 KiB."""
 
 _NUMBER_BYTES: Final = 9
 
@@ -57,7 +58,7 @@ _NUMBER_BYTES: Final = 9
 
 
 def cut(items: Sequence[First], page_bytes: int) -> list[tuple[First, ...]]:
-    """Cut a list into pages; one page of nothing if it is empty."""
+    """Cut a list into pages; return one empty page if it is empty."""
     ends = _ends([*map(_size_of, items)], page_bytes)
     return [tuple(items[begin:end]) for begin, end in pairwise((0, *ends))]
 
@@ -65,7 +66,7 @@ def cut(items: Sequence[First], page_bytes: int) -> list[tuple[First, ...]]:
 def cut_both(
     first: Sequence[First], second: Sequence[Second], page_bytes: int
 ) -> list[tuple[tuple[First, ...], tuple[Second, ...]]]:
-    """Cut two lists, the second behind the first, into pages; one page of nothing if both are empty."""
+    """Cut two lists, the second behind the first, into pages; return one empty page if both are empty."""
     count = len(first)
     ends = _ends([*map(_size_of, first), *map(_size_of, second)], page_bytes)
     return [
@@ -75,7 +76,7 @@ def cut_both(
 
 
 def _ends(sizes_bytes: Sequence[int], page_bytes: int) -> list[int]:
-    """Where each page ends, so that every page but those of one item keeps the limit."""
+    """Return where each page ends, so that every page but those of one item keeps the limit."""
     ends: list[int] = []
     left_bytes = page_bytes
     for place, size_bytes in enumerate(sizes_bytes):
@@ -87,12 +88,12 @@ def _ends(sizes_bytes: Sequence[int], page_bytes: int) -> list[int]:
 
 
 def _size_of(item: _Item) -> int:
-    """How much of a frame an item takes at most."""
+    """Return the bytes of a frame that an item takes at most."""
     if isinstance(item, str):
         return _text_bytes(item)
-    if isinstance(item, Wish):
+    if isinstance(item, RouteFilter):
         return 2 + _text_bytes(item.id) + _text_bytes(str(item.filter))
-    if isinstance(item, Place):
+    if isinstance(item, Location):
         return 1 + _NUMBER_BYTES + sum(map(_text_bytes, (item.name, item.address, item.uplink)))
     name, content = item
     return 1 + _text_bytes(name) + _text_bytes(str(content))
@@ -103,7 +104,7 @@ def _text_bytes(text: str) -> int:
 
 
 def pages_of(message: Control | Notice, page_bytes: int) -> Sequence[Control | Notice]:
-    """Return the pages of a message; what does not grow is its own only page."""
+    """Return the pages of a message; one that does not grow is its own only page."""
     pages = _PAGES.get(message.__class__)
     return (message,) if pages is None else pages(message, page_bytes)
 
@@ -131,7 +132,7 @@ def _pages_of_brokers(message: BrokersChanged, page_bytes: int) -> Sequence[Cont
     return [BrokersChanged(frozenset(added), frozenset(removed)) for added, removed in pages]
 
 
-def _pages_of_places(message: Whereabouts, page_bytes: int) -> Sequence[Control]:
+def _pages_of_whereabouts(message: Whereabouts, page_bytes: int) -> Sequence[Control]:
     return [Whereabouts(places) for places in cut(message.places, page_bytes)]
 
 
@@ -140,7 +141,7 @@ _PAGES: Final[Mapping[type, Callable[..., Sequence[Control]]]] = {
     RouteIds: _pages_of_ids,
     Synchronise: _pages_of_synchronise,
     BrokersChanged: _pages_of_brokers,
-    Whereabouts: _pages_of_places,
+    Whereabouts: _pages_of_whereabouts,
 }
 
 
@@ -164,7 +165,7 @@ class _Incomplete:
 
 @define(eq=False)
 class Collector:
-    """What has come of messages that are not complete, by link."""
+    """The pages of incomplete messages, by link."""
 
     _incomplete: dict[Hop, _Incomplete] = Factory(dict)
 
@@ -172,7 +173,7 @@ class Collector:
         """Return a message when all of it is there, and None before that.
 
         Raises:
-            ProtocolError: it does not go on with the pages before it, or these are too many.
+            ProtocolError: it does not continue the pages before it, or these are too many.
         """
         known = self._incomplete.get(link)
         if known is not None and not (isinstance(message, Collected) and known.goes_on_with(message)):
@@ -191,7 +192,7 @@ class Collector:
         return _whole(known.pages)
 
     def forget(self, link: Hop) -> None:
-        """The link is lost, and with it what was still to come."""
+        """Drop the pages of a lost link."""
         self._incomplete.pop(link, None)
 
     def __len__(self) -> int:
@@ -199,7 +200,7 @@ class Collector:
 
 
 def _head_of(message: Collected) -> tuple[object, ...]:
-    """What all pages of a message have in common."""
+    """Return the fields that all pages of a message have in common."""
     if isinstance(message, AttachRequest):
         return AttachRequest, message.asker, message.number
     return (type(message),)

@@ -1,28 +1,28 @@
 """Replays: a subscription that asks for the past gets it from the caches of all brokers, then what is live.
 
 Theory. When all gates of the subscription are open (R7), its broker asks all its neighbours, and these ask
-on: what is published behind the question comes live, what was published before it is in the caches, so
-nothing falls between. A broker that is asked makes its excerpt at once. It says that it is ready when all
-whom it asked have said so, in that message's place behind what is pending for the asker (R5): so whatever
-was published before the question and comes live has come when the asker's broker is ready. Then the past is
-pulled, part by part: every broker on the way merges what its neighbours have with its own, and asks them
-only when it was asked. So a replay of any length keeps one part per link waiting, and is as fast as its
-reader.
+on: publications behind the question come live, earlier ones are in the caches, so none falls between. A
+broker that is asked makes its excerpt at once. It reports that it is ready when all neighbours that it asked
+have reported so, behind what is pending for the asker (R5): so every publication before the question that
+comes live has come when the asker's broker is ready. Then the past is pulled, part by part: every broker on
+the way merges its neighbours' parts with its own, and asks them only when it was asked. So a replay of any
+length has one part per link waiting, and is as fast as its reader.
 
 Laws.
 
-1. A question is known by the subscription that asks, and by the link it came through. Everybody in the tree
-   is asked, also where nothing is advertised any more: the past of publishers that have left is there.
-2. What answers goes back to the asker alone, hop by hop, and touches no table and no other subscription.
+1. A question is known by the subscription that asks, and by the link it came through. Every broker in the
+   tree is asked, also where nothing is advertised any more: the past of publishers that have left is there.
+2. An answer goes back to the asker alone, hop by hop, and touches no table and no other subscription.
 3. A neighbour that is lost, or that the question came through, is asked for nothing more. If it still had
-   something, the replay is not whole, and the subscription is told so.
+   publications, the replay is not whole, and the subscription is notified.
 4. A message that answers nothing that is open is dropped: it crossed the end of its question.
-5. What one input causes looks at a bounded number of publications, however many questions are open.
+5. One input looks at a limited number of publications, however many questions are open.
 6. Of one link no more than `QUESTIONS_MAX` questions are open at a time. One beyond that is answered at once:
    nothing comes, and it is not whole. So nothing of it has to be remembered here.
-7. A question does not cross a link that is still synchronising (R9). Who joins by it may have been asked
-   before, and what it has published since may be the effect of something that is live for the asker.
-8. Finding a question takes no longer the more of them are open.
+7. A question does not cross a link that is still synchronising (R9). A broker that joins by it may have been
+   asked before, and what it has published since may be the effect of a publication that is live for the
+   asker.
+8. The time to find a question does not grow with their number.
 """
 
 from collections import Counter
@@ -55,7 +55,7 @@ Outgoing = list[tuple[Hop, list[LinkMessage]]]
 
 @define(eq=False)
 class ReplayQuestion:
-    """One question at one broker. `asker` is the link it came through, None if it was asked here."""
+    """One question at one broker. `asker` is the link it came through, None for a local subscription."""
 
     id: str
     asker: Hop | None
@@ -66,7 +66,7 @@ class ReplayQuestion:
 
 @define(eq=False)
 class Questions:
-    """One broker's questions; what came through several links is a question of each."""
+    """One broker's questions; one that came through several links is a question of each."""
 
     _named: dict[str, dict[Hop | None, ReplayQuestion]] = field(factory=dict)
     _counts: Counter[Hop | None] = field(factory=Counter)
@@ -79,18 +79,18 @@ class Questions:
             yield from askers.values()
 
     def asked_by(self, asker: Hop | None) -> int:
-        """Return how many came through that link."""
+        """Return how many questions came through that link."""
         return self._counts[asker]
 
     def add(self, question: ReplayQuestion) -> None:
-        """Put a question beside the others; the same one is not there."""
+        """Add a question that is not open."""
         askers = self._named.setdefault(question.id, {})
-        assert question.asker not in askers, "who asks again has ended the first"
+        assert question.asker not in askers, "a question is ended before it is asked again"
         askers[question.asker] = question
         self._counts[question.asker] += 1
 
     def named(self, name: str) -> list[ReplayQuestion]:
-        """Return the question of that name, as often as it was asked."""
+        """Return the questions of that name, one of each asker."""
         return list(self._named.get(name, {}).values())
 
     def get(self, name: str, asker: Hop | None) -> ReplayQuestion | None:
@@ -111,9 +111,10 @@ class Questions:
 
 @define(eq=False)
 class _LateReplay:
-    """What may still come for a subscription whose past has been played, and is to be dropped then.
+    """The publications that may still come for a subscription after its replay, and are to be dropped.
 
-    Of each publisher, up to which number its publications were played; and the last mark.
+    `played` has, for each publisher, the number up to which its publications were played; `is_mark_due` is
+    whether the last mark is still to come.
     """
 
     played: dict[str, int]
@@ -124,8 +125,9 @@ class _LateReplay:
 class Replays:
     """The questions that are open at one broker, and its subscriptions that wait for their past.
 
-    `waiting` names those that can be given more; `asked_count` and `played_count` are for those who watch.
-    While there are `playbacks`, or hops for which something may still come `late`, deliveries pass by `hold`.
+    `waiting` names those to which more can be delivered; `asked_count` and `played_count` are for metrics.
+    While there are `playbacks`, or hops for which publications may still come `late`, deliveries pass by
+    `hold`.
     """
 
     _routing: RoutingState
@@ -142,7 +144,7 @@ class Replays:
     late: dict[Hop, _LateReplay] = field(factory=dict, init=False)
 
     def bound(self, bounds: Bounds) -> None:
-        """From now on keep so much, and do so much at a time."""
+        """Set the size of the cache, and how much is done at a time."""
         self.bounds = bounds
         self.cache.bound(bounds.size_bytes, bounds.count)
 
@@ -150,26 +152,26 @@ class Replays:
 
     @property
     def playing_count(self) -> int:
-        """How many local subscriptions have their past played now."""
+        """Return how many local subscriptions have their past played now."""
         return len(self.playbacks)
 
     @property
     def can_replay(self) -> bool:
-        """Whether another local subscription may ask for its past now."""
+        """Return whether another local subscription may ask for its past now."""
         return len(self.playbacks) < REPLAYS_MAX
 
     def subscribe(self, subscription: str, hop: Hop, window: ReplayWindow) -> None:
-        """Hold back what comes for this subscription until its past has been played."""
+        """Defer the deliveries of this subscription until its past has been played."""
         self.playbacks[hop] = Playback(subscription, window)
 
     def unsubscribe(self, subscription: str, hop: Hop) -> None:
-        """It has ended."""
+        """End the replay of a subscription that has ended."""
         self.late.pop(hop, None)
         if self.playbacks.pop(hop, None) is not None:
             self._close(subscription, None)
 
     def opened(self, subscriptions: list[str]) -> list[str]:
-        """All gates of these are open; return those that ask for nothing: the others wait to be live."""
+        """Begin the replays of subscriptions whose gates are open; return those that have none."""
         if not self.playbacks:
             return subscriptions
         return [each for each in subscriptions if not self._has_begun(each)]
@@ -189,7 +191,7 @@ class Replays:
         self._ask(asked, None, self._settled_links())
 
     def go_on(self, subscription: str, hop: Hop, size_bytes: int) -> None:
-        """The subscription has room for so much of its past."""
+        """Deliver more of its past to a subscription that has room for so much."""
         playback = self.playbacks.get(hop)
         if playback is None or not playback.is_marked:
             return
@@ -202,7 +204,7 @@ class Replays:
             self._play_collected(playback)
 
     def hold(self, outgoing: Outgoing, live: list[str]) -> Outgoing:
-        """Hold back what is not to be delivered yet, and add what is; name those that are live now."""
+        """Defer or drop deliveries, and add replayed ones; append the newly live subscriptions to `live`."""
         passed: Outgoing = []
         for hop, messages in outgoing:
             playback = self.playbacks.get(hop)
@@ -242,7 +244,7 @@ class Replays:
             self.late[hop] = _LateReplay(playback.played, playback.is_mark_due)
 
     def _without_played(self, hop: Hop, messages: list[LinkMessage]) -> list[LinkMessage]:
-        """Drop what was played: with some plugins it may come live much later."""
+        """Drop publications that were played: with some plugins they may come live much later."""
         late = self.late[hop]
         played = late.played
         left: list[LinkMessage] = []
@@ -264,18 +266,18 @@ class Replays:
     # --- questions ---
 
     def asked(self, message: ReplayAsked, link: Hop) -> None:
-        """A neighbour asks for the past; ask on."""
+        """Take a neighbour's question; ask the others."""
         if self._questions.asked_by(link) >= QUESTIONS_MAX:
             self._send(link, ReplayReady(message.question))
             return
         if self._questions.named(message.question):
-            # It has come round another way, because a broker moves: what is here is told once.
+            # It has come round another way, because a broker moves: what is cached here is sent once.
             self._ask(message, link, [])
             return
         self._ask(message, link, [other for other in self._settled_links() if other is not link])
 
     def _settled_links(self) -> list[Hop]:
-        """Who is asked: a broker that is about to join may have seen what is live for the asker (law 7)."""
+        """Return the links to ask: a joining broker may have seen what is live for the asker (law 7)."""
         synchronising = self._routing.tables.synchronising
         return [link for link in self._routing.links.values() if link not in synchronising]
 
@@ -289,7 +291,7 @@ class Replays:
         self._look_ready(question)
 
     def ready(self, message: ReplayReady, link: Hop) -> None:
-        """Everybody behind the neighbour has made its excerpt."""
+        """Record that every broker behind the neighbour has made its excerpt."""
         for question in self._questions.named(message.question):
             if link in question.unready:
                 question.unready.discard(link)
@@ -306,17 +308,17 @@ class Replays:
                 self._send(entry.hop, ReplayMark(is_last=True))
 
     def more(self, message: ReplayMore, link: Hop) -> None:
-        """The asker has room for a part."""
+        """Answer an asker that has room for a part."""
         question = self._questions.get(message.question, link)
         if question is None:
-            # It was one too many (law 6): who asks for what is over does not wait for this, and drops it.
+            # It was one too many (law 6); an asker whose question has ended drops this part.
             self._send_now(link, ReplayPart(message.question, (), (), is_over=True, is_whole=False))
             return
         question.is_wanted = True
         self._advance(question, self.bounds.step_count)
 
     def part(self, message: ReplayPart, link: Hop) -> None:
-        """A neighbour has found something, or has nothing left."""
+        """Take a part from a neighbour, which may be its last."""
         items = _items(message, link)
         step_count = self.bounds.step_count
         for question in self._questions.named(message.question):
@@ -326,11 +328,11 @@ class Replays:
                 step_count = 0
 
     def over(self, message: ReplayOver, link: Hop) -> None:
-        """The asker wants no more."""
+        """End a question that its asker has ended."""
         self._close(message.question, link)
 
     def link_lost(self, link: Hop) -> None:
-        """Who asked through it hears nothing any more; what it still had is missing (law 3)."""
+        """End the questions of a lost link; publications that it still had are missing (law 3)."""
         for question in [each for each in self._questions if each.asker is link]:
             self._close(question.id, link)
         for question in list(self._questions):
@@ -343,19 +345,19 @@ class Replays:
                 self._advance(question, 0)
 
     def _close(self, name: str, asker: Hop | None) -> None:
-        """End a question; tell the neighbours that have more."""
+        """End a question here and at the neighbours that have more."""
         question = self._questions.pop(name, asker)
         if question is None:
             return
         question.merge.close()
-        for link in question.merge.open_places():
+        for link in question.merge.open_origins():
             if self._routing.is_linked(link):
                 self._send_now(link, ReplayOver(question.id))
 
     # --- parts ---
 
     def _advance(self, question: ReplayQuestion, step_count: int) -> None:
-        """Give the asker what it wants, as far as a step finds it here; ask for what is not."""
+        """Answer the asker as far as a step finds publications here; ask neighbours for the others."""
         if not question.is_wanted or question.unready:
             return
         merge = question.merge
@@ -418,7 +420,7 @@ class Replays:
             self.waiting.append(playback.subscription)
 
     def is_replaying(self, hop: Hop) -> bool:
-        """Whether the past of this subscription is still to be played."""
+        """Return whether the past of this subscription is still to be played."""
         return hop in self.playbacks
 
     def __len__(self) -> int:

@@ -1,15 +1,16 @@
-"""Control messages about routes: who hears of what, and when it is acknowledged (R5 to R7).
+"""Control messages about routes: to which neighbours they go, and when they are acknowledged (R5 to R7).
 
-What goes to a neighbour is chosen by two strategies, one for subscriptions and one for advertisements
-(`broker.routing`); whichever they are, publications reach whoever wants them.
+The routes that go to a neighbour are chosen by two strategies, one for subscriptions and one for
+advertisements (`broker.routing`); with every strategy, publications reach every subscription that matches
+them.
 
 Laws.
 
-1. What a neighbour has been told is always what a computation from scratch would give: every advertisement
-   that is known some other way than through it, and every subscription that is, if an advertisement that
-   came from it overlaps, or what the strategies have stand for them.
-2. A message takes its place behind what is pending for the same link (R5). The ordering plugin keeps that
-   place.
+1. The routes announced to a neighbour are always what a computation from scratch would give: every
+   advertisement that is known some other way than through it, and every subscription that is, if an
+   advertisement that came from it overlaps, or the routes that cover these under the strategies.
+2. A message is sent behind everything that is pending for the same link (R5). The ordering plugin keeps that
+   order.
 3. Towards a link that is still synchronising no subscription is sent (R9); advertisements are. A
    subscription that is to be sent there waits, and its gate is closed: so neither it nor a new advertisement
    behind that link is acknowledged meanwhile.
@@ -43,7 +44,7 @@ from broker.messages import (
 )
 from broker.routing import Routing as Strategies
 from broker.routing.flooding import EVERYTHING
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 
 Announced = tuple[tuple[str, Filter], ...]
 """Advertisements by id, as floods carry them."""
@@ -53,12 +54,12 @@ SendControl = Callable[[Hop, Control | Notice], None]
 
 
 REPAIRED_MAX: Final = 16
-"""If more filters than this were repaired at once, one gap is told for everything instead of one for each."""
+"""If more filters than this were repaired at once, one gap is sent for everything instead of one for each."""
 
 
 @define(eq=False)
 class RoutingState:
-    """Keeps the tables of one broker, and its neighbours' tables, in step."""
+    """Keeps the tables of one broker, and its neighbours' tables, consistent."""
 
     DERIVED: ClassVar = frozenset({"strategies"})
 
@@ -83,13 +84,13 @@ class RoutingState:
 
     @property
     def barrier(self) -> Barrier:
-        """The advertisements on their way."""
+        """Return the advertisements on their way."""
         return self.advertising.barrier
 
     # --- links ---
 
     def add_link(self, link: Hop) -> None:
-        """A neighbour is part of the tree from now on; until it has synchronised, subscriptions wait."""
+        """Add a neighbour to the tree; until it has synchronised, subscriptions wait."""
         self.links[link.name] = link
         self.tables.open_link(link)
         self.tables.synchronising.add(link)
@@ -99,13 +100,13 @@ class RoutingState:
             self.tables.add_advertisement(link, EVERYTHING.id, EVERYTHING.filter)
 
     def synchronised(self, link: Hop) -> None:
-        """The whole tree knows what came across a new link: what it wants of that may be asked for."""
+        """Offer subscriptions to a new link, now that the whole tree knows its advertisements."""
         self.tables.synchronising.discard(link)
         self.subscribing.synchronised(link)
         self._report()
 
     def remove_link(self, link: Hop) -> None:
-        """Withdraw towards everyone else what was known through a lost link (R8)."""
+        """Withdraw from all other neighbours the routes that were known through a lost link (R8)."""
         del self.links[link.name]
         self.tables.synchronising.discard(link)
         self.advertising.remove_link(link)
@@ -116,36 +117,36 @@ class RoutingState:
         self.tables.close_link(link)
 
     def is_linked(self, link: Hop) -> bool:
-        """Whether this link is part of the tree."""
+        """Return whether this link is part of the tree."""
         return self.links.get(link.name) is link
 
     # --- advertisements (R6) ---
 
     def advertise(self, advertisement: str, content: Filter) -> None:
-        """A local publisher announces what it will publish."""
+        """Add and announce a local publisher."""
         self.tables.add_local_advertisement(advertisement, content)
-        self._report(self.advertising.announce(Wish(advertisement, content), None, ()))
+        self._report(self.advertising.announce(RouteFilter(advertisement, content), None, ()))
 
     def unadvertise(self, advertisement: str) -> None:
-        """A local publisher is gone."""
+        """Withdraw a local publisher."""
         content = self.tables.remove_local_advertisement(advertisement)
         if content is not None:
-            self._report(self.advertising.take_back(Wish(advertisement, content), None))
+            self._report(self.advertising.take_back(RouteFilter(advertisement, content), None))
 
     def add_advertisement(self, message: AdvertisementAdded, link: Hop) -> None:
-        """A neighbour announces a publisher behind it."""
+        """Take in and forward a neighbour's advertisement."""
         self.tables.add_advertisement(link, message.id, message.filter)
         self.subscribing.offer_overlapping(link, (message.filter,))
         on_their_way = self.subscribing.on_their_way(link, message.filter)
-        wish = Wish(message.id, message.filter)
-        self._report(self.advertising.announce(wish, link, on_their_way))
+        route = RouteFilter(message.id, message.filter)
+        self._report(self.advertising.announce(route, link, on_their_way))
 
     def acknowledge_advertisement(self, message: AdvertisementAcknowledged, link: Hop) -> None:
-        """Everybody behind the neighbour knows the advertisement."""
+        """Record that every broker behind the neighbour knows the advertisement."""
         self._report(self.barrier.acknowledged(message.id, link))
 
     def _report(self, passed: Iterable[Passed] = ()) -> None:
-        """Tell whoever waits for a barrier that it is passed, and gaps to those who counted on a new link."""
+        """Acknowledge the advertisements whose barriers are passed, and send gaps that a new link needs."""
         also, self.subscribing.passed = self.subscribing.passed, []
         crossed, self.subscribing.crossed = self.subscribing.crossed, []
         for new in filter(self.is_linked, crossed):
@@ -158,9 +159,9 @@ class RoutingState:
                 self._send(link, AdvertisementAcknowledged(advertisement))
 
     def withdraw_advertisement(self, advertisement: str, link: Hop, *, is_lost: bool = False) -> None:
-        """A publisher behind a neighbour is gone; if it is lost, who listened may have missed something.
+        """Withdraw a neighbour's advertisement; if it is lost, send gaps to overlapping subscriptions.
 
-        Only a broker whose tables went wrong does not know it.
+        Only a broker whose tables went wrong does not know the advertisement.
         """
         content = self.tables.remove_advertisement(link, advertisement)
         if content is None:
@@ -168,124 +169,126 @@ class RoutingState:
             return
         if is_lost:
             self.losses.lost(advertisement, content)
-        wish = Wish(advertisement, content)
-        self._report(self.advertising.take_back(wish, link, is_lost=is_lost))
+        route = RouteFilter(advertisement, content)
+        self._report(self.advertising.take_back(route, link, is_lost=is_lost))
         if self.is_linked(link):
             self.subscribing.retract(link, content)
             self._report()
 
     def found_apart(self, link: Hop) -> None:
-        """Nothing is said of the publishers behind a new link: tell that what they published is missing."""
+        """Send gaps for a new link over which no advertisements are announced, since they are flooded."""
         if self.strategies.advertisements.floods:
             self.publishers_lost(PublishersLost(EVERYTHING.filter), link)
 
     def publishers_lost(self, message: PublishersLost, link: Hop) -> None:
-        """Publications may be missing of somebody for whom something else stands: it is told, and told on.
+        """Send gaps for publications that may be missing, here and to the other neighbours.
 
-        From above it goes at once, as what comes after it does (R1).
+        A gap from the uplink goes at once, as what comes after it does (R1).
         """
-        is_from_above = self.tables.is_uplink(link)
-        self.losses.missing(message.filter, is_from_above=is_from_above)
-        send = self._send_now if is_from_above else self._send
+        is_from_uplink = self.tables.is_uplink(link)
+        self.losses.missing(message.filter, is_from_uplink=is_from_uplink)
+        send = self._send_now if is_from_uplink else self._send
         for other in self.links.values():
             if other is not link:
                 send(other, message)
 
     # --- repairs (`broker.core.leases`) ---
 
-    def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> None:
-        """Make what a neighbour has been told of advertisements what follows from these."""
+    def announce_anew(self, link: Hop, candidates: Mapping[str, RouteFilter]) -> None:
+        """Announce to a neighbour the advertisements that follow from these candidates."""
         self._report(self.advertising.announce_anew(link, candidates))
 
     def report(self) -> None:
-        """Answer whoever waits for what repairs have completed."""
+        """Send the acknowledgements that repairs have made due."""
         self._report()
 
     def missed_from(self, link: Hop, contents: Iterable[Filter]) -> None:
-        """Publications from behind a link may not have come here: all who want them are told a gap."""
+        """Send gaps for publications from behind a link that may not have come here."""
         for content in _few(contents):
             self.publishers_lost(PublishersLost(content), link)
 
     def missed_by(self, hop: Hop, contents: Iterable[Filter]) -> None:
-        """Publications may not have left through a hop: all who want them there are told a gap.
+        """Send gaps for publications that may not have left through a hop.
 
-        Those from above leave at once, and those from below in their place: the gap does both.
+        Those from the uplink leave at once, and those from below in order: a gap is sent both ways.
         """
         for content in _few(contents):
             if hop.is_link:
                 self._send_now(hop, PublishersLost(content))
                 self._send(hop, PublishersLost(content))
             else:
-                self.losses.missing(content, is_from_above=True)
-                self.losses.missing(content, is_from_above=False)
+                self.losses.missing(content, is_from_uplink=True)
+                self.losses.missing(content, is_from_uplink=False)
 
     # --- subscriptions (R7) ---
 
     def subscribe(self, entry: RouteEntry) -> None:
-        """A local client subscribes."""
+        """Add a local subscription."""
         entry.since = self.losses.count
         self.subscribing.subscribe(entry)
 
     def unsubscribe(self, subscription: str, hop: Hop) -> None:
-        """A subscriber is gone."""
+        """Remove a subscription of a hop."""
         self.subscribing.unsubscribe(subscription, hop)
         self._report()
 
     def add_subscriptions(self, message: SubscriptionAdded | SubscriptionsReplaced, link: Hop) -> None:
-        """A neighbour asks for what a subscriber behind it wants."""
+        """Take in subscriptions of a neighbour."""
         self._find_lost([] if isinstance(message, SubscriptionAdded) else message.withdrawn, link)
         self.subscribing.asked(message, link)
         self._report()
 
     def withdraw_subscription(self, message: SubscriptionWithdrawn, link: Hop) -> None:
-        """A subscriber behind a neighbour is gone."""
+        """Remove a subscription that a neighbour withdraws."""
         self._find_lost([message.id], link)
         self.unsubscribe(message.id, link)
 
     def _find_lost(self, withdrawn: Iterable[str], link: Hop) -> None:
-        """Tell a gap to a neighbour that withdraws what is not known: only wrong tables have lost it."""
+        """Send a gap to a neighbour that withdraws an unknown route: only wrong tables have lost it."""
         if not self.tables.entries_of(link).keys() >= set(withdrawn):
             self.missed_by(link, [EVERYTHING.filter])
 
     def acknowledge_subscriptions(self, message: SubscriptionAcknowledged, link: Hop) -> None:
-        """Everybody the neighbour forwarded the subscription to knows it."""
+        """Record that every broker the neighbour forwarded the subscriptions to knows them."""
         self.subscribing.answered(message, link)
         self._report()
 
     def settle(self, message: SettleAsked, link: Hop) -> None:
-        """A neighbour asks whether routes have settled (R9)."""
+        """Answer a neighbour once its routes have settled (R9)."""
         self.subscribing.settle(message, link)
 
     def offer_overlapping(self, link: Hop, advertisements: Announced) -> None:
-        """Tell a neighbour of every subscription that overlaps what it has just advertised."""
+        """Offer a neighbour every subscription that overlaps what it has just advertised."""
         self.subscribing.offer_overlapping(link, dict.fromkeys(content for _, content in advertisements))
         self._report()
 
     def flood(self, other: Hop, advertisements: Announced, next_token: Callable[[], str]) -> None:
-        """Pass a flood on to a neighbour, as one flood a page (R9)."""
+        """Forward a flood to a neighbour, as one flood a page (R9)."""
         difference = self.advertising.flood(other, advertisements)
-        told = {wish.filter for wish in difference.added}
+        announced = {route.filter for route in difference.added}
         for _, content in advertisements if not self.strategies.advertisements.is_exact else ():
-            if content not in told:  # Something stands for it there, but what it published may be missing.
+            if content not in announced:  # It is covered there, but what it published may be missing.
                 self._send(other, PublishersLost(content))
-        added = [(wish.id, wish.filter) for wish in difference.added]
+        added = [(route.id, route.filter) for route in difference.added]
         for page in cut(added, self.strategies.page_bytes):
             self._send(other, Flood(next_token(), page))
         self._report(self.advertising.withdraw(other, difference.removed))
 
     def answer_when_known(self, advertisements: Announced, link: Hop) -> None:
-        """Where one stands for another, what came across a new link is answered like everything else (R6)."""
+        """Acknowledge what came across a new link as usual, where routes cover one another (R6)."""
         for advertisement, content in advertisements if not self.strategies.advertisements.is_exact else ():
             on_their_way = self.subscribing.on_their_way(link, content)
-            self._report(self.advertising.await_others(Wish(advertisement, content), link, on_their_way))
+            self._report(
+                self.advertising.await_others(RouteFilter(advertisement, content), link, on_their_way)
+            )
 
     def rebuild(self) -> None:
-        """Make again what is in no picture."""
+        """Restore what no snapshot contains."""
         self.advertising.rebuild()
         self.subscribing.rebuild()
 
     def counts(self) -> dict[str, int]:
-        """How much is on its way."""
+        """Return how much is on its way."""
         return {**self.subscribing.counts(), "open_barriers": len(self.barrier)}
 
 

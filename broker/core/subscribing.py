@@ -1,16 +1,16 @@
-"""Which subscriptions are announced to neighbours, and from when on they let publications through (R7).
+"""Which subscriptions are announced to neighbours, and when they start to let publications through (R7).
 
 Laws.
 
-1. What has been announced to a neighbour is what the strategy makes of every entry that is known some other
-   way than through it and overlaps something that came from it.
-2. An entry serves publications from a link only once what stands for it there is answered. One for which
-   something answered stands is open at once, unless it has moved: then the routes settle first (R9).
-3. The hop an entry came from is answered once no gate of the entry is closed.
-4. Nothing that is open is closed by what is announced instead of what stood for it (law 3 of
-   `broker.core.gates`).
-5. A difference that does not fit into one page is several requests, each with a number and answered by
-   itself. What is withdrawn comes behind everything that is added, so that it serves on until that does.
+1. The subscriptions announced to a neighbour are what the strategy makes of every entry that is known some
+   other way than through it and overlaps an advertisement that came from it.
+2. An entry serves publications from a link only once an announcement that covers it there is acknowledged.
+   One that an acknowledged announcement covers is open at once, unless it has moved: then the routes settle
+   first (R9).
+3. The hop an entry came from gets an acknowledgement once no gate of the entry is closed.
+4. No gate that is open is closed by a replacement (law 3 of `broker.core.gates`).
+5. A difference that does not fit into one page is several requests, each with a number and acknowledged by
+   itself. Withdrawn subscriptions come behind all added ones, so that they serve on until those do.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from broker.core.barrier import Barrier, Passed
 from broker.core.gates import Answer, Arrivals, Gates, Settling
 from broker.core.hops import Hop
 from broker.core.pages import cut_both
-from broker.core.tables import Place, RouteEntry, RoutingTables, place_of, wish_of
+from broker.core.tables import EntryKey, RouteEntry, RoutingTables, entry_key, route_filter_of
 from broker.filters import Filter
 from broker.messages import (
     Control,
@@ -34,28 +34,28 @@ from broker.messages import (
     SubscriptionWithdrawn,
 )
 from broker.routing.flooding import EVERYTHING
-from broker.routing.strategy import Strategy, Wish
+from broker.routing.strategy import RouteFilter, Strategy
 
 UNSENT: Final = 0
 """The number of the request that is sent when a new link has synchronised."""
 
-HELD: Final = ""
-"""What such a request adds: nobody knows yet."""
+BLOCKED: Final = ""
+"""The id that such a request adds: the real ones are not known yet."""
 
 
 @define(eq=False)
 class Neighbour:
-    """What has been announced to one neighbour, what it owes, and what it has asked for.
+    """The subscriptions announced to one neighbour, its pending requests, and its own.
 
-    `offered` are the entries that the strategy has to choose from; `held` are those that are to be offered
-    when the link has synchronised; `crossing` are the requests with which they were.
+    `offered` are the entries that the strategy chooses from; `held` are those that are offered when the link
+    has synchronised; `crossing` are the requests with which they were offered.
     """
 
     announced: Announcements
     gates: Gates = Factory(Gates)
     arrivals: Arrivals = Factory(Arrivals)
-    offered: dict[Place, RouteEntry] = Factory(dict)
-    held: dict[Place, RouteEntry] = Factory(dict)
+    offered: dict[EntryKey, RouteEntry] = Factory(dict)
+    held: dict[EntryKey, RouteEntry] = Factory(dict)
     crossing: set[int] = Factory(set)
 
 
@@ -81,11 +81,11 @@ class Subscribing:
     # --- links ---
 
     def add_link(self, link: Hop) -> None:
-        """A neighbour has come; nothing has been announced to it."""
+        """Add a neighbour; nothing has been announced to it."""
         self.neighbours[link] = Neighbour(Announcements.nothing(self.strategy, self._broker))
 
     def remove_link(self, link: Hop) -> None:
-        """A lost link counts as having answered everything (R7), and nobody behind it wants anything."""
+        """Count a lost link as having acknowledged everything (R7), and remove all entries behind it."""
         gone = self.neighbours.pop(link)
         for announced in gone.gates.unanswered():
             self.passed += self._barrier.route_open(announced, link)
@@ -100,14 +100,14 @@ class Subscribing:
     # --- entries ---
 
     def subscribe(self, entry: RouteEntry, *, has_moved: bool = False) -> None:
-        """Take an entry in, and announce it to all who should know it."""
+        """Add an entry, and announce it to all neighbours that should know it."""
         self._tables.add_entry(entry)
         for link in self.neighbours:
             self.offer(link, (entry,), has_moved=has_moved)
         self._complete_if_open(entry)
 
     def unsubscribe(self, subscription: str, hop: Hop) -> None:
-        """An entry goes."""
+        """Remove an entry, and withdraw it."""
         entry = self._tables.remove_entry(hop, subscription)
         if entry is None:
             return
@@ -121,8 +121,8 @@ class Subscribing:
         for link, neighbour in list(self.neighbours.items()):
             for entry in entries:
                 neighbour.gates.forget(entry)
-                neighbour.held.pop(place_of(entry), None)
-            mine = [entry for entry in entries if neighbour.offered.pop(place_of(entry), None) is not None]
+                neighbour.held.pop(entry_key(entry), None)
+            mine = [entry for entry in entries if neighbour.offered.pop(entry_key(entry), None) is not None]
             gone = [entry.id for entry in mine if not self._tables.is_wanted(entry.id, link)]
             if gone:
                 self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
@@ -130,52 +130,52 @@ class Subscribing:
     # --- announcing ---
 
     def offer(self, link: Hop, entries: Iterable[RouteEntry], *, has_moved: bool = False) -> None:
-        """Let the strategy decide what of these entries is announced to a neighbour."""
+        """Let the strategy decide which of these entries are announced to a neighbour."""
         if link in self._tables.synchronising:
             self._hold(link, entries)
             return
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
-        offered: dict[Place, RouteEntry] = {}
+        offered: dict[EntryKey, RouteEntry] = {}
         for each in entries:
-            place = place_of(each)
-            is_new = each.hop is not link and place not in neighbour.offered
+            key = entry_key(each)
+            is_new = each.hop is not link and key not in neighbour.offered
             if is_new and advertised.overlap(each.filter):
-                offered[place] = each
+                offered[key] = each
         if offered:
             neighbour.offered.update(offered)
-            difference = neighbour.announced.edit(add=map(wish_of, offered.values()))
+            difference = neighbour.announced.edit(add=map(route_filter_of, offered.values()))
             self._announce(link, neighbour, difference, offered.values(), has_moved=has_moved)
 
     def _hold(self, link: Hop, entries: Iterable[RouteEntry]) -> None:
-        """Keep the gates closed of entries that may not cross a new link yet (R9)."""
+        """Close the gates of entries that may not cross a new link yet (R9)."""
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
         for entry in entries:
-            place = place_of(entry)
-            is_new = entry.hop is not link and place not in neighbour.held
+            key = entry_key(entry)
+            is_new = entry.hop is not link and key not in neighbour.held
             if is_new and advertised.overlap(entry.filter):
-                neighbour.held[place] = entry
+                neighbour.held[key] = entry
                 neighbour.gates.asked(UNSENT)
                 neighbour.gates.wait(entry, UNSENT)
                 self._tables.close_gate(entry, link)
 
     def synchronised(self, link: Hop) -> None:
-        """What was held may cross the link; whoever waited for that waits for the answers now."""
+        """Offer the entries that waited for a link; their gates wait for acknowledgements now."""
         neighbour = self.neighbours[link]
         neighbour.held.clear()
         self.offer_all(link, has_moved=True)
-        self.passed += self._barrier.route_replaced(HELD, link, neighbour.gates.unanswered())
+        self.passed += self._barrier.route_replaced(BLOCKED, link, neighbour.gates.unanswered())
         for entry in neighbour.gates.answered(UNSENT)[1]:
             self._open(entry, link)
         neighbour.crossing = set(neighbour.gates.requests())
         self._note_crossed(link, neighbour)
 
     def offer_all(self, link: Hop, *, has_moved: bool = False) -> None:
-        """Offer every entry there is."""
+        """Offer every entry."""
         self._flood(link)
         self.offer(link, self._tables.entries(), has_moved=has_moved)
 
     def offer_overlapping(self, link: Hop, contents: Collection[Filter]) -> None:
-        """Offer what overlaps something new that the neighbour advertises; the rest has been offered."""
+        """Offer the entries that overlap new advertisements of the neighbour; others have been offered."""
         self._flood(link)
         offered = self.neighbours[link].offered
         self.offer(
@@ -183,12 +183,12 @@ class Subscribing:
             (
                 entry
                 for entry in self._tables.entries()
-                if place_of(entry) not in offered and any(map(entry.filter.overlaps, contents))
+                if entry_key(entry) not in offered and any(map(entry.filter.overlaps, contents))
             ),
         )
 
     def _flood(self, link: Hop) -> None:
-        """If the strategy floods, everything is announced to a neighbour behind which somebody publishes."""
+        """If the strategy floods, announce everything to a neighbour behind which there is a publisher."""
         if not self.strategy.floods or link in self._tables.synchronising:
             return
         announced = self.neighbours[link].announced
@@ -198,7 +198,7 @@ class Subscribing:
             self._announce(link, self.neighbours[link], announced.edit(remove=[EVERYTHING.id]))
 
     def retract(self, link: Hop, content: Filter) -> None:
-        """Something is not advertised by a neighbour any more: take back what overlapped only that."""
+        """Withdraw the entries that overlapped only an advertisement that the neighbour has withdrawn."""
         neighbour, still = self.neighbours[link], self._tables.advertisements(link)
         mine = [
             entry
@@ -206,11 +206,11 @@ class Subscribing:
             if entry.filter.overlaps(content) and not still.overlap(entry.filter)
         ]
         for entry in mine:
-            del neighbour.offered[place_of(entry)]
-        mine_held = [entry for entry in neighbour.held.values() if not still.overlap(entry.filter)]
-        for entry in mine_held:
-            del neighbour.held[place_of(entry)]
-        closed = [entry for entry in (*mine, *mine_held) if neighbour.gates.forget(entry)]
+            del neighbour.offered[entry_key(entry)]
+        mine_blocked = [entry for entry in neighbour.held.values() if not still.overlap(entry.filter)]
+        for entry in mine_blocked:
+            del neighbour.held[entry_key(entry)]
+        closed = [entry for entry in (*mine, *mine_blocked) if neighbour.gates.forget(entry)]
         if mine:
             gone = dict.fromkeys(entry.id for entry in mine)
             self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
@@ -227,7 +227,7 @@ class Subscribing:
         *,
         has_moved: bool = False,
     ) -> None:
-        """Send a difference; the gates of what is offered, and of what waited for what is gone, follow."""
+        """Send the difference, then update the gates of offered entries and of uncovered ones."""
         gates = neighbour.gates
         numbers, left = list[int](), list[RouteEntry]()
         if difference:
@@ -245,9 +245,9 @@ class Subscribing:
     def _send_pages(
         self, link: Hop, neighbour: Neighbour, difference: Difference, *, has_moved: bool
     ) -> tuple[list[int], list[RouteEntry]]:
-        """Send a difference in pages; return the numbers of the requests, and the entries that wait for them.
+        """Send the difference; return the numbers of the requests, and the entries whose requests ended.
 
-        What is announced instead of something that has moved, and is not answered, has moved as well.
+        A replacement of a route that has moved, and is not acknowledged, has moved as well.
         """
         gates = neighbour.gates
         carries_moved = has_moved or any(map(gates.has_moved, difference.removed))
@@ -257,7 +257,7 @@ class Subscribing:
         numbers = [self._next_number() if page.added else 0 for page in pages]
         for number, page in zip(numbers, pages, strict=True):
             if page.added:
-                gates.asked(number, [wish.id for wish in page.added], has_moved=carries_moved)
+                gates.asked(number, [route.id for route in page.added], has_moved=carries_moved)
         waited_for = [each for each in difference.removed if gates.request_of(each) is not None]
         left = gates.withdrawn(difference.removed)
         for number, page in zip(numbers, pages, strict=True):
@@ -272,8 +272,8 @@ class Subscribing:
     ) -> None:
         added, removed = difference.added, difference.removed
         if not removed and len(added) == 1:
-            wish = added[0]
-            self._send(link, SubscriptionAdded(wish.id, wish.filter, wish.ordered, number, has_moved))
+            route = added[0]
+            self._send(link, SubscriptionAdded(route.id, route.filter, route.ordered, number, has_moved))
         elif not added and (neighbour.announced.is_exact or not neighbour.gates.unanswered()):
             for each in removed:
                 self._send(link, SubscriptionWithdrawn(each))
@@ -281,10 +281,10 @@ class Subscribing:
             self._send(link, SubscriptionsReplaced(number, added, frozenset(removed), has_moved))
 
     def _wait(self, neighbour: Neighbour, entry: RouteEntry) -> list[str]:
-        """Let the gate wait for what stands for the entry, unless some is answered; say for what."""
+        """Let the gate wait for an announcement that covers the entry; return it, if none is acknowledged."""
         if neighbour.gates.are_answered:
             return []
-        standing = neighbour.announced.standing_for(wish_of(entry))
+        standing = neighbour.announced.covers_of(route_filter_of(entry))
         requests = [neighbour.gates.request_of(each) for each in standing]
         first = requests[0] if requests else None
         if first is None or None in requests:
@@ -293,8 +293,8 @@ class Subscribing:
         return standing[:1]
 
     def _settle(self, link: Hop, neighbour: Neighbour, entry: RouteEntry, numbers: Collection[int]) -> None:
-        """Ask whether the routes that the entry rides on have settled, unless it asks anew (law 2)."""
-        standing = neighbour.announced.standing_for(wish_of(entry))
+        """Ask whether the routes that the entry depends on have settled, unless it asks anew (law 2)."""
+        standing = neighbour.announced.covers_of(route_filter_of(entry))
         is_announced_now = any(neighbour.gates.request_of(each) in numbers for each in standing)
         if standing and not is_announced_now and not neighbour.announced.is_exact:
             asked = self._next_number()
@@ -309,24 +309,24 @@ class Subscribing:
     # --- repairs (`broker.core.leases`) ---
 
     def request_number(self) -> int:
-        """Return the number of a request that is sent by somebody else; nobody here waits for the answer."""
+        """Return the number of a request that another part sends, and that no gate waits for."""
         return self._next_number()
 
     def answer_absent(self, subscription: str, link: Hop) -> None:
-        """Answer the requests of a neighbour for an entry that is not there: nobody else would."""
+        """Acknowledge the requests of a neighbour for an entry that is lost."""
         arrivals = self.neighbours[link].arrivals
         self._acknowledge(link, arrivals.removed(subscription))
 
     def retire_absent(self, subscription: str, link: Hop) -> None:
-        """Withdraw what served on until this entry was open: it is not there."""
+        """Withdraw the entries that served on until this one was open: it is lost."""
         self._retire(link, self.neighbours[link], subscription)
 
     def offer_anew(self, link: Hop, wrong: Sequence[RouteEntry]) -> None:
-        """Take back what should not have been offered to a neighbour, and offer what should have been."""
+        """Retract the entries wrongly offered to a neighbour, and offer those that are missing."""
         neighbour = self.neighbours[link]
         closed = [entry for entry in wrong if neighbour.gates.forget(entry)]
         for entry in wrong:
-            del neighbour.offered[place_of(entry)]
+            del neighbour.offered[entry_key(entry)]
         still = {entry.id for entry in neighbour.offered.values()}
         gone = dict.fromkeys(entry.id for entry in wrong if entry.id not in still)
         self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
@@ -334,8 +334,8 @@ class Subscribing:
             self._open(entry, link)
         self.offer(link, self._tables.entries())
 
-    def announce_anew(self, link: Hop, candidates: Mapping[str, Wish]) -> None:
-        """Choose again what is announced of these, and send the difference."""
+    def announce_anew(self, link: Hop, candidates: Mapping[str, RouteFilter]) -> None:
+        """Choose among these anew, and send the difference."""
         neighbour = self.neighbours[link]
         difference, changed = neighbour.announced.remake(candidates)
         waited = neighbour.gates.withdrawn(changed)
@@ -346,7 +346,7 @@ class Subscribing:
                 self._open(entry, link)
 
     def set_gate(self, entry: RouteEntry, link: Hop) -> None:
-        """Close or open a gate as what is pending for the entry says."""
+        """Close or open a gate, according to what is pending for the entry."""
         if self.neighbours[link].gates.is_closed(entry):
             self._tables.close_gate(entry, link)
         else:
@@ -355,7 +355,7 @@ class Subscribing:
     # --- answers ---
 
     def answered(self, message: SubscriptionAcknowledged, link: Hop) -> None:
-        """Everybody the neighbour passed a request on to has taken it in."""
+        """Record that the neighbour has acknowledged a request, and open the gates that waited for it."""
         announced, entries = self.neighbours[link].gates.answered(message.number)
         for each in announced:
             self.passed += self._barrier.route_open(each, link)
@@ -368,7 +368,7 @@ class Subscribing:
             self._note_crossed(link, neighbour)
 
     def _note_crossed(self, link: Hop, neighbour: Neighbour) -> None:
-        """Where one stands for another, some count as served before what stands for them has crossed."""
+        """Record that a new link serves all that counts as served: one route may cover another."""
         if not neighbour.crossing and not self.strategy.is_exact:
             self.crossed.append(link)
 
@@ -378,7 +378,7 @@ class Subscribing:
             self._complete_if_open(entry)
 
     def _complete_if_open(self, entry: RouteEntry) -> None:
-        """Answer whoever waits for the entry, once no gate is closed (law 3)."""
+        """Acknowledge the entry, once no gate of it is closed (law 3)."""
         if entry.closed or entry.is_answered:
             return
         entry.is_answered = True
@@ -394,45 +394,45 @@ class Subscribing:
             self._send(link, SubscriptionAcknowledged(number))
 
     def _retire(self, link: Hop, neighbour: Neighbour, settled: str) -> None:
-        """What served until this was open, or gone, may go now."""
+        """Withdraw the entries that served on until this one was open or gone."""
         for gone in neighbour.arrivals.settled(settled):
             self.unsubscribe(gone, link)
 
     # --- requests of neighbours ---
 
     def asked(self, message: SubscriptionAdded | SubscriptionsReplaced, link: Hop) -> None:
-        """A neighbour asks for what somebody behind it wants."""
+        """Take in a neighbour's request."""
         if isinstance(message, SubscriptionAdded):
-            added: tuple[Wish, ...] = (Wish(message.id, message.filter, message.ordered),)
+            added: tuple[RouteFilter, ...] = (RouteFilter(message.id, message.filter, message.ordered),)
             withdrawn: frozenset[str] = frozenset()
         else:
             added, withdrawn = message.added, message.withdrawn
         arrivals = self.neighbours[link].arrivals
-        stays = {wish.id for wish in added if arrivals.revive(wish.id) or self._is_known(wish, link)}
-        for wish in added:
-            if wish.id not in stays:
-                self.unsubscribe(wish.id, link)
-        arrivals.asked(message.number, [wish.id for wish in added])
-        for wish in added:
-            if wish.id in stays:
-                self._ask_again(self._tables.entries_of(link)[wish.id])
+        stays = {route.id for route in added if arrivals.revive(route.id) or self._is_known(route, link)}
+        for route in added:
+            if route.id not in stays:
+                self.unsubscribe(route.id, link)
+        arrivals.asked(message.number, [route.id for route in added])
+        for route in added:
+            if route.id in stays:
+                self._ask_again(self._tables.entries_of(link)[route.id])
             else:
-                entry = RouteEntry(wish.id, wish.filter, wish.ordered, link)
+                entry = RouteEntry(route.id, route.filter, route.ordered, link)
                 self.subscribe(entry, has_moved=message.has_moved)
         for each in sorted(withdrawn):
             self._leave(each, link, arrivals)
 
-    def _is_known(self, wish: Wish, link: Hop) -> bool:
-        """Whether a neighbour announces again what it has announced; one with mended tables may."""
-        known = self._tables.entries_of(link).get(wish.id)
-        return known is not None and wish_of(known) == wish
+    def _is_known(self, route: RouteFilter, link: Hop) -> bool:
+        """Return whether a neighbour announces a route again; one with repaired tables may."""
+        known = self._tables.entries_of(link).get(route.id)
+        return known is not None and route_filter_of(known) == route
 
     def _ask_again(self, entry: RouteEntry) -> None:
         entry.is_answered = False
         self._complete_if_open(entry)
 
     def _leave(self, withdrawn: str, link: Hop, arrivals: Arrivals) -> None:
-        """Let it serve on while something that may serve in its place is not open."""
+        """Withdraw an entry, or let it serve on while an overlapping one is not open."""
         known = self._tables.entries_of(link)
         entry = known.get(withdrawn)
         if entry is None:
@@ -448,14 +448,16 @@ class Subscribing:
             self.unsubscribe(withdrawn, link)
 
     def settle(self, message: SettleAsked, link: Hop) -> None:
-        """Somebody who has moved rides on this entry: ask on, along its routes."""
+        """Ask on, along the routes of this entry: another that has moved depends on it."""
         entry = self._tables.entries_of(link).get(message.id)
         asked = []
         for other, neighbour in self.neighbours.items() if entry is not None else ():
             assert entry is not None
-            if place_of(entry) in neighbour.offered:
+            if entry_key(entry) in neighbour.offered:
                 number = self._next_number()
-                self._send(other, SettleAsked(number, neighbour.announced.standing_for(wish_of(entry))[0]))
+                self._send(
+                    other, SettleAsked(number, neighbour.announced.covers_of(route_filter_of(entry))[0])
+                )
                 asked.append((other, number))
         self._answer_questions(self.settling.pass_on(link, message.number, asked))
 
@@ -464,27 +466,27 @@ class Subscribing:
             if link in self.neighbours:
                 self._send(link, SubscriptionAcknowledged(number))
 
-    # --- what is going on, and snapshots ---
+    # --- counts and snapshots ---
 
     def rebuild(self) -> None:
-        """Make again what is in no snapshot."""
+        """Restore what no snapshot contains."""
         for neighbour in self.neighbours.values():
-            candidates = {entry.id: wish_of(entry) for entry in neighbour.offered.values()}
-            if self.strategy.floods and neighbour.announced.wishes:
+            candidates = {entry.id: route_filter_of(entry) for entry in neighbour.offered.values()}
+            if self.strategy.floods and neighbour.announced.routes:
                 candidates[EVERYTHING.id] = EVERYTHING
             neighbour.announced.rebuild(self.strategy, candidates)
 
     def on_their_way(self, link: Hop, content: Filter) -> list[str]:
-        """What was announced to this neighbour and not answered, as far as it overlaps a filter (R6)."""
+        """Return the pending subscriptions to this neighbour that overlap a filter (R6)."""
         neighbour = self.neighbours[link]
-        known = neighbour.announced.wishes
+        known = neighbour.announced.routes
         owed = [each for each in neighbour.gates.unanswered() if each in known]
         announced = [each for each in owed if known[each].filter.overlaps(content)]
-        is_held = any(entry.filter.overlaps(content) for entry in neighbour.held.values())
-        return [*announced, HELD] if is_held else announced
+        is_blocked = any(entry.filter.overlaps(content) for entry in neighbour.held.values())
+        return [*announced, BLOCKED] if is_blocked else announced
 
     def counts(self) -> dict[str, int]:
-        """How much is on its way."""
+        """Return how much is on its way."""
         neighbours = list(self.neighbours.values())
         return {
             "closed_gates": sum(len(each.gates) for each in neighbours),

@@ -2,13 +2,13 @@
 
 Laws.
 
-1. A link synchronises from the moment it is attached until the flood of what came across it is done; until
-   then no subscription is sent across it.
-2. A flood belongs to one attachment: when that link is lost the flood is forgotten, and what answers it
-   later does nothing.
+1. A link synchronises from the moment it is attached until the flood of the advertisements that came across
+   it is done; until then no subscription is sent across it.
+2. A flood belongs to one attachment: when that link is lost the flood is forgotten, and a later answer to it
+   has no effect.
 3. A flood goes to every other neighbour, those that synchronise themselves included.
-4. A token is between two neighbours: who passes a flood on gives it a new one. So a flood may come back to
-   the broker that began it, if that has moved meanwhile, and is one like any other there.
+4. A token is between two neighbours: a broker that passes a flood on gives it a new one. So a flood may come
+   back to the broker that began it, if that has moved meanwhile, and is one like any other there.
 5. A neighbour that is to learn more than one page holds gets one flood a page, each with a token of its own.
    A flood is done when every page that it became here has been answered.
 """
@@ -26,7 +26,7 @@ from broker.messages import Flood, FloodDone, Synchronise
 class _Passing:
     """A flood that came over the link with a token, or that began here for the link (None).
 
-    `unanswered` are the tokens of the pages that it was passed on in, and whom each was sent to.
+    `unanswered` are the tokens of the pages that it was passed on in, and the neighbour each was sent to.
     """
 
     link: Hop
@@ -44,27 +44,27 @@ class Synchronisation:
     _count: int = 0
 
     def begin(self, link: Hop) -> None:
-        """The link is attached: tell the other end what is advertised on this side."""
+        """Announce to the other end of an attached link the advertisements of this side."""
         self._send(link, Synchronise(self._routing.advertising.everything(link)))
 
     def synchronise(self, message: Synchronise, link: Hop) -> None:
-        """The other end told what is advertised on its side; our whole tree must know before we go on."""
+        """Take in the other side's advertisements, and flood them through the whole tree."""
         self._learn(message.advertisements, link)
         self._routing.found_apart(link)
         self._flood(None, message.advertisements, link)
 
     def flood(self, message: Flood, link: Hop) -> None:
-        """Somebody else's new link: learn, forward what is wanted there, pass it on."""
+        """Take in a flood from another new link, offer what it overlaps, and pass it on."""
         self._learn(message.advertisements, link)
         self._routing.offer_overlapping(link, message.advertisements)
         self._flood(message.token, message.advertisements, link)
 
     def done(self, message: FloodDone, neighbour: Hop) -> None:
-        """Everybody behind the neighbour has seen the flood."""
+        """Record that every broker behind the neighbour has seen the flood."""
         self._answered(message.token, neighbour)
 
     def link_lost(self, link: Hop) -> None:
-        """Forget what came across it (law 2); wait for its answers no longer."""
+        """Forget the floods that came across a lost link (law 2); wait for its answers no longer."""
         for token in [token for token, passing in self._passing.items() if passing.link is link]:
             del self._passing[token]
         for token in list(self._passing):

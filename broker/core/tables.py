@@ -1,12 +1,12 @@
-"""Routing tables: who advertised and who subscribed through which hop, and what follows for publications.
+"""Routing tables: advertisements and subscriptions by hop, and the routes of publications that follow.
 
 Laws.
 
-1. A route is worked out when tables change, never while a publication waits: `route` combines what every
+1. A route is computed when tables change, never while a publication waits: `route` combines what every
    matching filter already knows.
-2. Entries with the same filter share one `InterestView`; the matching index holds each filter once.
+2. Entries with the same filter share one `InterestView`; the matching index has each filter once.
 3. An interest is exposed while an advertisement known through the uplink overlaps it (protocol, section 3).
-   Exposure counts advertisements, so that adding and removing one needs no look at the others.
+   Exposure counts advertisements, so that adding and removing one does not touch the others.
 4. An entry serves publications from a link only while its gate for that link is open (R7).
 """
 
@@ -21,22 +21,22 @@ from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.matching import MatchingIndex
 from broker.messages import Publication
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 from ordering.interface import Advertisement, Event, Hops, Route, Subscription
 
 NOWHERE = Route(0, 0)
 
 
-Place = tuple[int, str]
-"""Where an entry stands: the number of its hop, and its id there."""
+EntryKey = tuple[int, str]
+"""The key of an entry: the number of its hop, and its id there."""
 
 
 @define(eq=False)
 class RouteEntry:
     """One subscription as known through one hop. `closed` names the links whose gate is still closed (R7).
 
-    `since` is for local ones: how many losses there were before it (`broker.core.losses`).
-    It `is_answered` once whoever asked for it has been told that no gate is closed.
+    `since` is for local ones: how many losses there were before it (`broker.core.losses`). It `is_answered`
+    once its hop has been sent an acknowledgement, as no gate was closed.
     """
 
     id: str
@@ -48,14 +48,14 @@ class RouteEntry:
     is_answered: bool = False
 
 
-def place_of(entry: RouteEntry) -> Place:
-    """Where an entry stands."""
+def entry_key(entry: RouteEntry) -> EntryKey:
+    """Return the key of an entry."""
     return entry.hop.number, entry.id
 
 
-def wish_of(entry: RouteEntry) -> Wish:
-    """What an entry asks for, as a strategy sees it."""
-    return Wish(entry.id, entry.filter, entry.ordered)
+def route_filter_of(entry: RouteEntry) -> RouteFilter:
+    """Return the entry as a strategy sees it."""
+    return RouteFilter(entry.id, entry.filter, entry.ordered)
 
 
 @define(eq=False)
@@ -64,28 +64,28 @@ class InterestView:
 
     filter: Filter
     exposures: int
-    entries: dict[Place, RouteEntry] = Factory(dict)
+    entries: dict[EntryKey, RouteEntry] = Factory(dict)
     routes: dict[Hops, Route] = field(factory=dict, repr=False)
 
 
-def _place_in(item: tuple[Place, RouteEntry]) -> Place:
+def _key_in(item: tuple[EntryKey, RouteEntry]) -> EntryKey:
     return item[0]
 
 
 @define(eq=False)
 class Advertisements:
-    """What has been advertised through one link, or by local publishers."""
+    """The advertisements that came through one link, or of local publishers."""
 
     filters: dict[str, Filter] = Factory(dict)
     _distinct: Counter[Filter] = Factory(Counter)
 
     def add(self, advertisement: str, content: Filter) -> None:
-        """Remember an advertisement under its id."""
+        """Add an advertisement under its id."""
         self.filters[advertisement] = content
         self._distinct[content] += 1
 
     def remove(self, advertisement: str) -> Filter | None:
-        """Forget an advertisement; return what it said, if it was known."""
+        """Remove an advertisement; return its filter, if it was known."""
         content = self.filters.pop(advertisement, None)
         if content is not None:
             self._distinct[content] -= 1
@@ -94,15 +94,15 @@ class Advertisements:
         return content
 
     def distinct(self) -> list[Filter]:
-        """Return what is advertised, each once."""
+        """Return every advertised filter once."""
         return list(self._distinct)
 
     def overlap(self, content: Filter) -> bool:
-        """Whether any of them overlaps this filter."""
+        """Return whether any of them overlaps this filter."""
         return any(known.overlaps(content) for known in self._distinct)
 
     def count_overlapping(self, content: Filter) -> int:
-        """How many of them overlap this filter."""
+        """Return how many of them overlap this filter."""
         return sum(count for known, count in self._distinct.items() if known.overlaps(content))
 
 
@@ -128,12 +128,12 @@ class RoutingTables:
     # --- links ---
 
     def open_link(self, link: Hop) -> None:
-        """Make room for what will come through a link."""
+        """Add a link."""
         self._advertised[link] = Advertisements()
         self._entries[link] = {}
 
     def close_link(self, link: Hop) -> None:
-        """Forget a link of which everything has been withdrawn."""
+        """Remove a link of which everything has been withdrawn."""
         assert not self._entries[link]
         assert not self._advertised[link].filters
         del self._advertised[link], self._entries[link]
@@ -141,7 +141,7 @@ class RoutingTables:
             interest.routes.pop(link.bit, None)
 
     def set_uplink(self, uplink: Hop | None) -> None:
-        """Work out again what is exposed: all of it depends on what the uplink advertises."""
+        """Compute again what is exposed: all of it depends on what the uplink advertises."""
         self._uplink = uplink
         above = self._advertised[uplink] if uplink is not None else Advertisements()
         for interest in self._interests.values():
@@ -149,29 +149,29 @@ class RoutingTables:
             interest.routes.clear()
 
     def is_uplink(self, link: Hop) -> bool:
-        """Whether this link leads up."""
+        """Return whether this link is the uplink."""
         return link is self._uplink
 
     # --- advertisements ---
 
     def add_local_advertisement(self, publisher: str, content: Filter) -> None:
-        """Remember what a local publisher advertised."""
+        """Add a local publisher's advertisement."""
         self.local.add(publisher, content)
         self.demand.advertised(publisher, content, self._interests)
 
     def remove_local_advertisement(self, publisher: str) -> Filter | None:
-        """Forget what a local publisher advertised; return what it was, if it was known."""
+        """Remove a local publisher's advertisement; return its filter, if it was known."""
         content = self.local.remove(publisher)
         if content is not None:
             self.demand.withdrawn(publisher)
         return content
 
     def advertisements(self, link: Hop) -> Advertisements:
-        """What has been advertised through a link."""
+        """Return the advertisements that came through a link."""
         return self._advertised[link]
 
     def advertised(self) -> Iterator[tuple[Hop, str, Filter]]:
-        """Everything that has been advertised through links."""
+        """Yield every advertisement that came through a link."""
         for link, advertised in self._advertised.items():
             for advertisement, content in advertised.filters.items():
                 yield link, advertisement, content
@@ -185,7 +185,7 @@ class RoutingTables:
         return known
 
     def is_advertised(self, advertisement: str, but: Hop) -> bool:
-        """Whether an advertisement is known some other way than through this link."""
+        """Return whether an advertisement is known some other way than through this link."""
         return advertisement in self.local.filters or any(
             advertisement in advertised.filters
             for hop, advertised in self._advertised.items()
@@ -193,7 +193,7 @@ class RoutingTables:
         )
 
     def add_advertisement(self, link: Hop, advertisement: str, content: Filter) -> None:
-        """Remember what a neighbour advertised; one with the same id is replaced."""
+        """Add a neighbour's advertisement; one with the same id is replaced."""
         self.remove_advertisement(link, advertisement)
         self._advertised[link].add(advertisement, content)
         self.version += 1
@@ -201,7 +201,7 @@ class RoutingTables:
             self._expose(content, 1)
 
     def remove_advertisement(self, link: Hop, advertisement: str) -> Filter | None:
-        """Forget what a neighbour advertised."""
+        """Remove a neighbour's advertisement; return its filter, if it was known."""
         content = self._advertised[link].remove(advertisement)
         self.version += 1
         if content is not None and link is self._uplink:
@@ -218,7 +218,7 @@ class RoutingTables:
     # --- subscriptions ---
 
     def add_entry(self, entry: RouteEntry) -> None:
-        """Remember a subscription; one with the same id on the same hop is replaced."""
+        """Add a subscription; one with the same id on the same hop is replaced."""
         self.remove_entry(entry.hop, entry.id)
         self._entries.setdefault(entry.hop, {})[entry.id] = entry
         self.version += 1
@@ -242,7 +242,7 @@ class RoutingTables:
         interest.routes.clear()
 
     def remove_entry(self, hop: Hop, subscription: str) -> RouteEntry | None:
-        """Forget a subscription; return what was known of it."""
+        """Remove a subscription; return its entry, if it was known."""
         entry = self._entries.get(hop, {}).pop(subscription, None)
         if entry is None:
             return None
@@ -262,44 +262,44 @@ class RoutingTables:
         return entry
 
     def entries(self) -> Iterator[RouteEntry]:
-        """Every entry, hop by hop in the order in which the hops came."""
+        """Yield every entry, hop by hop in the order in which the hops came."""
         for entries in self._entries.values():
             yield from entries.values()
 
     def entries_of(self, hop: Hop) -> Mapping[str, RouteEntry]:
-        """The entries of one hop, by id."""
+        """Return the entries of one hop, by id."""
         return self._entries.get(hop, {})
 
     def named(self, subscription: str) -> tuple[RouteEntry, ...]:
-        """Every entry of that id: one, but for moments in which a broker has come back another way (R9)."""
+        """Return every entry of that id: one, but for moments in which a broker has moved (R9)."""
         return self._named.get(subscription, ())
 
     def is_wanted(self, subscription: str, but: Hop) -> bool:
-        """Whether a subscription is known some other way than through this link."""
+        """Return whether a subscription is known some other way than through this link."""
         return any(entry.hop is not but for entry in self.named(subscription))
 
     def subscription_ids(self) -> frozenset[str]:
-        """The ids of all subscriptions known."""
+        """Return the ids of all subscriptions."""
         return frozenset(self._named)
 
     def has(self, entry: RouteEntry) -> bool:
-        """Whether an entry is still there."""
+        """Return whether the entry is still in the tables."""
         return self._entries.get(entry.hop, {}).get(entry.id) is entry
 
     def close_gate(self, entry: RouteEntry, link: Hop) -> None:
-        """From now on the entry serves nothing that comes from this link (R7)."""
+        """Close a gate: the entry serves nothing that comes from this link (R7)."""
         entry.closed |= link.bit
         self._interests[entry.filter].routes.clear()
 
     def open_gate(self, entry: RouteEntry, link: Hop) -> None:
-        """From now on the entry serves what comes from this link (R7)."""
+        """Open a gate: the entry serves what comes from this link (R7)."""
         entry.closed &= ~link.bit
         self._interests[entry.filter].routes.clear()
 
     # --- publications ---
 
     def route(self, attributes: Mapping[str, Value], origin: Hops) -> Route:
-        """Where a publication with these attributes goes, if it came from this hop (0: a local publisher)."""
+        """Return the route of a publication that came from this hop (0: a local publisher)."""
         matching = self._index.match(attributes)
         if len(matching) == 1:
             interest = matching[0]
@@ -312,10 +312,10 @@ class RoutingTables:
         return Route(targets, exposed) if targets else NOWHERE
 
     def matching(self, attributes: Mapping[str, Value], origin: Hops) -> Iterator[RouteEntry]:
-        """Every entry that a publication from this hop is routed by."""
-        # By hop and id: how the index came to be must not show.
+        """Yield every entry that a publication from this hop is routed by."""
+        # By hop and id: the history of the index must not show.
         found = [each for interest in self._index.match(attributes) for each in interest.entries.items()]
-        for _, entry in sorted(found, key=_place_in):
+        for _, entry in sorted(found, key=_key_in):
             if entry.hop.bit != origin and not entry.closed & origin:
                 yield entry
 
@@ -330,15 +330,15 @@ class RoutingTables:
         route = interest.routes[origin] = Route(targets, exposed)
         return route
 
-    # --- pictures ---
+    # --- snapshots ---
 
     def exposures(self) -> dict[Filter, int]:
-        """How exposed each filter is that is exposed at all; counting again would take long."""
+        """Return how exposed each filter is that is exposed at all; counting again would take long."""
         exposed = {entry.filter: self._interests[entry.filter].exposures for entry in self.entries()}
         return {content: exposures for content, exposures in exposed.items() if exposures}
 
     def rebuild(self, exposures: Mapping[Filter, int]) -> None:
-        """Make again what follows from the entries and is in no picture."""
+        """Restore what follows from the entries and is in no snapshot."""
         for entry in self.entries():
             interest = self._interests.get(entry.filter)
             if interest is None:
@@ -346,7 +346,7 @@ class RoutingTables:
             self._enter(entry, interest)
 
     def counts(self) -> dict[str, int]:
-        """How large the tables are."""
+        """Return the sizes of the tables."""
         return {
             "advertisements": len(self.local.filters)
             + sum(len(a.filters) for a in self._advertised.values()),
@@ -366,20 +366,20 @@ class TableView:
 
     @property
     def version(self) -> int:
-        """Changes whenever what is seen here does."""
+        """Return a number that changes whenever the tables do."""
         return self._tables.version
 
     def advertisements(self) -> Iterator[Advertisement]:
-        """Link by link, in the order in which they came."""
+        """Yield the advertisements link by link, in the order in which they came."""
         for link, advertisement, content in self._tables.advertised():
             yield Advertisement(advertisement, content, link.bit)
 
     def subscriptions(self) -> Iterator[Subscription]:
-        """Hop by hop, in the order in which the hops came."""
+        """Yield the subscriptions hop by hop, in the order in which the hops came."""
         return map(_seen, self._tables.entries())
 
     def matching(self, event: Event, origin: Hops) -> Sequence[Subscription]:
-        """What the route of this event was made of."""
+        """Return the subscriptions that the route of this event was computed from."""
         assert isinstance(event, Publication), "a plugin asks about what it was given"
         return [_seen(entry) for entry in self._tables.matching(event.attributes, origin)]
 

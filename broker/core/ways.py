@@ -1,10 +1,10 @@
-"""What `concord explain` tells: what waits and for whom, and which way a publication took.
+"""Answers of `concord explain`: what is blocked and by which neighbour, and which way a publication took.
 
 A broker remembers where its last publications came from and went, as bits, and nothing of their content. To
-tell the whole way it asks the neighbours that a publication came from or went to; each asks on, and answers
-when all it asked have answered. A lost link counts as having answered.
+describe the whole way it asks the neighbours that a publication came from or went to; each asks on, and
+answers when all neighbours that it asked have answered. A lost link counts as having answered.
 
-Law: a bit of a hop that was opened after a publication passed says nothing about that publication.
+Law: a bit of a hop that was opened after a publication passed is no evidence about that publication.
 """
 
 from collections import deque
@@ -20,14 +20,14 @@ from broker.messages import Publication, WayAsked, WayTold
 from broker.wire import decode_delivery
 from ordering.interface import Blocked, Hops
 
-WAYS_KEPT = 4096
-"""A fraction of a second at full speed, hours where somebody looks for a publication that waits."""
+WAYS_REMEMBERED = 4096
+"""A fraction of a second at full speed, hours where a person looks for a publication that waits."""
 
-LINES_TOLD = 64
+LINES_DESCRIBED = 64
 """So many blocked hops are described: no person reads more."""
 
 Answer = tuple[Hop | None, WayTold]
-"""Whom to tell (None: a local client) and what."""
+"""The link to answer through (None: a local client), and the answer."""
 
 _Passed = tuple[str, int, Hops, Hops]
 
@@ -45,19 +45,19 @@ class Ways:
     """The last publications' passages, oldest first, with marks where a bit was given to a new hop."""
 
     def __init__(self) -> None:
-        self._passed: deque[_Passed] = deque(maxlen=WAYS_KEPT)
+        self._passed: deque[_Passed] = deque(maxlen=WAYS_REMEMBERED)
         self.remember = self._passed.append
 
     def hop_opened(self, hop: Hop) -> None:
-        """From here on the bit means this hop."""
+        """Mark that from here on the bit means this hop."""
         self._passed.append(("", 0, hop.bit, 0))
 
     def passed(self) -> list[_Passed]:
-        """Return what is remembered, oldest first."""
+        """Return the passages, oldest first."""
         return list(self._passed)
 
     def restore(self, passed: Iterable[_Passed]) -> None:
-        """Remember this, and nothing else."""
+        """Replace all passages with these."""
         self._passed.clear()
         self._passed.extend(passed)
 
@@ -81,17 +81,17 @@ class _WayQuestion:
 
 @define(eq=False)
 class WayQuestions:
-    """Questions after ways that pass through this broker."""
+    """The questions about ways that pass through this broker."""
 
     _open: dict[str, _WayQuestion] = Factory(dict)
 
     def ask(self, question: str, asker: Hop | None, waiting_for: set[Hop], step: str) -> list[Answer]:
-        """Begin a question with our own part of the answer."""
+        """Begin a question with this broker's own part of the answer."""
         self._open[question] = _WayQuestion(asker, waiting_for, [step])
         return self._answered((question,))
 
-    def told(self, message: WayTold, link: Hop, page_bytes: int) -> list[Answer]:
-        """A neighbour answered; pass on what fills a page, so that no more than one is kept."""
+    def answered(self, message: WayTold, link: Hop, page_bytes: int) -> list[Answer]:
+        """Take a neighbour's answer; pass on what fills a page, so that at most one is in memory."""
         name = message.question
         question = self._open.get(name)
         if question is None or link not in question.waiting_for:
@@ -104,7 +104,7 @@ class WayQuestions:
         return answers + self._answered((name,))
 
     def link_lost(self, link: Hop) -> list[Answer]:
-        """Who asked through it hears nothing any more, and nobody waits for it."""
+        """Drop the questions of a lost link, and wait for its answers no longer."""
         for name in [name for name, question in self._open.items() if question.asker is link]:
             del self._open[name]
         for question in self._open.values():
@@ -120,7 +120,7 @@ class WayQuestions:
 def describe_way(
     broker: str, seen: Seen | None, hops: HopTable, blocked: Iterable[Blocked], asked: WayAsked
 ) -> str:
-    """One broker's part of a publication's way, as JSON."""
+    """Return one broker's part of a publication's way, as JSON."""
     if seen is None:
         return json_line({"broker": broker, "remembered": False})
     still = hops.opened & ~seen.reused
@@ -146,7 +146,7 @@ def describe_way(
 def describe_waiting(
     broker: str, uplink: Hop | None, hops: HopTable, blocked: Sequence[Blocked]
 ) -> list[str]:
-    """The head of each blocked hop, what it needs, from whom, and how much is behind it, as JSON lines."""
+    """Return the head of each blocked hop, what it needs, from whom, and how much is behind it, as JSON."""
     heads: dict[int, Blocked] = {}
     behind: dict[int, int] = {}
     for each in blocked:
@@ -165,12 +165,12 @@ def describe_waiting(
                 "behind": behind[number],
             }
         )
-        for number, head in islice(heads.items(), LINES_TOLD)
+        for number, head in islice(heads.items(), LINES_DESCRIBED)
     ]
 
 
 def _published_ns(item: object) -> int | None:
-    """Since when it waits, nearly: when its publisher published it."""
+    """Return when its publisher published it, which is nearly since when it waits."""
     if isinstance(item, Publication) and item.frame:
         return decode_delivery(item.frame)[2]
     return None

@@ -8,8 +8,8 @@ Laws:
 * Every constraint is satisfiable and in canonical form; what cannot be satisfied never becomes one.
 
 Every type has the operations `accepts`, `intersect`, `covers`, `overlaps`, `complement` (within the
-type), `printed`, `rank`, and says how dear it is (`weight`, `trying`, `shaping`); and each type of value has
-one `unite`. Numbers and texts stand in files of their own. The functions here say what holds across types.
+type), `printed`, `rank`, and its costs (`weight`, `trying`, `shaping`); and each type of value has
+one `unite`. Numbers and texts have files of their own. The functions here define what holds across types.
 
 A conjunction is a box, with one side for each attribute it names: one box covers another iff each of its
 sides covers the other's; two overlap iff all the sides they share do. What disjunctions of them cover, and
@@ -66,7 +66,7 @@ __all__ = [
 
 @frozen
 class AnyValue:
-    """The attribute exists, whatever its value: `exists(x)`.
+    """The attribute exists, with any value: `exists(x)`.
 
     It is the only one that reaches over all types of value, and that not-a-number satisfies.
     """
@@ -76,7 +76,7 @@ class AnyValue:
     shaping: ClassVar[int] = 0
 
     def accepts(self, value: object) -> bool:
-        """Tell whether the value satisfies the constraint; None stands for a missing attribute."""
+        """Return whether the value satisfies the constraint; None is a missing attribute."""
         return value is not None
 
     def intersect(self, other: object) -> "AnyValue | None":
@@ -84,11 +84,11 @@ class AnyValue:
         return self if isinstance(other, AnyValue) else None
 
     def covers(self, other: object) -> bool:
-        """Tell whether everything that satisfies the other satisfies this."""
+        """Return whether everything that satisfies the other satisfies this."""
         return other is not None
 
     def overlaps(self, other: object) -> bool:
-        """Tell whether some value satisfies both."""
+        """Return whether some value satisfies both."""
         return other is not None
 
     def complement(self) -> tuple[()]:
@@ -109,7 +109,7 @@ BOTH = frozenset((False, True))
 
 @frozen
 class Truths:
-    """The attribute is one of these truth values, which are no numbers, although Python says `True == 1`."""
+    """The attribute is one of these truth values, which are no numbers, although `True == 1` in Python."""
 
     weight: ClassVar[int] = 0
     trying: ClassVar[int] = 0
@@ -118,7 +118,7 @@ class Truths:
     values: frozenset[bool]
 
     def accepts(self, value: object) -> bool:
-        """Tell whether the value satisfies the constraint."""
+        """Return whether the value satisfies the constraint."""
         return isinstance(value, bool) and value in self.values
 
     def intersect(self, other: object) -> "Truths | None":
@@ -126,11 +126,11 @@ class Truths:
         return _truths(self.values & other.values) if isinstance(other, Truths) else None
 
     def covers(self, other: object) -> bool:
-        """Tell whether everything that satisfies the other satisfies this; exact."""
+        """Return whether everything that satisfies the other satisfies this; exact."""
         return isinstance(other, Truths) and other.values <= self.values
 
     def overlaps(self, other: object) -> bool:
-        """Tell whether some value satisfies both; exact."""
+        """Return whether some value satisfies both; exact."""
         return isinstance(other, Truths) and not self.values.isdisjoint(other.values)
 
     def complement(self) -> tuple["Truths", ...]:
@@ -173,12 +173,12 @@ COPIED_A_STEP = 4
 
 
 def covers(one: Constraint, other: Constraint) -> bool:
-    """Tell whether everything that satisfies the other satisfies the first."""
+    """Return whether everything that satisfies the other satisfies the first."""
     return one.covers(other)
 
 
 def overlaps(one: Constraint, other: Constraint) -> bool:
-    """Tell whether some value satisfies both."""
+    """Return whether some value satisfies both."""
     return isinstance(other, AnyValue) or one.overlaps(other)
 
 
@@ -227,7 +227,7 @@ def intersection(one: Box, other: Box, steps: Steps) -> Box | None:
 
 
 def conjunction_covers(one: Conjunction, other: Mapping[str, Constraint]) -> bool:
-    """Tell whether every event that satisfies the other satisfies the first."""
+    """Return whether every event that satisfies the other satisfies the first."""
     for name, constraint in one:
         narrower = other.get(name)
         if narrower is None or not constraint.covers(narrower):
@@ -236,7 +236,7 @@ def conjunction_covers(one: Conjunction, other: Mapping[str, Constraint]) -> boo
 
 
 def covers_within(one: Conjunction, other: Mapping[str, Constraint], steps: Steps) -> bool:
-    """Tell what `conjunction_covers` tells; raise `OverBudgetError` if that takes more steps."""
+    """Return what `conjunction_covers` does; raise `OverBudgetError` if that takes more steps."""
     for name, constraint in one:
         narrower = other.get(name)
         if narrower is None:
@@ -248,7 +248,7 @@ def covers_within(one: Conjunction, other: Mapping[str, Constraint], steps: Step
 
 
 def overlap_within(one: Mapping[str, Constraint], other: Conjunction, steps: Steps) -> bool:
-    """Tell whether some event satisfies both; raise `OverBudgetError` if that takes more steps."""
+    """Return whether some event satisfies both; raise `OverBudgetError` if that takes more steps."""
     for name, constraint in other:
         known = one.get(name)
         if known is not None:
@@ -259,7 +259,7 @@ def overlap_within(one: Mapping[str, Constraint], other: Conjunction, steps: Ste
 
 
 def overlap(one: Conjunction, other: Conjunction) -> bool:
-    """Tell whether some event satisfies both; true where that is too dear to see."""
+    """Return whether some event satisfies both; true where that is too dear to see."""
     try:
         return overlap_within(dict(one), other, Steps(COMPARING_STEPS))
     except OverBudgetError:

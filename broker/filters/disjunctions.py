@@ -4,16 +4,16 @@ The canonical form is merged where that loses nothing, without what is covered, 
 
 Theory of operation: a sieve finds the conjunctions that may cover one alone, and these are tried. Whether
 several boxes cover one together is decided by cutting each away from it in turn and looking whether anything
-is left. The pieces can multiply, so the steps are bounded, beyond which nothing is said to cover, and
+is left. The pieces can multiply, so the steps are limited, beyond which nothing counts as covering, and
 everything to overlap (the safe side).
 
 Two facts keep the cutting small. An event that leaves out an attribute the covered box does not name is in
 the box; so only boxes that name no other attributes can help. Not-a-number satisfies only `exists`; so
-where the covered box says no more than that, neither may the others.
+where the covered box demands no more than that, neither may the others.
 
 Laws:
 
-* What a canonical form has in one attribute alone is united, whatever it costs, since that is in proportion.
+* What a canonical form has in one attribute alone is always united, since its cost is in proportion.
 * All else is simplified within a budget or not at all. So the form of a form is itself: what was too dear is
   too dear again.
 """
@@ -42,7 +42,7 @@ from broker.filters.limits import (
     Steps,
     shaping_steps,
 )
-from broker.filters.sieve import places, sieve
+from broker.filters.sieve import bit_positions, sieve
 
 FEW = 8
 """So many conjunctions are compared one by one, which is quicker than to make a sieve of them."""
@@ -110,7 +110,7 @@ def _merged_once(conjunctions: list[Conjunction], steps: Steps) -> list[Conjunct
 
 
 def _alike_but_for_one(conjunctions: list[Conjunction], steps: Steps) -> list[list[tuple[Conjunction, int]]]:
-    """Group conjunctions that name the same attributes and agree on all but one, with that one's place.
+    """Group conjunctions that name the same attributes and agree on all but one, with that one's position.
 
     Groups are found by sums of hashes, so that long conjunctions are not copied for each of their attributes;
     only within a sum are they compared.
@@ -143,14 +143,16 @@ def _uncovered(conjunctions: list[Conjunction], steps: Steps) -> list[Conjunctio
     found = None if few else sieve(conjunctions, steps)
     kept = dict.fromkeys(everyone)
     # From the last to the first, so that of two that cover each other the first stays.
-    for place in reversed(everyone):
-        box = boxes[place]
-        others: Iterable[int] = everyone if found is None else places(found.covering(box, steps))
+    for position in reversed(everyone):
+        box = boxes[position]
+        others: Iterable[int] = everyone if found is None else bit_positions(found.covering(box, steps))
         if any(
-            covers_within(conjunctions[each], box, steps) for each in others if each != place and each in kept
+            covers_within(conjunctions[each], box, steps)
+            for each in others
+            if each != position and each in kept
         ):
-            del kept[place]
-    return [conjunctions[place] for place in kept]
+            del kept[position]
+    return [conjunctions[position] for position in kept]
 
 
 FEW_PAIRS = 64
@@ -158,7 +160,7 @@ FEW_PAIRS = 64
 
 
 def disjunction_covers(one: Sequence[Conjunction], other: Sequence[Conjunction]) -> bool:
-    """Tell whether every event that satisfies one of the others satisfies one of the first."""
+    """Return whether every event that satisfies one of the others satisfies one of the first."""
     if one == other:
         return True
     steps = Steps(COMPARING_STEPS)
@@ -174,22 +176,22 @@ def _sieved_covers(one: Sequence[Conjunction], other: Sequence[Conjunction], ste
     found = sieve(one, steps)
     for each in other:
         box = dict(each)
-        covering = [one[place] for place in places(found.covering(box, steps))]
-        helping = [one[place] for place in places(found.helping(box, steps))]
+        covering = [one[each] for each in bit_positions(found.covering(box, steps))]
+        helping = [one[each] for each in bit_positions(found.helping(box, steps))]
         if not _union_covers(covering, helping, box, steps):
             return False
     return True
 
 
 def disjunctions_overlap(one: Sequence[Conjunction], other: Sequence[Conjunction]) -> bool:
-    """Tell whether some event satisfies one of each."""
+    """Return whether some event satisfies one of each."""
     steps = Steps(COMPARING_STEPS)
     try:
         if len(one) * len(other) <= FEW_PAIRS:
             return any(_overlaps_one(dict(each), one, steps) for each in other)
         found = sieve(one, steps)
         return any(
-            _overlaps_one(box, [one[place] for place in places(found.touching(box, steps))], steps)
+            _overlaps_one(box, [one[each] for each in bit_positions(found.touching(box, steps))], steps)
             for box in map(dict, other)
         )
     except OverBudgetError:
@@ -203,7 +205,7 @@ def _overlaps_one(box: Box, union: Iterable[Conjunction], steps: Steps) -> bool:
 def _union_covers(
     alone: Iterable[Conjunction], together: Iterable[Conjunction], box: Box, steps: Steps
 ) -> bool:
-    """Tell whether one of the first covers the box alone, or the second do together."""
+    """Return whether one of the first covers the box alone, or the second do together."""
     if any(covers_within(each, box, steps) for each in alone):
         return True
     helping = [each for each in together if _can_help(each, box, steps)]
@@ -224,7 +226,7 @@ def _can_help(one: Conjunction, box: Box, steps: Steps) -> bool:
 
 
 def _nothing_left(box: Box, union: list[Conjunction], steps: Steps) -> bool:
-    """Cut each conjunction of the union out of the box; tell whether nothing is left."""
+    """Cut each conjunction of the union out of the box; return whether nothing is left."""
     pieces = [(box, 0)]
     while pieces:
         piece, start = pieces.pop()

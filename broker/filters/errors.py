@@ -1,6 +1,6 @@
-"""What can be wrong with a filter, said once for the parser and the algebra.
+"""Errors of filters, defined once for the parser and the algebra.
 
-Law: the text of an error is one line of bounded length, whatever the filter was.
+Law: the text of an error is one line of limited length for every filter.
 """
 
 from typing import Final
@@ -23,13 +23,13 @@ REASON_LENGTH: Final = 900
 comes from elsewhere is cut."""
 
 SOURCE_LENGTH: Final = 40
-"""Characters of the filter that an error repeats: enough to find the place, whose column it says too."""
+"""Characters of the filter that an error repeats: enough to find the position, whose column it names too."""
 
 
 class FilterError(ConcordError):
     """A text that is no filter, or a filter beyond a limit.
 
-    `code` is one of this module's constants, `column` counts characters from 1, `reason` says what was
+    `code` is one of this module's constants, `column` counts characters from 1, `reason` is what was
     wrong there and what to write instead. `cost` is how many steps it took to find out.
     """
 

@@ -68,7 +68,7 @@ class Filter:
         return _compiled(self.conjunctions)
 
     def match(self, attributes: Attributes) -> bool:
-        """Tell whether an event with these attributes is wanted."""
+        """Return whether the filter matches an event with these attributes."""
         return self._matcher(attributes)
 
     def compiled(self) -> Callable[[Attributes], bool]:
@@ -76,14 +76,14 @@ class Filter:
         return self._matcher
 
     def covers(self, other: "Filter") -> bool:
-        """Tell whether this filter matches every event that the other matches; false in doubt."""
+        """Return whether this filter matches every event that the other matches; false in doubt."""
         mine, theirs = self.conjunctions, other.conjunctions
         if len(mine) == 1 and len(theirs) == 1:
             return conjunction_covers(mine[0], dict(theirs[0]))
         return mine == (EVERYTHING,) or disjunction_covers(mine, theirs)
 
     def overlaps(self, other: "Filter") -> bool:
-        """Tell whether some event matches both filters; true in doubt."""
+        """Return whether some event matches both filters; true in doubt."""
         mine, theirs = self.conjunctions, other.conjunctions
         if len(mine) == 1 and len(theirs) == 1:
             return overlap(mine[0], theirs[0])
@@ -143,7 +143,7 @@ def _printed_conjunction(conjunction: Conjunction) -> str:
 
 
 def is_printed_within(size_bytes: int, conjunctions: Iterable[Conjunction]) -> bool:
-    """Tell whether a disjunction is written in so many bytes, without writing much more than these."""
+    """Return whether a disjunction is written in so many bytes, without writing much more than these."""
     left = size_bytes + len(OR)
     for conjunction in conjunctions:
         left -= len(OR)
@@ -156,7 +156,7 @@ def is_printed_within(size_bytes: int, conjunctions: Iterable[Conjunction]) -> b
 
 
 ALTERNATIVES_SHOWN = 4
-"""An explanation is for people to read; of more alternatives it says how many."""
+"""An explanation is for people to read; of more alternatives it gives the number."""
 
 LENGTH_SHOWN = 950
 """Likewise: two names may already have 255 characters each."""

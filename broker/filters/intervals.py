@@ -41,7 +41,7 @@ def earlier(one: Cut, other: Cut) -> Cut:
 
 
 def ends_by(one: Cut, other: Cut) -> bool:
-    """Tell whether an interval with the first end ends no later than one with the second."""
+    """Return whether an interval with the first end ends no later than one with the second."""
     return other is None or (one is not None and one <= other)
 
 
@@ -52,7 +52,7 @@ def interval_of(
     high: str | None,
     high_closed: bool,  # noqa: FBT001 - likewise
 ) -> Interval:
-    """Return the cuts that bounds and a prefix stand for; it may be empty."""
+    """Return the cuts that bounds and a prefix mean; the interval may be empty."""
     start = "" if low is None else low if low_closed else low + ZERO
     end = None if high is None else high + ZERO if high_closed else high
     return max(start, prefix), earlier(end, after_prefix(prefix))
@@ -121,10 +121,10 @@ def _by_end(hole: Interval) -> tuple[bool, str, str]:
 
 
 def contains(outer: Interval, inner: Interval) -> bool:
-    """Tell whether the first interval contains the second."""
+    """Return whether the first interval contains the second."""
     return outer[0] <= inner[0] and ends_by(inner[1], outer[1])
 
 
 def disjoint(one: Interval, other: Interval) -> bool:
-    """Tell whether no text lies in both intervals."""
+    """Return whether no text lies in both intervals."""
     return ends_by(one[1], other[0]) or ends_by(other[1], one[0])

@@ -1,7 +1,7 @@
 """The filter language: a Python expression, parsed and never evaluated, becomes a canonical disjunction.
 
 Theory of operation: a look at the text (`_scanned`) rejects what must not reach Python's parser: what comes
-through has a bounded size, a bounded depth of brackets, names of bounded length and one line. Only what that
+through has a limited size, a limited depth of brackets, names of limited length and one line. Only what that
 parser would itself reject, misread or be slow about is decided there. The syntax tree is then walked once;
 negation is carried down to the predicates on the way, so that a missing attribute makes a predicate false
 whether negated or not. Each node yields its disjunction of boxes; `or` appends them, `and` multiplies them.
@@ -61,7 +61,7 @@ MERGING_POINT = 4 * CONJUNCTIONS_LIMIT
 limit."""
 
 SHORT_NAME: Final = NAME_LIMIT_BYTES // 4
-"""A name of so many characters is within its limit of bytes whatever they are."""
+"""A name of so many characters is within its limit of bytes in any script."""
 
 _TOKEN = re.compile(
     r"""
@@ -104,7 +104,7 @@ def parse(text: str) -> Filter:
         error.cost = expansion.cost
         raise
     except Exception as error:
-        # Whatever was not foreseen is wrong with this text alone, and must not end whoever was sent it.
+        # An unforeseen error is an error of this text alone, and must not end the process that was sent it.
         reason = f"this cannot be read as a filter ({type(error).__name__}); write it more simply"
         raise FilterError(UNREADABLE, 1, reason, expansion.cost) from error
 
@@ -112,7 +112,7 @@ def parse(text: str) -> Filter:
 def cost_of_text(text: str) -> int:
     """Return the steps that reading the text takes at least.
 
-    `Filter.cost` and `FilterError.cost` say how many steps were taken in all.
+    `Filter.cost` and `FilterError.cost` are the steps taken in all.
     """
     return READING_STEPS * min(len(text), SIZE_LIMIT_BYTES)
 
@@ -210,7 +210,7 @@ def _check_name(token: str, column: int) -> None:
 
 
 def _column(line: str, offset: int) -> int:
-    """Return the column of a place that counts bytes from 0."""
+    """Return the column of a position that counts bytes from 0."""
     return len(line.encode()[:offset].decode()) + 1
 
 
@@ -238,7 +238,7 @@ def _tree(line: str, indent: int) -> ast.expr:
 
 
 def _syntax_error(error: SyntaxError, line: str, indent: int) -> FilterError:
-    """Say what Python's parser said; where it names no place, the text ended too early."""
+    """Return the error of Python's parser; where it names no position, the text ended too early."""
     end = len(line.rstrip()) + 1
     if not error.offset:
         return FilterError(SYNTAX, indent + end, "this is no expression: it ends too early; complete it")
@@ -261,7 +261,7 @@ class _Expansion:
         return self.linear.spent + self.multiplying.spent
 
     def whole(self, tree: ast.expr) -> list[Box]:
-        """Return the disjunction that the tree stands for."""
+        """Return the disjunction that the tree means."""
         boxes = self._expanded(tree, 0, negated=False)
         if len(boxes) > 1:
             boxes = self._within_limit(tree, boxes)
@@ -272,7 +272,7 @@ class _Expansion:
         return boxes
 
     def _expanded(self, node: ast.expr, level: int, *, negated: bool) -> list[Box]:
-        """Return the disjunction that a node, or its negation, stands for."""
+        """Return the disjunction that a node, or its negation, means."""
         match node:
             case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
                 if level == LEVELS_LIMIT:
@@ -381,7 +381,7 @@ def _merged(boxes: list[Box], steps: Steps) -> list[Box]:
 
 @contextmanager
 def _charged(node: ast.expr) -> Iterator[None]:
-    """Say where the budget was exceeded."""
+    """Return an error with the position where the budget was exceeded."""
     try:
         yield
     except OverBudgetError:

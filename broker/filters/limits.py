@@ -1,6 +1,6 @@
-"""How large a filter may be, and how much work: it comes from anybody and is kept by every broker.
+"""How large a filter may be, and how much work: any peer may send it and every broker stores it.
 
-Theory of operation: whatever can grow faster than its input takes its steps before it does them. A step is
+Theory of operation: every operation that can grow faster than its input takes its steps in advance. A step is
 about a tenth of a microsecond. Counts depend on the filters alone, so that every broker decides alike.
 
 Laws:
@@ -21,7 +21,7 @@ SIZE_LIMIT_BYTES = 8 * 1024
 """Of text in UTF-8: some 400 predicates, and small beside a frame."""
 
 LEVELS_LIMIT = 64
-"""Of brackets, and of `and`, `or` and `not` within each other: far beyond what anybody reads, far below
+"""Of brackets, and of `and`, `or` and `not` within each other: far beyond what a person reads, far below
 Python's stack."""
 
 CONJUNCTIONS_LIMIT = 256
@@ -93,12 +93,12 @@ class Weighed(Protocol):
 
 
 def covering_steps(one: Weighed, other: Weighed) -> int:
-    """Return the steps that telling whether one constraint covers another takes at most."""
+    """Return the steps that deciding whether one constraint covers another takes at most."""
     return PAIR_STEPS + one.weight * (1 + other.trying) + other.weight * (1 + one.trying)
 
 
 def shaping_steps(one: Weighed, other: Weighed) -> int:
-    """Return the steps that intersecting or uniting two constraints takes, or telling if they overlap."""
+    """Return the steps that intersecting or uniting two constraints takes, or deciding if they overlap."""
     covering = one.weight * (1 + other.trying) + other.weight * (1 + one.trying)
     return PAIR_STEPS + covering + one.shaping + other.shaping
 

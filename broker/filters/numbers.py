@@ -8,7 +8,7 @@ Laws:
   points outside all of them. So equal unions of numbers are equal values.
 * A range's open bounds become closed ones where that is exact (`closed`), so that one chain of comparisons
   serves all.
-* Hashes are of labels, which nobody outside this process can align (see `label`).
+* Hashes are of labels, which no peer can align (see `label`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -70,7 +70,7 @@ class NumberSet:
         return _comparisons(self.values)
 
     def accepts(self, value: object) -> bool:
-        """Tell whether the value satisfies the constraint."""
+        """Return whether the value satisfies the constraint."""
         return is_number(value) and value in self.values
 
     def intersect(self, other: object) -> "NumberSet | None":
@@ -80,11 +80,11 @@ class NumberSet:
         return None
 
     def covers(self, other: object) -> bool:
-        """Tell whether everything that satisfies the other satisfies this; exact."""
+        """Return whether everything that satisfies the other satisfies this; exact."""
         return isinstance(other, NumberSet) and other.values <= self.values
 
     def overlaps(self, other: object) -> bool:
-        """Tell whether some value satisfies both; exact."""
+        """Return whether some value satisfies both; exact."""
         if isinstance(other, NumberSet):
             return not self.values.isdisjoint(other.values)
         return isinstance(other, NumberRange) and any(map(other.accepts, self.values))
@@ -141,7 +141,7 @@ class NumberRange:
         return _comparisons(self.excluded)
 
     def accepts(self, value: object) -> bool:
-        """Tell whether the value satisfies the constraint."""
+        """Return whether the value satisfies the constraint."""
         if not is_number(value) or value != value or value in self.excluded:  # noqa: PLR0124 - not-a-number
             return False
         low, high = self.low, self.high
@@ -167,7 +167,7 @@ class NumberRange:
         return number_range(lower.low, lower.low_closed, upper.high, upper.high_closed, excluded)
 
     def covers(self, other: object) -> bool:
-        """Tell whether everything that satisfies the other satisfies this; exact."""
+        """Return whether everything that satisfies the other satisfies this; exact."""
         if isinstance(other, NumberSet):
             return all(map(self.accepts, other.values))
         if not isinstance(other, NumberRange) or _starts_later(self, other) or _ends_later(other, self):
@@ -175,7 +175,7 @@ class NumberRange:
         return not any(map(other.accepts, self.excluded))
 
     def overlaps(self, other: object) -> bool:
-        """Tell whether some value satisfies both; exact."""
+        """Return whether some value satisfies both; exact."""
         if isinstance(other, NumberSet):
             return any(map(self.accepts, other.values))
         if not isinstance(other, NumberRange):
@@ -313,7 +313,7 @@ def _span_ends_later(one: Span, other: Span) -> bool:
 
 
 def _has_gap(left: Span, right: Span) -> bool:
-    """Tell whether some number lies between the end of one and the start of the next."""
+    """Return whether some number lies between the end of one and the start of the next."""
     if left[2] is None or right[0] is None:
         return False
     return left[2] < right[0] or (left[2] == right[0] and not (left[3] or right[1]))

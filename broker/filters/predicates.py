@@ -4,7 +4,7 @@ Nothing is evaluated: names and constants are what the parser read. A predicate 
 that mixes types (`x in (1, 'a')`) is satisfied in several ways; without any it is false. Negating it negates
 each type for itself: `x not in (1, 'a')` is a number other than 1, or a text other than 'a'.
 
-Law: every error has the place of the smallest piece of syntax that is wrong, and says what to write instead.
+Law: every error has the position of the smallest piece of syntax that is wrong, and what to write instead.
 """
 
 import ast
@@ -58,7 +58,7 @@ SHOWN = "{shown}"
 class NodeError(Exception):
     """A `FilterError` in the making: it knows the piece of syntax, the parser knows its column.
 
-    Where the reason says `SHOWN` the parser puts the source of the node `shown`: it is cut out of the text by
+    Where the reason has `SHOWN` the parser puts the source of the node `shown`: it is cut out of the text by
     its columns and never written from the tree, which may be too deep for that.
     """
 
@@ -231,7 +231,7 @@ def too_many_parts(name: str, count: int) -> str:
 
 
 def no_condition(node: ast.expr) -> str:
-    """Word the error for what is no condition at all."""
+    """Return the error for an expression that is no condition."""
     name = attribute_name(node)
     if name is not None:
         return f"an attribute alone is no condition; write {name} == True or exists({name})"

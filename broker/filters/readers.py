@@ -1,4 +1,4 @@
-"""Tests of one attribute: closures that look at an event's attributes and say yes or no.
+"""Tests of one attribute: closures that take an event's attributes and return yes or no.
 
 They are the hot path of matching: each reads its attribute, checks the type and compares, without another
 call in the usual case. Nothing is generated as source, so nothing a user writes is ever evaluated.
@@ -86,7 +86,7 @@ def _number_range(name: str, constraint: NumberRange) -> Matcher:
         value = attributes.get(name)
         kind = value.__class__
         if kind is float or kind is int:
-            return low <= value <= high  # type: ignore[operator]  # kind says it
+            return low <= value <= high  # type: ignore[operator]  # by its kind
         return kind is not bool and isinstance(value, NUMBERS) and low <= value <= high
 
     return test

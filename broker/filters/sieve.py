@@ -1,9 +1,9 @@
 """Which conjunctions of many may cover or overlap another, found together instead of one by one.
 
 Theory of operation: each conjunction is a bit. On every attribute, what a constraint accepts lies between a
-start and an end; those of all conjunctions are sorted, and for each place in the order the bits up to it are
-kept. So two searches and a few operations on bits tell which reach around another constraint, or touch it.
-Names are compared likewise, by their sets.
+start and an end; those of all conjunctions are sorted, and for each position in that order the bits up to it
+are stored. So two searches and a few operations on bits find the conjunctions that reach around another
+constraint, or touch it. Names are compared likewise, by their sets.
 
 Law: no conjunction that covers or overlaps is left out; one that is found must still be looked at.
 """
@@ -31,9 +31,9 @@ from broker.filters.intervals import ZERO, Cut
 from broker.filters.limits import Steps
 
 Bits = int
-TextPlace = tuple[bool, str]
-Place = TypeVar("Place", float, TextPlace)
-Extents = list[tuple[Place, Place, Bits]]
+TextPosition = tuple[bool, str]
+Position = TypeVar("Position", float, TextPosition)
+Extents = list[tuple[Position, Position, Bits]]
 Named = Sequence[tuple[str, Constraint]]
 
 PROBE_STEPS: Final = 8
@@ -41,24 +41,24 @@ PROBE_STEPS: Final = 8
 
 
 @frozen
-class _Line(Generic[Place]):
+class _Line(Generic[Position]):
     """The extents of one type on one attribute, in order of their starts and of their ends."""
 
-    starts: list[Place]
+    starts: list[Position]
     started: list[Bits]
-    ends: list[Place]
+    ends: list[Position]
     unended: list[Bits]
 
-    def around(self, start: Place, end: Place) -> Bits:
+    def around(self, start: Position, end: Position) -> Bits:
         """Return the extents that contain this one."""
         return self.started[bisect_right(self.starts, start)] & self.unended[bisect_left(self.ends, end)]
 
-    def touching(self, start: Place, end: Place) -> Bits:
+    def touching(self, start: Position, end: Position) -> Bits:
         """Return the extents that share something with this one."""
         return self.started[bisect_right(self.starts, end)] & self.unended[bisect_left(self.ends, start)]
 
 
-def _line(extents: Extents[Place]) -> _Line[Place]:
+def _line(extents: Extents[Position]) -> _Line[Position]:
     by_start = sorted([(start, bit) for start, _, bit in extents])
     by_end = sorted([(end, bit) for _, end, bit in extents], reverse=True)
     unended = list(accumulate((bit for _, bit in by_end), or_, initial=0))
@@ -78,7 +78,7 @@ class _Gathered:
     anything: Bits = 0
     truths: Bits = 0
     numbers: Extents[float] = Factory(list)
-    texts: Extents[TextPlace] = Factory(list)
+    texts: Extents[TextPosition] = Factory(list)
 
     def add(self, constraint: Constraint, bit: Bits) -> None:
         self.named |= bit
@@ -101,7 +101,7 @@ class _SieveSide:
     anything: Bits
     truths: Bits
     numbers: _Line[float]
-    texts: _Line[TextPlace]
+    texts: _Line[TextPosition]
 
     def covering(self, constraint: Constraint) -> Bits:
         """Return which may cover it."""
@@ -135,7 +135,7 @@ def _number_extent(constraint: NumberSet | NumberRange) -> tuple[float, float]:
     return -inf if low is None else low, inf if high is None else high
 
 
-def _text_extent(constraint: TextSet | TextPattern) -> tuple[TextPlace, TextPlace]:
+def _text_extent(constraint: TextSet | TextPattern) -> tuple[TextPosition, TextPosition]:
     start: str
     end: Cut
     if isinstance(constraint, TextSet):
@@ -147,7 +147,7 @@ def _text_extent(constraint: TextSet | TextPattern) -> tuple[TextPlace, TextPlac
 
 @frozen
 class Sieve:
-    """The conjunctions of a list, by their places."""
+    """The conjunctions of a list, by their positions."""
 
     every: Bits
     signatures: list[tuple[frozenset[str], Bits]]
@@ -189,8 +189,8 @@ def sieve(conjunctions: Sequence[Named], steps: Steps) -> Sieve:
     """Make a sieve of these conjunctions."""
     signatures: dict[frozenset[str], Bits] = {}
     gathered: dict[str, _Gathered] = {}
-    for place, one in enumerate(conjunctions):
-        bit = 1 << place
+    for position, one in enumerate(conjunctions):
+        bit = 1 << position
         steps.take(PROBE_STEPS * (1 + 2 * len(one)))
         names = frozenset([name for name, _ in one])
         signatures[names] = signatures.get(names, 0) | bit
@@ -204,8 +204,8 @@ def sieve(conjunctions: Sequence[Named], steps: Steps) -> Sieve:
     return Sieve((1 << len(conjunctions)) - 1, list(signatures.items()), sides)
 
 
-def places(bits: Bits) -> Iterator[int]:
-    """Return the places of the bits, the first one first."""
+def bit_positions(bits: Bits) -> Iterator[int]:
+    """Return the positions of the bits, the first one first."""
     while bits:
         bit = bits & -bits
         yield bit.bit_length() - 1

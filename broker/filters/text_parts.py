@@ -1,4 +1,4 @@
-"""What patterns of texts are made of: prefixes, suffixes and substrings, how they are written.
+"""Parts of text patterns: prefixes, suffixes and substrings, and how they are written.
 
 Theory of operation: prefixes are found by sorting, or by cutting a text to every length in use, so that sets
 of a thousand take a time in proportion. Substrings and suffixes are compared in pairs; what a user may name
@@ -21,7 +21,7 @@ def lengths(texts: Iterable[str]) -> tuple[int, ...]:
 
 
 def starts_with_one(text: str, prefixes: frozenset[str], in_use: tuple[int, ...]) -> bool:
-    """Tell whether the text starts with one of the prefixes, which have these lengths."""
+    """Return whether the text starts with one of the prefixes, which have these lengths."""
     size = len(text)
     for length in in_use:
         if length > size:
@@ -58,7 +58,7 @@ def longest(parts: frozenset[str], present: tuple[str, str]) -> frozenset[str]:
     )
 
 
-def telling_suffixes(suffixes: frozenset[str], required: str, not_contains: frozenset[str]) -> frozenset[str]:
+def shorter_suffixes(suffixes: frozenset[str], required: str, not_contains: frozenset[str]) -> frozenset[str]:
     """Leave out the forbidden suffixes that are forbidden or impossible anyway."""
     return frozenset(
         ending
@@ -94,7 +94,7 @@ def _printed_bounds(pattern: "TextPattern", name: str) -> list[str]:
 
 
 def _is_implied(pattern: "TextPattern") -> bool:
-    """Tell whether the prefix follows from the bounds."""
+    """Return whether the prefix follows from the bounds."""
     interval = interval_of("", pattern.low, pattern.low_closed, pattern.high, pattern.high_closed)
     return bounds_of(interval)[0] == pattern.prefix
 

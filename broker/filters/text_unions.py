@@ -90,7 +90,7 @@ def _joined_once(patterns: list[TextPattern], steps: Steps) -> list[TextPattern]
 
 
 def _reaches(one: TextPattern, later: TextPattern) -> bool:
-    """Tell whether a pattern goes on to where one that starts no earlier does, a single text left out."""
+    """Return whether a pattern goes on to where one that starts no earlier does, a single text left out."""
     end = one.interval[1]
     return end is None or later.interval[0] <= end + ZERO
 

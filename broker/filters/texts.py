@@ -40,10 +40,10 @@ from broker.filters.text_parts import (
     lengths,
     longest,
     printed_pattern,
+    shorter_suffixes,
     shortest,
     shortest_prefixes,
     starts_with_one,
-    telling_suffixes,
 )
 from broker.filters.values import printed_set
 
@@ -66,7 +66,7 @@ class TextSet:
         return text_steps(self.values)
 
     def accepts(self, value: object) -> bool:
-        """Tell whether the value satisfies the constraint."""
+        """Return whether the value satisfies the constraint."""
         return isinstance(value, str) and value in self.values
 
     def intersect(self, other: object) -> "TextSet | None":
@@ -76,11 +76,11 @@ class TextSet:
         return None
 
     def covers(self, other: object) -> bool:
-        """Tell whether everything that satisfies the other satisfies this; exact."""
+        """Return whether everything that satisfies the other satisfies this; exact."""
         return isinstance(other, TextSet) and other.values <= self.values
 
     def overlaps(self, other: object) -> bool:
-        """Tell whether some value satisfies both; exact."""
+        """Return whether some value satisfies both; exact."""
         if isinstance(other, TextSet):
             return not self.values.isdisjoint(other.values)
         return isinstance(other, TextPattern) and any(map(other.accepts, self.values))
@@ -119,7 +119,7 @@ class TextPattern:
     not_contains: frozenset[str] = frozenset()
 
     def accepts(self, value: object) -> bool:
-        """Tell whether the value satisfies the constraint."""
+        """Return whether the value satisfies the constraint."""
         if not isinstance(value, str) or value in self.excluded:
             return False
         start, end = self.interval
@@ -128,7 +128,7 @@ class TextPattern:
         return self.accepts_ends(value) and not self.forbids_start(value)
 
     def accepts_ends(self, value: str) -> bool:
-        """Tell whether the text satisfies what is demanded of its suffix and substrings."""
+        """Return whether the text satisfies what is demanded of its suffix and substrings."""
         return (
             value.endswith(self.suffix)
             and all(part in value for part in self.contains)
@@ -137,7 +137,7 @@ class TextPattern:
         )
 
     def forbids_start(self, value: str) -> bool:
-        """Tell whether the text starts with a prefix that is left out."""
+        """Return whether the text starts with a prefix that is left out."""
         return bool(self.not_prefixes) and starts_with_one(value, self.not_prefixes, self.prefix_lengths)
 
     @cached_property
@@ -182,11 +182,11 @@ class TextPattern:
 
     @cached_property
     def interval(self) -> Interval:
-        """Return the interval the bounds and the prefix stand for, holes not counted."""
+        """Return the interval of the bounds and the prefix, holes not counted."""
         return interval_of(self.prefix, self.low, self.low_closed, self.high, self.high_closed)
 
     def is_bare_prefix(self) -> bool:
-        """Tell whether nothing but a prefix is demanded."""
+        """Return whether nothing but a prefix is demanded."""
         return self.low is None and self.high is None and not self.suffix and not self._lists_anything()
 
     def _lists_anything(self) -> bool:
@@ -200,7 +200,7 @@ class TextPattern:
         return _both(self, other) if isinstance(other, TextPattern) else None
 
     def covers(self, other: object) -> bool:
-        """Tell whether all that satisfies the other satisfies this; exact without suffix and substring."""
+        """Return whether all that satisfies the other satisfies this; exact without suffix and substring."""
         if isinstance(other, TextSet):
             return all(map(self.accepts, other.values))
         if not isinstance(other, TextPattern):
@@ -210,7 +210,7 @@ class TextPattern:
         return _ends_cover(self, other) and _holes_cover(self, other)
 
     def overlaps(self, other: object) -> bool:
-        """Tell whether some value satisfies both; exact without suffix and substring."""
+        """Return whether some value satisfies both; exact without suffix and substring."""
         if not isinstance(other, TextPattern):
             return isinstance(other, TextSet) and other.overlaps(self)
         if disjoint(self.interval, other.interval):
@@ -261,7 +261,7 @@ def text_pattern(raw: TextPattern) -> TextConstraint | None:
 
 
 def _is_canonical(raw: TextPattern) -> bool:
-    """Tell at once what is the commonest: a single bound, affix or substring, or unwanted texts.
+    """Decide at once what is the commonest: a single bound, affix or substring, or unwanted texts.
 
     The ends of all texts are left out: nothing comes before the empty text, and a last character has no next.
     """
@@ -298,7 +298,7 @@ def shaped(interval: Interval, raw: TextPattern) -> TextConstraint | None:
         prefix=prefix,
         suffix=raw.suffix,
         contains=longest(raw.contains, (prefix, raw.suffix)),
-        not_suffixes=telling_suffixes(raw.not_suffixes, raw.suffix, not_contains),
+        not_suffixes=shorter_suffixes(raw.not_suffixes, raw.suffix, not_contains),
         not_contains=not_contains,
     )
     return _with_holes(solid, raw) if holes else solid
@@ -357,7 +357,7 @@ def _both(one: TextPattern, other: TextPattern) -> TextConstraint | None:
 
 
 def _ends_cover(one: TextPattern, other: TextPattern) -> bool:
-    """Tell whether the other's suffix and substrings imply what the first demands of them."""
+    """Return whether the other's suffix and substrings imply what the first demands of them."""
     present = (other.prefix, other.suffix, *other.contains)
     return (
         other.suffix.endswith(one.suffix)
@@ -376,7 +376,7 @@ def _lacks_suffix(pattern: TextPattern, ending: str) -> bool:
 
 
 def _holes_cover(one: TextPattern, other: TextPattern) -> bool:
-    """Tell whether the other has nothing in the holes of the first."""
+    """Return whether the other has nothing in the holes of the first."""
     if any(map(other.accepts, one.excluded)):
         return False
     if not one.not_prefixes:
@@ -386,7 +386,7 @@ def _holes_cover(one: TextPattern, other: TextPattern) -> bool:
 
 
 def _lacks_prefix(pattern: TextPattern, prefix: str, holes: list[Interval]) -> bool:
-    """Tell whether no text of the pattern starts with the prefix; the holes are the pattern's, in order."""
+    """Return whether no text of the pattern starts with the prefix; the holes are the pattern's, in order."""
     if pattern.forbids_start(prefix) or any(part in prefix for part in pattern.not_contains):
         return True
     (start, end), after = pattern.interval, after_prefix(prefix)

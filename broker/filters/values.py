@@ -2,7 +2,7 @@
 
 Laws:
 
-* Truth values are no numbers, although Python says `True == 1`.
+* Truth values are no numbers, although `True == 1` in Python.
 * Whole and floating numbers are one type and compare exactly, however large.
 * Not-a-number is a value (the attribute exists) but satisfies no predicate of any type.
 """
@@ -24,7 +24,7 @@ it is one."""
 
 
 def is_number(value: object) -> TypeGuard[Number]:
-    """Tell numbers from truth values, which Python counts among them."""
+    """Distinguish numbers from truth values, which Python counts among them."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -39,7 +39,7 @@ def canonical_number(number: Number) -> Number:
 
 
 def may_collide(number: Number) -> bool:
-    """Tell whether anybody may choose many numbers beside this one that Python hashes alike.
+    """Return whether a peer may choose many numbers beside this one that Python hashes alike.
 
     Python hashes a number to its remainder by `COLLIDING_FROM`, without a secret. Smaller whole numbers are
     their own hash, and of smaller floats fewer than 200 share one.

@@ -1,6 +1,6 @@
-"""An overlay that heals: what brokers know of each other, and whom a broker without an uplink dials next."""
+"""Healing of the tree: known locations of brokers, and the next one that a root without an uplink dials."""
 
-from broker.healing.roster import Place, Roster
+from broker.healing.roster import Location, Roster
 from broker.healing.search import Candidate, Search, describe_search
 
-__all__ = ["Candidate", "Place", "Roster", "Search", "describe_search"]
+__all__ = ["Candidate", "Location", "Roster", "Search", "describe_search"]

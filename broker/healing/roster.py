@@ -1,16 +1,16 @@
-"""What one broker knows of all others: where each can be dialled, and whose child it was last.
+"""The locations of all brokers as one broker knows them: where each can be dialled, and its last uplink.
 
 Laws.
 
-1. A broker alone says where it is, and gives each such word a number: of two the later counts everywhere.
-   So it does not matter in which order, over which links or how often words come, and who has heard the same
-   knows the same.
-2. A broker that hears an outdated word of its own from an earlier run, which it does not remember, says the
-   truth again with a later number.
-3. Nothing is forgotten because a link is lost: what was known then is what healing goes by. A broker that
-   nobody can dial costs an attempt now and then, and a few bytes.
-4. A broker's uplink is the last one it was attached to. So a child of a lost root still knows its fellows and
-   the brokers above it, nearest first.
+1. A broker alone announces its location, with a number for each version: of two the later counts everywhere.
+   So it does not matter in which order, over which links or how often locations come, and all brokers that
+   got the same ones know the same.
+2. A broker that gets an outdated location of its own from an earlier run, which it does not remember,
+   announces the true one with a later number.
+3. No location is forgotten because a link is lost: healing goes by the locations known then. A broker that
+   cannot be dialled costs an attempt now and then, and a few bytes.
+4. A broker's uplink is the last one it was attached to. So a child of a lost root still knows its siblings
+   and its ancestors, nearest first.
 """
 
 from collections.abc import Iterable
@@ -19,17 +19,18 @@ from typing import Final
 from attrs import define, evolve, field, frozen
 
 BROKERS_MAX: Final = 10_000
-"""More brokers than an overlay has. Words of further ones are not taken: a megabyte is kept at most."""
+"""More brokers than an overlay has. Locations of further ones are ignored: a megabyte is in memory at
+most."""
 
 VERSION_MAX: Final = 2**62
-"""No broker moves so often. A larger number is none of ours, and would leave no room for a later one."""
+"""No broker moves so often. A larger number is forged, and would leave no room for a later one."""
 
 
 @frozen
-class Place:
-    """One broker's word. Of two words of one broker the one with the larger number counts.
+class Location:
+    """One broker's location. Of two locations of one broker the one with the larger version counts.
 
-    `address` is "" if nobody can dial it, `uplink` the name of the last broker it was attached to, or "".
+    `address` is "" if no broker can dial it, `uplink` the name of the last broker it was attached to, or "".
     """
 
     name: str
@@ -38,99 +39,99 @@ class Place:
     uplink: str
 
 
-Places = tuple[Place, ...]
+Locations = tuple[Location, ...]
 
 
 @define(eq=False)
 class Roster:
-    """Everything `name` has heard. What a method returns is new and has to be told on."""
+    """All locations that `name` knows. Methods return the locations that are new and must be announced."""
 
     name: str
-    places: dict[str, Place] = field(factory=dict, init=False)
+    places: dict[str, Location] = field(factory=dict, init=False)
 
     @property
-    def own(self) -> Place | None:
-        """Our own word, if we have given one."""
+    def own(self) -> Location | None:
+        """Return the location of this broker, if it has one."""
         return self.places.get(self.name)
 
-    # --- our own word ---
+    # --- our own location ---
 
-    def reached_at(self, address: str) -> Places:
-        """We can be dialled at this address; "" if we cannot be."""
+    def reached_at(self, address: str) -> Locations:
+        """Set the address at which this broker can be dialled; "" if it cannot be."""
         own = self.own
         if own is None:
-            return self._say(Place(self.name, 1, address, ""))
-        return self._say(evolve(own, address=address))
+            return self._set_own(Location(self.name, 1, address, ""))
+        return self._set_own(evolve(own, address=address))
 
-    def attached_to(self, uplink: str) -> Places:
-        """We are a child of that broker now."""
+    def attached_to(self, uplink: str) -> Locations:
+        """Set the uplink of this broker."""
         own = self.own
-        return () if own is None else self._say(evolve(own, uplink=uplink))
+        return () if own is None else self._set_own(evolve(own, uplink=uplink))
 
-    def _say(self, place: Place) -> Places:
+    def _set_own(self, location: Location) -> Locations:
         own = self.own
         if own is not None:
-            if place == own:
+            if location == own:
                 return ()
-            place = evolve(place, version=own.version + 1)
-        self.places[self.name] = place
-        return (place,)
+            location = evolve(location, version=own.version + 1)
+        self.places[self.name] = location
+        return (location,)
 
-    # --- others' words ---
+    # --- locations of others ---
 
-    def learn(self, places: Iterable[Place]) -> Places:
-        """Take what is later than what we know."""
-        return tuple(place for place in places if self._is_news(place))
+    def learn(self, places: Iterable[Location]) -> Locations:
+        """Take and return the locations that are later than the known ones."""
+        return tuple(location for location in places if self._is_news(location))
 
-    def _is_news(self, place: Place) -> bool:
-        if place.name == self.name or place.version > VERSION_MAX:
+    def _is_news(self, location: Location) -> bool:
+        if location.name == self.name or location.version > VERSION_MAX:
             return False
-        known = self.places.get(place.name)
+        known = self.places.get(location.name)
         if known is None and len(self.places) >= BROKERS_MAX:
             return False
-        if known is not None and _rank(place) <= _rank(known):
+        if known is not None and _rank(location) <= _rank(known):
             return False
-        self.places[place.name] = place
+        self.places[location.name] = location
         return True
 
-    def contradict(self, places: Iterable[Place]) -> Places:
-        """Say the truth again if these hold a word of ours that would count more than our present one."""
+    def contradict(self, places: Iterable[Location]) -> Locations:
+        """Return the true location if one of these is a later one of this broker, with a later number."""
         own = self.own
         if own is None:
             return ()
         outdated = [p.version for p in places if p.name == self.name and _rank(p) > _rank(own)]
         if not outdated or max(outdated) >= VERSION_MAX:
             return ()
-        self.places[self.name] = place = evolve(own, version=max(outdated) + 1)
-        return (place,)
+        self.places[self.name] = location = evolve(own, version=max(outdated) + 1)
+        return (location,)
 
-    def everything(self) -> Places:
-        """All that we know, in the order in which we first heard of each broker."""
+    def everything(self) -> Locations:
+        """Return all locations, in the order in which the brokers became known."""
         return tuple(self.places.values())
 
-    # --- looking at it ---
+    # --- queries ---
 
     def address_of(self, name: str) -> str:
-        """Where to dial a broker, or "" if that is not known."""
-        place = self.places.get(name)
-        return "" if place is None else place.address
+        """Return where to dial a broker, or "" if that is not known."""
+        location = self.places.get(name)
+        return "" if location is None else location.address
 
     def uplink_of(self, name: str) -> str:
-        """The last uplink of a broker that we know of, or ""."""
-        place = self.places.get(name)
-        return "" if place is None else place.uplink
+        """Return the last known uplink of a broker, or ""."""
+        location = self.places.get(name)
+        return "" if location is None else location.uplink
 
     def ancestors(self, name: str) -> list[str]:
-        """The brokers above one, nearest first, as far as we know them. What we know may be a ring."""
+        """Return the known ancestors of a broker, nearest first; the known uplinks may be a ring."""
         found: dict[str, None] = {}
-        above = self.uplink_of(name)
-        while above and above != name and above not in found:
-            found[above] = None
-            above = self.uplink_of(above)
+        ancestor = self.uplink_of(name)
+        while ancestor and ancestor != name and ancestor not in found:
+            found[ancestor] = None
+            ancestor = self.uplink_of(ancestor)
         return list(found)
 
     def fellows(self, name: str) -> list[str]:
-        """The other children of the broker's last uplink, smallest name first."""
+        """Return the other children of the broker's last uplink, smallest name first."""
         uplink = self.uplink_of(name)
         if not uplink:
             return []
@@ -140,6 +141,6 @@ class Roster:
         return len(self.places)
 
 
-def _rank(place: Place) -> tuple[int, str, str]:
-    """Two words of the same number come from two runs: any rule will do that is the same everywhere."""
-    return place.version, place.address, place.uplink
+def _rank(location: Location) -> tuple[int, str, str]:
+    """Return a sort key: two locations of the same number come from two runs, and any fixed order will do."""
+    return location.version, location.address, location.uplink

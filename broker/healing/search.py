@@ -1,21 +1,22 @@
-"""Whom a broker without an uplink dials next.
+"""Which broker a broker without an uplink dials next.
 
 A broker without an uplink is the root of its tree, meant to be or not, and goes through its candidates again
 and again, in rounds. It begins anew when it has lost an uplink.
 
 Laws.
 
-1. In every round first the configured uplinks, in order of preference: a broker that comes back is found by
-   those who belong below it.
-2. Whoever has lost its uplink then tries the brokers above that one, nearest first; then the other children
-   of the lost uplink with a smaller name than its own, the smallest first; then all others with a smaller
-   name. So those who lost their root agree: the one with the smallest name finds nobody and stays the root,
-   the others come to it, or to the next if it is gone too.
-3. Every `FAR_EVERY`th round goes to everybody who is known, those with a larger name too: somebody may not
-   know of us. Only such rounds go beyond the configured uplinks once a broker has searched for so many, or if
-   it never had an uplink: others who have lost theirs come to it, and it does not run after them.
-4. Nobody dials itself or a broker below it. That no cycle forms does not depend on it (R9), it saves tries.
-5. A broker that is attached dials nobody, a preferred uplink that came back included: moving costs a flood of
+1. In every round first the configured uplinks, in order of preference: a broker that restarts is found by
+   those that belong below it.
+2. A broker that has lost its uplink then tries the ancestors of that one, nearest first; then the other
+   children of the lost uplink with a smaller name than its own, the smallest first; then all others with a
+   smaller name. So brokers that lost their root agree: the one with the smallest name finds none and stays
+   the root, the others attach to it, or to the next if it is gone too.
+3. Every `FAR_EVERY`th round goes to all known brokers, those with a larger name too: one may not know of this
+   broker. Only such rounds go beyond the configured uplinks once a broker has searched for so many, or if it
+   never had an uplink: others that have lost theirs come to it, and it does not run after them.
+4. No broker dials itself or a broker below it. That no cycle forms does not depend on it (R9), it saves
+   tries.
+5. A broker that is attached dials none, a preferred uplink that restarts included: moving costs a flood of
    routes, and a broker that comes and goes would make its neighbours move each time.
 
 Why all survivors end in one tree: as long as there are two, some root has a candidate alive that is not below
@@ -33,10 +34,10 @@ from broker.healing.roster import Roster
 from broker.lines import json_line
 
 FAR_EVERY: Final = 8
-"""Rounds until everybody is tried. With the shell's waits between rounds that is longer than it takes all
-children of a lost root to notice the loss, so that the smallest of them does not ask too early."""
+"""Rounds until all known brokers are tried. With the shell's waits between rounds that is longer than it
+takes all children of a lost root to notice the loss, so that the smallest of them does not ask too early."""
 
-CANDIDATES_TOLD: Final = 32
+CANDIDATES_DESCRIBED: Final = 32
 """The first of those that would be dialled: no person reads more, and they have to fit into one line."""
 
 
@@ -64,38 +65,38 @@ class Search:
     _tried: set[str] = field(factory=set, init=False)
 
     def next(self, roster: Roster, below: frozenset[str]) -> Candidate | None:
-        """Whom to dial now; None if the round is over."""
+        """Return the candidate to dial now; None if the round is over."""
         for candidate in self._worth_a_try(roster, below):
             self._tried.add(candidate.address)
             return candidate
         return None
 
     def candidates(self, roster: Roster, below: frozenset[str]) -> list[Candidate]:
-        """Everybody the present round goes to, those tried already included; `below` are names."""
+        """Return all candidates of the present round, those tried already included; `below` are names."""
         return [each for each in self._all(roster) if each.name not in below and each.name != self.name]
 
     def begin_round(self) -> None:
-        """Nobody took us; try again."""
+        """Begin another round, since no candidate took this broker."""
         self._tried.clear()
         self.round += 1
 
     def attached(self, candidate: Candidate) -> None:
-        """We are a child; if we lose this uplink too, we begin anew."""
+        """Record the uplink; if it is lost too, the search begins anew."""
         self.present = candidate
         self.moves += 1
         self._tried.clear()
         self.round = 1
 
     def lost(self) -> None:
-        """The uplink is lost."""
+        """Record that the uplink is lost."""
         self.present = None
 
     @property
     def is_first_round(self) -> bool:
-        """Whether nobody has been tried twice since the last loss."""
+        """Return whether no candidate has been tried twice since the last loss."""
         return self.round == 1
 
-    # --- who is tried, in order ---
+    # --- candidates, in order ---
 
     def _worth_a_try(self, roster: Roster, below: frozenset[str]) -> list[Candidate]:
         return [each for each in self.candidates(roster, below) if each.address not in self._tried]
@@ -113,8 +114,8 @@ class Search:
                 yield Candidate(address, name, why)
 
     def _name_at(self, address: str, roster: Roster) -> str:
-        """Who is dialled there, if that is sure: elsewhere an address may lead to somebody else."""
-        names = [place.name for place in roster.everything() if place.address == address]
+        """Return the broker at this address, if that is sure: an address may lead to another one."""
+        names = [location.name for location in roster.everything() if location.address == address]
         return names[0] if len(names) == 1 and names[0] != self.name else ""
 
     def _beyond_configured(self, roster: Roster) -> Iterator[tuple[str, str]]:
@@ -134,7 +135,7 @@ class Search:
 
 
 def describe_search(search: Search, roster: Roster, uplink: str | None, below: frozenset[str]) -> str:
-    """The present uplink, how often it moved, and whom it would dial in this order if it had none."""
+    """Return the present uplink, how often it moved, and the candidates if it had none, as JSON."""
     own = roster.own
     candidates = search.candidates(roster, below)
     return json_line(
@@ -148,8 +149,8 @@ def describe_search(search: Search, roster: Roster, uplink: str | None, below: f
             "known": len(roster),
             "candidates": [
                 {"address": each.address, "name": each.name, "why": each.why}
-                for each in candidates[:CANDIDATES_TOLD]
+                for each in candidates[:CANDIDATES_DESCRIBED]
             ],
-            "more_candidates": max(len(candidates) - CANDIDATES_TOLD, 0),
+            "more_candidates": max(len(candidates) - CANDIDATES_DESCRIBED, 0),
         }
     )

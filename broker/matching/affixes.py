@@ -1,7 +1,7 @@
 """Lookup of conjunctions that demand how a text begins or ends: hash tables by affix, one for each length.
 
 Theory of operation: a value is cut to every length in use, and each cut is one hash. Long affixes are put
-under a shorter cut of themselves, so that the number of lengths stays small whatever the filters.
+under a shorter cut of themselves, so that the number of lengths is small for any filters.
 
 Laws:
 
@@ -32,7 +32,7 @@ def prefix_of(pattern: TextPattern) -> str:
 
 
 def is_bare_prefix(pattern: TextPattern) -> bool:
-    """Whether a prefix is all that the pattern demands, and short enough not to be cut."""
+    """Return whether a prefix is all that the pattern demands, and short enough not to be cut."""
     return len(pattern.prefix) <= _EXACT_LENGTH and pattern == TextPattern(prefix=pattern.prefix)
 
 

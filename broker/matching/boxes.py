@@ -3,7 +3,7 @@
 Theory of operation: a slab holds up to `SLAB` boxes (one range per attribute) and cuts each attribute at
 bounds drawn from its boxes. For every slice there is a row of bits: which boxes touch the slice. An event
 picks one row per attribute; the conjunction of the rows leaves the boxes that hold the event and a few that
-end nearby, which are told apart by their bounds. So the cost of a lookup grows by a machine word for 30
+end nearby, which are distinguished by their bounds. So the cost of a lookup grows by a machine word for 30
 boxes, and the boxes that one attribute alone would let through cost nothing each.
 
 Laws:
@@ -12,7 +12,7 @@ Laws:
   every row picked.
 * A slab's cuts are drawn anew when it has grown fourfold, up to `LAST_CUT` boxes, never later: what a single
   addition can cost is bounded, and a workload that drifts away fills other slabs with cuts of their own.
-* An entry keeps its place in the slab until it is removed; a free place has no bits set.
+* An entry keeps its slot in the slab until it is removed; a free slot has no bits set.
 """
 
 from array import array
@@ -37,7 +37,7 @@ CHUNK = 4096
 # Boxes that share their cuts. More spare the search for the slice, fewer adapt sooner to a drifting workload.
 SLAB = 16 * CHUNK
 
-# Slices per attribute. More tell boxes apart better, and make changes and memory dearer.
+# Slices per attribute. More slices separate boxes better, and make changes and memory dearer.
 SLICES = 256
 
 # A range so many times narrower than its slice is better looked up in a grid.
@@ -60,7 +60,7 @@ class Slab(Generic[Key]):
     _bounds: "list[array[float]]" = field(init=False)
     _tests: list[tuple[Matcher, ...]] = field(factory=list, init=False)
     _payloads: list[Payload[Key] | None] = field(factory=list, init=False)
-    _places: dict[IndexEntry[Key], int] = field(factory=dict, init=False)
+    _slots: dict[IndexEntry[Key], int] = field(factory=dict, init=False)
     _free: list[int] = field(factory=list, init=False)
     _next_cut: int = field(default=FIRST_CUT, init=False)
 
@@ -71,11 +71,11 @@ class Slab(Generic[Key]):
 
     @property
     def count(self) -> int:
-        """How many boxes it holds."""
-        return len(self._places)
+        """Return how many boxes it holds."""
+        return len(self._slots)
 
     def __contains__(self, entry: IndexEntry[Key]) -> bool:
-        return entry in self._places
+        return entry in self._slots
 
     def is_narrow(self, box: Box) -> bool:
         """Whether a range of the box, bounded on both sides, is much narrower than its slice, one of many."""
@@ -85,25 +85,25 @@ class Slab(Generic[Key]):
         )
 
     def add(self, entry: IndexEntry[Key], box: Box, tests: tuple[Matcher, ...]) -> None:
-        """Put the entry in; the tests are of what the box does not say."""
-        place = self._place()
-        self._places[entry] = place
-        self._tests[place] = tests
-        self._payloads[place] = entry.payload
+        """Add the entry; the tests are for what the box does not decide."""
+        slot = self._free_slot()
+        self._slots[entry] = slot
+        self._tests[slot] = tests
+        self._payloads[slot] = entry.payload
         for bounds, (low, high) in zip(self._bounds, box, strict=True):
-            bounds[2 * place] = low
-            bounds[2 * place + 1] = high
-        self._mark(place)
-        if len(self._places) == self._next_cut:
+            bounds[2 * slot] = low
+            bounds[2 * slot + 1] = high
+        self._mark(slot)
+        if len(self._slots) == self._next_cut:
             self._cut()
 
     def remove(self, entry: IndexEntry[Key]) -> None:
         """Take the entry out."""
-        place = self._places.pop(entry)
-        self._mark(place)
-        self._tests[place] = ()
-        self._payloads[place] = None
-        self._free.append(place)
+        slot = self._slots.pop(entry)
+        self._mark(slot)
+        self._tests[slot] = ()
+        self._payloads[slot] = None
+        self._free.append(slot)
 
     def probe(self, values: Sequence[float], event: Event, found: list[Payload[Key]]) -> None:
         """Append the payloads of the boxes that hold the values and whose tests the event satisfies."""
@@ -118,41 +118,41 @@ class Slab(Generic[Key]):
             while hits:
                 bit = hits.bit_length() - 1
                 hits ^= 1 << bit  # noqa: PLW2901 - the bit is done
-                place = start + bit
-                low = 2 * place
+                slot = start + bit
+                low = 2 * slot
                 if bounds[low] <= value <= bounds[low + 1]:
                     for other, other_bounds in others:
                         if not other_bounds[low] <= other <= other_bounds[low + 1]:
                             break
                     else:
-                        for test in tests[place]:
+                        for test in tests[slot]:
                             if not test(event):
                                 break
                         else:
-                            found.append(payloads[place])  # type: ignore[arg-type]  # a marked place is taken
+                            found.append(payloads[slot])  # type: ignore[arg-type]  # marked
             start += CHUNK
 
-    def _place(self) -> int:
-        """A free place, with room in every column and every row."""
+    def _free_slot(self) -> int:
+        """Return a free slot, with room in every column and every row."""
         if self._free:
             return self._free.pop()
-        place = len(self._payloads)
+        slot = len(self._payloads)
         self._payloads.append(None)
         self._tests.append(())
         for bounds in self._bounds:
             bounds.extend((0.0, 0.0))
-        if place % CHUNK == 0:
+        if slot % CHUNK == 0:
             for slices in self._rows:
                 for row in slices:
                     row.append(0)
-        return place
+        return slot
 
-    def _mark(self, place: int) -> None:
+    def _mark(self, slot: int) -> None:
         """Flip the bits of a box in the rows it touches: set them when it comes, clear them when it goes."""
-        chunk, bit = place // CHUNK, 1 << place % CHUNK
+        chunk, bit = slot // CHUNK, 1 << slot % CHUNK
         for slices, cuts, bounds in zip(self._rows, self._cuts, self._bounds, strict=True):
-            first = bisect_right(cuts, bounds[2 * place])
-            last = bisect_right(cuts, bounds[2 * place + 1])
+            first = bisect_right(cuts, bounds[2 * slot])
+            last = bisect_right(cuts, bounds[2 * slot + 1])
             for row in slices[first : last + 1]:
                 row[chunk] ^= bit
 
@@ -162,12 +162,12 @@ class Slab(Generic[Key]):
         chunks = len(range(0, len(self._payloads), CHUNK))
         for axis, bounds in enumerate(self._bounds):
             cuts = _quantiles(
-                sorted({bounds[2 * place + end] for place in self._places.values() for end in (0, 1)})
+                sorted({bounds[2 * slot + end] for slot in self._slots.values() for end in (0, 1)})
             )
             self._cuts[axis] = cuts
             self._rows[axis] = [[0] * chunks for _ in range(len(cuts) + 1)]
-        for place in self._places.values():
-            self._mark(place)
+        for slot in self._slots.values():
+            self._mark(slot)
 
 
 def _conjunction(some: Iterable[int], more: Iterable[int]) -> Iterable[int]:
@@ -176,10 +176,10 @@ def _conjunction(some: Iterable[int], more: Iterable[int]) -> Iterable[int]:
 
 def _is_narrow(low: float, high: float, cuts: list[float]) -> bool:
     """Whether a range is within one slice and much narrower than it; the first and the last have no end."""
-    place = bisect_right(cuts, low)
-    if bisect_right(cuts, high) != place:
+    slot = bisect_right(cuts, low)
+    if bisect_right(cuts, high) != slot:
         return False
-    return not 0 < place < len(cuts) or (high - low) * NARROW < cuts[place] - cuts[place - 1]
+    return not 0 < slot < len(cuts) or (high - low) * NARROW < cuts[slot] - cuts[slot - 1]
 
 
 def _quantiles(bounds: list[float]) -> list[float]:
@@ -203,7 +203,7 @@ class Boxes(Generic[Key]):
         return any(entry in slab for slab in self._slabs)
 
     def suits(self, entry: IndexEntry[Key]) -> bool:
-        """Whether no bounded range of the entry is so narrow that a grid singles it out better."""
+        """Return whether no bounded range of the entry is so narrow that a grid singles it out better."""
         return not self._slabs or not self._slabs[-1].is_narrow(_box(entry, self._names))
 
     def add(self, entry: IndexEntry[Key], _constraint: Constraint) -> None:

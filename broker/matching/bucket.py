@@ -11,7 +11,7 @@ Laws:
   two trips through cold memory, else the entry. An entry is moved to no bucket while its payload changes.
 * A bucket is a plain list of items while it is small: trying a few tests is cheaper than any structure.
 * A bucket that outgrows the list becomes a node, which looks the entries up by their next attribute.
-* An empty bucket is not kept.
+* An empty bucket is removed.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -84,7 +84,7 @@ class IndexEntry(Generic[Key]):
         return tuple([reader(*pair) for pair in self.conjunction if pair[0] not in proven])
 
     def unproven_count(self, path: Path) -> int:
-        """How many constraints remain to be tested at the end of this path."""
+        """Return how many constraints remain to be tested at the end of this path."""
         return len(self.conjunction) - len(path.proven)
 
 
@@ -113,7 +113,7 @@ class Structure(Protocol[Key]):
         """Append the buckets to look into for this value of the event, and what is certain already."""
 
     def __bool__(self) -> bool:
-        """Whether anything is in it."""
+        """Return whether anything is in it."""
 
 
 Probe = Callable[[Value, Event, "list[Bucket[Key]]", list[Payload[Key]]], None]
@@ -132,7 +132,7 @@ class IndexNode(Protocol[Key]):
         """Take an entry out of it."""
 
     def __bool__(self) -> bool:
-        """Whether anything is in it."""
+        """Return whether anything is in it."""
 
 
 Bucket = list[Item[Key]] | IndexNode[Key]
@@ -163,7 +163,7 @@ class Filing(Generic[Key]):
         """Take the entry out of the bucket with this label, which goes when it is empty."""
         bucket = buckets[label]
         if isinstance(bucket, list):
-            del bucket[next(place for place, item in enumerate(bucket) if item[2] is entry)]
+            del bucket[next(index for index, item in enumerate(bucket) if item[2] is entry)]
         else:
             bucket.remove(entry)
         if not bucket:

@@ -5,7 +5,7 @@ Laws:
 * A number is found by equal numbers, whole or floating; True and False have labels of their own, because
   to Python they are equal to 1 and 0.
 * The lookup is exact: what it finds needs no further test of this attribute.
-* Nobody outside this process can choose many numbers that the tables hash alike: numbers that may collide are
+* No peer can choose many numbers that the tables hash alike: numbers that may collide are
   found by their labels, which are hashed with a secret. What is found, and its order, do not depend on it.
 * What no better structure takes is found by the presence of an attribute alone: `exists(x)`, for which that
   is exact, and substrings, exclusions, and bounds that are no floats, which must still be tested.
@@ -48,7 +48,7 @@ class Equality(Generic[Key]):
         """Append the bucket of this value."""
         kind = value.__class__
         if kind is int or kind is float:
-            if -COLLIDING_FROM < value < COLLIDING_FROM:  # type: ignore[operator]  # kind says it
+            if -COLLIDING_FROM < value < COLLIDING_FROM:  # type: ignore[operator]  # by its kind
                 bucket = self._buckets.get(value)
             else:
                 bucket = self._labelled.get(label(value)) if self._labelled else None  # type: ignore[arg-type]  # likewise

@@ -4,7 +4,7 @@ Theory of operation: a range between two bounds, of width w, goes into the grid 
 two in (w/2, w], and there into the two or three cells it touches. A value lies in one cell of each grid in
 use, so a lookup costs one hash per width class and finds the ranges that hold the value, and about as many
 again that end nearby. Nothing needs balancing, so ranges come and go at the price of a few hash operations,
-whatever their number.
+for any number of them.
 
 A range that bounds a number on one side only is a ray. Bounds of rays are sorted and searched by halving;
 everything on the near side of the value is found, so a lookup costs what it finds.
@@ -49,13 +49,13 @@ class _Strip(Generic[Key]):
         self.payloads.append(payload)
 
     def remove(self, low: float, high: float, payload: Payload[Key]) -> None:
-        # A key may have several ranges here, so the payload alone does not say which one.
-        place = self.payloads.index(payload)
-        while self.lows[place] != low or self.highs[place] != high:
-            place = self.payloads.index(payload, place + 1)
-        del self.lows[place]
-        del self.highs[place]
-        del self.payloads[place]
+        # A key may have several ranges here, so the payload alone does not identify one.
+        index = self.payloads.index(payload)
+        while self.lows[index] != low or self.highs[index] != high:
+            index = self.payloads.index(payload, index + 1)
+        del self.lows[index]
+        del self.highs[index]
+        del self.payloads[index]
 
 
 @define(eq=False)
@@ -169,9 +169,9 @@ class _Side(Generic[Key]):
 
     def add(self, bound: float, entry: IndexEntry[Key]) -> None:
         if entry.unproven_count(self.filing.path) == 0:
-            place = bisect_right(self.certain_bounds, bound)
-            self.certain_bounds.insert(place, bound)
-            self.certain.insert(place, entry.payload)
+            index = bisect_right(self.certain_bounds, bound)
+            self.certain_bounds.insert(index, bound)
+            self.certain.insert(index, entry.payload)
         else:
             if bound not in self.tested:
                 insort(self.tested_bounds, bound)
@@ -179,9 +179,9 @@ class _Side(Generic[Key]):
 
     def remove(self, bound: float, entry: IndexEntry[Key]) -> None:
         if entry.unproven_count(self.filing.path) == 0:
-            place = self.certain.index(entry.payload, bisect_left(self.certain_bounds, bound))
-            del self.certain_bounds[place]
-            del self.certain[place]
+            index = self.certain.index(entry.payload, bisect_left(self.certain_bounds, bound))
+            del self.certain_bounds[index]
+            del self.certain[index]
         else:
             self.filing.discard(self.tested, bound, entry)
             if bound not in self.tested:

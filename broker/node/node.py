@@ -482,7 +482,7 @@ class Node:
 
     def _repairs(self) -> tuple[int, int, int]:
         leases = self.station.core.leases
-        return leases.mending.count, leases.mended, leases.expired
+        return leases.repairs.count, leases.mended, leases.expired
 
     def _sweep(self, missed_renewals_max: int) -> None:
         """Record how many renewals may leave an entry out before it expires."""

@@ -1,7 +1,7 @@
-"""What was published a while ago: kept where its publisher is, found again, and put in order. No I/O.
+"""Past publications: cached at their publisher's broker, found again, and put in order. No I/O.
 
 `Cache` keeps, `Excerpt` finds, `Merge` joins what several brokers found, and `Playback` is the subscription
-that gets it before what is live. Who asks whom is decided by `broker.core.replays`.
+that gets it before what is live. Questions are passed on by `broker.core.replays`.
 """
 
 from broker.replay.bounds import COLLECTED_BYTES_MAX, QUESTIONS_MAX, REPLAYS_MAX, Bounds, Item, ReplayWindow

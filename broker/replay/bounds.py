@@ -1,14 +1,14 @@
-"""What a replay consists of, how much is kept for replays, and how much of one is done at a time."""
+"""The items of a replay, and the limits of caches, questions and parts."""
 
 from typing import Final
 
 from attrs import frozen
 
 PART_BYTES: Final = 64 * 1024
-"""What is handed on together, but for its last publication: a read's worth."""
+"""The size of a part, but for its last publication: a read's worth."""
 
 PART_COUNT: Final = 1000
-"""And no more than so many: a message carries as many numbers."""
+"""The publications of a part at most: a message carries as many numbers."""
 
 STEP_COUNT: Final = 4096
 """Publications looked at in one step: some milliseconds."""
@@ -21,7 +21,7 @@ QUESTIONS_MAX: Final = 2048
 each, and a part of every other link."""
 
 COLLECTED_BYTES_MAX: Final = 64 * 1024 * 1024
-"""What all local subscriptions together have collected that ask for a number of publications."""
+"""The size of all that local subscriptions with a counted window have collected together."""
 
 COUNT_MAX: Final = 100_000
 """As many publications may be asked for by number: they are collected before the first is delivered."""
@@ -36,10 +36,7 @@ own, but never less than that of its publication before, so that the order of ea
 
 @frozen
 class ReplayWindow:
-    """A subscription asks for what is not older than `since_ns`, and of that for the newest `count` (0: all).
-
-    `bound_bytes` is what may be held back or collected for it.
-    """
+    """The past to replay: events not older than `since_ns`, and of these the newest `count` (0: all)."""
 
     since_ns: int
     count: int

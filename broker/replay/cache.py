@@ -1,15 +1,16 @@
-"""What local publishers published last, kept as the bytes it came in.
+"""The last publications of local publishers, cached as the bytes they came in.
 
 Laws.
 
-1. What was published together is kept and forgotten together: keeping costs a join of bytes, and nothing is
-   decoded before somebody asks.
-2. No more is kept than the bounds allow; the oldest goes first, whoever published it. A publisher that has
-   left is forgotten by the same bounds and no sooner.
+1. What was published together is cached and forgotten together: caching costs a join of bytes, and nothing is
+   decoded before a question is asked.
+2. The cache never exceeds its limits; the oldest run goes first, of any publisher. A publisher that has left
+   is forgotten by the same limits and no sooner.
 3. Each run knows how late its publisher had come before it. So the time of a publication (`Item`) is fixed
-   when it is kept, and is the same for everybody who asks, whatever has been forgotten meanwhile.
-4. What is forgotten while a question is open is retained for it, within bounds (`broker.replay.retention`).
-5. There is no clock here: whoever has one says what is too old.
+   when it is cached, and is the same for every question, independent of what has been forgotten meanwhile.
+4. Runs that are forgotten while a question is open are retained for it, within limits
+   (`broker.replay.retention`).
+5. There is no clock here: the caller decides what is too old.
 """
 
 from collections import deque
@@ -18,16 +19,16 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from broker.messages import Publication
-from broker.replay.kept import Kept
+from broker.replay.kept import CachedRun
 from broker.replay.retention import Retention
 
 Columns = tuple[int, list[int], list[str], list[int], list[int], list[int], list[bytes], list[int]]
-"""How many runs are retained and not kept any more; then the fields of all runs, these first."""
+"""How many runs are retained and not cached any more; then the fields of all runs, these first."""
 
 
 @define(eq=False)
 class _Chain:
-    """How many runs of a publisher are kept, and the time of its last one."""
+    """How many runs of a publisher are cached, and the time of its last one."""
 
     runs: int = 0
     peak_ns: int = 0
@@ -35,7 +36,7 @@ class _Chain:
 
 @define(eq=False)
 class Cache:
-    """The recent past of one broker's publishers; without bounds nothing is kept."""
+    """The recent past of one broker's publishers; without limits nothing is cached."""
 
     size_bytes_max: int = 0
     count_max: int = 0
@@ -43,22 +44,22 @@ class Cache:
     count: int = 0
     next_number: int = 0
     retention: Retention = field(factory=Retention)
-    _runs: deque[Kept] = field(factory=deque, repr=False)
+    _runs: deque[CachedRun] = field(factory=deque, repr=False)
     _chains: dict[str, _Chain] = field(factory=dict, repr=False)
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is kept."""
+        """Return whether anything is cached."""
         return self.size_bytes_max > 0
 
     def bound(self, size_bytes_max: int, count_max: int) -> None:
-        """Keep no more than this from now on."""
+        """Set the limits, and forget what exceeds them."""
         self.size_bytes_max, self.count_max = size_bytes_max, count_max
         self.retention.bound(size_bytes_max, count_max)
         self._shrink()
 
     def keep(self, publisher: str, publications: Sequence[Publication]) -> None:
-        """These were published together."""
+        """Cache publications that were published together."""
         chain = self._chains.get(publisher)
         if chain is None:
             chain = self._chains[publisher] = _Chain()
@@ -73,7 +74,7 @@ class Cache:
         peak_ns = max(peak_ns, floor_ns)
         chain.peak_ns = peak_ns
         chain.runs += 1
-        self._runs.append(Kept(self.next_number, publisher, count, floor_ns, peak_ns, frames))
+        self._runs.append(CachedRun(self.next_number, publisher, count, floor_ns, peak_ns, frames))
         self.next_number += 1
         self.count += count
         self.size_bytes += len(frames)
@@ -84,7 +85,7 @@ class Cache:
         while self.size_bytes > self.size_bytes_max or self.count > self.count_max:
             self._forget(self._runs.popleft())
 
-    def _forget(self, run: Kept) -> None:
+    def _forget(self, run: CachedRun) -> None:
         self.count -= run.count
         self.size_bytes -= len(run.frames)
         chain = self._chains[run.publisher]
@@ -94,11 +95,11 @@ class Cache:
         self.retention.retain(run)
 
     def has_before(self, at_ns: int) -> bool:
-        """Whether something is kept that is older than this."""
+        """Return whether a cached run is older than this."""
         return any(run.peak_ns < at_ns for run in self._runs)
 
     def forget_before(self, at_ns: int) -> None:
-        """Forget what is older than this."""
+        """Forget the runs that are older than this."""
         runs, self._runs = self._runs, deque()
         for run in runs:
             if run.peak_ns < at_ns:
@@ -107,12 +108,12 @@ class Cache:
                 self._runs.append(run)
 
     @property
-    def runs(self) -> Sequence[Kept]:
-        """What is kept, in the order in which it came."""
+    def runs(self) -> Sequence[CachedRun]:
+        """Return the cached runs, in the order in which they came."""
         return self._runs
 
     def columns(self) -> Columns:
-        """Return what is kept and what is retained, as plain values, for a snapshot."""
+        """Return the cached and the retained runs, as plain values, for a snapshot."""
         runs = [*self.retention.runs, *self._runs]
         return (
             len(self.retention.runs),
@@ -126,9 +127,9 @@ class Cache:
         )
 
     def restore(self, columns: Columns) -> None:
-        """Keep this, and nothing else."""
+        """Replace all runs with these."""
         retained_count, *kept = columns
-        runs = [Kept(*fields) for fields in zip(*kept, strict=True)]
+        runs = [CachedRun(*fields) for fields in zip(*kept, strict=True)]
         self._runs = deque(runs[retained_count:])
         self._chains.clear()
         for run in self._runs:

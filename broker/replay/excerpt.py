@@ -1,11 +1,11 @@
-"""What one cache has for one question: looked for in steps, so that no step takes long.
+"""The matching events of one cache for one question, searched in steps, so that no step takes long.
 
 Laws.
 
 1. An excerpt is of the moment in which it was made. What is kept later changes nothing in it; what is
    forgotten later may be missing in it, and then it is not whole (`broker.replay.retention`).
 2. An open excerpt is a cursor: it has no part of what it has found or will find.
-3. A step looks at a bounded number of events and bytes, and so does whatever is asked of it.
+3. A step looks at a limited number of events and bytes, and so does every call of it.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from broker.replay.time_index import Entry, Key, key_of
 class Excerpt:
     """The matching events of a cache, in their order or (newest first) in the opposite one.
 
-    `is_over` says that all has been taken; `found` is the next one, if it was found and has not been taken.
+    `is_over` is whether all has been taken; `found` is the next one, if it was found and has not been taken.
     """
 
     filter: Filter
@@ -34,27 +34,27 @@ class Excerpt:
 
     @classmethod
     def of(cls, cache: Cache, content: Filter, since_ns: int, *, newest_first: bool) -> "Excerpt":
-        """Return what matches and is not older than this, of what the cache has now; it is to be closed."""
+        """Return the events of the cache that match and are not older than this; it has to be closed."""
         cursor = cache.retention.open(cache.next_number, since_ns, newest_first=newest_first)
         return cls(content, cache, cursor)
 
     @property
     def newest_first(self) -> bool:
-        """In which direction it goes."""
+        """Return whether the newest event comes first."""
         return self.cursor.newest_first
 
     @property
     def is_searching(self) -> bool:
-        """Whether the next one, if there is one, is still to be found."""
+        """Return whether the next event, if there is one, is still to be found."""
         return self.found is None and not self.is_over
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing was lost that it had not looked at."""
+        """Return whether no event was lost before it was looked at."""
         return self.cursor.is_whole
 
     def close(self) -> None:
-        """Look at nothing more."""
+        """End the excerpt: it looks at nothing more."""
         self.cache.retention.close(self.cursor)
 
     def read(self, count: int) -> "ExcerptReading":
@@ -87,7 +87,7 @@ class ExcerptReading:
 
     def take(self) -> Item:
         """Return the next event, and look for the one behind it."""
-        assert self.head is not None, "somebody has looked whether there is one"
+        assert self.head is not None, "the caller has seen that there is one"
         at_ns, sequence, run, start = self.head
         self._look()
         return at_ns, run.publisher, sequence, run.frames[start : run.stop_of(start)]

@@ -1,4 +1,4 @@
-"""What one publisher published together, as the bytes it came in. No I/O."""
+"""A run of publications that one publisher published together, as the bytes they came in. No I/O."""
 
 from collections.abc import Iterator
 from struct import Struct
@@ -17,7 +17,7 @@ _EIGHT_BYTES: Final = 0x1B
 
 
 @define(eq=False)
-class Kept:
+class CachedRun:
     """A run of frames, one behind the other; the runs of a cache are numbered in the order of arrival.
 
     `floor_ns` is the time of what its publisher had published before, `peak_ns` that of the last of these.
@@ -33,7 +33,7 @@ class Kept:
     forgotten: int = 0
 
     def stop_of(self, start: int) -> int:
-        """Return where the frame ends that begins there."""
+        """Return the end of the frame that begins there."""
         inside = start + LENGTH_BYTES
         return inside + int.from_bytes(self.frames[start:inside], "big")
 

@@ -2,15 +2,15 @@
 
 Laws.
 
-1. Live is what comes behind the first mark: it is set when all gates are open, in its place behind what was
-   pending then. What comes before it is in the caches, and is dropped here, but for news of losses. So the
-   subscription is told that it misses nothing from now on (R7) when that mark has come, and not before.
-2. Until the past has been played, what is live is held back in the order in which it came.
+1. Publications behind the first mark are live: it is set when all gates are open, behind everything pending
+   then. Publications before it are in the caches, and are dropped here, but for notices of losses. So the
+   subscription counts as complete from now on (R7) when that mark has come, and not before.
+2. Until the past has been played, live publications are deferred in the order in which they came.
 3. What came live is delivered in its live place, though it is in a cache too. Therefore nothing is played of
    a publisher from the first on that came live; and nothing that was played is delivered when it comes later
    (with some ordering plugins it may).
 4. What is played is in the order of items; the newest of a counted window are collected first, and turned.
-5. If too much is held back, the rest of the past is left out, and that is told in its place.
+5. If deferred messages exceed the limit, the rest of the past is left out, and a gap follows it.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ from broker.replay_messages import ReplayCut, ReplayMark
 from broker.wire import replayed
 
 ITEM_BYTES: Final = 200
-"""What an item takes beside its frame."""
+"""The memory that an item takes beside its frame."""
 
 
 @define(eq=False)
 class Playback:
-    """Between the core and the deliveries of one subscription, until the past has been played."""
+    """The deliveries of one subscription until its past has been played."""
 
     subscription: str
     window: ReplayWindow
@@ -54,7 +54,7 @@ class Playback:
     # --- what is live ---
 
     def hold(self, messages: Sequence[LinkMessage]) -> bool:
-        """Hold back what the core emitted; return whether the last mark has come."""
+        """Defer the messages of the core; return whether the last mark has come."""
         was_marked = self.is_marked
         for message in messages:
             if isinstance(message, ReplayMark):
@@ -78,27 +78,27 @@ class Playback:
 
     @property
     def is_overfull(self) -> bool:
-        """Whether more is held back than may be (law 5)."""
+        """Return whether deferred messages exceed the limit (law 5)."""
         return self._held_bytes > self.window.bound_bytes
 
     # --- what is past ---
 
     @property
     def newest_first(self) -> bool:
-        """In which direction it needs to be told the past."""
+        """Return whether the newest event has to be collected first."""
         return self.window.count > 0
 
     def want(self, size_bytes: int) -> None:
-        """So much may be played now."""
+        """Allow so many bytes more to be played."""
         self._room_bytes = size_bytes
 
     @property
     def room_bytes(self) -> int:
-        """How much may be played now."""
+        """Return how many bytes may be played now."""
         return self._room_bytes
 
     def play(self, items: Sequence[Item]) -> None:
-        """This is what comes next of the past."""
+        """Play or collect the next items of the past."""
         for item in items:
             if self.newest_first:
                 self._collect(item)
@@ -124,11 +124,11 @@ class Playback:
 
     @property
     def collected_bytes(self) -> int:
-        """What is collected takes so much memory."""
+        """Return the memory that collected items take."""
         return self._collected_bytes + len(self._collected) * ITEM_BYTES
 
     def cut(self) -> None:
-        """Collect nothing more: what is older is left out."""
+        """Collect nothing more: older items are left out."""
         self._is_short = self.is_collected = True
 
     def _play(self, item: Item) -> None:
@@ -140,7 +140,7 @@ class Playback:
             self._room_bytes -= len(frame)
 
     def play_collected(self) -> None:
-        """Everything is collected: play it as far as there is room, and end behind the last one (law 4)."""
+        """Play collected items as far as there is room, and end behind the last one (law 4)."""
         if self._is_short:
             self._out.append(ReplayCut())
             self._is_short = False
@@ -152,7 +152,7 @@ class Playback:
             self.end(is_whole=self.is_whole)
 
     def end(self, *, is_whole: bool) -> None:
-        """The past is over: what was held back follows."""
+        """End the past: deferred messages follow."""
         if not is_whole:
             self._out.append(ReplayCut())
         self._out += self._held
@@ -163,6 +163,6 @@ class Playback:
             self.played.pop(publisher, None)
 
     def take(self) -> list[LinkMessage]:
-        """What is to be delivered now."""
+        """Return the messages to deliver now."""
         out, self._out = self._out, []
         return out

@@ -1,4 +1,4 @@
-"""What the questions that are open share: an index, and what the cache has forgotten since they were asked.
+"""The index that open questions share, and the runs that the cache has forgotten since they were asked.
 
 Laws.
 
@@ -19,11 +19,11 @@ from typing import ClassVar, Final
 
 from attrs import define, field
 
-from broker.replay.kept import Kept
+from broker.replay.kept import CachedRun
 from broker.replay.time_index import Entry, Key, TimeIndex
 
 COST_BYTES: Final = 1024
-"""Looking at an event counts once for its own sake and once for each of these: large ones take longer."""
+"""Looking at an event counts once by itself and once for each of these: large ones take longer."""
 
 IDLE_PART: Final = 8
 """Taking out a part of so many costs less than a quarter of what making the index has cost."""
@@ -47,12 +47,12 @@ class Cursor:
     key: Key
     is_whole: bool = True
 
-    def is_about(self, run: Kept) -> bool:
-        """Whether the cache had the run when the question was asked."""
+    def is_about(self, run: CachedRun) -> bool:
+        """Return whether the cache had the run when the question was asked."""
         return run.number < self.upto and (not run.forgotten or run.forgotten > self.forgotten)
 
-    def needs(self, run: Kept) -> bool:
-        """Whether there may be something in the run that was not looked at."""
+    def needs(self, run: CachedRun) -> bool:
+        """Return whether an event of the run may not have been looked at."""
         if run.peak_ns < self.since_ns or not self.is_about(run):
             return False
         return run.floor_ns <= self.key[0] if self.newest_first else run.peak_ns >= self.key[0]
@@ -60,7 +60,7 @@ class Cursor:
 
 @define(eq=False)
 class Retention:
-    """The cursors of one cache's open questions, and what they need."""
+    """The cursors of one cache's open questions, and the runs that they need."""
 
     DERIVED: ClassVar = frozenset({"_runs", "_index"})
 
@@ -73,24 +73,24 @@ class Retention:
     _wanted: int = 0
     _idle_count: int = 0
     _cursors: dict[Cursor, None] = field(factory=dict, repr=False)
-    _runs: deque[Kept] = field(factory=deque, repr=False)
+    _runs: deque[CachedRun] = field(factory=deque, repr=False)
     _index: TimeIndex = field(factory=TimeIndex, repr=False)
 
     def __len__(self) -> int:
         return len(self._cursors)
 
     @property
-    def runs(self) -> Sequence[Kept]:
-        """What is retained, in the order in which it was forgotten."""
+    def runs(self) -> Sequence[CachedRun]:
+        """Return the retained runs, in the order in which they were forgotten."""
         return self._runs
 
     @property
     def indexed_count(self) -> int:
-        """How many events are in the index."""
+        """Return how many events are in the index."""
         return len(self._index)
 
     def open(self, upto: int, since_ns: int, *, newest_first: bool) -> Cursor:
-        """Return a cursor over what the cache has now, and keep that while it is open."""
+        """Return a cursor over the present runs of the cache, which are retained while it is open."""
         key = (_BEHIND_ALL_NS if newest_first else since_ns, "", 0)
         cursor = Cursor(upto, self.forgotten, since_ns, newest_first, key)
         self._cursors[cursor] = None
@@ -98,7 +98,7 @@ class Retention:
         return cursor
 
     def close(self, cursor: Cursor) -> None:
-        """This cursor looks at nothing more."""
+        """Close a cursor."""
         self._cursors.pop(cursor, None)
         if not self._cursors:
             self._wanted = 0
@@ -113,12 +113,12 @@ class Retention:
     # --- what is retained ---
 
     def bound(self, size_bytes_max: int, count_max: int) -> None:
-        """Retain no more than this from now on."""
+        """Set the limits, and drop what exceeds them."""
         self.size_bytes_max, self.count_max = size_bytes_max, count_max
         self._shrink()
 
-    def retain(self, run: Kept) -> None:
-        """Keep a run that the cache has just forgotten, if it is needed."""
+    def retain(self, run: CachedRun) -> None:
+        """Retain a run that the cache has just forgotten, if a cursor needs it."""
         if run.number >= self._wanted:
             self._leave_out(run)
             return
@@ -131,8 +131,8 @@ class Retention:
         self.size_bytes += len(run.frames)
         self._shrink()
 
-    def _leave_out(self, run: Kept) -> None:
-        """Take a run that nobody needs out of the index (law 3)."""
+    def _leave_out(self, run: CachedRun) -> None:
+        """Take a run that no cursor needs out of the index (law 3)."""
         if run.number < self._indexed:
             self._index.remove(run)
             self._idle_count += run.count
@@ -151,31 +151,31 @@ class Retention:
 
     # --- what is looked at ---
 
-    def catch_up(self, kept: Sequence[Kept], upto: int, count: int) -> int:
+    def catch_up(self, kept: Sequence[CachedRun], upto: int, count: int) -> int:
         """Index the runs before `upto` that the cache has; return what is left of the count (law 4)."""
         if self._indexed >= upto:
             return count
-        place = bisect_left(kept, self._indexed, key=attrgetter("number"))
-        while count > 0 and place < len(kept) and kept[place].number < upto:
-            run = kept[place]
+        index = bisect_left(kept, self._indexed, key=attrgetter("number"))
+        while count > 0 and index < len(kept) and kept[index].number < upto:
+            run = kept[index]
             self._index.add(run)
             self._indexed = run.number + 1
             count -= run.count + len(run.frames) // COST_BYTES
-            place += 1
-        if place == len(kept) or kept[place].number >= upto:
+            index += 1
+        if index == len(kept) or kept[index].number >= upto:
             self._indexed = upto
         return count if self._indexed >= upto else 0
 
     def walk(self, cursor: Cursor) -> Iterator[Entry]:
-        """Yield what comes behind the cursor in its direction, also what is not its own."""
+        """Yield the entries behind the cursor in its direction, also those that are not its own."""
         return self._index.before(cursor.key) if cursor.newest_first else self._index.after(cursor.key)
 
     def find(self, key: Key) -> Entry | None:
         """Return the event of that key, unless it was lost."""
         return self._index.find(key)
 
-    def restore(self, retained: Iterable[Kept], kept: Iterable[Kept]) -> None:
-        """Make again what is in no snapshot."""
+    def restore(self, retained: Iterable[CachedRun], kept: Iterable[CachedRun]) -> None:
+        """Restore what no snapshot contains."""
         self._runs, self._index = deque(retained), TimeIndex()
         for run in self._runs:
             self._index.add(run)

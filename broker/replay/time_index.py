@@ -1,4 +1,4 @@
-"""Where the events of a cache are, in the order in which they are replayed. No I/O.
+"""An index of the events of a cache, in the order in which they are replayed. No I/O.
 
 Laws.
 
@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import define, field
 
-from broker.replay.kept import Kept
+from broker.replay.kept import CachedRun
 
 BLOCK_COUNT_MAX: Final = 1024
 """A full block is halved: few enough that moving them costs as much as finding the block."""
@@ -23,12 +23,12 @@ CHUNK_COUNT: Final = 64
 """So many entries are taken out of a block at a time: a step may end soon."""
 
 ENTRY_BYTES: Final = 28
-"""Time, sequence number and run take eight bytes each, the place in the run takes four."""
+"""Time, sequence number and run take eight bytes each, the position in the run takes four."""
 
 Key = tuple[int, str, int]
 """The beginning of an `Item`, by which items are ordered."""
 
-Entry = tuple[int, int, Kept, int]
+Entry = tuple[int, int, CachedRun, int]
 """An event: its time, its sequence number, its run, and where its frame begins in there."""
 
 
@@ -45,33 +45,33 @@ class _Block:
     times: "array[int]" = field(factory=lambda: array("Q"))
     sequences: "array[int]" = field(factory=lambda: array("Q"))
     starts: "array[int]" = field(factory=lambda: array("I"))
-    runs: list[Kept] = field(factory=list)
+    runs: list[CachedRun] = field(factory=list)
 
-    def key(self, place: int) -> Key:
-        return self.times[place], self.runs[place].publisher, self.sequences[place]
+    def key(self, index: int) -> Key:
+        return self.times[index], self.runs[index].publisher, self.sequences[index]
 
     def forwards(self, first: int) -> Iterator[Entry]:
-        """Yield the entries from this place on."""
+        """Yield the entries from this index on."""
         for start in range(first, len(self.runs), CHUNK_COUNT):
             yield from self._chunk(slice(start, start + CHUNK_COUNT))
 
     def backwards(self, end: int) -> Iterator[Entry]:
-        """Yield the entries before this place, the last one first."""
+        """Yield the entries before this index, the last one first."""
         for stop in range(end, 0, -CHUNK_COUNT):
             yield from reversed(list(self._chunk(slice(max(0, stop - CHUNK_COUNT), stop))))
 
-    def _chunk(self, places: slice) -> Iterator[Entry]:
+    def _chunk(self, indices: slice) -> Iterator[Entry]:
         columns = self.times, self.sequences, self.runs, self.starts
-        return zip(*[column[places] for column in columns], strict=True)
+        return zip(*[column[indices] for column in columns], strict=True)
 
-    def place_of(self, key: Key) -> int:
-        """Return the place of the first entry that is not before the key."""
+    def index_of(self, key: Key) -> int:
+        """Return the index of the first entry that is not before the key."""
         low = bisect_left(self.times, key[0])
         high = bisect_right(self.times, key[0], low)
         return bisect_left(range(high), key, low, high, key=self.key)
 
-    def has(self, key: Key, place: int) -> bool:
-        return place < len(self.runs) and self.key(place) == key
+    def has(self, key: Key, index: int) -> bool:
+        return index < len(self.runs) and self.key(index) == key
 
     def append(self, entry: Entry) -> None:
         at_ns, sequence, run, start = entry
@@ -80,15 +80,15 @@ class _Block:
         self.runs.append(run)
         self.starts.append(start)
 
-    def insert(self, place: int, entry: Entry) -> None:
+    def insert(self, index: int, entry: Entry) -> None:
         at_ns, sequence, run, start = entry
-        self.times.insert(place, at_ns)
-        self.sequences.insert(place, sequence)
-        self.runs.insert(place, run)
-        self.starts.insert(place, start)
+        self.times.insert(index, at_ns)
+        self.sequences.insert(index, sequence)
+        self.runs.insert(index, run)
+        self.starts.insert(index, start)
 
-    def remove(self, place: int) -> None:
-        del self.times[place], self.sequences[place], self.starts[place], self.runs[place]
+    def remove(self, index: int) -> None:
+        del self.times[index], self.sequences[index], self.starts[index], self.runs[index]
 
     def upper_half(self) -> "_Block":
         """Take the upper half of the entries out of the block, and return them as another."""
@@ -114,7 +114,7 @@ class TimeIndex:
         """Return the number of the block that has the key, if any does."""
         return max(0, bisect_right(self._firsts, key) - 1)
 
-    def add(self, run: Kept) -> None:
+    def add(self, run: CachedRun) -> None:
         """Add the events of a run."""
         for at_ns, sequence, start in run.events():
             self._add((at_ns, sequence, run, start))
@@ -127,7 +127,7 @@ class TimeIndex:
             return
         number = self._number_of(key)
         block = self._blocks[number]
-        block.insert(block.place_of(key), entry)
+        block.insert(block.index_of(key), entry)
         self._firsts[number] = block.key(0)
         if len(block.runs) > BLOCK_COUNT_MAX:
             upper = block.upper_half()
@@ -142,7 +142,7 @@ class TimeIndex:
         self._blocks[-1].append(entry)
         self._last = key
 
-    def remove(self, run: Kept) -> None:
+    def remove(self, run: CachedRun) -> None:
         """Remove the events of a run."""
         for at_ns, sequence, _ in run.events():
             self._remove((at_ns, run.publisher, sequence))
@@ -151,9 +151,9 @@ class TimeIndex:
     def _remove(self, key: Key) -> None:
         number = self._number_of(key)
         block = self._blocks[number]
-        place = block.place_of(key)
-        assert block.has(key, place), "what is removed was added"
-        block.remove(place)
+        index = block.index_of(key)
+        assert block.has(key, index), "what is removed was added"
+        block.remove(index)
         if block.runs:
             self._firsts[number] = block.key(0)
         else:
@@ -164,15 +164,15 @@ class TimeIndex:
         if not self._blocks:
             return None
         block = self._blocks[self._number_of(key)]
-        place = block.place_of(key)
-        return next(block.forwards(place)) if block.has(key, place) else None
+        index = block.index_of(key)
+        return next(block.forwards(index)) if block.has(key, index) else None
 
     def after(self, key: Key) -> Iterator[Entry]:
         """Yield what comes behind the key; nothing may be added or removed meanwhile."""
         number = self._number_of(key)
         for block in self._blocks[number : number + 1]:
-            place = block.place_of(key)
-            yield from block.forwards(place + block.has(key, place))
+            index = block.index_of(key)
+            yield from block.forwards(index + block.has(key, index))
         for block in self._blocks[number + 1 :]:
             yield from block.forwards(0)
 
@@ -180,7 +180,7 @@ class TimeIndex:
         """Yield what comes before the key, backwards; nothing may be added or removed meanwhile."""
         number = self._number_of(key)
         for block in self._blocks[number : number + 1]:
-            yield from block.backwards(block.place_of(key))
+            yield from block.backwards(block.index_of(key))
         for lower in range(number - 1, -1, -1):
             block = self._blocks[lower]
             yield from block.backwards(len(block.runs))

@@ -1,4 +1,4 @@
-"""Routing strategies: how little of what is known here is announced to a neighbour.
+"""Routing strategies: how few of the known routes are announced to a neighbour.
 
 `strategy` is the interface and its laws, `names` finds strategies by name, and each strategy stands in a
 file of its own. Everything is decided without looking at brokers, links or messages.
@@ -11,10 +11,10 @@ from broker.routing.strategy import (
     NOTHING_ANNOUNCED,
     Change,
     Item,
+    RouteFilter,
     Selection,
     Snapshot,
     Strategy,
-    Wish,
 )
 
 __all__ = [
@@ -25,12 +25,12 @@ __all__ = [
     "SIMPLE",
     "Change",
     "Item",
+    "RouteFilter",
     "Routing",
     "RoutingError",
     "Selection",
     "Snapshot",
     "Strategy",
-    "Wish",
     "known",
     "parse",
 ]

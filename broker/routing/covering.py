@@ -1,29 +1,29 @@
-"""Covering routing: what an announced filter covers is not announced.
+"""Covering routing: an item that an announced item covers is not announced.
 
-Theory of operation: every item is either announced, or held by one announced item that stands for it. An item
-that comes is compared with what is announced, never with what is held: if something stands for it, it is
-held; else it is announced, and what it stands for becomes held by it. When an announced item ends, only what
-it held looks for another place. Which of several holds an item does not show: an item is announced iff
-nothing announced stands for it. `Filter.covers` is false in doubt, so it is not quite transitive. Therefore
-what an item held before it came to be held itself may have to be placed anew, and an item that moves again
-and again within one change stays (`RETURNS_LIMIT`).
+Theory of operation: every item is either announced, or *covered*: assigned to one announced item that covers
+it. An item that comes is compared with the announced items, never with the covered ones: if one covers it, it
+is assigned to that one; else it is announced, and the items that it covers are assigned to it. When an
+announced item ends, only the items assigned to it are assigned anew. To which of several an item is assigned
+does not show: an item is announced iff no announced item covers it. `Filter.covers` is false in doubt, so it
+is not quite transitive. Therefore the items assigned to an item that becomes covered may have to be assigned
+anew, and an item that moves again and again within one change stays (`RETURNS_LIMIT`).
 
-How it is looked up: a *witness* of a filter is one event that it matches. What covers a filter matches its
-witness; so a matching index of the announced filters finds, by the witness, all that has to be compared with
-a filter, and little else. What an item stands for has a witness that the item matches; so it is found among
-the witnesses (see `points`). Either way few are found, and `stands_for` decides. Values of a witness are
-tried at the ends of what a constraint accepts, where few other filters reach; an attribute that only has to
-exist is not-a-number, which no other constraint accepts.
+How it is looked up: a *witness* of a filter is one event that it matches. A filter that covers another
+matches the other's witness; so a matching index of the announced filters finds, by the witness, all that have
+to be compared with a filter, and few others. An item that is covered has a witness that the covering one
+matches; so it is found among the witnesses (see `points`). Either way few are found, and `covers_item`
+decides. Values of a witness are tried at the ends of what a constraint accepts, where few other filters
+reach; an attribute that only has to exist is not-a-number, which no other constraint accepts.
 
 Laws:
 
-* An item stands for another iff its filter covers the other's, and it is ordered or the other is not.
+* An item covers another iff its filter covers the other's, and it is ordered or the other is not.
 * A witness depends on the filter's form alone. There is none for a filter that matches nothing; and none may
   be found where suffixes, substrings and holes of a text leave little room (see `broker.filters.texts`).
-* Where no witness of a filter is known, it is covered by an equal one alone. That spares looking for the
-  others.
-* Where two stand for each other, although their filters differ in form, the one of lower `rank` is above.
-  So `above` is a strict order, as far as `Filter.covers` decides.
+* Where no witness of a filter is known, it is covered by an equal one alone. That makes looking for others
+  unnecessary.
+* Where two items cover each other, although their filters differ in form, the one of lower `rank` supersedes
+  the other. So `supersedes` is a strict order, as far as `Filter.covers` decides.
 """
 
 from collections import Counter
@@ -53,13 +53,13 @@ from broker.routing.points import Points, Witness
 from broker.routing.strategy import Item
 
 JOINERS: Final = ("", "\0", " ", "~", "x", "\U0010ffff")
-"""What may stand between the parts of a text, and after the last: a pattern would have to forbid each."""
+"""Texts put between the parts of a text, and after the last: a pattern would have to forbid each of them."""
 
-KEPT_LIMIT = 4096
-"""Witnesses kept: more than the links of a broker ask for within one change."""
+WITNESSES_CACHED = 4096
+"""Witnesses in memory: more than the links of a broker ask for within one change."""
 
 
-@lru_cache(maxsize=KEPT_LIMIT)
+@lru_cache(maxsize=WITNESSES_CACHED)
 def witness(filter: Filter) -> Witness | None:  # noqa: A002 - it is a filter
     """Return the attributes of an event that the filter matches, or None if none was found."""
     for conjunction in filter.conjunctions:
@@ -89,7 +89,7 @@ def _satisfying(conjunction: Conjunction) -> Witness | None:
 
 
 def _numbers(constraint: NumberRange) -> Iterator[Number]:
-    """The ends of a range, what is next to them, and more numbers inside than it can leave out."""
+    """Yield the ends of a range, their neighbours, and more numbers inside than the range can leave out."""
     low, high = constraint.low, constraint.high
     steps = range(1, len(constraint.excluded) + 2)
     if low is not None:
@@ -107,7 +107,7 @@ def _numbers(constraint: NumberRange) -> Iterator[Number]:
 
 
 def _texts(pattern: TextPattern) -> Iterator[str]:
-    """Texts with all parts the pattern demands, in several spellings."""
+    """Yield texts with all parts that the pattern demands, in several spellings."""
     start, _ = pattern.interval
     stems = dict.fromkeys((start, pattern.prefix, pattern.low or ""))
     parts = sorted(pattern.contains)
@@ -118,8 +118,8 @@ def _texts(pattern: TextPattern) -> Iterator[str]:
         yield stem + "".join(parts) + joiner + pattern.suffix
 
 
-def stands_for(announced: Item, wanted: Item) -> bool:
-    """Whether announcing the first spares announcing the second."""
+def covers_item(announced: Item, wanted: Item) -> bool:
+    """Return whether announcing the first makes announcing the second unnecessary."""
     if wanted.ordered and not announced.ordered:
         return False
     if announced.filter == wanted.filter:
@@ -127,28 +127,28 @@ def stands_for(announced: Item, wanted: Item) -> bool:
     return announced.filter.covers(wanted.filter) and witness(wanted.filter) is not None
 
 
-def is_above(one: Item, other: Item) -> bool:
-    """Whether the first is announced rather than the second."""
-    return stands_for(one, other) and wins(one, other)
+def supersedes(one: Item, other: Item) -> bool:
+    """Return whether the first is announced rather than the second."""
+    return covers_item(one, other) and wins(one, other)
 
 
 def wins(one: Item, other: Item) -> bool:
-    """Whether the first is announced, given that it stands for the second."""
-    return not stands_for(other, one) or rank(one) < rank(other)
+    """Return whether the first is announced, given that it covers the second."""
+    return not covers_item(other, one) or rank(one) < rank(other)
 
 
 def equal(item: Item) -> tuple[Item, Item]:
-    """The item, and the other one with the same filter."""
+    """Return the item, and the other one with the same filter."""
     return item, Item(item.filter, not item.ordered)
 
 
 def rank(item: Item) -> tuple[object, ...]:
-    """The place of an item in an order of all items, by how they are written."""
+    """Return a sort key that orders all items by how they are written."""
     return (*(position(each) for each in item.filter.conjunctions), ()), item.ordered
 
 
 def narrowness(item: Item) -> tuple[int, float]:
-    """A guess that puts what covers before what is covered: few constraints first, and long ranges."""
+    """Return a key that sorts likely covers first: few constraints, and long ranges."""
     constraints = [each for one in item.filter.conjunctions for _, each in one]
     ranges = [each for each in constraints if isinstance(each, NumberRange)]
     lengths = [each.high - each.low for each in ranges if each.low is not None and each.high is not None]
@@ -156,7 +156,7 @@ def narrowness(item: Item) -> tuple[int, float]:
 
 
 def covers_transitively(one: Filter) -> bool:
-    """Whether it is certain that a filter is seen to cover what those are seen to cover that it covers.
+    """Return whether the filter certainly covers all that the filters it covers are seen to cover.
 
     That is so where everything is decided one constraint at a time, and each constraint is compared exactly.
     """
@@ -167,70 +167,70 @@ def covers_transitively(one: Filter) -> bool:
 
 
 def maximal(items: Iterable[Item]) -> list[Item]:
-    """The items to announce, by comparing each with each: none is above another, and all have one above.
+    """Return the items to announce: none supersedes another, and each other item is superseded by one.
 
-    Where `covers` decides everything, one round is enough. Else something may be below an item that is not
-    announced itself, and below no other; the next round announces it.
+    Where `covers` decides everything, one round of comparing each with each is enough. Else an item may be
+    superseded by one that is not announced itself, and by no other; the next round announces it.
     """
     kept: list[Item] = []
     left = list(items)
     while left:
-        top = [one for one in left if not any(is_above(other, one) for other in left)]
-        kept += top or [min(left, key=rank)]
-        left = [one for one in left if one not in kept and not any(is_above(other, one) for other in kept)]
+        maximal_now = [one for one in left if not any(supersedes(other, one) for other in left)]
+        kept += maximal_now or [min(left, key=rank)]
+        left = [one for one in left if one not in kept and not any(supersedes(other, one) for other in kept)]
     return kept
 
 
 @define(eq=False)
 class CoverIndex:
-    """Items of which none stands for another."""
+    """Items of which none covers another."""
 
     _filters: MatchingIndex[Item] = Factory(MatchingIndex)
     _witnesses: Points[Item] = Factory(Points)
 
     def add(self, item: Item) -> None:
-        """Take an item in."""
+        """Add an item."""
         self._filters.add(item, item.filter)
         event = witness(item.filter)
         if event is not None:
             self._witnesses.add(item, event)
 
     def remove(self, item: Item) -> None:
-        """Forget an item."""
+        """Remove an item."""
         self._filters.remove(item)
         if witness(item.filter) is not None:
             self._witnesses.remove(item)
 
     def near(self, item: Item) -> list[Item]:
-        """All that may stand for the item."""
+        """Return all items that may cover this item."""
         event = witness(item.filter)
         if event is not None:
             return self._filters.match(event)
         return [each for each in equal(item) if each in self._filters]
 
-    def standing_for(self, item: Item) -> Iterator[Item]:
-        """Those that stand for the item."""
-        return (each for each in self.near(item) if stands_for(each, item))
+    def covers_of(self, item: Item) -> Iterator[Item]:
+        """Yield the items that cover this item."""
+        return (each for each in self.near(item) if covers_item(each, item))
 
-    def has_standing_for(self, item: Item) -> bool:
-        """Whether any stands for the item."""
-        return any(stands_for(each, item) for each in self.near(item))
+    def is_covered(self, item: Item) -> bool:
+        """Return whether any item covers this item."""
+        return any(covers_item(each, item) for each in self.near(item))
 
     def covered_by(self, item: Item) -> list[Item]:
-        """Those that the item stands for."""
+        """Return the items that this item covers."""
         near = self._witnesses.matched(item.filter)
         if witness(item.filter) is None:
             near += [each for each in equal(item) if each in self._filters]
-        return [each for each in near if stands_for(item, each)]
+        return [each for each in near if covers_item(item, each)]
 
     def __bool__(self) -> bool:
-        """Whether anything is in it."""
+        """Return whether there is any item."""
         return bool(len(self._filters) or self._witnesses)
 
 
 RETURNS_LIMIT = 2
-"""Filters that stand for each other in a ring, without any of them being known to be equal, could move for
-ever; no others move more than once or twice."""
+"""Filters that cover each other in a ring, without any of them being known to be equal, could move for ever;
+no others move more than once or twice."""
 
 RISEN_TRIED = 4
 """Trying one costs a tenth of a lookup, and the first to be announced are likely to cover most."""
@@ -238,44 +238,44 @@ RISEN_TRIED = 4
 
 @define(eq=False)
 class Maximal:
-    """Announces the items that no other stands for."""
+    """Announces the items that no other item covers."""
 
     _announced: CoverIndex = Factory(CoverIndex)
-    _holder: dict[Item, Item] = Factory(dict)
-    _held: dict[Item, dict[Item, None]] = Factory(dict)
+    _cover_of: dict[Item, Item] = Factory(dict)
+    _covered: dict[Item, dict[Item, None]] = Factory(dict)
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
-        """Announce each instead of what it stands for, or let something hold it; the widest come first."""
+        """Announce each item in place of those it covers, or assign it to a cover; the widest come first."""
         ordered = sorted(items, key=narrowness, reverse=True) if len(items) > 1 else list(items)
-        self._place(ordered, moves)
+        self._settle(ordered, moves)
 
     def ended(self, item: Item, moves: Moves) -> None:
-        """Forget it, and find another place for what it held."""
-        holder = self._holder.pop(item, None)
-        if holder is not None:
-            del self._held[holder][item]
+        """Remove the item, and assign anew or announce the items that it covered."""
+        cover = self._cover_of.pop(item, None)
+        if cover is not None:
+            del self._covered[cover][item]
         else:
-            self._place(sorted(self._fall(item, moves), key=narrowness, reverse=True), moves)
+            self._settle(sorted(self._fall(item, moves), key=narrowness, reverse=True), moves)
 
-    def standing_for(self, item: Item) -> Iterable[Item]:
-        """All announced items that stand for an item."""
-        return self._announced.standing_for(item)
+    def covers_of(self, item: Item) -> Iterable[Item]:
+        """Return all announced items that cover this item."""
+        return self._announced.covers_of(item)
 
     def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:
-        """Go on from what was announced of these candidates."""
+        """Restore the choice from the announced items and the candidates."""
         for item in announced:
             self._rise(item)
-        self.came([item for item in candidates if item not in self._held], Moves())
+        self.came([item for item in candidates if item not in self._covered], Moves())
 
-    def _place(self, pending: list[Item], moves: Moves) -> None:
-        """Announce each item, or have it held, from the last to the first."""
+    def _settle(self, pending: list[Item], moves: Moves) -> None:
+        """Announce each item, or assign it to a cover, from the last to the first."""
         returns: Counter[Item] = Counter()
         risen: list[Item] = []
         while pending:
             item = pending.pop()
-            holder = self._holder_for(item, risen)
-            if holder is not None and returns[item] < RETURNS_LIMIT:
-                self._hold(holder, item)
+            cover = self._find_cover(item, risen)
+            if cover is not None and returns[item] < RETURNS_LIMIT:
+                self._cover(cover, item)
                 continue
             returns[item] += 1
             below = [each for each in self._announced.covered_by(item) if wins(item, each)]
@@ -286,44 +286,44 @@ class Maximal:
                 if returns[each] < RETURNS_LIMIT:
                     pending += self._replace(each, item, moves)
 
-    def _holder_for(self, item: Item, risen: list[Item]) -> Item | None:
-        """Something announced that stands for an item; what has just been announced is tried first."""
+    def _find_cover(self, item: Item, risen: list[Item]) -> Item | None:
+        """Return an announced item that covers this one; those just announced are tried first."""
         for each in risen[:RISEN_TRIED]:
-            if each in self._held and is_above(each, item):
+            if each in self._covered and supersedes(each, item):
                 return each
         for each in self._announced.near(item):
-            if is_above(each, item):
+            if supersedes(each, item):
                 return each
         return None
 
     def _replace(self, lower: Item, upper: Item, moves: Moves) -> list[Item]:
-        """Let one hold another and what that held; return what it does not stand for."""
+        """Assign one item and those it covered to another; return those that the other does not cover."""
         left: list[Item] = []
         for item in self._fall(lower, moves):
-            if stands_for(upper, item):
-                self._hold(upper, item)
+            if covers_item(upper, item):
+                self._cover(upper, item)
             else:
                 left.append(item)
-        self._hold(upper, lower)
+        self._cover(upper, lower)
         return left
 
     def _rise(self, item: Item) -> None:
         self._announced.add(item)
-        self._held[item] = {}
+        self._covered[item] = {}
 
     def _fall(self, item: Item, moves: Moves) -> Iterable[Item]:
-        """Announce an item no more; return what it held."""
+        """Withdraw an item; return the items that it covered."""
         self._announced.remove(item)
-        moves.take_back(item)
-        held = self._held.pop(item)
-        for each in held:
-            del self._holder[each]
-        return held
+        moves.withdraw(item)
+        covered = self._covered.pop(item)
+        for each in covered:
+            del self._cover_of[each]
+        return covered
 
-    def _hold(self, holder: Item, item: Item) -> None:
-        self._holder[item] = holder
-        self._held[holder][item] = None
+    def _cover(self, cover: Item, item: Item) -> None:
+        self._cover_of[item] = cover
+        self._covered[cover][item] = None
 
 
-COVERING: Final = GroupedStrategy("covering", Maximal, stands_for, maximal)
-"""See the module."""
+COVERING: Final = GroupedStrategy("covering", Maximal, covers_item, maximal)
+"""Covering routing, as the module describes it."""

@@ -1,9 +1,9 @@
-"""Flooding: everything is announced to a neighbour at once, and nothing in particular.
+"""Flooding: one route for everything is announced to a neighbour instead of every single route.
 
-For subscriptions: every neighbour behind which somebody publishes gets one entry for everything, which stands
-for every subscription, so publications go everywhere. For advertisements: nothing is announced, and every
-neighbour counts as a publisher of everything, so subscriptions go everywhere. Both entries for everything are
-made by who uses the strategy: they are candidates like others, with the filter `True`.
+For subscriptions: every neighbour behind which there is a publisher gets one entry for everything, which
+covers every subscription, so publications go everywhere. For advertisements: nothing is announced, and every
+neighbour counts as a publisher of everything, so subscriptions go everywhere. The caller of the strategy adds
+both entries for everything: they are candidates like others, with the filter `True`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,48 +17,48 @@ from broker.routing.strategy import (
     NOTHING_ANNOUNCED,
     Change,
     Item,
+    RouteFilter,
     Selection,
     Snapshot,
-    Wish,
     edited,
 )
 
-EVERYTHING: Final = Wish("*", parse("True"))
-"""The one candidate that comes from nobody and is announced."""
+EVERYTHING: Final = RouteFilter("*", parse("True"))
+"""The only candidate that is announced; it belongs to no client."""
 
 
 @define(eq=False)
 class Everywhere:
     """The selection that announces only `EVERYTHING`, if that is a candidate."""
 
-    announced: dict[str, Wish] = Factory(dict)
+    announced: dict[str, RouteFilter] = Factory(dict)
     mergers: int = 0
 
-    def add(self, wish: Wish) -> Change:
-        """Announce it if it is everything."""
-        if wish != EVERYTHING or self.announced:
+    def add(self, route: RouteFilter) -> Change:
+        """Announce the candidate if it is `EVERYTHING`."""
+        if route != EVERYTHING or self.announced:
             return NOTHING
-        self.announced[wish.id] = wish
-        return Change(added=(wish,))
+        self.announced[route.id] = route
+        return Change(added=(route,))
 
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
-        """Take it back if it is everything."""
+        """Withdraw the candidate if it is `EVERYTHING`."""
         return NOTHING if self.announced.pop(id, None) is None else Change(removed=(id,))
 
-    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
-        """Announce everything, or take it back, if it is one of these."""
+    def edit(self, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
+        """Announce or withdraw `EVERYTHING`, if it is one of these."""
         return edited(self, add, remove)
 
-    def standing_for(self, wish: Wish) -> Iterable[str]:  # noqa: ARG002 - whatever it is
-        """Everything stands for whatever there is."""
+    def covers_of(self, route: RouteFilter) -> Iterable[str]:  # noqa: ARG002 - every route alike
+        """Return the id of `EVERYTHING` if it is announced: it covers every route."""
         return tuple(self.announced)
 
-    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
-        """Whether everything is announced if it is among these, and not otherwise; no other matters."""
+    def chooses_from(self, candidates: Mapping[str, RouteFilter]) -> bool:
+        """Return whether `EVERYTHING` is announced exactly if it is among these candidates."""
         return (EVERYTHING.id in candidates) is bool(self.announced)
 
     def snapshot(self) -> Snapshot:
-        """What has to be kept of it."""
+        """Return the announced routes."""
         return Snapshot(tuple(self.announced.values()))
 
 
@@ -75,15 +75,15 @@ class Flooding:
     def selection(
         self,
         snapshot: Snapshot = NOTHING_ANNOUNCED,
-        candidates: Iterable[Wish] = (),  # noqa: ARG002 - what is announced is the only one that matters
+        candidates: Iterable[RouteFilter] = (),  # noqa: ARG002 - what is announced is the only one that matters
     ) -> Selection:
-        """Make a selection, or make one again."""
-        return Everywhere({wish.id: wish for wish in snapshot.announced})
+        """Make a selection, or restore one."""
+        return Everywhere({route.id: route for route in snapshot.announced})
 
-    def stands_for(self, announced: Item, wanted: Item) -> bool:  # noqa: ARG002 - whatever is wanted
-        """Whether announcing the first spares announcing the second."""
+    def covers_item(self, announced: Item, wanted: Item) -> bool:  # noqa: ARG002 - any item
+        """Return whether announcing the first makes announcing the second unnecessary."""
         return announced == EVERYTHING.item
 
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
-        """What to announce of these candidates: everything, if it is one of them."""
-        return tuple(wish for wish in candidates if wish == EVERYTHING)
+    def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
+        """Return `EVERYTHING`, if it is one of these candidates."""
+        return tuple(route for route in candidates if route == EVERYTHING)

@@ -1,13 +1,14 @@
 """A selection in which equal candidates count once; the strategies differ in which items they announce.
 
-Theory of operation: candidates with the same filter share an item. A choice hears of each item that comes and
-goes, and moves items into and out of what is announced. `Announced` turns those moves into a change with ids.
+Theory of operation: candidates with the same filter share an item. A choice is notified of each item that
+comes or goes, and moves items into and out of the announced ones. `Announced` turns those moves into a change
+with ids.
 
 Laws:
 
 * The ids of an item are sorted, so that nothing depends on the order in which candidates came.
-* An id goes on for an item whose candidate of that id has ended. Should a candidate with another item need
-  that very id, it gets it, and the first item is announced anew under an id of its own.
+* An item keeps its id when the candidate of that id has ended. If a candidate with another item needs that
+  id, it gets it, and the first item is announced again under an id of its own.
 * An item without candidates is a merger, and gets a new id with `MERGER_MARK`.
 """
 
@@ -23,135 +24,135 @@ from broker.routing.strategy import (
     NOTHING_ANNOUNCED,
     Change,
     Item,
+    RouteFilter,
     Selection,
     Snapshot,
-    Wish,
 )
 
 
 @define(eq=False)
 class Candidates:
-    """Wishes by id, and the ids that share an item."""
+    """Candidates by id, and the ids that share an item."""
 
-    _wishes: dict[str, Wish] = Factory(dict)
+    _routes: dict[str, RouteFilter] = Factory(dict)
     _ids: dict[Item, list[str]] = Factory(dict)
 
-    def get(self, id: str) -> Wish | None:  # noqa: A002 - as in the interface
+    def get(self, id: str) -> RouteFilter | None:  # noqa: A002 - as in the interface
         """Return the candidate of this id."""
-        return self._wishes.get(id)
+        return self._routes.get(id)
 
-    def add(self, wish: Wish) -> Item | None:
-        """Take a new candidate in; return its item if this is the first with it."""
-        assert wish.id not in self._wishes
-        self._wishes[wish.id] = wish
-        item = Item(wish.filter, wish.ordered)
+    def add(self, route: RouteFilter) -> Item | None:
+        """Add a new candidate; return its item if this is the first candidate with it."""
+        assert route.id not in self._routes
+        self._routes[route.id] = route
+        item = Item(route.filter, route.ordered)
         ids = self._ids.get(item)
         if ids is None:
-            self._ids[item] = [wish.id]
+            self._ids[item] = [route.id]
             return item
-        insort(ids, wish.id)
+        insort(ids, route.id)
         return None
 
-    def remove(self, wish: Wish) -> bool:
-        """Forget a candidate; tell whether it was the last with its item."""
-        del self._wishes[wish.id]
-        ids = self._ids[wish.item]
+    def remove(self, route: RouteFilter) -> bool:
+        """Remove a candidate; return whether it was the last with its item."""
+        del self._routes[route.id]
+        ids = self._ids[route.item]
         if len(ids) == 1:
-            del self._ids[wish.item]
+            del self._ids[route.item]
             return True
-        del ids[bisect_left(ids, wish.id)]
+        del ids[bisect_left(ids, route.id)]
         return False
 
     def ids(self, item: Item) -> list[str]:
-        """The ids of the candidates with this item, sorted; none for a merger."""
+        """Return the sorted ids of the candidates with this item; none for a merger."""
         return self._ids.get(item, [])
 
     def __contains__(self, item: object) -> bool:
-        """Whether some candidate has this item."""
+        """Return whether some candidate has this item."""
         return item in self._ids
 
     def __len__(self) -> int:
-        return len(self._wishes)
+        return len(self._routes)
 
     def items(self) -> Iterator[Item]:
-        """Every item once."""
+        """Return every item once."""
         return iter(self._ids)
 
 
 @define(eq=False)
 class Announced:
-    """What has been announced to the neighbour, by id and by item.
+    """The routes announced to the neighbour, by id and by item.
 
     An item is announced under the smallest id of its candidates, and keeps that id while it is announced.
     """
 
     _candidates: Candidates
     mergers: int = 0
-    wishes: dict[str, Wish] = Factory(dict)
+    routes: dict[str, RouteFilter] = Factory(dict)
     _ids: dict[Item, str] = Factory(dict)
 
     @classmethod
     def again(cls, snapshot: Snapshot, candidates: Candidates) -> "Announced":
-        """Make it again from what was kept."""
+        """Restore the announced routes from a snapshot."""
         announced = cls(candidates, snapshot.mergers)
-        for wish in snapshot.announced:
-            announced.wishes[wish.id] = wish
-            announced._ids[wish.item] = wish.id
+        for route in snapshot.announced:
+            announced.routes[route.id] = route
+            announced._ids[route.item] = route.id
         return announced
 
     def id_of(self, item: Item) -> str:
-        """The id under which an item is announced."""
+        """Return the id under which an item is announced."""
         return self._ids[item]
 
     def __contains__(self, item: object) -> bool:
-        """Whether an item is announced."""
+        """Return whether an item is announced."""
         return item in self._ids
 
     def snapshot(self) -> Snapshot:
-        """What has to be kept of it."""
-        return Snapshot(tuple(self.wishes.values()), self.mergers)
+        """Return the announced routes and the number of mergers."""
+        return Snapshot(tuple(self.routes.values()), self.mergers)
 
     def change(self, dropped: Collection[Item], new: Collection[Item]) -> Change:
         """Announce the new items instead of the dropped ones; no item is both."""
         if not dropped and not new:
             return NOTHING
-        removed = [self._take_back(item) for item in dropped]
+        removed = [self._withdraw(item) for item in dropped]
         pending = sorted(new, key=self._first_id)
-        added: list[Wish] = []
+        added: list[RouteFilter] = []
         for item in pending:  # Items that have to give up their id are appended.
             chosen = self._id_for(item)
-            holder = self.wishes.get(chosen)
+            holder = self.routes.get(chosen)
             if holder is not None:
-                removed.append(self._take_back(holder.item))
+                removed.append(self._withdraw(holder.item))
                 pending.append(holder.item)
-            wish = self.wishes[chosen] = Wish(chosen, item.filter, item.ordered)
+            route = self.routes[chosen] = RouteFilter(chosen, item.filter, item.ordered)
             self._ids[item] = chosen
-            added.append(wish)
+            added.append(route)
         return Change(tuple(sorted(added, key=_id)), tuple(sorted(removed)))
 
-    def _take_back(self, item: Item) -> str:
+    def _withdraw(self, item: Item) -> str:
         announced = self._ids.pop(item)
-        del self.wishes[announced]
+        del self.routes[announced]
         return announced
 
     def _first_id(self, item: Item) -> tuple[bool, str]:
-        """Mergers come last, in the order in which they were made."""
+        """Return a sort key: mergers come last, in the order in which they were made."""
         ids = self._candidates.ids(item)
         return (False, ids[0]) if ids else (True, "")
 
     def _id_for(self, item: Item) -> str:
         ids = self._candidates.ids(item)
         if ids:
-            return next((each for each in ids if each not in self.wishes), ids[0])
+            return next((each for each in ids if each not in self.routes), ids[0])
         while True:
             self.mergers += 1
             merger = f"{MERGER_MARK}{self.mergers}"
-            if merger not in self.wishes and self._candidates.get(merger) is None:
+            if merger not in self.routes and self._candidates.get(merger) is None:
                 return merger
 
 
-def _id(wish: Wish) -> str:
-    return wish.id
+def _id(route: RouteFilter) -> str:
+    return route.id
 
 
 @define(eq=False)
@@ -162,14 +163,14 @@ class Moves:
     new: dict[Item, None] = Factory(dict)
 
     def announce(self, item: Item) -> None:
-        """The item is to be announced."""
+        """Record that the item is to be announced."""
         if item in self.dropped:
             del self.dropped[item]
         else:
             self.new[item] = None
 
-    def take_back(self, item: Item) -> None:
-        """The item is to be announced no more."""
+    def withdraw(self, item: Item) -> None:
+        """Record that the item is to be withdrawn."""
         if item in self.new:
             del self.new[item]
         else:
@@ -177,19 +178,19 @@ class Moves:
 
 
 class Choice(Protocol):
-    """Which items are announced: the heart of a strategy."""
+    """Decides which items are announced: the heart of a strategy."""
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
-        """The first candidates with these items have come."""
+        """Take in items of which the first candidates have come."""
 
     def ended(self, item: Item, moves: Moves) -> None:
-        """The last candidate with this item has gone."""
+        """Take out an item of which the last candidate has gone."""
 
-    def standing_for(self, item: Item) -> Iterable[Item]:
-        """All announced items that stand for an item, each once."""
+    def covers_of(self, item: Item) -> Iterable[Item]:
+        """Return all announced items that cover an item, each once."""
 
     def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:
-        """Go on from what was announced of these candidates."""
+        """Restore the choice from the announced items and the candidates."""
 
 
 @define(eq=False)
@@ -201,36 +202,36 @@ class Grouped:
     _choice: Choice
 
     @classmethod
-    def again(cls, snapshot: Snapshot, candidates: Iterable[Wish], choice: Choice) -> "Grouped":
-        """Make it again from what was kept."""
+    def again(cls, snapshot: Snapshot, candidates: Iterable[RouteFilter], choice: Choice) -> "Grouped":
+        """Restore a selection from a snapshot and its candidates."""
         known = Candidates()
-        for wish in candidates:
-            known.add(wish)
-        choice.again([wish.item for wish in snapshot.announced], sorted(known.items(), key=known.ids))
+        for route in candidates:
+            known.add(route)
+        choice.again([route.item for route in snapshot.announced], sorted(known.items(), key=known.ids))
         return cls(known, Announced.again(snapshot, known), choice)
 
     @property
-    def announced(self) -> Mapping[str, Wish]:
-        """What has been announced to the neighbour, by id, in its order."""
-        return self._announced.wishes
+    def announced(self) -> Mapping[str, RouteFilter]:
+        """Return the announced routes by id, in the order in which they were announced."""
+        return self._announced.routes
 
     @property
     def mergers(self) -> int:
-        """How many ids of its own the selection has given to mergers so far."""
+        """Return how many ids of its own the selection has given to mergers so far."""
         return self._announced.mergers
 
-    def add(self, wish: Wish) -> Change:
-        """Take a candidate in; one with its id is replaced, an equal one changes nothing."""
-        return self.edit((wish,), ())
+    def add(self, route: RouteFilter) -> Change:
+        """Add a candidate; one with its id is replaced, an equal one changes nothing."""
+        return self.edit((route,), ())
 
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
-        """Forget a candidate; an unknown one changes nothing."""
+        """Remove a candidate; an unknown one changes nothing."""
         return self.edit((), (id,))
 
-    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
-        """Take candidates in and forget some, as one change."""
+    def edit(self, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
+        """Add and remove candidates as one change."""
         moves = Moves()
-        came = [item for wish in _newest(add) if (item := self._new_item(wish, moves)) is not None]
+        came = [item for route in _newest(add) if (item := self._new_item(route, moves)) is not None]
         if came:
             self._choice.came(came, moves)
         for gone in remove:
@@ -239,42 +240,42 @@ class Grouped:
                 self._choice.ended(known.item, moves)
         return self._announced.change(moves.dropped, moves.new)
 
-    def _new_item(self, wish: Wish, moves: Moves) -> Item | None:
-        """Take a candidate in; return its item if that is new."""
-        known = self._candidates.get(wish.id)
-        if known == wish:
+    def _new_item(self, route: RouteFilter, moves: Moves) -> Item | None:
+        """Add a candidate; return its item if no other candidate has it."""
+        known = self._candidates.get(route.id)
+        if known == route:
             return None
         if known is not None and self._candidates.remove(known):
             self._choice.ended(known.item, moves)
-        return self._candidates.add(wish)
+        return self._candidates.add(route)
 
-    def standing_for(self, wish: Wish) -> Iterable[str]:
-        """The ids of all announced items that stand for the wish, sorted."""
-        return sorted(self._announced.id_of(item) for item in self._choice.standing_for(wish.item))
+    def covers_of(self, route: RouteFilter) -> Iterable[str]:
+        """Return the sorted ids of all announced items that cover the route."""
+        return sorted(self._announced.id_of(item) for item in self._choice.covers_of(route.item))
 
-    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
-        """Whether these, by id, are all its candidates."""
+    def chooses_from(self, candidates: Mapping[str, RouteFilter]) -> bool:
+        """Return whether these, by id, are all its candidates."""
         known = self._candidates
         return len(known) == len(candidates) and all(known.get(id_) == candidates[id_] for id_ in candidates)
 
     def snapshot(self) -> Snapshot:
-        """What has to be kept, beside the candidates, to make the selection again."""
+        """Return the state from which, with the candidates, the selection can be restored."""
         return self._announced.snapshot()
 
 
-def _newest(wishes: Iterable[Wish]) -> Iterable[Wish]:
-    """Of several with one id the last one counts."""
-    return {wish.id: wish for wish in wishes}.values()
+def _newest(routes: Iterable[RouteFilter]) -> Iterable[RouteFilter]:
+    """Return the last one of several with one id."""
+    return {route.id: route for route in routes}.values()
 
 
 @frozen
 class GroupedStrategy:
-    """A strategy made of a choice, of what stands for what, and of what a computation from scratch keeps."""
+    """A strategy made of a choice, of the relation "covers", and of a reduction from scratch."""
 
     name: str
     _choice: Callable[[], Choice]
-    stands_for: Callable[[Item, Item], bool]
-    _kept: Callable[[Iterable[Item]], Iterable[Item]]
+    covers_item: Callable[[Item, Item], bool]
+    _reduced: Callable[[Iterable[Item]], Iterable[Item]]
     floods: bool = False
     is_exact: bool = False
     unites: bool = False
@@ -283,15 +284,15 @@ class GroupedStrategy:
     def selection(
         self,
         snapshot: Snapshot = NOTHING_ANNOUNCED,
-        candidates: Iterable[Wish] = (),
+        candidates: Iterable[RouteFilter] = (),
     ) -> Selection:
-        """Make a selection, or make one again."""
+        """Make a selection, or restore one."""
         return Grouped.again(snapshot, candidates, self._choice())
 
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
-        """What is kept of these candidates' items, each under its smallest id."""
+    def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
+        """Return the reduction of these candidates' items, each under its smallest id."""
         smallest: dict[Item, str] = {}
-        for wish in candidates:
-            smallest[wish.item] = min(wish.id, smallest.get(wish.item, wish.id))
-        chosen = [Wish(smallest[item], item.filter, item.ordered) for item in self._kept(smallest)]
-        return tuple(sorted(chosen, key=lambda wish: wish.id))
+        for route in candidates:
+            smallest[route.item] = min(route.id, smallest.get(route.item, route.id))
+        chosen = [RouteFilter(smallest[item], item.filter, item.ordered) for item in self._reduced(smallest)]
+        return tuple(sorted(chosen, key=lambda route: route.id))

@@ -1,6 +1,6 @@
 """Identity routing: of candidates with equal filters one is announced.
 
-An ordered one stands for an unordered one with the same filter, but not the other way round: order would be
+An ordered candidate covers an unordered one with the same filter, but not the other way round: order would be
 lost.
 """
 
@@ -22,7 +22,7 @@ class Distinct:
     _unordered: set[Filter] = Factory(set)
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
-        """Announce each, unless an ordered one stands for it."""
+        """Announce each item, unless an ordered one covers it."""
         for item in items:
             self._came(item, moves)
 
@@ -30,7 +30,7 @@ class Distinct:
         if item.ordered:
             self._ordered.add(item.filter)
             if item.filter in self._unordered:
-                moves.take_back(Item(item.filter, ordered=False))
+                moves.withdraw(Item(item.filter, ordered=False))
         else:
             self._unordered.add(item.filter)
             if item.filter in self._ordered:
@@ -38,7 +38,7 @@ class Distinct:
         moves.announce(item)
 
     def ended(self, item: Item, moves: Moves) -> None:
-        """Take it back, and announce what it stood for."""
+        """Withdraw the item, and announce the item that it covered."""
         if item.ordered:
             self._ordered.remove(item.filter)
             if item.filter in self._unordered:
@@ -47,22 +47,22 @@ class Distinct:
             self._unordered.remove(item.filter)
             if item.filter in self._ordered:
                 return
-        moves.take_back(item)
+        moves.withdraw(item)
 
-    def standing_for(self, item: Item) -> Iterator[Item]:
-        """The announced item with the same filter, if it keeps the order that is wanted."""
+    def covers_of(self, item: Item) -> Iterator[Item]:
+        """Yield the announced item with the same filter, if it keeps the required order."""
         if item.filter in self._ordered:
             yield Item(item.filter, ordered=True)
         elif item.filter in self._unordered and not item.ordered:
             yield item
 
     def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:  # noqa: ARG002 - it follows
-        """Go on from what was announced of these candidates."""
+        """Restore the choice from the announced items and the candidates."""
         for item in candidates:
             (self._ordered if item.ordered else self._unordered).add(item.filter)
 
 
-def _stands_for(announced: Item, wanted: Item) -> bool:
+def _covers_item(announced: Item, wanted: Item) -> bool:
     return announced.filter == wanted.filter and (announced.ordered or not wanted.ordered)
 
 
@@ -71,5 +71,5 @@ def _distinct(items: Iterable[Item]) -> list[Item]:
     return [item for item in known if item.ordered or Item(item.filter, ordered=True) not in known]
 
 
-IDENTITY: Final = GroupedStrategy("identity", Distinct, _stands_for, _distinct)
+IDENTITY: Final = GroupedStrategy("identity", Distinct, _covers_item, _distinct)
 """See the module."""

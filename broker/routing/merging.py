@@ -1,18 +1,19 @@
-"""Merging routing: what is announced is united where one filter can stand for several.
+"""Merging routing: announced items are united where one filter can cover several.
 
-Theory of operation: everything a selection knows is wanted through other hops than the neighbour, so any
-union of candidates may be announced. An item that comes, and that nothing announced stands for, is united
-with what is announced as long as something can be (see `unions`); the union is announced instead of its parts
-and of what it covers. When an item ends, each announced item that stood for it stays if the candidates it
-still stands for make the same union; else it is taken apart, and what nothing else stands for is united anew.
+Theory of operation: every candidate of a selection is subscribed to through other hops than the neighbour, so
+any union of candidates may be announced. An item that comes, and that no announced item covers, is united
+with announced items as long as some can be (see `unions`); the union is announced in place of its parts and
+of the items that it covers. When an item ends, each announced item that covered it stays if the candidates
+that it still covers make the same union; else it is taken apart, and the parts that no other item covers are
+united anew.
 
 Laws:
 
-* An announced item is the union of the candidates it stands for; with a factor above 1 it may be a hull
+* An announced item is the union of the candidates that it covers; with a factor above 1 it may be a hull
   (`unions`).
-* Ordered items are united with ordered ones only: to want more in order makes others wait.
-* Which parts an announced item has is not remembered but looked up, so it follows from what is announced and
-  known.
+* Ordered items are united with ordered ones only: more ordered subscriptions make other publications wait.
+* The parts of an announced item are not remembered but looked up, so they follow from the announced items and
+  the candidates.
 """
 
 from collections import Counter, deque
@@ -20,11 +21,18 @@ from collections.abc import Iterable, Sequence
 
 from attrs import Factory, define, frozen
 
-from broker.routing.covering import RETURNS_LIMIT, CoverIndex, covers_transitively, equal, stands_for, witness
+from broker.routing.covering import (
+    RETURNS_LIMIT,
+    CoverIndex,
+    covers_item,
+    covers_transitively,
+    equal,
+    witness,
+)
 from broker.routing.grouped import Grouped, Moves
 from broker.routing.points import Points
 from broker.routing.seams import Seams
-from broker.routing.strategy import NOTHING_ANNOUNCED, Item, Selection, Snapshot, Wish
+from broker.routing.strategy import NOTHING_ANNOUNCED, Item, RouteFilter, Selection, Snapshot
 from broker.routing.unions import PERFECT, cuts, joined, may_be_part, merged, united
 
 
@@ -39,32 +47,32 @@ class Unions:
     _points: Points[Item] = Factory(Points)
 
     def came(self, items: Sequence[Item], moves: Moves) -> None:
-        """Unite them with each other and with what is announced, unless something there stands for them."""
+        """Unite the items with each other and with announced ones, unless an announced item covers them."""
         for item in items:
             self._know(item)
-        self._place(items if len(items) == 1 else merged(items, self._factor), moves)
+        self._settle(items if len(items) == 1 else merged(items, self._factor), moves)
 
     def ended(self, item: Item, moves: Moves) -> None:
-        """Take apart what is no union of candidates without it, and unite anew what is left."""
+        """Take apart the announced items that are no union without this item, and unite their parts anew."""
         del self._candidates[item]
         if witness(item.filter) is not None:
             self._points.remove(item)
         parts: dict[Item, None] = {}
-        for announced in list(self._announced.standing_for(item)):
+        for announced in list(self._announced.covers_of(item)):
             if announced not in self._candidates and may_be_part(item, announced):
                 near = self._near(announced)
                 if not self._is_whole(announced, near, item):
                     self._fall(announced, moves)
-                    parts.update((each, None) for each in near if stands_for(announced, each))
-        left = [each for each in parts if not self._announced.has_standing_for(each)]
-        self._place(merged(left, self._factor), moves)
+                    parts.update((each, None) for each in near if covers_item(announced, each))
+        left = [each for each in parts if not self._announced.is_covered(each)]
+        self._settle(merged(left, self._factor), moves)
 
-    def standing_for(self, item: Item) -> Iterable[Item]:
-        """All announced items that stand for an item."""
-        return self._announced.standing_for(item)
+    def covers_of(self, item: Item) -> Iterable[Item]:
+        """Return all announced items that cover this item."""
+        return self._announced.covers_of(item)
 
     def again(self, announced: Iterable[Item], candidates: Iterable[Item]) -> None:
-        """Go on from what was announced of these candidates."""
+        """Restore the choice from the announced items and the candidates."""
         for item in announced:
             self._rise(item)
         for item in candidates:
@@ -77,29 +85,29 @@ class Unions:
             self._points.add(item, event)
 
     def _near(self, announced: Item) -> list[Item]:
-        """The candidates that an announced item stands for, and perhaps a few more."""
+        """Return the candidates that an announced item covers, and perhaps a few more."""
         near = self._points.matched(announced.filter)
         if witness(announced.filter) is None:
             near += [each for each in equal(announced) if each in self._candidates]
         return near
 
     def _is_whole(self, announced: Item, near: Iterable[Item], gone: Item) -> bool:
-        """Whether an announced item is the union of the candidates below it without one that is gone."""
-        parts = [each for each in near if may_be_part(each, announced) and stands_for(announced, each)]
+        """Return whether an announced item is still the union of the candidates it covers."""
+        parts = [each for each in near if may_be_part(each, announced) and covers_item(announced, each)]
         event = witness(gone.filter)
         if event is not None:
             above = (each for each in parts if each.filter.match(event))
-            if any(stands_for(each, gone) for each in above):
+            if any(covers_item(each, gone) for each in above):
                 return True
         return announced in merged(parts, self._factor)
 
-    def _place(self, items: Iterable[Item], moves: Moves) -> None:
-        """Announce each item, or a union with it, unless something announced stands for it."""
+    def _settle(self, items: Iterable[Item], moves: Moves) -> None:
+        """Announce each item, or a union with it, unless an announced item covers it."""
         pending = deque(items)
         returns: Counter[Item] = Counter()
         while pending:
             item = pending.popleft()
-            if self._announced.has_standing_for(item):
+            if self._announced.is_covered(item):
                 continue
             fallen: list[Item] = []
             if returns[item] < RETURNS_LIMIT:
@@ -107,13 +115,13 @@ class Unions:
             self._rise(item)
             moves.announce(item)
             if not covers_transitively(item.filter):
-                below = [each for one in fallen for each in self._near(one) if stands_for(one, each)]
-                lost = [each for each in below if not self._announced.has_standing_for(each)]
+                below = [each for one in fallen for each in self._near(one) if covers_item(one, each)]
+                lost = [each for each in below if not self._announced.is_covered(each)]
                 returns.update(lost)
                 pending += lost
 
     def _grown(self, item: Item, fallen: list[Item], moves: Moves) -> Item:
-        """Unite an item with what is announced as far as possible; take back what the union stands for."""
+        """Unite an item with announced ones as far as possible; withdraw the items that the union covers."""
         while True:
             for below in self._announced.covered_by(item):
                 self._fall(below, moves)
@@ -126,7 +134,7 @@ class Unions:
             fallen.append(announced)
 
     def _partner(self, item: Item) -> tuple[Item, Item] | None:
-        """Something announced with which an item can be united, and the union."""
+        """Return an announced item with which this item can be united, and the union."""
         for cut in cuts(item):
             for piece in self._seams.near(cut.seam, cut.constraint):
                 union = united(cut.constraint, piece.constraint, self._factor)
@@ -142,12 +150,12 @@ class Unions:
     def _fall(self, item: Item, moves: Moves) -> None:
         self._announced.remove(item)
         self._seams.remove(item)
-        moves.take_back(item)
+        moves.withdraw(item)
 
 
 @frozen
 class Merging:
-    """See the module."""
+    """Merging routing, as the module describes it."""
 
     factor: float = PERFECT
     floods: bool = False
@@ -156,29 +164,29 @@ class Merging:
 
     @property
     def is_perfect(self) -> bool:
-        """Whether unions match nothing more than their parts."""
+        """Return whether unions match nothing more than their parts."""
         return self.factor == PERFECT
 
     @property
     def name(self) -> str:
-        """The name by which it is chosen, with its factor unless it is perfect."""
+        """Return the name by which it is chosen, with its factor unless it is perfect."""
         return "merging" if self.is_perfect else f"merging:{self.factor!r}"
 
     def selection(
         self,
         snapshot: Snapshot = NOTHING_ANNOUNCED,
-        candidates: Iterable[Wish] = (),
+        candidates: Iterable[RouteFilter] = (),
     ) -> Selection:
-        """Make a selection, or make one again."""
+        """Make a selection, or restore one."""
         return Grouped.again(snapshot, candidates, Unions(self.factor))
 
-    def stands_for(self, announced: Item, wanted: Item) -> bool:
-        """Whether announcing the first spares announcing the second."""
-        return stands_for(announced, wanted)
+    def covers_item(self, announced: Item, wanted: Item) -> bool:
+        """Return whether announcing the first makes announcing the second unnecessary."""
+        return covers_item(announced, wanted)
 
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
-        """What to announce of these candidates if they come in the order of their ids."""
+    def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
+        """Return what is announced of these candidates if they come in the order of their ids."""
         selection = self.selection()
-        for wish in sorted(candidates, key=lambda wish: wish.id):
-            selection.add(wish)
-        return tuple(sorted(selection.announced.values(), key=lambda wish: wish.id))
+        for route in sorted(candidates, key=lambda route: route.id):
+            selection.add(route)
+        return tuple(sorted(selection.announced.values(), key=lambda route: route.id))

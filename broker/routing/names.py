@@ -28,12 +28,12 @@ _PLAIN: Final[Mapping[str, Strategy]] = MappingProxyType(
 
 _SECOND: Final[Mapping[str, str]] = MappingProxyType({"flooding": "simple", "merging": "covering"})
 """The strategy for advertisements where one name alone means another for them than for subscriptions. Where
-publications are flooded, advertisements still say which subscriptions are exposed, so that order costs no
-more than it must. Advertisements are not merged unless it is asked for: each new union would be announced to
-everybody, and every publisher that has a part in it would wait for that."""
+publications are flooded, advertisements still show which subscriptions are exposed, so that order costs no
+more than it must. Advertisements are merged only on request: each new union would be announced to the whole
+overlay, and every publisher that has a part in it would wait for that."""
 
 FACTOR_LIMIT: Final = 1000.0
-"""Far more than anybody wants: by then nearly all ranges of numbers are one."""
+"""Far more than any user needs: by then nearly all ranges of numbers are one."""
 
 
 class RoutingError(ConcordError):
@@ -58,12 +58,13 @@ SIMPLE: Final = Routing(Simple(), Simple())
 
 
 DEFAULT: Final = Routing(COVERING, Simple())
-"""What brokers do if nothing is said. Subscriptions are many, and many of them cover others. Advertisements
-are few; where each is announced by itself, its publisher waits for nobody else's."""
+"""The routing of brokers that are configured with none. Subscriptions are many, and many of them cover
+others. Advertisements are few; where each is announced by itself, its publisher waits for no other
+publisher's."""
 
 
 def known() -> tuple[str, ...]:
-    """The names of all strategies, from the simplest to the most ambitious."""
+    """Return the names of all strategies, from the simplest to the most ambitious."""
     return tuple(_PLAIN)
 
 

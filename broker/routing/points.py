@@ -59,49 +59,49 @@ class PointAxis(Generic[Key]):
     count: int = 0
 
     def add(self, key: Key, value: Value, event: Witness) -> None:
-        """Take a key in at a value."""
-        place = _label(value)
-        keys = self._keys.get(place)
+        """Add a key at a value."""
+        label = _label(value)
+        keys = self._keys.get(label)
         if keys is None:
-            keys = self._keys[place] = {}
+            keys = self._keys[label] = {}
             if isinstance(value, str):
                 self._texts.add(value)
-            elif is_number(value) and place != _NOT_A_NUMBER:
+            elif is_number(value) and label != _NOT_A_NUMBER:
                 self._numbers.add(value)
         keys[key] = event
         self.count += 1
 
     def remove(self, key: Key, value: Value) -> None:
-        """Forget a key at a value."""
-        place = _label(value)
-        keys = self._keys[place]
+        """Remove a key at a value."""
+        label = _label(value)
+        keys = self._keys[label]
         del keys[key]
         self.count -= 1
         if not keys:
-            del self._keys[place]
+            del self._keys[label]
             if isinstance(value, str):
                 self._texts.remove(value)
-            elif is_number(value) and place != _NOT_A_NUMBER:
+            elif is_number(value) and label != _NOT_A_NUMBER:
                 self._numbers.remove(value)
 
     def estimate(self, constraint: Constraint) -> float:
-        """About how many keys have a value that the constraint accepts."""
+        """Return about how many keys have a value that the constraint accepts."""
         match constraint:
             case TextSet(values) | NumberSet(values):
                 return sum(len(self._keys.get(_label(value), ())) for value in values)
             case Truths(values):
                 return sum(len(self._keys.get(_TRUTHS[value], ())) for value in values)
             case NumberRange():
-                first, last = self._number_places(constraint)
+                first, last = self._number_positions(constraint)
                 return (last - first) * self.count / len(self._keys)
             case TextPattern():
-                first, last = self._text_places(constraint)
+                first, last = self._text_positions(constraint)
                 return (last - first) * self.count / len(self._keys)
             case AnyValue():
                 return self.count
 
     def found(self, constraint: Constraint) -> Iterator[dict[Key, Witness]]:
-        """The keys at every value that the constraint accepts, and perhaps at a few more."""
+        """Yield the keys at every value that the constraint accepts, and perhaps at a few more."""
         labels: Iterable[Hashable]
         match constraint:
             case TextSet(values) | NumberSet(values):
@@ -109,9 +109,9 @@ class PointAxis(Generic[Key]):
             case Truths(values):
                 labels = [_TRUTHS[value] for value in values]
             case NumberRange():
-                labels = map(_label, self._numbers.islice(*self._number_places(constraint)))
+                labels = map(_label, self._numbers.islice(*self._number_positions(constraint)))
             case TextPattern():
-                labels = self._texts.islice(*self._text_places(constraint))
+                labels = self._texts.islice(*self._text_positions(constraint))
             case AnyValue():
                 labels = self._keys
         for each in labels:
@@ -119,13 +119,13 @@ class PointAxis(Generic[Key]):
             if keys is not None:
                 yield keys
 
-    def _number_places(self, constraint: NumberRange) -> tuple[int, int]:
+    def _number_positions(self, constraint: NumberRange) -> tuple[int, int]:
         low, high = constraint.low, constraint.high
         first = 0 if low is None else self._numbers.bisect_left(low)
         last = len(self._numbers) if high is None else self._numbers.bisect_right(high)
         return first, max(first, last)
 
-    def _text_places(self, constraint: TextPattern) -> tuple[int, int]:
+    def _text_positions(self, constraint: TextPattern) -> tuple[int, int]:
         start, end = constraint.interval
         first = self._texts.bisect_left(start)
         return first, max(first, len(self._texts) if end is None else self._texts.bisect_left(end))
@@ -139,7 +139,7 @@ class Points(Generic[Key]):
     _axes: dict[str, PointAxis[Key]] = Factory(dict)
 
     def add(self, key: Key, event: Witness) -> None:
-        """Take a key and its event in."""
+        """Add a key and its event."""
         self._events[key] = event
         for name, value in event.items():
             axis = self._axes.get(name)
@@ -148,7 +148,7 @@ class Points(Generic[Key]):
             axis.add(key, value, event)
 
     def remove(self, key: Key) -> None:
-        """Forget a key and its event."""
+        """Remove a key and its event."""
         for name, value in self._events.pop(key).items():
             axis = self._axes[name]
             axis.remove(key, value)
@@ -156,7 +156,7 @@ class Points(Generic[Key]):
                 del self._axes[name]
 
     def matched(self, filter: Filter) -> list[Key]:  # noqa: A002 - it is a filter
-        """The keys whose events the filter matches, each once."""
+        """Return the keys whose events the filter matches, each once."""
         found: dict[Key, None] = {}
         test = filter.match
         for conjunction in filter.conjunctions:
@@ -167,7 +167,7 @@ class Points(Generic[Key]):
         return list(found)
 
     def _near(self, conjunction: Conjunction) -> Iterable[dict[Key, Witness]]:
-        """All keys whose events satisfy the conjunction, and others."""
+        """Return all keys whose events satisfy the conjunction, and others."""
         best: tuple[float, PointAxis[Key], Constraint] | None = None
         for name, constraint in conjunction:
             axis = self._axes.get(name)
@@ -179,5 +179,5 @@ class Points(Generic[Key]):
         return [self._events] if best is None else best[1].found(best[2])
 
     def __bool__(self) -> bool:
-        """Whether anything is in it."""
+        """Return whether there is any key."""
         return bool(self._events or self._axes)

@@ -1,7 +1,7 @@
 """Items by their seams: with which of them can an item be united?
 
 Theory of operation: at one seam, items differ in one constraint alone. Those constraints are kept in order,
-by type and by where they begin; so what touches a constraint is near its place in that order.
+by type and by where they begin; so what touches a constraint is near its position in that order.
 
 Law: what is found depends on the items in it alone, and on nothing else.
 """
@@ -42,20 +42,20 @@ _RELATED: Final[dict[type[Constraint], tuple[type[Constraint], ...]]] = {
 
 @frozen
 class Piece:
-    """An item, and the constraint by which it is at a seam."""
+    """An item, and the constraint that was cut out of it at a seam."""
 
     item: Item
     constraint: Constraint
-    place: tuple[float | str, str]
+    position: tuple[float | str, str]
 
 
-def _place(constraint: Constraint, name: str) -> tuple[float | str, str]:
-    """Where the constraint begins, and how it is written: its place among those of its type."""
+def _position(constraint: Constraint, name: str) -> tuple[float | str, str]:
+    """Return where the constraint begins, and how it is written: its position among those of its type."""
     return (_span(constraint)[0], constraint.printed(name))
 
 
 def _span(constraint: Constraint) -> tuple[float | str, float | str | None]:
-    """The first value and the last; None is behind all texts."""
+    """Return the first value and the last; None is behind all texts."""
     match constraint:
         case NumberRange(low, _, high):
             return (-inf if low is None else low, inf if high is None else high)
@@ -67,8 +67,8 @@ def _span(constraint: Constraint) -> tuple[float | str, float | str | None]:
             return (0, 0)
 
 
-def _by_place(piece: Piece) -> tuple[float | str, str]:
-    return piece.place
+def _by_position(piece: Piece) -> tuple[float | str, str]:
+    return piece.position
 
 
 @define(eq=False)
@@ -78,21 +78,21 @@ class Edge:
     _pieces: dict[type[Constraint], SortedKeyList[Piece, tuple[float | str, str]]] = Factory(dict)
 
     def add(self, item: Item, constraint: Constraint, name: str) -> None:
-        """Take an item in."""
+        """Add an item."""
         pieces = self._pieces.get(type(constraint))
         if pieces is None:
-            pieces = self._pieces[type(constraint)] = SortedKeyList(key=_by_place)
-        pieces.add(Piece(item, constraint, _place(constraint, name)))
+            pieces = self._pieces[type(constraint)] = SortedKeyList(key=_by_position)
+        pieces.add(Piece(item, constraint, _position(constraint, name)))
 
     def remove(self, item: Item, constraint: Constraint, name: str) -> None:
-        """Forget an item."""
+        """Remove an item."""
         pieces = self._pieces[type(constraint)]
-        pieces.remove(Piece(item, constraint, _place(constraint, name)))
+        pieces.remove(Piece(item, constraint, _position(constraint, name)))
         if not pieces:
             del self._pieces[type(constraint)]
 
     def near(self, constraint: Constraint) -> Iterator[Piece]:
-        """Items that may be united with one that has this constraint, in order."""
+        """Yield the items that may be united with one that has this constraint, in order."""
         start, end = _span(constraint)
         for kind in _RELATED[type(constraint)]:
             pieces = self._pieces.get(kind)
@@ -102,7 +102,7 @@ class Edge:
                 yield from pieces.islice(max(0, first), min(last, len(pieces)))
 
     def __bool__(self) -> bool:
-        """Whether anything is in it."""
+        """Return whether there is any item."""
         return bool(self._pieces)
 
 
@@ -113,7 +113,7 @@ class Seams:
     _edges: dict[Hashable, Edge] = Factory(dict)
 
     def add(self, item: Item) -> None:
-        """Take an item in."""
+        """Add an item."""
         for cut in cuts(item):
             edge = self._edges.get(cut.seam)
             if edge is None:
@@ -121,7 +121,7 @@ class Seams:
             edge.add(item, cut.constraint, cut.seam.name)
 
     def remove(self, item: Item) -> None:
-        """Forget an item."""
+        """Remove an item."""
         for cut in cuts(item):
             edge = self._edges[cut.seam]
             edge.remove(item, cut.constraint, cut.seam.name)
@@ -129,10 +129,10 @@ class Seams:
                 del self._edges[cut.seam]
 
     def near(self, seam: Seam, constraint: Constraint) -> Iterator[Piece]:
-        """Items with this seam that may be united with one that has it and this constraint."""
+        """Return the items with this seam that may be united with one that has it and this constraint."""
         edge = self._edges.get(seam)
         return iter(()) if edge is None else edge.near(constraint)
 
     def __bool__(self) -> bool:
-        """Whether anything is in it."""
+        """Return whether there is any item."""
         return bool(self._edges)

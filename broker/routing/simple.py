@@ -9,9 +9,9 @@ from broker.routing.strategy import (
     NOTHING_ANNOUNCED,
     Change,
     Item,
+    RouteFilter,
     Selection,
     Snapshot,
-    Wish,
     edited,
 )
 
@@ -20,42 +20,42 @@ from broker.routing.strategy import (
 class Everything:
     """The selection that announces every candidate."""
 
-    _announced: dict[str, Wish] = Factory(dict)
+    _announced: dict[str, RouteFilter] = Factory(dict)
     mergers: int = field(default=0, init=False)
 
     @property
-    def announced(self) -> Mapping[str, Wish]:
-        """What has been announced to the neighbour, which are the candidates."""
+    def announced(self) -> Mapping[str, RouteFilter]:
+        """Return the announced routes, which are the candidates."""
         return self._announced
 
-    def add(self, wish: Wish) -> Change:
-        """Announce it."""
-        known = self._announced.get(wish.id)
-        if known == wish:
+    def add(self, route: RouteFilter) -> Change:
+        """Announce the candidate."""
+        known = self._announced.get(route.id)
+        if known == route:
             return NOTHING
         if known is not None:
-            del self._announced[wish.id]  # It goes to the end, as something newly announced.
-        self._announced[wish.id] = wish
-        return Change(added=(wish,), removed=() if known is None else (wish.id,))
+            del self._announced[route.id]  # It goes to the end, as something newly announced.
+        self._announced[route.id] = route
+        return Change(added=(route,), removed=() if known is None else (route.id,))
 
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
-        """Take it back."""
+        """Withdraw the candidate."""
         return NOTHING if self._announced.pop(id, None) is None else Change(removed=(id,))
 
-    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
-        """Announce and take back."""
+    def edit(self, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
+        """Announce and withdraw these candidates."""
         return edited(self, add, remove)
 
-    def standing_for(self, wish: Wish) -> Iterable[str]:
-        """Only the same wish stands for a wish."""
-        return (wish.id,) if self._announced.get(wish.id) == wish else ()
+    def covers_of(self, route: RouteFilter) -> Iterable[str]:
+        """Return the id of the route if it is announced: only the same route covers a route."""
+        return (route.id,) if self._announced.get(route.id) == route else ()
 
-    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
-        """Whether these, by id, are all that it announces."""
+    def chooses_from(self, candidates: Mapping[str, RouteFilter]) -> bool:
+        """Return whether these, by id, are all its candidates."""
         return self._announced == candidates
 
     def snapshot(self) -> Snapshot:
-        """What has to be kept of it."""
+        """Return the announced routes."""
         return Snapshot(tuple(self._announced.values()))
 
 
@@ -72,16 +72,16 @@ class Simple:
     def selection(
         self,
         snapshot: Snapshot = NOTHING_ANNOUNCED,
-        candidates: Iterable[Wish] = (),  # noqa: ARG002 - they are what was announced
+        candidates: Iterable[RouteFilter] = (),  # noqa: ARG002 - they are what was announced
     ) -> Selection:
-        """Make a selection, or make one again."""
-        return Everything({wish.id: wish for wish in snapshot.announced})
+        """Make a selection, or restore one."""
+        return Everything({route.id: route for route in snapshot.announced})
 
-    def stands_for(self, announced: Item, wanted: Item) -> bool:
-        """Whether announcing the first spares announcing the second: only if they also have the same id."""
+    def covers_item(self, announced: Item, wanted: Item) -> bool:
+        """Return whether both are the same item, as far as it can be seen without ids."""
         return announced == wanted
 
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
-        """What to announce of these candidates: all of them."""
-        by_id = {wish.id: wish for wish in candidates}
+    def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
+        """Return all of these candidates, sorted by id."""
+        by_id = {route.id: route for route in candidates}
         return tuple(by_id[each] for each in sorted(by_id))

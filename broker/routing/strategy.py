@@ -1,22 +1,22 @@
-"""The interface of routing strategies: what of all that is known here is announced to a neighbour.
+"""The interface of routing strategies: which of the known routes are announced to a neighbour.
 
 Theory of operation: a broker keeps, for each neighbour, one selection of subscriptions and one of
-advertisements. Its *candidates* are what is known through other hops; what has been *announced* to the
-neighbour is as little of it as the strategy needs. Every change of a candidate yields the difference, which
+advertisements. The *candidates* of a selection are the routes known through other hops; the *announced*
+routes are as few of them as the strategy needs. Every change of a candidate yields the difference, which
 goes to the neighbour in one message.
 
 Laws of every selection:
 
-1. What a change yields depends on nothing but what was announced (with its order), on how many mergers were
-   made, and on the set of candidates: never on the order in which those came. So a snapshot of the three is
-   enough to go on exactly as before.
-2. Every candidate is stood for by something announced. Nothing announced stands for something else announced.
+1. What a change yields depends on nothing but the announced routes (with their order), the number of mergers
+   made, and the set of candidates: never on the order in which candidates came. So a snapshot of the three is
+   enough to continue exactly as before.
+2. Every candidate is covered by an announced route. No announced route covers another announced route.
 3. Of the filters announced, with whether they are ordered, `reduce` computes the same set from scratch; under
    merging, the same union.
 
 An announced item carries the id of a candidate with its filter. The id may outlive that candidate, while
-another one has the same filter. When an id is both removed and added, it goes on with another filter. Mergers
-have ids of their own, which begin with `MERGER_MARK` and never come again within one selection.
+another one has the same filter. When an id is both removed and added, it continues with another filter.
+Mergers have ids of their own, which begin with `MERGER_MARK` and never recur within one selection.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,15 +31,15 @@ MERGER_MARK: Final = "~"
 
 
 class Item(NamedTuple):
-    """What can be announced to a neighbour, without the id: equal ones need it once."""
+    """A filter as it is announced to a neighbour, without an id: candidates with equal items share it."""
 
     filter: Filter
     ordered: bool
 
 
 @frozen
-class Wish:
-    """A subscription or an advertisement; advertisements are always ordered."""
+class RouteFilter:
+    """The id and filter of a subscription or an advertisement; advertisements are always ordered."""
 
     id: str
     filter: Filter
@@ -47,19 +47,19 @@ class Wish:
 
     @property
     def item(self) -> Item:
-        """The wish without its id."""
+        """Return the filter and its order, without the id."""
         return Item(self.filter, self.ordered)
 
 
 @frozen
 class Change:
-    """What to announce to the neighbour, in one message: both parts take effect at once. Sorted by id."""
+    """What to announce and what to withdraw, in one message: both parts take effect at once. Sorted by id."""
 
-    added: tuple[Wish, ...] = ()
+    added: tuple[RouteFilter, ...] = ()
     removed: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to announce."""
+        """Return whether there is anything to announce or to withdraw."""
         return bool(self.added or self.removed)
 
 
@@ -68,9 +68,9 @@ NOTHING: Final = Change()
 
 @frozen
 class Snapshot:
-    """What has to be kept of a selection, beside its candidates, to make it again."""
+    """The state of a selection that does not follow from its candidates."""
 
-    announced: tuple[Wish, ...] = ()
+    announced: tuple[RouteFilter, ...] = ()
     mergers: int = 0
 
 
@@ -78,76 +78,76 @@ NOTHING_ANNOUNCED: Final = Snapshot()
 
 
 class Selection(Protocol):
-    """What is announced to one neighbour on one level: subscriptions or advertisements."""
+    """The routes announced to one neighbour on one level: subscriptions or advertisements."""
 
     @property
-    def announced(self) -> Mapping[str, Wish]:
-        """What has been announced to the neighbour, by id, in its order."""
+    def announced(self) -> Mapping[str, RouteFilter]:
+        """Return the announced routes by id, in the order in which they were announced."""
 
     @property
     def mergers(self) -> int:
-        """How many ids of its own the selection has given to mergers so far."""
+        """Return how many ids of its own the selection has given to mergers so far."""
 
-    def add(self, wish: Wish) -> Change:
-        """Take a candidate in; one with its id is replaced, an equal one changes nothing."""
+    def add(self, route: RouteFilter) -> Change:
+        """Add a candidate; one with its id is replaced, an equal one changes nothing."""
 
     def remove(self, id: str) -> Change:  # noqa: A002 - it is the interface's name for it
-        """Forget a candidate; an unknown one changes nothing."""
+        """Remove a candidate; an unknown one changes nothing."""
 
-    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
-        """Take candidates in and forget some, as one change; of two with one id the later one counts."""
+    def edit(self, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
+        """Add and remove candidates as one change; of two with one id the later one counts."""
 
-    def standing_for(self, wish: Wish) -> Iterable[str]:
-        """The ids of all announced items that stand for the wish, be it a candidate or not; sorted."""
+    def covers_of(self, route: RouteFilter) -> Iterable[str]:
+        """Return the sorted ids of all announced items that cover the route, be it a candidate or not."""
 
-    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
-        """Whether these, by id, are all its candidates, announced or not."""
+    def chooses_from(self, candidates: Mapping[str, RouteFilter]) -> bool:
+        """Return whether these, by id, are all its candidates, announced or not."""
 
     def snapshot(self) -> Snapshot:
-        """What has to be kept, beside the candidates, to make the selection again."""
+        """Return the state from which, with the candidates, the selection can be restored."""
 
 
 class Strategy(Protocol):
-    """A way to choose what is announced to neighbours."""
+    """A way to choose which routes are announced to neighbours."""
 
     @property
     def name(self) -> str:
-        """The name by which it is chosen, with its factor if it has one."""
+        """Return the name by which it is chosen, with its factor if it has one."""
 
     @property
     def floods(self) -> bool:
-        """Whether nothing is ever announced, because every link has a built-in entry for everything."""
+        """Return whether nothing is ever announced, since every link has a built-in entry for everything."""
 
     @property
     def is_exact(self) -> bool:
-        """Whether every candidate is announced under its own id, and nothing stands for anything else."""
+        """Return whether every candidate is announced under its own id, and none covers another."""
 
     @property
     def unites(self) -> bool:
-        """Whether it announces unions too, which nobody asked for, and which may outlive their parts."""
+        """Return whether unions are announced too, which are no candidates and may outlive their parts."""
 
     @property
     def is_perfect(self) -> bool:
-        """Whether what is announced matches only what some candidate matches."""
+        """Return whether the announced routes match only what some candidate matches."""
 
     def selection(
         self,
         snapshot: Snapshot = NOTHING_ANNOUNCED,
-        candidates: Iterable[Wish] = (),
+        candidates: Iterable[RouteFilter] = (),
     ) -> Selection:
-        """Make a selection, or make one again from its snapshot and its candidates in any order."""
+        """Make a selection, or restore one from its snapshot and its candidates in any order."""
 
-    def stands_for(self, announced: Item, wanted: Item) -> bool:
-        """Whether announcing the first spares announcing the second."""
+    def covers_item(self, announced: Item, wanted: Item) -> bool:
+        """Return whether announcing the first makes announcing the second unnecessary."""
 
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
-        """What to announce of these candidates, computed from scratch and slowly; sorted by id."""
+    def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
+        """Return what to announce of these candidates, computed from scratch and slowly; sorted by id."""
 
 
-def edited(selection: Selection, add: Iterable[Wish], remove: Iterable[str]) -> Change:
-    """Make one change after the other, for a selection that gains nothing from seeing them together."""
-    added, removed = dict[str, Wish](), set[str]()
+def edited(selection: Selection, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
+    """Apply one change after the other, for a selection that gains nothing from seeing them together."""
+    added, removed = dict[str, RouteFilter](), set[str]()
     for change in chain(map(selection.add, add), map(selection.remove, remove)):
         removed.update(each for each in change.removed if added.pop(each, None) is None)
-        added.update((wish.id, wish) for wish in change.added)
+        added.update((route.id, route) for route in change.added)
     return Change(tuple(added[each] for each in sorted(added)), tuple(sorted(removed)))

@@ -1,4 +1,4 @@
-"""Unions of filters that are one filter of the same kind again: what merging is made of.
+"""Unions of filters that are again one filter of the same kind: the operations of merging.
 
 Theory of operation: two filters can be united if they differ in one constraint of one conjunction. A *seam*
 is a filter without one constraint: filters with a seam in common differ there alone. So what can be united
@@ -33,7 +33,7 @@ from broker.filters.constraints import (
     unite,
 )
 from broker.filters.disjunctions import canonical
-from broker.routing.covering import covers_transitively, rank, stands_for, witness
+from broker.routing.covering import covers_item, covers_transitively, rank, witness
 from broker.routing.strategy import Item
 
 PERFECT: Final = 1.0
@@ -61,7 +61,7 @@ class Cut:
 
 
 def cuts(item: Item) -> Iterator[Cut]:
-    """All ways to cut an item that may be united, in the order of its constraints."""
+    """Yield all ways to cut an item that may be united, in the order of its constraints."""
     conjunctions = item.filter.conjunctions
     if len(conjunctions) > CONJUNCTIONS_UNITED or witness(item.filter) is None:
         return
@@ -73,7 +73,7 @@ def cuts(item: Item) -> Iterator[Cut]:
 
 
 def sewn(seam: Seam, constraint: Constraint) -> Item | None:
-    """Put a constraint where one was cut out; None if the filter became too long or changed otherwise."""
+    """Put a constraint into a seam; return None if the filter became too long or changed otherwise."""
     whole = conjunction({**dict(seam.rest), seam.name: constraint})
     conjunctions = canonical((whole, *seam.others)) if seam.others else (whole,)
     made = Filter(conjunctions)
@@ -83,13 +83,13 @@ def sewn(seam: Seam, constraint: Constraint) -> Item | None:
 
 
 def joined(seam: Seam, constraint: Constraint, parts: Iterable[Item]) -> Item | None:
-    """Return the item with this constraint at a seam, if it can be made and surely stands for its parts."""
+    """Return the item with this constraint at a seam, if it can be made and surely covers its parts."""
     item = sewn(seam, constraint)
-    return item if item is not None and all(stands_for(item, part) for part in parts) else None
+    return item if item is not None and all(covers_item(item, part) for part in parts) else None
 
 
 def may_be_part(one: Item, union: Item) -> bool:
-    """Whether an item that a union stands for may be one of its parts.
+    """Return whether an item that a union covers may be one of its parts.
 
     Uniting keeps the number of conjunctions and the names in each.
     """
@@ -111,12 +111,12 @@ def united(one: Constraint, other: Constraint, factor: float) -> Constraint | No
 
 
 def start_of(each: NumberRange) -> Number:
-    """Where a range begins."""
+    """Return where a range begins."""
     return float("-inf") if each.low is None else each.low
 
 
 def _are_apart(one: NumberRange, other: NumberRange) -> bool:
-    """Whether two ranges are no single one together. Where a single number parts them, they are one."""
+    """Return whether two ranges are no single one together; a single number parts none."""
     first, second = (one, other) if start_of(one) <= start_of(other) else (other, one)
     return first.high is not None and second.low is not None and first.high < second.low
 
@@ -156,7 +156,7 @@ def merged(items: Iterable[Item], factor: float) -> list[Item]:
 def _merged_once(
     items: list[Item], known: dict[Item, list[Cut]], factor: float
 ) -> tuple[set[Item], set[Item]]:
-    """Unite items at each seam, every item at most once; return what was united, and into what."""
+    """Unite items at each seam, every item at most once; return the parts and the unions."""
     seams: dict[Seam, dict[Constraint, Item]] = {}
     for item in items:
         for cut in known[item]:
@@ -183,7 +183,7 @@ def _unions_at(
             item = sewn(seam, union.constraint)
             if item is None:
                 pending += _halves(union, factor)
-            elif covers_transitively(item.filter) or all(stands_for(item, part) for part in parts):
+            elif covers_transitively(item.filter) or all(covers_item(item, part) for part in parts):
                 yield item, parts
 
 
@@ -220,7 +220,7 @@ def _of_one_kind(constraints: list[Constraint], factor: float) -> list[Union]:
     parts: dict[Constraint, list[Constraint]] = {piece: [] for piece in pieces}
     for each in constraints:
         around = next((piece for piece in pieces if covers(piece, each)), None)
-        if around is None:  # It is hard to see; so nothing is united.
+        if around is None:  # No union certainly covers it; so nothing is united.
             return [Union(each, (each,)) for each in constraints]
         parts[around].append(each)
     return [Union(piece, tuple(inside)) for piece, inside in parts.items()]

@@ -1,4 +1,4 @@
-"""Frames: what brokers and clients say to each other, as bytes.
+"""Frames: the messages of brokers and clients, as bytes.
 
 `docs/reference/wire.md` is for other languages.
 

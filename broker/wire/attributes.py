@@ -82,7 +82,7 @@ def _long_map_head(count: int) -> bytes:
 
 
 def check_attributes(attributes: Mapping[str, object], limits: WireLimits) -> None:
-    """Refuse attributes that no frame may carry, and say which one and why.
+    """Refuse attributes that no frame may carry; the error names the attribute and the reason.
 
     Raises:
         WireError: a name or a value is refused, or there are too many.

@@ -1,6 +1,6 @@
 """CBOR as far as frames use it: one item, nothing exotic, nothing after it.
 
-The library decodes more than a frame may hold, and says nothing about bytes after the item. So:
+The library decodes more than a frame may hold, and ignores bytes after the item. So:
 
 * Tags are refused one by one: those the library knows are overridden, the others come to its tag hook.
   No date, bignum, pattern or shared value is ever built.
@@ -70,7 +70,7 @@ def load_items(bodies: Sequence[bytes], depth: int) -> list[Any] | None:
 
 
 def load_item(body: bytes, where: str) -> Any:
-    """Decode the only item of a body, or say what is wrong with it."""
+    """Decode the only item of a body, or raise an error that names the fault."""
     follower, expected = _follower(body)
     stream = _PAIR_HEAD + body + follower
     try:
@@ -93,10 +93,10 @@ def load_item(body: bytes, where: str) -> Any:
 
 
 def _follower(body: bytes) -> tuple[bytes, object]:
-    """What to put behind a body, and as what it must come out.
+    """Return the bytes to put behind a body, and the value they must decode to.
 
-    If the body holds the separator (nobody's does by chance), zeros as many as the body is long take its
-    place: a copy of those inside the body would have to reach over the head of the real ones, which is not 0.
+    If the body holds the separator (none does by chance), zeros as many as the body is long replace
+    it: a copy of those inside the body would have to reach over the head of the real ones, which is not 0.
     """
     if SEPARATOR not in body:
         return SEPARATOR, _SEPARATOR_VALUE

@@ -46,10 +46,10 @@ _ANNOUNCEMENTS: Final = 1024
 
 
 class Peer(Enum):
-    """Who is at the other end, as far as it is known when the connection is made."""
+    """The peer at the other end, as far as it is known when the connection is made."""
 
     DIALLER = "dialler"
-    """It dialled us: its Hello says whether it is a client or a broker."""
+    """A peer that dialled: its Hello distinguishes a client from a broker."""
 
     UPLINK = "uplink"
     """A broker that we, a broker, dialled."""
@@ -58,14 +58,14 @@ class Peer(Enum):
     """A broker that we, a client, dialled."""
 
     NEIGHBOUR = "neighbour"
-    """A broker that has greeted us long ago: what was written down of a link."""
+    """A broker that greeted long ago: the stored messages of a link."""
 
 
 @define
 class DeliveredBatch:
     """Deliveries of one subscription that arrived together, in order; a client's decoder gives these.
 
-    They take the place of `Deliver` and the publications it announces. What arrives in several reads comes as
+    They replace `Deliver` and the publications it announces. What arrives in several reads comes as
     several of these. `size_bytes` is the size of all frames together.
     """
 
@@ -88,7 +88,7 @@ class _Admission:
 
 @lru_cache(maxsize=64)
 def _admission(stage: DecoderStage, limits: WireLimits, *, is_kept: bool) -> _Admission:
-    """What was written down (`is_kept`) has the flags of links and those of clients."""
+    """Allow stored frames (`is_kept`) the flags of links and those of clients."""
     rows = [row for row in ROWS if stage in row.stages]
     limits_bytes = {row.kind: control.size_limit(row, limits) for row in rows}
     refused_flags = dict.fromkeys(limits_bytes, _ALL_FLAGS)
@@ -125,7 +125,7 @@ class Decoder:
 
     @property
     def is_within_frame(self) -> bool:
-        """Whether the beginning of a frame has come and its end has not."""
+        """Return whether the beginning of a frame has come and its end has not."""
         return bool(self._rest)
 
     def welcomed(self) -> None:
@@ -137,7 +137,7 @@ class Decoder:
         """Take what was read and return the messages that are complete now.
 
         A broker gets messages as they are, publications as `Publication`. A client gets `DeliveredBatch` in
-        place of `Deliver` and publications.
+        stead of `Deliver` and publications.
 
         Raises:
             WireError: a frame is refused, now or before; `messages` of the error are those before it.
@@ -208,7 +208,7 @@ class Decoder:
         self._rest += memoryview(buffer)[position:]
 
     def _refuse(self, length: int, kind: int, flags: int) -> NoReturn:
-        """Say what is wrong with a header; its length comes first, as it does where only that is there."""
+        """Return the error of a header; its length comes first, as it does where only that is there."""
         row = BY_KIND.get(kind)
         _check_length(row.name if row else "frame", length, self._admission.largest_bytes)
         if row is None:
@@ -222,10 +222,10 @@ class Decoder:
         raise WireError(UNEXPECTED, f"{row.name}: {due} here")
 
     def _read_run(self, buffer: bytes, position: int, messages: list[object]) -> int:
-        """Read publications that follow each other, the first of which has been admitted; say where they end.
+        """Read publications that follow each other, the first of which was admitted; return their end.
 
-        It stops before whatever is not quite right: that frame comes up first the next time and is refused
-        there. It looks no further than one largest publication reaches, so that whatever is whole is not too
+        It stops before a frame that is not right: that frame comes up first the next time and is refused
+        there. It looks no further than one largest publication reaches, so that no whole frame is too
         large.
         """
         admission = self._admission
@@ -245,7 +245,7 @@ class Decoder:
             messages += read_publications(frames, self.limits)
             return position
         if len(frames) > self._outstanding:
-            # The first one that nobody announced comes up again, and is refused.
+            # The first one that was not announced comes up again, and is refused.
             position -= sum(map(len, frames[self._outstanding :]))
             del frames[self._outstanding :]
         self._outstanding -= len(frames)

@@ -31,7 +31,7 @@ class WireError(Exception):
 
 
 def malformed(where: str, expected: str, got: object) -> WireError:
-    """The field `where` holds something else than `expected`; only the type of `got` is told."""
+    """The field `where` holds something else than `expected`; only the type of `got` is named."""
     return WireError(MALFORMED, f"{where}: expected {expected}, got {describe(got)}")
 
 

@@ -1,12 +1,12 @@
-"""Fields of messages: each attrs type says how a value goes to CBOR and back, with every check.
+"""Fields of messages: each attrs type has its way to CBOR and back, with every check.
 
 Laws:
 
 * What `read_fields` accepts is what `write_fields` can produce. A message class needs nothing but its attrs
-  types; the few fields that have a larger bound or only some values are named in a table here.
+  types; the few fields that have a larger limit or only some values are named in a table here.
 * A plain value (a truth value, a number in bounds, a short text in ASCII) is its own form on the wire, and is
-  taken without a call. Everything else is for its field's `read`, which says what is wrong with it.
-* A field that is an object of fields itself is written as its own fields, in its place.
+  taken without a call. Everything else is for its field's `read`, which raises an error that names the fault.
+* A field that is an object of fields itself is written as its own fields, in order.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +17,8 @@ import attrs
 from attrs import frozen
 
 from broker.filters import Filter, FilterError, parse
-from broker.healing.roster import Place
-from broker.routing.strategy import Wish
+from broker.healing.roster import Location
+from broker.routing.strategy import RouteFilter
 from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
 from broker.wire.header import HEADER, LENGTH_BYTES, PUBLICATION
 from broker.wire.limits import MAX_NUMBER, WireLimits
@@ -34,8 +34,8 @@ CHOICES: Final = {
 }
 """Text fields that take one of a few words."""
 
-PLACE_FIELDS: Final = len(attrs.fields(Place))
-WISH_FIELDS: Final = len(attrs.fields(Wish))
+LOCATION_FIELDS: Final = len(attrs.fields(Location))
+ROUTE_FILTER_FIELDS: Final = len(attrs.fields(RouteFilter))
 
 PROSE: Final = frozenset(
     {"Hello.token", "Fault.text", "Advertise.filter", "Subscribe.filter", "Refused.text", "Ended.text"}
@@ -163,7 +163,7 @@ def read_filter(value: object, where: str, limits: WireLimits) -> Filter:
 
 def read_ids(value: object, where: str, limits: WireLimits) -> frozenset[str]:
     """Take a set of ids; on the wire an array without repeats."""
-    listed = [read_id(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))]
+    listed = [read_id(each, f"{where}[{index}]", limits) for index, each in enumerate(_array(value, where))]
     ids = frozenset(listed)
     if len(ids) != len(listed):
         raise WireError(MALFORMED, f"{where}: expected every id once, got one twice")
@@ -173,7 +173,7 @@ def read_ids(value: object, where: str, limits: WireLimits) -> frozenset[str]:
 def read_routes(value: object, where: str, limits: WireLimits) -> tuple[tuple[str, Filter], ...]:
     """Take pairs of an id and a filter."""
     return tuple(
-        _read_route(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
+        _read_route(each, f"{where}[{index}]", limits) for index, each in enumerate(_array(value, where))
     )
 
 
@@ -184,39 +184,40 @@ def _read_route(value: object, where: str, limits: WireLimits) -> tuple[str, Fil
     return read_id(pair[0], where, limits), read_filter(pair[1], where, limits)
 
 
-def read_wishes(value: object, where: str, limits: WireLimits) -> tuple[Wish, ...]:
-    """Take subscriptions, each with an id of its own."""
-    wishes = tuple(
-        _read_wish(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
+def read_route_filters(value: object, where: str, limits: WireLimits) -> tuple[RouteFilter, ...]:
+    """Take routes, each with an id of its own."""
+    routes = tuple(
+        _read_route_filter(each, f"{where}[{index}]", limits)
+        for index, each in enumerate(_array(value, where))
     )
-    if len({wish.id for wish in wishes}) != len(wishes):
+    if len({route.id for route in routes}) != len(routes):
         raise WireError(MALFORMED, f"{where}: expected every id once, got one twice")
-    return wishes
+    return routes
 
 
-def _read_wish(value: object, where: str, limits: WireLimits) -> Wish:
+def _read_route_filter(value: object, where: str, limits: WireLimits) -> RouteFilter:
     items = _array(value, where)
-    if len(items) != WISH_FIELDS:
-        raise WireError(MALFORMED, f"{where}: expected {WISH_FIELDS} fields, got {len(items)}")
+    if len(items) != ROUTE_FILTER_FIELDS:
+        raise WireError(MALFORMED, f"{where}: expected {ROUTE_FILTER_FIELDS} fields, got {len(items)}")
     id_, content, ordered = items
-    return Wish(
+    return RouteFilter(
         read_id(id_, where, limits), read_filter(content, where, limits), read_truth(ordered, where, limits)
     )
 
 
-def read_places(value: object, where: str, limits: WireLimits) -> tuple[Place, ...]:
-    """Take where brokers are."""
+def read_locations(value: object, where: str, limits: WireLimits) -> tuple[Location, ...]:
+    """Take the locations of brokers."""
     return tuple(
-        _read_place(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
+        _read_location(each, f"{where}[{index}]", limits) for index, each in enumerate(_array(value, where))
     )
 
 
-def _read_place(value: object, where: str, limits: WireLimits) -> Place:
+def _read_location(value: object, where: str, limits: WireLimits) -> Location:
     items = _array(value, where)
-    if len(items) != PLACE_FIELDS:
-        raise WireError(MALFORMED, f"{where}: expected {PLACE_FIELDS} fields, got {len(items)}")
+    if len(items) != LOCATION_FIELDS:
+        raise WireError(MALFORMED, f"{where}: expected {LOCATION_FIELDS} fields, got {len(items)}")
     name, version, address, uplink = items
-    return Place(
+    return Location(
         read_id(name, where, limits),
         read_number(version, where, limits),
         read_id(address, where, limits),
@@ -231,20 +232,20 @@ def read_numbers(value: object, where: str, limits: WireLimits) -> tuple[int, ..
         raise oversize(where, limits.number_count, "numbers", len(numbers))
     if not numbers:
         return ()
-    return tuple([read_number(each, f"{where}[{place}]", limits) for place, each in enumerate(numbers)])
+    return tuple([read_number(each, f"{where}[{index}]", limits) for index, each in enumerate(numbers)])
 
 
 def read_lines(value: object, where: str, limits: WireLimits) -> tuple[str, ...]:
     """Take lines of text for a person or a program to read."""
     return tuple(
-        read_prose(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
+        read_prose(each, f"{where}[{index}]", limits) for index, each in enumerate(_array(value, where))
     )
 
 
 def read_frames(value: object, where: str, limits: WireLimits) -> tuple[bytes, ...]:
     """Take whole publication frames, each a byte string with a plain header; what is in them is not read."""
     return tuple(
-        _read_frame(each, f"{where}[{place}]", limits) for place, each in enumerate(_array(value, where))
+        _read_frame(each, f"{where}[{index}]", limits) for index, each in enumerate(_array(value, where))
     )
 
 
@@ -274,12 +275,12 @@ def _read_choice(choices: tuple[str, ...]) -> Read:
     return read_choice
 
 
-def _write_places(places: tuple[Place, ...]) -> list[list[object]]:
-    return [list(attrs.astuple(place)) for place in places]
+def _write_locations(locations: tuple[Location, ...]) -> list[list[object]]:
+    return [list(attrs.astuple(each)) for each in locations]
 
 
-def _write_wishes(wishes: tuple[Wish, ...]) -> list[list[object]]:
-    return [[wish.id, str(wish.filter), wish.ordered] for wish in wishes]
+def _write_route_filters(routes: tuple[RouteFilter, ...]) -> list[list[object]]:
+    return [[route.id, str(route.filter), route.ordered] for route in routes]
 
 
 def _write_routes(routes: tuple[tuple[str, Filter], ...]) -> list[list[str]]:
@@ -295,8 +296,8 @@ _CODECS: Final[dict[object, tuple[Write | None, Read]]] = {
     Filter: (str, read_filter),
     frozenset[str]: (sorted, read_ids),
     tuple[tuple[str, Filter], ...]: (_write_routes, read_routes),
-    tuple[Place, ...]: (_write_places, read_places),
-    tuple[Wish, ...]: (_write_wishes, read_wishes),
+    tuple[Location, ...]: (_write_locations, read_locations),
+    tuple[RouteFilter, ...]: (_write_route_filters, read_route_filters),
     tuple[int, ...]: (list, read_numbers),
     tuple[str, ...]: (list, read_lines),
     tuple[bytes, ...]: (list, read_frames),

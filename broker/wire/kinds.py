@@ -48,7 +48,7 @@ class KindRow:
     stages: frozenset[DecoderStage]
     size: Size = Size.CONTROL
     name: str = field(init=False)
-    """What texts of errors call it."""
+    """Return its name in the texts of errors."""
 
     @name.default
     def _name(self) -> str:

@@ -27,7 +27,7 @@ NAME_BYTES: Final = 255
 """Longest name of an attribute: filters of 8 KiB must be able to name several."""
 
 SMALL_BYTES: Final = 512
-"""A publication that is no larger than this keeps every limit of its parts, so nobody counts. Therefore the
+"""A publication that is no larger than this keeps every limit of its parts, so no code counts. Therefore the
 limits of parts cannot be set below it (an attribute takes 3 bytes or more)."""
 
 

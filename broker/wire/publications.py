@@ -2,8 +2,8 @@
 
 A frame is made once, by its publisher; every broker on the way reads it and forwards its bytes. So reading
 must be exact (what one accepts, the next accepts) and cheap: frames that arrived together are decoded by one
-call, and the checks of a usual event are a few comparisons. Whatever these do not let through goes to the
-slow checks, which know what to say; they alone decide what is refused.
+call, and the checks of a usual event are a few comparisons. Events that these do not let through go to
+the slow checks, which raise the exact error; they alone decide what is refused.
 
 The flags byte: bit 0 is "ordered", bit 1 is "replayed" (only from a broker to its client), bits 4 to 7 are
 the mark of the ordering plugin on the copy that goes over one link (0 in the plain frame, which everything
@@ -65,10 +65,10 @@ def encode_publication(  # noqa: PLR0913, PLR0917 - the fields of the frame
 ) -> bytes:
     """Make a publication's frame.
 
-    Sequence and time take 8 bytes each, whatever they are: finding a shorter form would take longer.
+    Sequence and time always take 8 bytes each: finding a shorter form would take longer.
 
     Raises:
-        WireError: no broker would take an attribute or the payload; the text says which and why.
+        WireError: no broker would take an attribute or the payload; the text names it and the reason.
     """
     if type(payload) is not bytes:
         raise malformed("Publication.payload", "bytes", payload)
@@ -106,10 +106,10 @@ def plain(frame: bytes) -> bytes:
 
 
 def replayed(publisher: str, sequence: int, frame: bytes) -> Publication:
-    """A publication of the past, to be delivered and not to be matched any more; its frame says so."""
+    """A publication of the past, to be delivered and not to be matched any more, as its frame marks it."""
     flags = frame[_FLAGS_AT]
-    told = frame[:_FLAGS_AT] + _ONE_BYTE[flags & ORDERED | REPLAYED] + frame[_BODY_AT:]
-    return Publication(publisher, sequence, {}, flags & ORDERED == ORDERED, told)
+    replayed = frame[:_FLAGS_AT] + _ONE_BYTE[flags & ORDERED | REPLAYED] + frame[_BODY_AT:]
+    return Publication(publisher, sequence, {}, flags & ORDERED == ORDERED, replayed)
 
 
 # --- reading ------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def _read_event(body: bytes, limits: WireLimits) -> _Event:
 
 
 def _check_event(item: Any, body: bytes, limits: WireLimits) -> None:
-    """Refuse a body that is no publication, and say why."""
+    """Raise the error of a body that is no publication."""
     if type(item) is not list:
         raise malformed(_WHERE, "an array of fields", item)
     if len(item) != _FIELD_COUNT:

@@ -21,16 +21,16 @@ PACE_S: Final = 0.3
 """Between two steps: three a second, as a person plays who does not hurry."""
 
 REST_S: Final = 1.5
-"""Who has been tagged comes back after this time."""
+"""A tagged player comes in again after this time."""
 
 TAG_SHARE: Final = 0.5
 WHIM_SHARE: Final = 0.12
-"""How often a bot tags who is in reach, and how often it makes a step for no reason."""
+"""How often a bot tags a player in reach, and how often it makes a step at random."""
 
 
 @define(eq=False)
 class Bot:
-    """Plays for a player, one step at a time; every choice is drawn from `random`."""
+    """Plays for a player, one step at a time; all choices are drawn from `random`."""
 
     player: Player
     random: Random
@@ -43,7 +43,7 @@ class Bot:
             await self.step()
 
     async def step(self) -> None:
-        """Do one thing."""
+        """Come in, tag a player, or move and grab."""
         if self.player.is_out:
             await self.come_in()
         elif (target := self.in_reach()) and self.random.random() < TAG_SHARE:
@@ -60,7 +60,7 @@ class Bot:
             await self.player.move(*region.cell(self.random.randrange(GEMS)))
 
     def in_reach(self) -> str | None:
-        """Somebody who can be tagged from here."""
+        """Return the name of a player who can be tagged from here, if there is one."""
         region = self.player.regions.get(region_at(self.player.x, self.player.y))
         others = sorted(region.players.items()) if region else []
         near = [name for name, at in others if name != self.player.name and self._distance(at[0], at[1]) <= 1]
@@ -70,7 +70,7 @@ class Bot:
         return max(abs(x - self.player.x), abs(y - self.player.y))
 
     def _next_cell(self) -> tuple[int, int]:
-        """Towards the nearest gem in sight, or by whim anywhere."""
+        """Return the next cell towards the nearest gem in sight, or at times a random neighbour."""
         player, random = self.player, self.random
         gems = [region.cell(gem) for region in player.regions.values() for gem in range(GEMS)]
         if not gems or random.random() < WHIM_SHARE:
@@ -83,7 +83,7 @@ def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
-def _tell(name: str) -> Callable[[Delivery, GameEvent, bool], None]:
+def _printing(name: str) -> Callable[[Delivery, GameEvent, bool], None]:
     def judged(_: Delivery, event: GameEvent, counts: bool) -> None:  # noqa: FBT001 - as players call it
         if event.player == name and event.kind in ("grab", "tag"):
             what = f"{event.kind:<5}{event.target:<8}in {event.region}"
@@ -95,7 +95,7 @@ def _tell(name: str) -> Callable[[Delivery, GameEvent, bool], None]:
 async def _play(broker: str, name: str, seed: int) -> None:
     random = Random(seed)  # noqa: S311 - a game
     x, y = random.randrange(WIDTH), random.randrange(HEIGHT)
-    async with join(broker, name, x, y, _tell(name)) as player, trio.open_nursery() as nursery:
+    async with join(broker, name, x, y, _printing(name)) as player, trio.open_nursery() as nursery:
         nursery.start_soon(player.play)
         nursery.start_soon(Bot(player, random).play)
 

@@ -1,8 +1,8 @@
-"""A player: publishes what it does, and computes what is so from what it is delivered. No server does.
+"""A player: publishes its actions, and computes the state of the game from its deliveries. No server does.
 
 When it moves on, it subscribes to the new sight before it leaves the old one, and publishes a mark that both
-deliver: the old one counts up to it, the new one from there. About a new region it asks with a `watch`; the
-longest watcher tells what was so at that place, and what followed is applied to that.
+deliver: the old one counts up to the mark, the new one from there. It asks for the state of a new region with
+a `watch`; the longest watcher answers with the state at that position; later events are applied to that.
 """
 
 import json
@@ -17,14 +17,14 @@ from attrs import asdict, define, field
 from concord import Client, Delivery, GapError, Publisher, connect
 from examples.game.world import GEMS, HEIGHT, WIDTH, GameEvent, Region, interest, region_at, sight
 
-ATTEMPTS: Final = 2  # to be told; then nobody knows, and the region begins anew for everybody
-PATIENCE_S: Final = 1.5  # for an answer: several times the way through an overlay
-SETTLE_S: Final = 2.0  # a broker that was started again takes clients before it has found its place again
+ATTEMPTS: Final = 2  # to get an answer; then no player knows the region, and it begins anew for all
+ANSWER_TIMEOUT_S: Final = 1.5  # several times the way through an overlay
+SETTLE_S: Final = 2.0  # a restarted broker takes clients before it has its uplink again
 
 
 @define(eq=False)
 class GameQuestion:
-    """About a region: asked with the event `place`, and what has been delivered `since` that event."""
+    """A question about a region: the event `place` asks it; `since` has the deliveries after that event."""
 
     place: str
     since: list[tuple[Delivery, GameEvent]] | None = None
@@ -33,12 +33,12 @@ class GameQuestion:
 
 @define(eq=False)
 class Player:
-    """One player. `regions` is what it knows; `x` and `y` are where it has moved to, unless it is out."""
+    """One player. `regions` are those it knows; it is at `x` and `y`, unless it is out."""
 
     name: str
     client: Client
     publisher: Publisher
-    judged: Callable[[Delivery, GameEvent, bool], None]  # told what is applied, and whether it counted
+    judged: Callable[[Delivery, GameEvent, bool], None]  # called with each applied event: has it counted?
     x: int
     y: int
     is_out: bool = True
@@ -49,7 +49,7 @@ class Player:
     _moved: trio.Event = field(factory=trio.Event)
 
     async def play(self) -> None:
-        """Follow what is in sight. After a gap anything may be so, and everything is asked anew."""
+        """Follow the regions in sight. After a gap the state is unknown, so the player asks for all anew."""
         while True:
             self.regions, self._questions = {}, {}
             try:
@@ -77,7 +77,7 @@ class Player:
         over: trio.Event,
         task_status: trio.TaskStatus[trio.Event],
     ) -> None:
-        """Take what one subscription delivers, from its own mark to that of the next one."""
+        """Take the deliveries of one subscription, from its own mark to that of the next one."""
         mark, ended, is_on = token_hex(4), trio.Event(), False
         async with self.client.subscribe(interest(new, self.name)) as deliveries:
             for name in sorted(old - new):
@@ -87,7 +87,7 @@ class Player:
             await over.wait()
             for name in old - new:
                 self.regions.pop(name, None)
-                self._answer(name)
+                self._end_question(name)
             task_status.started(ended)
             async for delivery in deliveries:
                 event = GameEvent(**cast("dict[str, Any]", delivery.attributes))
@@ -100,21 +100,21 @@ class Player:
         ended.set()
 
     async def _learn(self, name: str) -> None:
-        """Ask what is so in a region until somebody tells; if nobody does, begin it anew."""
+        """Ask for the state of a region until a watcher answers; if none does, begin it anew."""
         for attempt in range(self.attempts):
             if name in self.regions:
                 return
             self._questions[name] = question = GameQuestion(token_hex(4))
             await self._say("watch", region=name, place=question.place, attempt=attempt)
-            with trio.move_on_after(PATIENCE_S):
+            with trio.move_on_after(ANSWER_TIMEOUT_S):
                 await question.answered.wait()
                 return
         if name not in self.regions:
             await self._say("begin", region=name, place=token_hex(4))
 
     async def _take(self, delivery: Delivery, event: GameEvent, names: list[str]) -> None:
-        if event.kind == "tell":
-            self._be_told(event, json.loads(delivery.payload))
+        if event.kind == "answer":
+            self._take_answer(event, json.loads(delivery.payload))
         for name in names:
             question = self._questions.get(name)
             if event.kind == "begin":
@@ -123,15 +123,15 @@ class Player:
             elif name in self.regions:
                 self._apply(delivery, event, self.regions[name])
                 if event.kind == "watch" and event.attempt >= 0:
-                    await self._tell(event, self.regions[name])
+                    await self._answer_watch(event, self.regions[name])
             elif question and question.place == event.place:
                 question.since = []
             elif question and question.since is not None:
                 question.since.append((delivery, event))
 
-    def _be_told(self, event: GameEvent, told: dict[str, Any]) -> None:
-        """Take what was so at the place of our question, and apply what has been delivered since."""
-        question = self._questions.get((region := Region(**told)).name)
+    def _take_answer(self, event: GameEvent, state: dict[str, Any]) -> None:
+        """Take the state at the position of our question, and apply the events delivered since."""
+        question = self._questions.get((region := Region(**state)).name)
         if question and question.place == event.place and question.since is not None:
             self._know(region)
             for delivery, later in question.since:
@@ -139,10 +139,10 @@ class Player:
 
     def _know(self, region: Region) -> None:
         self.regions[region.name] = region
-        self._answer(region.name)
+        self._end_question(region.name)
 
-    def _answer(self, name: str) -> None:
-        """Nobody has to ask about this region any more: it is known, or out of sight."""
+    def _end_question(self, name: str) -> None:
+        """End the question about a region: it is known, or out of sight."""
         if question := self._questions.pop(name, None):
             question.answered.set()
 
@@ -151,16 +151,16 @@ class Player:
         self.is_out |= counts and event.kind == "tag" and event.target == self.name
         self.judged(delivery, event, counts)
 
-    async def _tell(self, event: GameEvent, region: Region) -> None:
+    async def _answer_watch(self, event: GameEvent, region: Region) -> None:
         if region.watchers[0] == self.name != event.player:
-            await self._say("tell", json.dumps(asdict(region)), to=event.player, place=event.place)
+            await self._say("answer", json.dumps(asdict(region)), to=event.player, place=event.place)
 
     async def _say(self, kind: str, payload: str = "", **attributes: Any) -> None:
         event = GameEvent(kind=kind, player=self.name, **attributes)
         await self.publisher.publish(event.attributes(), payload.encode())
 
     async def move(self, x: int, y: int) -> bool:
-        """Go to a cell, if it is in a region that we know. Who is out comes back in this way."""
+        """Move to a cell, if its region is known; a player who is out comes in. Return whether it moved."""
         old, new = "" if self.is_out else region_at(self.x, self.y), ""
         if not (0 <= x < WIDTH and 0 <= y < HEIGHT) or (new := region_at(x, y)) not in self.regions:
             return False
@@ -183,7 +183,7 @@ class Player:
         await self._say("tag", region=region_at(self.x, self.y), target=target, x=self.x, y=self.y)
 
     async def leave(self) -> None:
-        """Say that we are gone."""
+        """Leave every region."""
         for name in sorted(self.regions):
             await self._say("leave", region=name)
 
@@ -192,7 +192,7 @@ class Player:
 async def join(
     broker: str, name: str, x: int, y: int, judged: Callable[[Delivery, GameEvent, bool], None]
 ) -> AsyncIterator[Player]:
-    """Connect a player who will come in at a cell; `play` follows, and `move` comes in."""
+    """Connect a player who is to come in at a cell: call `play` to follow the game, `move` to come in."""
     async with connect(broker, name=name) as client, client.advertise(f"player == {name!r}") as publisher:
         player = Player(name, client, publisher, judged, x, y)
         yield player

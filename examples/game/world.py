@@ -21,15 +21,15 @@ _NONE: Final = -1
 
 @frozen(kw_only=True)
 class GameEvent:
-    """What players publish: these attributes, without those that have their defaults."""
+    """The attributes of an event that a player publishes, without those that have their defaults."""
 
-    kind: str  # move, grab, tag: what they do. watch, tell, begin, leave, mark: how they learn what is so.
+    kind: str  # move, grab, tag: actions. watch, answer, begin, leave, mark: how players learn the state.
     player: str
     region: str = ""
     into: str = ""  # the region that a move leads into, across a border
-    to: str = ""  # whom a tell or a mark is for
+    to: str = ""  # the player that an answer or a mark is for
     target: str = ""  # who is tagged
-    place: str = ""  # names this event where its place in the order matters
+    place: str = ""  # names this event where its position in the order matters
     x: int = _NONE
     y: int = _NONE
     gem: int = _NONE
@@ -37,12 +37,12 @@ class GameEvent:
     attempt: int = _NONE  # how often a watch has been in vain before; without it, no answer is asked for
 
     def attributes(self) -> Mapping[str, str | int]:
-        """As `publish` takes it; `GameEvent(**delivery.attributes)` is the way back."""
+        """Return the attributes for `publish`; `GameEvent(**delivery.attributes)` is the inverse."""
         return {name: value for name, value in asdict(self).items() if value not in ("", _NONE)}
 
 
 def region_at(x: int, y: int) -> str:
-    """The region that a cell is in, such as "b3"."""
+    """Return the region of a cell, such as "b3"."""
     return COLUMNS[x // SIDE] + ROWS[y // SIDE]
 
 
@@ -54,14 +54,14 @@ def sight(region: str) -> frozenset[str]:
 
 
 def interest(regions: frozenset[str], player: str) -> str:
-    """What a player subscribes to. It is one filter: one subscription is what has one order."""
+    """Return the filter of a player's subscription: one filter, since one subscription has one order."""
     names = ", ".join(map(repr, sorted(regions)))
     return f"region in ({names}) or into in ({names}) or to == {player!r}"
 
 
 @define
 class Region:
-    """What is so in one region at one place in the order of its events."""
+    """The state of one region at one position in the order of its events."""
 
     name: str
     began: str  # the event that began it; gems of another beginning are other gems
@@ -70,14 +70,14 @@ class Region:
     watchers: list[str] = field(factory=list)
 
     def cell(self, gem: int) -> tuple[int, int]:
-        """Where a gem lies. When it is taken, the next one lies elsewhere in the region."""
+        """Return the cell of a gem. When it is taken, the next one lies elsewhere in the region."""
         spot = crc32(f"{self.began}{self.name}{gem}{self.taken[gem]}".encode()) % (SIDE * SIDE)
         return COLUMNS.index(self.name[0]) * SIDE + spot % SIDE, ROWS.index(
             self.name[1]
         ) * SIDE + spot // SIDE
 
     def apply(self, event: GameEvent) -> bool:
-        """Take the next event. Returns whether it counts: who grabs first has the gem."""
+        """Apply the next event. Return whether it counts: the first player to grab a gem has it."""
         at, tagged = self.players.get(event.player), self.players.get(event.target)
         match event.kind:
             case "move" if event.into == self.name or (at and not event.into):

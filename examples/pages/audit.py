@@ -114,10 +114,10 @@ class Audit:
             self.tapes[name] = tape
         self._auditors |= {investor: auditor, auditor: investor}
 
-    def told(
+    def record(
         self, name: str, delivery: Delivery, tick: PriceTick, decision: Decision | None, book: Book
     ) -> None:
-        """A follower has taken a tick into its book."""
+        """Record that a follower has taken a tick into its book."""
         tape = self.tapes[name]
         if book.day != tape.day:
             tape.day = book.day

@@ -124,14 +124,14 @@ class Floor:
 
         address = self.overlay.addresses[follower.city]
         async with connect(address, name=follower.name.replace("'", ""), on_state=state) as client:
-            told = partial(self._told, follower)
-            await follow(client, f"({follower.wanted})", follower.book, told, task_status.started)
+            taken = partial(self._record, follower)
+            await follow(client, f"({follower.wanted})", follower.book, taken, task_status.started)
 
-    def _told(
+    def _record(
         self, follower: Follower, delivery: Delivery, tick: PriceTick, decision: Decision | None
     ) -> None:
         follower.latencies_s.append(time.time() - delivery.published_at)
-        self.audit.told(follower.name, delivery, tick, decision, follower.book)
+        self.audit.record(follower.name, delivery, tick, decision, follower.book)
 
     def counts(self) -> Json:
         """The figures of the market."""

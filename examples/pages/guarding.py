@@ -64,7 +64,7 @@ class Guard:
     tabs: int = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, as ASGI has it."""
+        """Answer one request of ASGI."""
         if scope["type"] not in {"http", "websocket"}:
             await self.app(scope, receive, send)
         elif refusal := self._refusal(scope):
@@ -82,7 +82,7 @@ class Guard:
             self.tabs -= 1
 
     def _refusal(self, scope: Scope) -> _Refusal | None:
-        """Say why a request is refused; None if it is not."""
+        """Return why a request is refused, or None if it is not."""
         is_socket = scope["type"] == "websocket"
         if not scope["query_string"].isascii():
             return _Refusal("an address has only ASCII; write %XX for other bytes", HTTPStatus.BAD_REQUEST)

@@ -64,7 +64,7 @@ class MatchSeat:
 
     @property
     def bot(self) -> Bot:
-        """Who plays where nobody does."""
+        """A bot that plays for the player of this seat."""
         assert self.player is not None
         return Bot(self.player, self.random)
 
@@ -85,7 +85,7 @@ class Match:
     def of(
         cls, overlay: DemoOverlay, count: int, seed: int, *, pace_s: float = PACE_S, has_bots: bool = True
     ) -> "Match":
-        """Seats for so many players, spread over the overlay's brokers."""
+        """Return seats for so many players, spread over the overlay's brokers."""
         cities = list(overlay.addresses)
         names = [NAMES[i] if i < len(NAMES) else f"P{i + 1}" for i in range(count)]
         seats = {
@@ -157,7 +157,7 @@ class Match:
         }
 
     def frame(self, names: list[str]) -> Json:
-        """What these players know, and what is to be shown beside it."""
+        """Return what these players know, and the figures shown beside it."""
         while self._marks and time.monotonic() - self._marks[0][0] > MARK_S:
             self._marks.popleft()
         calls = list(self.onlooker.close_calls)[-CALLS_SHOWN:]

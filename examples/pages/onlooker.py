@@ -1,9 +1,9 @@
-"""Compares what the players of one match concluded. It decides nothing, and no player knows of it.
+"""Compares the conclusions of the players of one match. It decides nothing, and no player knows of it.
 
 A *disagreement* is an action, a grab or a tag, that was delivered to two players, and counted for one of them
-and not for the other. Each action is one disagreement at most, however many players are on either side. What
-was not delivered to somebody is no disagreement of theirs. An action is *shared* when two players have judged
-it, and a *close call* when it was too late for somebody, whether the others agree or not.
+and not for the other. Each action is one disagreement at most, however many players are on either side. A
+player disagrees only about actions delivered to it. An action is *shared* when two players have judged it,
+and a *close call* when it was too late for a player, whether the others agree or not.
 
 A gem is *held twice* when two players have each counted their own grab of it.
 """
@@ -17,7 +17,7 @@ from concord import Delivery
 from examples.game.world import GameEvent
 
 _REMEMBERED: Final = 4096
-"""Actions that may still be judged by somebody: minutes of play. Older ones are only counted."""
+"""Actions that a player may still judge: minutes of play. Older ones are only counted."""
 
 _CALLS_MAX: Final = 64
 """What a page may want to show."""

@@ -113,11 +113,11 @@ async def _started(ordering: str, cities: tuple[City, ...], journals: Path) -> A
                 port = int(overlay.addresses[cities[0].name].rpartition(":")[2])
                 there = await listen(ShapedLink(city.name, port, city.delay_s, bytes_per_s=0), nursery)
                 uplink = ("--uplink", f"127.0.0.1:{there}")
-            # A sequencer has to be named; the top is where everything comes by anyway.
+            # A sequencer has to be named; the root is on most paths anyway.
             named = ("--ordering-option", f"sequencer={cities[0].name}") if ordering == "sequencer" else ()
             journal = ("--journal", str(journals / str(place)))
-            patience = ("--link-timeout", str(LINK_TIMEOUT_S))
-            overlay._arguments[city.name] = ("--ordering", ordering, *named, *journal, *patience, *uplink)  # noqa: SLF001 - its own module
+            timeout = ("--link-timeout", str(LINK_TIMEOUT_S))
+            overlay._arguments[city.name] = ("--ordering", ordering, *named, *journal, *timeout, *uplink)  # noqa: SLF001 - its own module
             await overlay.start(city.name)
         try:
             yield overlay

@@ -29,13 +29,13 @@ from examples.pages.guarding import Guard
 STATIC: Final = Path(__file__).parent / "static"
 
 HOST: Final = "127.0.0.1"
-"""A demo is for whoever started it: it lets people kill brokers."""
+"""A demo serves the person who started it only, for it lets people kill brokers."""
 
 FRAME_S: Final = 0.05
 """Twenty frames a second; between two of them the page moves things by itself."""
 
 REQUEST_BYTES_MAX: Final = 4096
-"""Longer than anything that a page says."""
+"""Longer than any message of a page."""
 
 PLACEHOLDER: Final = "{{ token }}"
 """Where the token of the run goes in a page."""

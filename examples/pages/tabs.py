@@ -32,7 +32,7 @@ class GameTab:
 
     @property
     def match(self) -> Match:
-        """The match that is shown."""
+        """The match that the tab shows."""
         return self.matches[self.ordering]
 
     @property
@@ -42,7 +42,7 @@ class GameTab:
         return seat if seat and seat.is_held() and seat.held_by == self.person else None
 
     def frame(self) -> Json:
-        """What to show now."""
+        """Return the present state for the page."""
         names = self.names or list(self.match.seats)[:VIEWS]
         return {
             "at": now_ms(),
@@ -54,7 +54,7 @@ class GameTab:
         }
 
     async def do(self, request: Json) -> None:
-        """The person did something; what makes no sense is left undone."""
+        """Perform a request of the person; ignore one that has no meaning."""
         match request:
             case {"do": "show", "ordering": str(ordering)} if ordering in self.matches:
                 self.close()
@@ -104,7 +104,7 @@ class TickerTab:
     ordering: str = field(default=Factory(lambda self: next(iter(self.floors)), takes_self=True))
 
     def frame(self) -> Json:
-        """What to show now."""
+        """Return the present state for the page."""
         return {
             "at": now_ms(),
             "ordering": self.ordering,
@@ -113,7 +113,7 @@ class TickerTab:
         }
 
     async def do(self, request: Json) -> None:
-        """The person did something; what makes no sense is left undone."""
+        """Perform a request of the person; ignore one that has no meaning."""
         overlay = self.floors[self.ordering].overlay
         match request:
             case {"do": "show", "ordering": str(ordering)} if ordering in self.floors:

@@ -1,1 +1,1 @@
-"""Producers on demand: machines that measure their load only while somebody, anywhere, wants to know it."""
+"""Producers on demand: machines that measure their load only while any client subscribes to it."""

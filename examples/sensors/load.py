@@ -1,10 +1,10 @@
-"""A sensor that measures only while somebody listens: the load of this machine, once a second.
+"""A sensor that measures only while a client subscribes: the load of this machine, once a second.
 
     python -m examples.sensors.load --broker 127.0.0.1:7411 --host alpha
     concord subscribe --broker 127.0.0.1:7412 "kind == 'load' and host.startswith('al') and load > 2"
 
 Start as many as there are machines. A subscription wakes the sensors whose advertisement it overlaps, and no
-others; when the last one ends, they sleep again. Nobody keeps a list of who measures and who listens.
+others; when the last one ends, they sleep again. No program keeps a list of sensors and subscribers.
 """
 
 import os
@@ -20,28 +20,28 @@ INTERVAL_S: Final = 1.0
 """Between two measurements."""
 
 LINGER_S: Final = 3.0
-"""A listener that is started again finds the sensor still at work."""
+"""A subscriber that is started again finds the sensor still measuring."""
 
 
 async def sense(  # noqa: PLR0913 - what tests set is named
     broker: str,
     host: str,
     measure: Callable[[], float],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
     *,
     interval_s: float = INTERVAL_S,
     linger_s: float = LINGER_S,
 ) -> None:
-    """Publish what is measured, while somebody listens; for ever."""
+    """Publish measurements while there is a subscriber; for ever."""
 
     async def publish_often() -> None:
-        tell("somebody listens: measuring")
+        report("somebody listens: measuring")
         try:
             while True:
                 await publisher.publish({"kind": "load", "host": host, "load": measure()})
                 await trio.sleep(interval_s)
         finally:
-            tell("nobody listens: sleeping")
+            report("nobody listens: sleeping")
 
     publisher: Publisher
     async with (
@@ -59,7 +59,7 @@ def _load() -> float:
 @click.option("--broker", required=True, metavar="HOST:PORT", help="Any broker of the overlay.")
 @click.option("--host", required=True, help="What this machine is called.")
 def command(broker: str, host: str) -> None:
-    """Publish this machine's load while somebody listens, until Ctrl-C."""
+    """Publish this machine's load while there is a subscriber, until Ctrl-C."""
     trio.run(sense, broker, host, _load, click.echo)
 
 

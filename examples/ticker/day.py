@@ -44,7 +44,7 @@ QUOTE_SHARE: Final = 0.4
 
 @frozen
 class Moment:
-    """A tick, and when it happens: seconds since the bell."""
+    """A tick, and its time in seconds since the bell."""
 
     at_s: float
     tick: PriceTick
@@ -88,7 +88,7 @@ def write(moments: Iterable[Moment], lines: Any) -> None:
 
 
 def read(path: Path) -> list[Moment]:
-    """A day from a CSV file, in order of time. Raises `ConcordError` with the line that cannot be read."""
+    """Return a day from a CSV file, in order of time; raise `ConcordError` for a line that cannot be read."""
     with path.open(newline="", encoding="utf-8") as lines:
         return sorted(_moments(path, csv.DictReader(lines)), key=lambda moment: moment.at_s)
 

@@ -1,4 +1,4 @@
-"""An investor: decides by what it is delivered, and by nothing else.
+"""An investor: decides by its deliveries, and by nothing else.
 
 `Book` is a pure function of the ticks that it takes, in their order. So an auditor who keeps a book by the
 same rules, from a subscription of its own, comes to the same decisions if it is delivered the same in the
@@ -18,7 +18,7 @@ CHART_MAX: Final = 400  # prices of each symbol
 
 @frozen(kw_only=True)
 class PriceTick:
-    """What exchanges publish. A quote's price is in the middle between what is bid and asked."""
+    """An event of an exchange. The price of a quote is the middle between bid and ask."""
 
     kind: str  # trade, quote; and the bell that begins a day
     exchange: str
@@ -123,10 +123,10 @@ async def follow(
     client: Client,
     wanted: str,
     book: Book,
-    told: Callable[[Delivery, PriceTick, Decision | None], None],
+    taken: Callable[[Delivery, PriceTick, Decision | None], None],
     opened: Callable[[], None],
 ) -> None:
-    """Keep a book from a subscription of its own, for ever. The bell is part of it: one filter, one order."""
+    """Keep a book from one subscription, for ever. Its filter has the bell too: one filter, one order."""
     async with client.subscribe(f"{wanted} or kind == 'bell'") as deliveries:
         opened()
         async for item in deliveries.with_gaps():
@@ -134,4 +134,4 @@ async def follow(
                 book.close()
             else:
                 tick = PriceTick(**cast("dict[str, Any]", item.attributes))
-                told(item, tick, book.take(tick))
+                taken(item, tick, book.take(tick))

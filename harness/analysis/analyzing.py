@@ -25,13 +25,13 @@ from harness.analysis.session import fit
 Progress = Callable[[str], None]
 
 _TIME_BINS: Final = 120
-"""Of a timeline: as many as a picture has room for."""
+"""Points of a timeline: as many as a figure has room for."""
 
 _BIN_LEAST_NS: Final = 50_000_000
 """Shorter bins show when processes were scheduled, and nothing of brokers."""
 
 _REASON_MAX: Final = 500
-"""Of what Spark says, for one line."""
+"""Characters of Spark's error that one line has room for."""
 
 
 def _silent(_: str) -> None:
@@ -41,7 +41,7 @@ def _silent(_: str) -> None:
 def analyze(
     spark: SparkSession, path: Path, *, progress: Progress = _silent, long: int = comparing.LONG
 ) -> dict[str, object]:
-    """Analyse a run and return what goes into `analysis.json`.
+    """Analyse a run and return the content of `analysis.json`.
 
     Streams longer than `long` are compared in parts.
 
@@ -58,7 +58,7 @@ def analyze(
 
 
 def judged(spark: SparkSession, path: Path, progress: Progress = _silent) -> dict[str, object]:
-    """Analyse a run and write down what was found, be it that there is no verdict.
+    """Analyse a run and write the result, even if it is that there is no verdict.
 
     Raises:
         AnalysisError: there is no such directory.
@@ -114,10 +114,10 @@ def _clock(numbering: Numbering) -> reading.TraceClock:
 
 
 def _doubt_of_causes(run: RunDatasets) -> str:
-    """Why causal order cannot be judged, if it cannot.
+    """Return why causal order cannot be judged, or an empty text if it can.
 
     Where publishers had read nothing, a cause of a publication is an earlier one of its publisher, and order
-    between those is per-publisher order. Whoever writes `seen/` without a row says just that.
+    between those is per-publisher order. A run that writes `seen/` without a row states just that.
     """
     if not run.has("seen"):
         return "the run does not say what had been delivered to a client before it published (dataset seen/)"
@@ -127,7 +127,7 @@ def _doubt_of_causes(run: RunDatasets) -> str:
 
 
 def _totals(run: RunDatasets, numbering: Numbering, streams: DataFrame) -> AnswerTotals:
-    """Sums over subscriptions. Raises `UnknownVerdictError` for what allows no verdict."""
+    """Return sums over subscriptions; raise `UnknownVerdictError` if the datasets allow no verdict."""
     names = ("deliveries", "duplicates", "unpublished", "late", "owed", "missing", "unmatched")
     row = streams.agg(
         F.count_if(F.col("deliveries") > 0).alias("subscribers"),
@@ -155,11 +155,11 @@ def _totals(run: RunDatasets, numbering: Numbering, streams: DataFrame) -> Answe
 
 
 def _refuse_silent(run: RunDatasets, streams: DataFrame) -> None:
-    """A subscription without deliveries agrees with everybody, and says nothing."""
+    """Raise `UnknownVerdictError` if a subscription delivered nothing: it agrees with any order."""
     silent = streams.filter("deliveries = 0 and owed > 0").select("subscriber")
     if run.has("subscriptions"):
-        heard = streams.filter("deliveries > 0").select("subscriber")
-        silent = run.read("subscriptions").select("subscriber").join(heard, "subscriber", "left_anti")
+        receiving = streams.filter("deliveries > 0").select("subscriber")
+        silent = run.read("subscriptions").select("subscriber").join(receiving, "subscriber", "left_anti")
         if run.has("matches"):
             owed = streams.filter("owed > 0").select("subscriber")
             silent = silent.join(owed, "subscriber", "left_semi")
@@ -172,7 +172,7 @@ def _refuse_silent(run: RunDatasets, streams: DataFrame) -> None:
 
 
 def _unordered(run: RunDatasets) -> DataFrame | None:
-    """The subscriptions that asked for no order, if the run says which."""
+    """Return the unordered subscriptions, if the run records them."""
     if not run.has("subscriptions"):
         return None
     return run.read("subscriptions").filter("not ordered").select("subscriber")
@@ -188,7 +188,7 @@ def _compared(spark: SparkSession, streams: DataFrame, numbering: Numbering, lon
 
 
 def _first_line(error: BaseException) -> str:
-    """What went wrong, out of a stack of Java and Python in one text."""
+    """Return the cause of an error, from a stack trace of Java and Python in one text."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by:")]
     if causes:

@@ -39,7 +39,7 @@ class AnswerTotals:
 
 @attrs.frozen(eq=False)
 class Answers:
-    """What the steps of an analysis found."""
+    """The results of the steps of an analysis."""
 
     about: Mapping[str, object]
     totals: AnswerTotals

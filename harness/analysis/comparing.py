@@ -4,7 +4,7 @@ Streams are coded by size, the longest first, and dealt to blocks in turn, so bl
 stream longer than `LONG` is a block of its own, and two such are compared in several parts: where the common
 publications are cut, inversions across the cut are counted by the part that has their later element.
 
-Of pairs that disagree, the nearest two publications of some are kept, to be told about.
+Of pairs that disagree, the nearest two publications of some are kept, as witnesses.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ LONG: Final = 1 << 21
 """Counting this many publications of one pair in the worst order takes a second; longer pairs are divided."""
 
 BLOCK_BYTES: Final = 64 << 20
-"""What a worker holds of each of two blocks at most, unless one stream alone is longer."""
+"""Elements of each of two blocks that a worker holds at most, unless one stream alone is longer."""
 
 TASKS_EACH: Final = 4
 """Tasks for each core: blocks are equal only in what they hold, not in how much of it is out of order."""
@@ -46,7 +46,7 @@ SAMPLE: Final = 100
 """Pairs of subscribers at different brokers, drawn at random as the paper draws them."""
 
 WITNESSES_MAX: Final = 5
-"""As many as `ordering.verdicts` tells; counts are complete."""
+"""As many witnesses as `ordering.verdicts` has; counts are complete."""
 
 
 @attrs.frozen
@@ -110,7 +110,7 @@ def compare(spark: SparkSession, streams: DataFrame, sharing: Sharing, publicati
     tasks = spark.createDataFrame(rows, "task int, side int, block int, is_own boolean, part int, parts int")
     shared = streams.filter("code is not null").select("code", "numbers", block.cast("int").alias("block"))
 
-    # Spark tells from the annotations what to hand over, so it is a function and not a partial one.
+    # Spark chooses the arguments by the annotations, so it is a function and not a partial one.
     def task(table: pa.Table) -> pa.Table:
         return _task(table, publications)
 
@@ -200,7 +200,7 @@ class Pairs:
 
 
 def pairs(compared: DataFrame) -> DataFrame:
-    """One row per pair: what parts found is added up."""
+    """Return one row per pair: the sum of the results of its parts."""
     return (
         compared.filter(F.col("kind") == PAIR)
         .groupBy("one", "other")

@@ -51,19 +51,19 @@ class RunDatasets:
         # A name is a name: no stars and brackets in it are patterns, and nothing is escaped.
         reader = self.spark.read.option("__globPaths__", "false")
         if pq.read_schema(self.files[name][0]).types == [getattr(pa, kind)() for kind in RUN[name].values()]:
-            # Told the columns, Spark need not start a job to find them out.
+            # With the columns given, Spark need not start a job to find them.
             reader = reader.schema(
                 ", ".join(f"{column} {_SPARK[kind]}" for column, kind in RUN[name].items())
             )
         return selected(reader, self.files[name], RUN[name])
 
     def rows(self, name: str) -> int:
-        """How many rows a dataset has, as the ends of its files say."""
+        """Return the number of rows of a dataset, from the footers of its files."""
         return sum(pq.read_metadata(each).num_rows for each in self.files[name])
 
     @property
     def uplinks(self) -> dict[str, str]:
-        """The broker above each broker, "" for a top; empty if the run does not say."""
+        """Return the uplink of each broker, "" for a root; empty if the run does not record them."""
         found = self.about.get("uplinks")
         if not isinstance(found, dict):
             return {}
@@ -140,7 +140,7 @@ def _fits(found: pa.DataType, kind: str) -> bool:
 
 
 def about(path: Path) -> Mapping[str, object]:
-    """What a `run.json` says; nothing if there is none."""
+    """Return the content of `run.json`, empty if there is none."""
     if not path.is_file():
         return {}
     try:

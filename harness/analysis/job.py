@@ -21,7 +21,7 @@ JOB_FILE: Final = "concord-analysis-job.py"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Analyse a run, or write what spark-submit is given."""
+    """Analyse a run, or write the files for spark-submit."""
     parser = argparse.ArgumentParser(prog=JOB_FILE)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("directory", nargs="?", type=Path, help="a run's directory")

@@ -25,7 +25,7 @@ FRACTIONS: Final = (0.5, 0.9, 0.99, 0.999)
 NAMES: Final = ("p50", "p90", "p99", "p999")
 
 _CURVE: Final = tuple(1 - 10 ** (-place / 20) for place in range(1, 101))
-"""For the picture of a distribution: from 11 % on, denser towards the end, up to one in 100,000."""
+"""For the figure of a distribution: from 11 % on, denser towards the end, up to one in 100,000."""
 
 NS_A_MS: Final = 1_000_000
 
@@ -48,7 +48,7 @@ WINDOW_NS: Final = 10_000_000_000
 """A pause that begins later than this after a fault is not laid at its door."""
 
 FAULTS_MAX: Final = 1_000
-"""Pauses are looked up for each subscription and fault; runs with more faults are told by their first
+"""Pauses are looked up for each subscription and fault; runs with more faults are described by their first
 ones."""
 
 
@@ -77,14 +77,14 @@ class LatencyMeasure:
 
 @attrs.frozen(eq=False)
 class LatencyMeasures:
-    """All latencies, and those by distance in links; a distance nobody knows is left out."""
+    """All latencies, and those by distance in links; an unknown distance is left out."""
 
     all: LatencyMeasure | None
     by_distance: dict[int, LatencyMeasure]
 
 
 def latencies(pieces: DataFrame) -> LatencyMeasures:
-    """Add up what workers counted."""
+    """Return the latencies that all workers counted, added up."""
     rows = pieces.filter(F.col("kind") == LATENCY).select("key", "a", "b", "c").collect()
     by_distance: defaultdict[int, list[SparkRow]] = defaultdict(list)
     for row in rows:
@@ -142,12 +142,12 @@ def grown(readings: DataFrame) -> Grown:
 
 
 def traffic(counters: Grown) -> dict[str, int | None]:
-    """Traffic by kind, all brokers together; None for what nobody counted."""
+    """Return the traffic of all brokers by kind; None for a kind that was not counted."""
     return {kind: _whole(counters, name) for kind, name in TRAFFIC.items()}
 
 
 def detection_us(counters: Grown) -> dict[str, float | None]:
-    """What finding out whether a publication must wait took, per publication and broker."""
+    """Return the time of detection, per publication and broker."""
     mean = _ratio(counters, "detection_seconds", "detected")
     return {"mean": None if mean is None else mean * 1e6, "p99": _percentile(counters)}
 
@@ -209,7 +209,7 @@ def windows(found: Sequence[FaultRow]) -> list[tuple[int, int]]:
 
 
 def pauses(streams: DataFrame, found: Sequence[FaultRow], start_ns: int) -> list[dict[str, object]]:
-    """Every fault with what subscribers noticed of it."""
+    """Return every fault with the pauses of subscribers after it."""
     if not found:
         return []
     rows = streams.filter("deliveries > 0").select("subscriber", "pauses").collect()

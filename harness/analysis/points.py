@@ -7,7 +7,7 @@ import attrs
 
 @attrs.frozen
 class MeasuredPoint:
-    """A study at a number of consumers at each broker. None is for what was not measured.
+    """A study at a number of consumers at each broker; a value that was not measured is None.
 
     `entries` are remote entries of all brokers, `level_entries` those of a router of each level on average,
     `differing` counts brokers whose table is not what it should be. `messages` and `acknowledgements` are

@@ -6,7 +6,7 @@ from typing import Final
 try:
     from broker.errors import ConcordError as _Error
 except ImportError:
-    # On a cluster there is this package alone, and whoever started the job reads the error there.
+    # On a cluster there is this package alone, and the user who started the job reads the error there.
     _Error = Exception  # type: ignore[misc, assignment]  # a name for one of two classes
 
 PROMISES: Final = ("pairwise", "publisher", "causal", "integrity", "completeness")
@@ -21,7 +21,7 @@ class AnalysisError(_Error):
 
 
 class UnknownVerdictError(_Error):
-    """The datasets do not allow a verdict; says which one, and why."""
+    """The datasets do not allow a verdict; the text names it, with the reason."""
 
 
 def verdict(violations: int, doubt: str) -> dict[str, object]:
@@ -34,7 +34,7 @@ def verdict(violations: int, doubt: str) -> dict[str, object]:
 
 
 def unknown(reason: str) -> dict[str, object]:
-    """What stands in `analysis.json` when the datasets allow no verdict."""
+    """The words of `analysis.json` when the datasets allow no verdict."""
     return {"verdicts": {name: verdict(0, reason) for name in PROMISES}, "reason": reason}
 
 

@@ -34,7 +34,7 @@ TIME: Final = 3
 """Deliveries over time: bins of time, counts, longest latencies."""
 
 ELSEWHERE: Final = -1
-"""The distance between two brokers, where nobody knows how many links lie between."""
+"""The distance between two brokers if the number of links between them is unknown."""
 
 SCHEMA: Final = "kind int, name string, broker string, key int, a binary, b binary, c binary"
 
@@ -205,7 +205,7 @@ def _matched(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def distances(uplinks: Mapping[str, str]) -> dict[tuple[str, str], int]:
-    """The number of links between any two brokers that are connected; empty for more than can be told."""
+    """The number of links between any two brokers that are connected; empty beyond the limit."""
     if len(uplinks) > BROKERS_MAX:
         return {}
     climbs = {broker: _climb(uplinks, broker) for broker in uplinks}

@@ -1,8 +1,8 @@
 """A Spark session that keeps to this machine, to a bounded memory, and to itself.
 
-Spark and Java print much on standard error before anything can be configured. Whoever runs an analysis reads
-one line of progress and one line of error, so all of that goes to a file, of which the end is shown if Java
-does not start.
+Spark and Java print much on standard error before anything can be configured. The user of an analysis
+reads one line of progress and one line of error, so all of that goes to a file, of which the end is shown if
+Java does not start.
 """
 
 import os
@@ -84,7 +84,7 @@ def session(master: str | None = "local[*]") -> Iterator[SparkSession]:
 
 
 def package(target: Path) -> Path:
-    """Write what workers need as an archive, for `--py-files` of spark-submit."""
+    """Write the modules that workers need as an archive, for `--py-files` of spark-submit."""
     here = Path(__file__).resolve().parent
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("__init__.py", "datasets.py"):
@@ -149,7 +149,7 @@ def _errors_to(log: IO[str]) -> Iterator[None]:
 
 
 def _last(log: IO[str], error: BaseException) -> str:
-    """The most telling line: the last that Java said, or what Python says."""
+    """Return the line that explains the failure: the last line of Java, or the error of Python."""
     log.seek(0)
     said = [line.strip() for line in log if line.strip() and not line.startswith(("\tat ", "WARNING"))]
     return said[-1] if said else str(error).partition("\n")[0]

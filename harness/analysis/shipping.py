@@ -50,7 +50,7 @@ def submit(run: Path, folder: Path, master: str) -> "subprocess.CompletedProcess
 @click.command("shipping")
 @click.option("--master", default=CLUSTER, show_default=True, help="Where Spark runs.")
 def command(*, master: str) -> None:
-    """Ship the analysis with spark-submit, and see that it finds what is wrong with a made run."""
+    """Ship the analysis with spark-submit, and check that it finds the violations of a made run."""
     with tempfile.TemporaryDirectory(prefix="concord-shipping-") as scratch:
         run = make(Path(scratch) / "run", SyntheticShape(subscribers=8, deliveries=20_000, disorder=4.0))
         begun_s = time.monotonic()

@@ -26,7 +26,7 @@ _Number = TypeVar("_Number", np.int32, np.int64)
 
 @attrs.frozen(eq=False)
 class _Owed:
-    """What should have been delivered, against what was."""
+    """Compares the deliveries of each subscription with those it should have."""
 
     owed: int
     missing: int
@@ -43,7 +43,7 @@ def put_together(
     """
     around = list(windows)
 
-    # Spark tells from the annotations what to hand over, so it is a function and not a partial one.
+    # Spark chooses the arguments by the annotations, so it is a function and not a partial one.
     def one(table: pa.Table) -> pa.Table:
         return _one(table, bases, around, keep_all=keep_all)
 

@@ -1,7 +1,7 @@
-"""The witnesses of a violation: who saw what, with the times and places that a diagram needs.
+"""The witnesses of a violation: views of subscriptions, with the times and brokers that a diagram needs.
 
-Publications and subscriptions are numbers by now; here the few that are told about get their names back, by
-one look at the datasets.
+The analysis knows publications and subscriptions by numbers; the few of the witnesses get their names from
+the datasets, which are read once for it.
 """
 
 from collections.abc import Sequence
@@ -52,13 +52,13 @@ class _Delivery:
 
 @attrs.frozen(eq=False)
 class _Named:
-    """What is known of the publications and deliveries that are told about."""
+    """The publications and deliveries of the witnesses."""
 
     publications: dict[int, _Publication]
     deliveries: dict[tuple[str, str, int], _Delivery]
 
     def view(self, subscriber: str, numbers: Sequence[int]) -> dict[str, object]:
-        """What one subscription saw of some publications, in words and numbers."""
+        """The view of one subscription on some publications, in words and numbers."""
         seen = [(self.publications[number], self._at(subscriber, number)) for number in numbers]
         first, second = sorted(seen, key=lambda each: each[1].position)
         where = f"{subscriber} at {first[1].broker}" if first[1].broker else subscriber
@@ -83,7 +83,7 @@ class _Named:
 def pairwise(
     run: RunDatasets, numbering: Numbering, streams: DataFrame, clashes: Sequence[Clash]
 ) -> list[Witness]:
-    """Tell who delivers which two publications in opposite orders."""
+    """Return the witnesses of pairs that deliver two publications in opposite orders."""
     if not clashes:
         return []
     codes = {code for clash in clashes for code in (clash.one, clash.other)}
@@ -119,7 +119,7 @@ def late(streams: DataFrame) -> list[Late]:
 
 
 def publisher(run: RunDatasets, numbering: Numbering, violations: Sequence[Late]) -> list[Witness]:
-    """Tell who delivers a publication after a later one of its publisher."""
+    """Return the witnesses of deliveries that follow a later publication of their publisher."""
     if not violations:
         return []
     numbers = {number for each in violations for number in (each.number, each.after)}
@@ -157,7 +157,7 @@ def _named(
     )
     found: dict[tuple[str, str, int], _Delivery] = {}
     for row in deliveries:
-        # What counts is the first delivery; a second one is a duplicate, which is told elsewhere.
+        # The first delivery counts; a second one is a duplicate, which is reported elsewhere.
         key = (row["subscriber"], row["publisher"], row["sequence"])
         found.setdefault(key, _Delivery(row["broker"], row["position"], row["delivered_ns"]))
     return _Named(publications, found)

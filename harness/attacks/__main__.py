@@ -30,12 +30,12 @@ P99_MS_MAX: Final = 100.0
 THROUGHPUT_PART_MIN: Final = 0.5
 MIB: Final = 1024 * 1024
 NICE: Final = 10
-"""Who attacks has another machine: here it takes what processors the others leave."""
+"""The attacker gets the processor time that the others leave: in reality it has a machine of its own."""
 
 
 @frozen
 class AttackOutcome:
-    """What an attack came to."""
+    """The result of one attack."""
 
     attack: str
     alone: Got
@@ -50,7 +50,7 @@ class AttackOutcome:
         return self.beside.events_per_s / self.alone.events_per_s
 
     def failures(self, attack: Attack) -> list[str]:
-        """What was not held off."""
+        """Return the words for the harm that an attack did."""
         found = []
         if not self.is_alive:
             found.append("the broker has ended")
@@ -122,10 +122,10 @@ async def _attaches(server: ServerProcess) -> bool:
     async with trio.open_nursery() as nursery:
         options = ("broker", "--name", "B2", "--listen", "127.0.0.1:0", "--uplink", server.address)
         child = await start_server(nursery, "broker B2", "broker", (*options, "--log-format", "json"))
-        with trio.move_on_after(20) as patience:
+        with trio.move_on_after(20) as scope:
             await attached(child)
         nursery.cancel_scope.cancel()
-    return not patience.cancelled_caught
+    return not scope.cancelled_caught
 
 
 async def _run(names: Sequence[str], seconds: float, as_json: bool) -> bool:  # noqa: FBT001 - passed on
@@ -153,7 +153,7 @@ async def _run(names: Sequence[str], seconds: float, as_json: bool) -> bool:  # 
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each attack.")
 @click.option("--against", type=int, hidden=True)
 def main(only: Sequence[str], seconds: float, against: int | None, *, as_json: bool) -> None:
-    """Attack brokers, and measure what honest clients get meanwhile."""
+    """Attack brokers, and measure the throughput and latency of honest clients meanwhile."""
     if against is not None:
         os.nice(NICE)
         ATTACKS[only[0]].run(AttackTarget(against, monotonic() + seconds))

@@ -1,4 +1,4 @@
-"""An honest publisher and an honest subscriber, and what they get while somebody attacks their broker."""
+"""An honest publisher and subscriber, with their latencies and losses while their broker is attacked."""
 
 import time
 from typing import Final
@@ -8,8 +8,6 @@ from attrs import Factory, define, frozen
 
 from broker import Deliveries, Publisher, connect
 
-__all__ = ["Got", "measure"]
-
 PACE_HZ: Final = 500
 PAYLOAD: Final = bytes(100)
 WINDOW: Final = 2000
@@ -18,7 +16,7 @@ _MS: Final = 1000.0
 
 @frozen
 class Got:
-    """What honest clients got: events per second at full speed, and latencies at 500 events a second."""
+    """The measurements of honest clients: events per second at full speed, latencies at 500 a second."""
 
     events_per_s: float
     p50_ms: float
@@ -28,7 +26,7 @@ class Got:
 
 @define(eq=False)
 class _Pair:
-    """What a publisher and a subscriber have done."""
+    """The counts and latencies of a publisher and a subscriber."""
 
     published: int = 0
     delivered: int = 0

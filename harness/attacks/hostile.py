@@ -1,4 +1,4 @@
-"""Attacks by one who may connect to a broker: each goes on until it is told to stop, or has done its worst.
+"""Attacks by one who may connect to a broker: each goes on until it is cancelled or complete.
 
 An attack speaks frames on sockets of its own. What the broker answers to it does not matter; that everybody
 else goes on does. Adding one is adding a function and a row to `ATTACKS`.
@@ -29,28 +29,6 @@ from broker.messages import (
 )
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, encode, encode_publication, publication_prefix
 
-__all__ = [
-    "ATTACKS",
-    "Attack",
-    "AttackTarget",
-    "churn",
-    "colliding_numbers",
-    "credit_without_end",
-    "expensive_filters",
-    "explained_durables",
-    "ghosts",
-    "half_open_sockets",
-    "large_events",
-    "many_long_filters",
-    "noise",
-    "powers",
-    "replays_held_open",
-    "stalled_queues",
-    "unread_answers",
-    "unread_changes",
-    "unread_refusals",
-]
-
 KIB: Final = 1024
 SOCKET_TIMEOUT_S: Final = 2.0
 FILTER_BYTES: Final = 8000
@@ -77,11 +55,11 @@ class _Client:
     decoder: Decoder
 
     def say(self, *frames: bytes) -> None:
-        """Send; whoever is cut off, or not read, finds out by an `OSError`."""
+        """Send; raise `OSError` if the broker has closed the connection, or does not read."""
         self.socket.sendall(b"".join(frames))
 
     def read(self) -> list[object]:
-        """Return what has come, if anything has."""
+        """Return the messages that have arrived, if any."""
         content = self.socket.recv(256 * KIB)
         if not content:
             raise ConnectionResetError("closed by the broker")
@@ -182,7 +160,7 @@ def explained_durables(target: AttackTarget) -> None:
 
 
 def half_open_sockets(target: AttackTarget) -> None:
-    """Sockets that say nothing, as many as there are."""
+    """Open as many sockets as there are, and send nothing."""
     sockets: list[socket.socket] = []
     try:
         while not target.is_over():
@@ -200,7 +178,7 @@ def half_open_sockets(target: AttackTarget) -> None:
 
 
 def credit_without_end(target: AttackTarget) -> None:
-    """A subscription with credit for everything that never says what it has had, and reads."""
+    """Subscribe with unlimited credit and read, but confirm no position."""
     while not target.is_over():
         with suppress(OSError), _client(target) as client:
             client.say(_subscribe(1, "kind == 'tick'", credit=2**31))
@@ -209,7 +187,7 @@ def credit_without_end(target: AttackTarget) -> None:
 
 
 def unread_answers(target: AttackTarget) -> None:
-    """Questions whose answers nobody reads."""
+    """Send requests without reading the answers."""
 
     def frame(number: int) -> bytes:
         return encode(Ping(number)) * 50 + encode(Flush(number))
@@ -218,7 +196,7 @@ def unread_answers(target: AttackTarget) -> None:
 
 
 def unread_refusals(target: AttackTarget) -> None:
-    """Requests that are refused with words that nobody reads."""
+    """Send requests that are refused, without reading the refusals."""
     _over_and_over(target, lambda number: _subscribe(number, "price <" * 900), reads=False)
 
 
@@ -267,7 +245,7 @@ def large_events(target: AttackTarget) -> None:
 
 
 def unread_changes(target: AttackTarget) -> None:
-    """Many publishers that read nothing, and somebody who lets all of them be wanted and not wanted."""
+    """Connect many publishers that read nothing; subscribe to all of them and unsubscribe, in turn."""
     with suppress(OSError), _client(target, "deaf") as deaf, _client(target, "mallory") as client:
         deaf.say(*[encode(Advertise(number, "kind == 'x'", "")) for number in range(1, 2001)])
         for number in count(1):
@@ -293,7 +271,7 @@ def churn(target: AttackTarget) -> None:
 
 
 def stalled_queues(target: AttackTarget) -> None:
-    """Subscriptions to what others publish, with the largest queues, that take nothing."""
+    """Subscribe to the events of others with the largest queues, and read none."""
     while not target.is_over():
         with suppress(OSError), _client(target) as client:
             for number in range(1, 101):

@@ -92,7 +92,7 @@ def _row(name: str, factory: OrderingFactory, seeds: Sequence[int]) -> CostRow:
 
 @click.command(epilog="Example: python -m harness.benchmarks.costs")
 def command() -> None:
-    """Measure what each ordering plugin costs per publication."""
+    """Measure the cost of each ordering plugin per publication."""
     click.echo("What each ordering plugin costs per publication, in simulated overlays of 2 to 6 brokers.\n")
     show(table_of(run()))
 

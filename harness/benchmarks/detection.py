@@ -60,7 +60,8 @@ BUDGET_NS: Final = 200_000_000
 class LargeRow:
     """`pairwise` at one size, in nanoseconds per publication. `place` says where the subscriptions are.
 
-    Nobody is exposed; or somebody is, but nobody further up wants it; or it climbs, and somebody waits.
+    No subscription is exposed; or one is, but none further up matches; or the publication climbs, and one
+    waits.
     """
 
     subscriptions: int = shown("subscriptions", ",")
@@ -169,7 +170,7 @@ def _time_routes(tables: RoutingTables, events: Sequence[Publication]) -> float:
 
 
 def _time_pairwise(broker: DetectionBroker, events: Sequence[Publication], routes: Sequence[Route]) -> float:
-    """Time the calls, and acknowledge what climbs untimed, so that what waits stays short."""
+    """Time the calls; acknowledge climbing publications untimed, so that few are pending."""
     plugin = Pairwise()
     plugin.uplink_changed(broker.uplink.bit)
     detect = plugin.publication
@@ -287,7 +288,7 @@ def _warm_up(plugin: Ordering, event: Publication, uplink: Hops, route: Route) -
 @click.command()
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of tables.")
 def command(*, json_: bool) -> None:
-    """Measure what finding conflicts costs per publication.
+    """Measure the cost of conflict detection per publication.
 
     Example: python -m harness.benchmarks.detection --json
     """

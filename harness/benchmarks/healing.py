@@ -1,7 +1,7 @@
 """How long an overlay of real brokers takes to heal: five of them, and two are killed for good.
 
 B1 is the root, B2 and B3 are below it, B4 is below B2 and B5 below B3. B1 and B2 are killed at once. B3 has
-lost its root, B4 everybody above it: B4 finds B3 by what it has heard of it before. A publisher and a
+lost its root, B4 all brokers above it: B4 finds B3 by the addresses it has received before. A publisher and a
 subscriber at B4 and at B5 go on all the time. What is measured is the time from the kill until each of the
 two subscribers gets an event again that the publisher at the other broker has published since.
 
@@ -49,7 +49,7 @@ TIMEOUT_S: Final = 60.0
 
 @define
 class WatchedSubscriber:
-    """What one subscriber got: publisher and number, in order, and when the first came from across again."""
+    """One subscriber's deliveries (publisher and number, in order), and when events came across again."""
 
     broker: str
     got: list[tuple[str, int]] = field(factory=list)
@@ -77,7 +77,7 @@ class WatchedSubscriber:
 
 @define
 class Healing:
-    """What came of one run: the later of the two subscribers, and what was wrong with order."""
+    """The result of one run: the later of the two subscribers, and the violations of order."""
 
     healed_after_s: float
     deliveries: int
@@ -85,7 +85,7 @@ class Healing:
 
 
 def faults_in(one: list[tuple[str, int]], other: list[tuple[str, int]]) -> list[str]:
-    """What is wrong with the deliveries of two subscribers: repeats, or two events in different order."""
+    """Return the violations of two subscribers: repeats, or two events in different order."""
     faults = []
     for name, got in (("one", one), ("the other", other)):
         for at in WATCHED:

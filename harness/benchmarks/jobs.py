@@ -54,7 +54,7 @@ _PADDING: Final = bytes(PAYLOAD_BYTES - _STAMP.size)
 
 @attrs.frozen(eq=False)
 class LoadBoard:
-    """The counts: what each publisher published, what each subscriber was delivered."""
+    """The counts of publications and deliveries of a worker's clients."""
 
     published: memoryview
     delivered: memoryview
@@ -86,7 +86,7 @@ class LoadJob:
     """One worker's part in a measurement."""
 
     target: str
-    """What the clients speak to: `concord` or `relay`."""
+    """The server of the clients: `concord` or `relay`."""
     role: str
     """`publish` or `subscribe`."""
     addresses: tuple[str, ...]
@@ -99,7 +99,7 @@ class LoadJob:
     board: str
     """The file of the board."""
     reads: bool
-    """Whether subscribers look at what they are delivered."""
+    """Whether subscribers read the events that they are delivered."""
     rate_per_s: float | None
     """Events per second of each publisher, when latency is measured; None for as fast as possible."""
 
@@ -130,7 +130,7 @@ class LoadClient:
     """Where it counts, on its side of the board."""
     board: LoadBoard
     ages: Ages
-    """What all clients of a worker have measured."""
+    """The measurements of all clients of a worker."""
     go: trio.Event
     """The measurement begins."""
     halt: trio.Event
@@ -143,7 +143,7 @@ class LoadClient:
 
     @property
     def name(self) -> str:
-        """What the client calls itself."""
+        """The name of the client."""
         return f"{self.job.role}-{self.place}"
 
     async def room(self) -> None:
@@ -153,7 +153,7 @@ class LoadClient:
             await trio.sleep(PAUSE_S)
 
     async def publish(self, batch: Callable[[], Awaitable[None]], one: Callable[[], Awaitable[None]]) -> None:
-        """Once told to go, publish batches as fast as they are taken, or single events when they are due."""
+        """Once started, publish batches as fast as they are taken, or single events when they are due."""
         await self.go.wait()
         if self.job.rate_per_s is None:
             while not self.halt.is_set():

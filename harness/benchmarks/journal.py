@@ -59,7 +59,7 @@ THOROUGH_COUNTS: Final = (10_000, 50_000, 200_000, 800_000)
 
 QUICK_SUBSCRIPTIONS: Final = (1_000,)
 THOROUGH_SUBSCRIPTIONS: Final = (1_000, 10_000, 100_000)
-"""Local subscriptions of the stations that pictures are taken of. The last takes 3 GB."""
+"""Local subscriptions of the stations in the measured snapshots. The last takes 3 GB."""
 
 _RUN: Final = 400
 """Publications that a busy broker reads at once."""
@@ -82,7 +82,7 @@ class StartTimes:
     journal_bytes: int = shown("journal MB", _megabytes)
     replayed_s: float = shown("replayed in s", ".2f")
     per_publication_us: float = shown("per publication us", ".1f")
-    pictured_s: float = shown("from a snapshot s", ".2f")
+    from_snapshot_s: float = shown("from a snapshot s", ".2f")
 
 
 def _run(first: int) -> list[Publication]:
@@ -124,9 +124,9 @@ def _measure(count: int, directory: Path) -> StartTimes:
     station.begin(journal.append)
     journal.snapshot(snapshot_of(station), journal.appended)
     journal.close()
-    pictured_s, _, journal = _start(settings)
+    from_snapshot_s, _, journal = _start(settings)
     journal.close()
-    return StartTimes(count, written_bytes, replayed_s, replayed_s / count * 1e6, pictured_s)
+    return StartTimes(count, written_bytes, replayed_s, replayed_s / count * 1e6, from_snapshot_s)
 
 
 def starts(counts: Sequence[int], directory: Path) -> list[StartTimes]:
@@ -136,11 +136,11 @@ def starts(counts: Sequence[int], directory: Path) -> list[StartTimes]:
 
 
 @attrs.frozen
-class Pictured:
-    """A station with many subscriptions: what its picture costs here, apart, and at a start."""
+class SnapshotTimes:
+    """A station with many subscriptions: its snapshot taken here, in a process apart, and loaded."""
 
     subscriptions: int = shown("subscriptions", ",")
-    picture_bytes: int = shown("snapshot MB", _megabytes)
+    snapshot_bytes: int = shown("snapshot MB", _megabytes)
     here_s: float = shown("taken here s", ".2f")
     stall_s: float = shown("broker stopped by a process apart ms", lambda stall_s: f"{stall_s * 1000:.1f}")
     start_s: float = shown("start s", ".2f")
@@ -155,24 +155,24 @@ def _station_of(subscriptions: int, ordering: OrderingFactory) -> Station:
     return station
 
 
-async def _apart_s(picture: Callable[[], bytes]) -> float:
+async def _apart_s(snapshot: Callable[[], bytes]) -> float:
     apart = Apart()
-    await apart(picture)
+    await apart(snapshot)
     return apart.last_stall_s
 
 
-def pictured(subscriptions: int) -> Pictured:
-    """Measure pictures of a station with so many subscriptions."""
+def snapshot_times(subscriptions: int) -> SnapshotTimes:
+    """Measure snapshots of a station with so many subscriptions."""
     ordering = load("pairwise", {})
     station = _station_of(subscriptions, ordering)
     stall_s = trio.run(_apart_s, partial(snapshot_of, station))
     with undisturbed():
         started_s = perf_counter()
-        picture = snapshot_of(station)
+        snapshot = snapshot_of(station)
         taken_s = perf_counter()
-        recover("B1", ordering, "pairwise", picture, ())
+        recover("B1", ordering, "pairwise", snapshot, ())
         done_s = perf_counter()
-    return Pictured(subscriptions, len(picture), taken_s - started_s, stall_s, done_s - taken_s)
+    return SnapshotTimes(subscriptions, len(snapshot), taken_s - started_s, stall_s, done_s - taken_s)
 
 
 @attrs.frozen
@@ -243,7 +243,7 @@ _COMPARISONS: Final[Sequence[Column[JournalComparison]]] = (
 )
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of tables.")
 def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json_: bool) -> None:
-    """Measure what the journal costs, and how long a broker takes to start from one.
+    """Measure the cost of the journal, and how long a broker takes to start from one.
 
     Example: python -m harness.benchmarks.journal --quick --only '1 broker, 1 x 1'
     """
@@ -252,7 +252,9 @@ def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json
     scenarios, timing = chosen(scenarios, repeat, only, quick=quick)
     results = outcomes.run(measured, partial(_compare, directory), scenarios, timing)
     started = starts(QUICK_COUNTS if quick else THOROUGH_COUNTS, directory)
-    pictures = [pictured(count) for count in (QUICK_SUBSCRIPTIONS if quick else THOROUGH_SUBSCRIPTIONS)]
+    snapshots = [
+        snapshot_times(count) for count in (QUICK_SUBSCRIPTIONS if quick else THOROUGH_SUBSCRIPTIONS)
+    ]
     synced_ms = sync_ms(directory)
     if json_:
         content = {
@@ -260,7 +262,7 @@ def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json
             "sync_ms": synced_ms,
             "results": [attrs.asdict(each) for each in results],
             "starts": [attrs.asdict(each) for each in started],
-            "pictures": [attrs.asdict(each) for each in pictures],
+            "snapshots": [attrs.asdict(each) for each in snapshots],
         }
         click.echo(json.dumps(content, indent=2))
         return
@@ -273,7 +275,7 @@ def command(*, repeat: int | None, quick: bool, only: str, directory: Path, json
     click.echo("\nStarting from a journal, without any snapshot and with one of the last state.\n")
     show(table_of(started, words=0))
     click.echo("\nSnapshots of brokers with many subscriptions, and starting from one.\n")
-    show(table_of(pictures, words=0))
+    show(table_of(snapshots, words=0))
     click.echo("\nSegments of our own beside SQLite: ", nl=False)
     stores.compare(directory)
 

@@ -45,7 +45,7 @@ COST: Final = ("routing", "subscriptions", "renewing, ms", "comparing, ms", "byt
 @click.command(epilog="Example: python -m harness.benchmarks.leases --seeds 200")
 @click.option("--seeds", default=100, show_default=True, help="Worlds for each strategy.")
 def command(seeds: int) -> None:
-    """Measure what recovery takes, and what renewing costs."""
+    """Measure the duration of recovery, and the cost of renewing leases."""
     show(Table(RECOVERY, [_recovery(name, seeds) for name in RECOVERING]))
     click.echo()
     show(Table(COST, [_cost(name, size) for name in ROUTINGS for size in SIZES]))
@@ -79,11 +79,11 @@ def _cost(name: str, size: int) -> Sequence[str]:
     said = [m for _, messages in one.take().outgoing for m in messages]
     begun_s = process_time()
     other.receive(pair.down, said)
-    heard_s = process_time() - begun_s
+    received_s = process_time() - begun_s
     assert [type(each) for each in said] == [LeaseRenewed]
     assert not other.leases.mended, "nothing was corrupted"
     size_bytes = sum(len(frame_of(each)) for each in said)
-    return name, f"{size:,}", f"{said_s * 1000:.0f}", f"{heard_s * 1000:.0f}", f"{size_bytes}"
+    return name, f"{size:,}", f"{said_s * 1000:.0f}", f"{received_s * 1000:.0f}", f"{size_bytes}"
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ MIXES = (
 
 @frozen
 class MatchingRow:
-    """What was measured for one mix and one number of filters."""
+    """The measurements of one mix and one number of filters."""
 
     mix: str = shown("mix")
     filters: int = shown("filters", ",")

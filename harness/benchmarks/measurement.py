@@ -41,7 +41,7 @@ _SYSTEM_FIELD: Final = 12
 
 @attrs.frozen
 class Target:
-    """What is measured, and how its brokers are started."""
+    """The measured system, and how its brokers are started."""
 
     kind: str
     """`concord` or `relay`."""
@@ -54,7 +54,7 @@ class Target:
 
 @attrs.frozen
 class Work:
-    """Microseconds of processor time per delivery, and who used them."""
+    """Microseconds of processor time per delivery, by program."""
 
     publishers_us: float
     brokers_us: float
@@ -63,7 +63,7 @@ class Work:
 
 @attrs.frozen
 class Throughput:
-    """What went through per second, summed over all publishers or all subscribers."""
+    """Events per second, summed over all publishers or all subscribers."""
 
     events_per_s: float
     deliveries_per_s: float

@@ -75,7 +75,7 @@ _COLUMNS: Final[Sequence[Column[Comparison]]] = (
 @round_options
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of a table.")
 def command(*, repeat: int | None, quick: bool, only: str, json_: bool) -> None:
-    """Measure what order costs: throughput and latency of pairwise beside fifo.
+    """Measure the cost of order: throughput and latency of pairwise beside fifo.
 
     Example: python -m harness.benchmarks.order --quick --only '3 brokers'
     """

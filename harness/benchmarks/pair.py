@@ -11,7 +11,7 @@ from broker.routing import DEFAULT, Routing
 from ordering.pairwise import Pairwise
 
 ROOM_BYTES: Final = 256 * 1024
-"""What a replay may hand out at once."""
+"""The bytes that a replay may deliver at once."""
 
 
 @define(eq=False)

@@ -64,7 +64,7 @@ def _kept(core: BrokerCore, publications: Sequence[Publication]) -> None:
 
 
 def _replay_us(publications: Sequence[Publication], text: str, *, is_far: bool) -> tuple[float, int]:
-    """What a replay takes for each event that is kept, and how many it delivers."""
+    """The time of a replay for each stored event, and how many it delivers."""
     pair = Pair.joined()
     near, far = pair.upper, pair.lower
     _kept(near, publications)
@@ -78,7 +78,7 @@ def _replay_us(publications: Sequence[Publication], text: str, *, is_far: bool) 
 
 @click.command(epilog="Example: python -m harness.benchmarks.replay")
 def command() -> None:
-    """Measure what keeping the past costs a publication, and what a replay takes."""
+    """Measure the cost of retention for a publication, and the time of a replay."""
     publications = _publications()
     costs = []
     for size in RUNS:

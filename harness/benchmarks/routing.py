@@ -25,7 +25,7 @@ from broker.filters import Filter
 from broker.filters import parse as filter_of
 from broker.filters.constraints import NumberRange, TextSet
 from broker.messages import LinkMessage, SubscriptionAdded, SubscriptionsReplaced, SubscriptionWithdrawn
-from broker.routing import Change, Wish, parse
+from broker.routing import Change, RouteFilter, parse
 from harness.benchmarks.matching import MIXES, Mix
 from harness.benchmarks.pair import Pair
 from harness.tables import show, shown, table_of
@@ -46,29 +46,29 @@ EVERYTHING: Final = filter_of("True")
 
 
 @define(eq=False)
-class Told:
-    """A pair of brokers, the upper one with a publisher of everything; and what the lower one announces."""
+class CountedPair:
+    """Two brokers, the upper one with a publisher of everything, and a count of announcements."""
 
     pair: Pair
-    told: int = 0
+    announced: int = 0
     """Subscriptions that the lower one has announced to the upper one, and withdrawn."""
 
     @classmethod
-    def with_routing(cls, name: str) -> "Told":
-        """Two brokers with this routing."""
+    def with_routing(cls, name: str) -> "CountedPair":
+        """Return two brokers with this routing."""
         pair = Pair.joined(parse(name))
         pair.upper.advertise("U.p", EVERYTHING)
         pair.settle()
         return cls(pair)
 
     def timed_us(self, change: Callable[[], object]) -> float:
-        """How long a change of the lower one takes."""
+        """Return how long a change of the lower broker takes."""
         start = process_time_ns()
         change()
         outgoing = self.pair.lower.take().outgoing
         time_us = (process_time_ns() - start) / 1000
         sent = [each for hop, messages in outgoing if hop is self.pair.up for each in messages]
-        self.told += sum(map(_announced, sent))
+        self.announced += sum(map(_announced, sent))
         self.pair.settle(sent)
         return time_us
 
@@ -85,14 +85,14 @@ def _announced(message: LinkMessage) -> int:
 
 @frozen
 class RoutingRow:
-    """What was measured for one strategy, mix and number of candidates; times in microseconds."""
+    """The measurements of one strategy, mix and number of candidates; times in microseconds."""
 
     strategy: str = shown("strategy")
     mix: str = shown("mix")
     candidates: int = shown("candidates", ",")
-    told: int = shown("announced", ",")
-    told_per_change: float = shown("announced per change", ".2f")
-    """Items announced or withdrawn, for each candidate that comes or goes."""
+    announced: int = shown("announced", ",")
+    announced_per_change: float = shown("announced per change", ".2f")
+    """Items announced or withdrawn, for each candidate added or removed."""
     add_p50_us: float = shown("add p50", ".1f")
     add_p99_us: float = shown("add p99", ".1f")
     remove_p50_us: float = shown("remove p50", ".1f")
@@ -103,12 +103,12 @@ class RoutingRow:
 
 @frozen
 class Subject:
-    """What was changed, how much was told in the end, and how much the changes moved of it."""
+    """The strategy and mix, the items announced in the end, and how many of them the changes moved."""
 
     strategy: str
     mix: str
     candidates: int
-    told: int
+    announced: int
     moved: int
     at_once_ms: float | None = None
 
@@ -143,7 +143,7 @@ def _row(name: str, mix: Mix, size: int) -> RoutingRow:
     added, removed = _times(
         filters,
         size,
-        lambda wish: timed_us(partial(selection.add, wish)),
+        lambda subscription: timed_us(partial(selection.add, subscription)),
         lambda gone: timed_us(partial(selection.remove, gone)),
     )
     moved = sum(len(each.added) + len(each.removed) for each in changes[size:])
@@ -154,21 +154,21 @@ def _row(name: str, mix: Mix, size: int) -> RoutingRow:
 
 def _at_once_ms(name: str, filters: Sequence[Filter]) -> float:
     selection = parse(name).subscriptions.selection()
-    wishes = [Wish(f"s{number}", each) for number, each in enumerate(filters)]
+    subscriptions = [RouteFilter(f"s{number}", each) for number, each in enumerate(filters)]
     gc.collect()
     start = process_time_ns()
-    selection.edit(wishes, ())
+    selection.edit(subscriptions, ())
     return (process_time_ns() - start) / 1_000_000
 
 
 def _broker_row(name: str, size: int) -> RoutingRow:
-    counted = Told.with_routing(name)
+    counted = CountedPair.with_routing(name)
     lower, before = counted.pair.lower, 0
 
-    def add_us(wish: Wish) -> float:
+    def add_us(subscription: RouteFilter) -> float:
         nonlocal before
-        before = counted.told if wish.id == f"s{size}" else before
-        return counted.timed_us(partial(lower.subscribe, wish.id, wish.filter, ordered=True))
+        before = counted.announced if subscription.id == f"s{size}" else before
+        return counted.timed_us(partial(lower.subscribe, subscription.id, subscription.filter, ordered=True))
 
     added, removed = _times(
         QUOTES.filters(size + CHANGES, size, seed=size),
@@ -177,21 +177,24 @@ def _broker_row(name: str, size: int) -> RoutingRow:
         lambda gone: counted.timed_us(partial(lower.unsubscribe, gone)),
     )
     known = counted.pair.upper.counts()["subscriptions"]
-    return _summary(Subject(name, "quotes, broker", size, known, counted.told - before), added, removed)
+    return _summary(Subject(name, "quotes, broker", size, known, counted.announced - before), added, removed)
 
 
 def _times(
-    filters: Sequence[Filter], size: int, add_us: Callable[[Wish], float], remove_us: Callable[[str], float]
+    filters: Sequence[Filter],
+    size: int,
+    add_us: Callable[[RouteFilter], float],
+    remove_us: Callable[[str], float],
 ) -> tuple[list[float], list[float]]:
-    """Let so many candidates come, and then in turn one come and one go; return how long those took."""
-    wishes = [Wish(f"s{number}", each) for number, each in enumerate(filters)]
-    for wish in wishes[:size]:
-        add_us(wish)
+    """Add so many candidates, then in turn add one and remove one; return how long the latter took."""
+    subscriptions = [RouteFilter(f"s{number}", each) for number, each in enumerate(filters)]
+    for subscription in subscriptions[:size]:
+        add_us(subscription)
     gone = Random(size).sample(range(size), min(size, CHANGES))  # noqa: S311 - a workload, no secret
     gc.collect()
     added, removed = list[float](), list[float]()
-    for wish, number in zip(wishes[size:], gone, strict=False):
-        added.append(add_us(wish))
+    for subscription, number in zip(subscriptions[size:], gone, strict=False):
+        added.append(add_us(subscription))
         removed.append(remove_us(f"s{number}"))
     return added, removed
 
@@ -201,8 +204,8 @@ def _summary(subject: Subject, added: list[float], removed: list[float]) -> Rout
         strategy=subject.strategy,
         mix=subject.mix,
         candidates=subject.candidates,
-        told=subject.told,
-        told_per_change=subject.moved / (len(added) + len(removed)),
+        announced=subject.announced,
+        announced_per_change=subject.moved / (len(added) + len(removed)),
         add_p50_us=_quantile(added, 0.5),
         add_p99_us=_quantile(added, 0.99),
         remove_p50_us=_quantile(removed, 0.5),
@@ -218,7 +221,7 @@ def _quantile(times_us: list[float], share: float) -> float:
 @click.command()
 @click.option("--json", "json_", is_flag=True, help="Print a list instead of a table.")
 def command(*, json_: bool) -> None:
-    """Measure what one change of a subscription costs each routing strategy.
+    """Measure the cost of one change of a subscription in each routing strategy.
 
     Example: python -m harness.benchmarks.routing --json
     """

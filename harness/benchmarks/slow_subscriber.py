@@ -47,7 +47,7 @@ class SlowOutcome:
 
 
 def _memory_bytes(process: int, key: str) -> int:
-    """Read VmRSS (now) or VmHWM (the most ever) of a process, as Linux tells it."""
+    """Read VmRSS (now) or VmHWM (the most ever) of a process, as Linux reports it."""
     for line in Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines():
         if line.startswith(f"{key}:"):
             return int(line.split()[1]) * 1024
@@ -84,7 +84,7 @@ async def _publish(publisher: Publisher, count: int) -> None:
 
 
 async def _listen(deliveries: Deliveries, count: int) -> None:
-    """Take everything; whatever is missing or twice is an error."""
+    """Take every event; a missing or repeated one is an error."""
     expected = 1
     async for delivery in deliveries:
         if delivery.sequence != expected:
@@ -148,7 +148,7 @@ _COLUMNS: Final[Sequence[Column[tuple[str, SlowOutcome]]]] = (
 @click.option("--bound-mib", type=click.IntRange(min=1), default=8, show_default=True)
 @click.option("--policy", type=click.Choice(["disconnect", "drop"]), default="disconnect", show_default=True)
 def command(events: int, bound_mib: int, policy: Policy) -> None:
-    """Measure what a subscriber that never reads costs the broker and the others."""
+    """Measure the cost of a subscriber that never reads, for the broker and the other subscribers."""
     outcomes.run(_compare, events, bound_mib * MIB, policy)
 
 

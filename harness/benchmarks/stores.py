@@ -82,7 +82,7 @@ def measure(directory: Path, size_bytes: int, batches: int = _BATCHES) -> tuple[
     help="Where they are kept meanwhile.  [default: here]",
 )
 def command(*, directory: Path) -> None:
-    """Measure what getting a batch to disk takes.
+    """Measure the time to write a batch to disk.
 
     Example: python -m harness.benchmarks.stores
     """

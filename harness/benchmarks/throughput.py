@@ -91,7 +91,7 @@ def command(*, repeat: int | None, quick: bool, only: str, ordering: str, unread
     target = Target("concord", ordering, reads=not unread)
 
     async def measure(scenario: BenchmarkScenario, timing: RoundTiming) -> ThroughputResult:
-        """Measure the relay right beside what it is compared with, so that both see the same machine."""
+        """Measure the relay right beside the system, so that both have the same machine."""
         return ThroughputResult(
             scenario.name,
             throughput=await throughput(target, scenario, timing),

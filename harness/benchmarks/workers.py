@@ -114,7 +114,7 @@ async def _drive(client: LoadClient, task_status: trio.TaskStatus[None]) -> None
 
 
 async def _obey(go: trio.Event) -> None:
-    """Begin when told to, return when the input ends: so a worker never outlives who started it."""
+    """Begin at the order, return when the input ends: so a worker never outlives its starter."""
     async with trio.lowlevel.FdStream(_STANDARD_INPUT) as orders:
         while await orders.receive_some(_LINE_BYTES):
             go.set()

@@ -19,7 +19,7 @@ from harness.tables import NONE, Table, show
 
 
 class _AnalysisProgress:
-    """Says on standard error which step it is at, and when that began."""
+    """Prints on standard error the present step, and when that began."""
 
     def __init__(self) -> None:
         self._begun_s = time.monotonic()
@@ -60,10 +60,10 @@ def command(*, directory: Path, master: str, require: tuple[str, ...], as_json: 
     """Judge the run in DIR and write DIR/analysis.json and DIR/tables.
 
     All pairs of subscribers are compared. The exit status is 0 if there is an answer, 1 if what --require
-    names was broken, and 2 if the datasets allow no verdict; then the reason is told.
+    names was broken, and 2 if the datasets allow no verdict; then the reason is printed.
     """
     require_extras("analysis")
-    # Spark is loaded by whoever analyses, and not by whoever asks for help.
+    # Spark is loaded for an analysis, and not for --help.
     from harness.analysis.analyzing import judged  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
 

@@ -18,10 +18,10 @@ from harness.runs.performance import Ending
 from harness.tables import NONE, Table, show
 
 PROMISING: Final = "pairwise"
-"""The ordering that promises what is looked at, and the promise."""
+"""The ordering with the promise that is examined, and the promise."""
 
 BASELINE: Final = "fifo"
-"""What latencies are compared with."""
+"""The ordering that latencies are compared with."""
 
 VIOLATED: Final = 1
 UNKNOWN: Final = 2
@@ -29,7 +29,7 @@ UNKNOWN: Final = 2
 
 @attrs.frozen(eq=False)
 class _Judged:
-    """One run and what its analysis found. `point` is empty if the scenario has only one."""
+    """One run and the result of its analysis. `point` is empty if the scenario has only one."""
 
     point: str
     ending: Ending
@@ -92,7 +92,7 @@ def command(  # noqa: PLR0913 - one parameter per option
 
 
 def _silent(_: str) -> None:
-    """Say nothing."""
+    """Print nothing."""
 
 
 def _say(text: str) -> None:
@@ -103,7 +103,7 @@ def _judge(
     out: Path, endings: Sequence[Ending], master: str, say: Callable[[str], None]
 ) -> Iterator[_Judged]:
     """Analyse every run, in one Spark session."""
-    # Spark is loaded by whoever analyses, and not by whoever asks for help.
+    # Spark is loaded for an analysis, and not for --help.
     from harness.analysis.analyzing import judged  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
 
@@ -124,7 +124,7 @@ def _report(out: Path) -> Path:
 
 
 def _row(judged: _Judged, all_judged: Sequence[_Judged]) -> dict[str, object]:
-    """What the table says about one run. Ratios are to `fifo` at the same point."""
+    """Return the table's row of one run. Ratios are to `fifo` at the same point."""
     row: dict[str, object] = {
         "ordering": judged.ending.ordering,
         "pairwise": judged.verdict("pairwise"),

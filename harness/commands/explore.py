@@ -10,14 +10,12 @@ from broker.commands.lines import to_json
 from harness.commands.schedules import check_ordering, faults_and_depth, routing_or_default, schedule_options
 from harness.explorer.campaign import CampaignSettings, Tally, run
 
-__all__ = ["command"]
-
 PROGRESS_EVERY_S: Final = 5.0
 """Often enough to see that it goes on."""
 
 
 class _Progress:
-    """Says on standard error how far it is, if it takes long."""
+    """Prints progress on standard error, if the campaign takes long."""
 
     def __init__(self, schedules: int) -> None:
         self._schedules = schedules

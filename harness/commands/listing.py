@@ -14,7 +14,7 @@ from harness.tables import Table, show
 )
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 def faults(*, as_json: bool) -> None:
-    """List what can go wrong in a run.
+    """List the faults that can be injected into a run.
 
     TIME is written as 10s, 500ms or 2m, counted from when publishing begins. Instead of `at TIME` every
     fault may have `every TIME [from TIME] [until TIME]`. A name may have stars in it, `core-*`, and `random`

@@ -14,8 +14,6 @@ from harness.whole.outcomes import happen, world_of
 from harness.whole.world import WholeWorld
 from ordering import plugins
 
-__all__ = ["command"]
-
 
 @click.command("replay", epilog="Example: concord harness replay 1437 --mutant late-one-by-one")
 @click.argument("seed", type=int)

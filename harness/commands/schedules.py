@@ -14,14 +14,6 @@ from harness.whole.knobs import WHOLE_FAULTS
 from ordering import plugins
 from ordering.interface import ALONE, OptionError
 
-__all__ = [
-    "UnknownPluginError",
-    "check_ordering",
-    "faults_and_depth",
-    "routing_or_default",
-    "schedule_options",
-]
-
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 
@@ -102,12 +94,12 @@ def check_ordering(name: str, options: Mapping[str, str]) -> None:
 
 
 def routing_or_default(routing: str | None, mutant: str | None, ordering: str) -> str:
-    """Return how subscriptions and advertisements are passed on, if nobody said it."""
+    """Return the routing strategies, by default those of the mutant or of the ordering."""
     return routing or (MUTANTS[mutant].routing if mutant else routing_for(ordering))
 
 
 def faults_and_depth(faults: str | None, mutant: str | None, *, is_whole: bool) -> tuple[str, bool]:
-    """Return what happens beside publishing, if nobody said it, and whether to whole brokers.
+    """Return the faults, with their default, and whether they are of whole brokers.
 
     Raises:
         UsageError: that cannot happen to them.

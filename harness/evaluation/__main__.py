@@ -14,7 +14,7 @@ from harness.results import stamped
 from harness.runs.progress import progress_for
 
 SCALING: Final = "scaling.json"
-"""What `python -m harness.analysis.scaling --out` wrote, if somebody measured that."""
+"""The output of `python -m harness.analysis.scaling --out`, if that was measured."""
 
 
 @click.command("evaluation")
@@ -45,6 +45,6 @@ def command(*, out: Path, page: Path, only: str | None, master: str, quiet: bool
 
 
 if __name__ == "__main__":
-    # A run in the making ends with this program, whichever way it is told to end.
+    # A run in the making ends with this program, whichever signal ends it.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     command()

@@ -29,7 +29,7 @@ from broker.messages import (
     SubscriptionAcknowledged,
     Synchronise,
 )
-from broker.routing.strategy import Wish
+from broker.routing.strategy import RouteFilter
 from ordering.interface import Emission, Event, Hops, Route
 from ordering.pairwise import ACKNOWLEDGED, REQUEST, Pairwise, _Pending
 
@@ -141,7 +141,7 @@ def overtakes(self: BrokerCore, link: Hop, message: Control) -> None:
 
 def waits_for_nobody(
     self: Barrier,
-    wish: Wish,
+    wish: RouteFilter,
     link: Hop | None,
     announcements: Iterable[Awaited],
     subscriptions: Iterable[str],
@@ -153,7 +153,7 @@ def waits_for_nobody(
 
 def waits_for_no_subscription(
     self: Barrier,
-    wish: Wish,
+    wish: RouteFilter,
     link: Hop | None,
     announcements: Iterable[Awaited],
     subscriptions: Iterable[str],
@@ -186,7 +186,7 @@ def exposes_nothing_new(self: RoutingTables, content: Filter, change: int) -> No
 
 
 def withdraws_for_all(
-    self: Advertising, wish: Wish, came_by: Hop | None, *, is_lost: bool = False
+    self: Advertising, wish: RouteFilter, came_by: Hop | None, *, is_lost: bool = False
 ) -> list[Passed]:
     """Withdraw an advertisement from everybody although it is known another way (R9)."""
     for link, told in self.announced.items():
@@ -197,7 +197,7 @@ def withdraws_for_all(
 
 
 def withdraws_nothing(
-    self: Announcements, add: Iterable[Wish] = (), remove: Iterable[str] = ()
+    self: Announcements, add: Iterable[RouteFilter] = (), remove: Iterable[str] = ()
 ) -> Difference:
     """Never take anything back from a neighbour (R8)."""
     return _edit(self, add) if remove == () else Difference()

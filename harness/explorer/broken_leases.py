@@ -5,13 +5,13 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from broker.core.hops import Hop
-from broker.core.leases import Leases, Mending
+from broker.core.leases import Leases, Repairs
 from broker.core.routing import RoutingState
 from broker.core.subscribing import Subscribing
 from broker.filters import Filter
 from broker.leases import SWEEPS
 from broker.messages import LeaseRenewed, LeaseTold
-from broker.routing import Wish
+from broker.routing import RouteFilter
 
 __all__ = [
     "announces_no_subscriptions",
@@ -31,7 +31,7 @@ __all__ = [
     "tells_no_gap",
 ]
 
-_announced, _told, _renewed = Leases._announced, Leases.told, Leases.renewed
+_announced, _told, _renewed = Leases._announced, Leases.listed, Leases.renewed
 
 _SILENT: Final[WeakKeyDictionary[Leases, dict[Hop, int]]] = WeakKeyDictionary()
 """How many sweeps there were on each link since the last renewal."""
@@ -43,7 +43,7 @@ def renews_nothing(self: Leases, message: LeaseRenewed, link: Hop) -> None:
     _told(self, LeaseTold(0, (), ()), link)
 
 
-def announces_no_subscriptions(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
+def announces_no_subscriptions(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[RouteFilter]]:
     """Renew only advertisements."""
     return _announced(self, link)[0], []
 
@@ -55,16 +55,16 @@ def says_nothing(self: Leases) -> None:
 
 def expires_by_time(self: Leases, patience: int) -> None:
     """Let expire what no renewal has come for since the sweeps before, although the link only stalls."""
-    self.patience = patience
+    self.expire_after = patience
     for link in self._routing.links.values():
         _told(self, LeaseTold(0, (), ()), link)
 
 
 def expires_early(self: Leases, message: LeaseTold, link: Hop) -> None:
     """Let an entry expire one list too early."""
-    self.patience -= 1
+    self.expire_after -= 1
     _told(self, message, link)
-    self.patience += 1
+    self.expire_after += 1
 
 
 def expires_what_was_listed(self: Leases, message: LeaseTold, link: Hop) -> None:
@@ -89,7 +89,7 @@ def asks_for_nothing(self: Leases, message: LeaseRenewed, link: Hop) -> None:
     del self, message, link
 
 
-def mends_nothing(self: Mending) -> None:
+def mends_nothing(self: Repairs) -> None:
     """Renew whatever was announced, right or wrong."""
     del self
 
@@ -99,13 +99,13 @@ def tells_no_gap(self: RoutingState, hop: Hop, contents: Iterable[Filter]) -> No
     del self, hop, contents
 
 
-def breaks_what_is_announced_again(self: Subscribing, wish: Wish, link: Hop) -> bool:
+def breaks_what_is_announced_again(self: Subscribing, wish: RouteFilter, link: Hop) -> bool:
     """Withdraw an entry that is announced again, and begin with it anew."""
     del self, wish, link
     return False
 
 
-def refreshes_like_the_thesis(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[Wish]]:
+def refreshes_like_the_thesis(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[RouteFilter]]:
     """Renew a subscription only if no other hop has one like it.
 
     Each of two equal ones meets the other on its way and is suppressed, as new subscriptions are.
@@ -120,7 +120,7 @@ def refreshes_like_the_thesis(self: Leases, link: Hop) -> tuple[list[tuple[str, 
 
 def counts_time(self: Leases, patience: int) -> None:
     """Let expire what was not renewed for a lease, although the renewal waits behind credit (V1)."""
-    self.patience = patience
+    self.expire_after = patience
     silent = _SILENT.setdefault(self, {})
     for link in list(self._routing.links.values()):
         silent[link] = silent.get(link, 0) + 1

@@ -6,7 +6,7 @@ from broker.core import pages
 from broker.core.hops import Hop
 from broker.core.pages import Collected, Collector, cut_both
 from broker.messages import Control, LinkMessage
-from broker.routing import Wish
+from broker.routing import RouteFilter
 
 _whole = pages._whole
 _marked = pages._marked
@@ -43,7 +43,7 @@ def forgets_nothing(self: Collector, link: Hop) -> None:
 
 
 def withdraws_first(
-    added: Sequence[Wish], removed: Sequence[str], page_bytes: int
-) -> list[tuple[tuple[Wish, ...], tuple[str, ...]]]:
+    added: Sequence[RouteFilter], removed: Sequence[str], page_bytes: int
+) -> list[tuple[tuple[RouteFilter, ...], tuple[str, ...]]]:
     """Withdraw on the first pages, and add what serves instead on later ones (R7)."""
     return cut_both(added, removed, page_bytes)[::-1]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from broker.core.broker import BrokerCore
 from broker.core.hops import Hop
 from broker.core.subscribing import Neighbour, Subscribing
-from broker.core.tables import RouteEntry, wish_of
+from broker.core.tables import RouteEntry, route_filter_of
 from broker.messages import LinkMessage
 
 _complete_if_open = Subscribing._complete_if_open
@@ -25,8 +25,8 @@ def acknowledges_its_own_at_once(self: Subscribing, entry: RouteEntry) -> None:
 
 def opens_under_a_closed_cover(self: Subscribing, neighbour: Neighbour, entry: RouteEntry) -> list[str]:
     """Take what stands for another subscription for acknowledged, although it is not yet (R7)."""
-    wish = wish_of(entry)
-    standing = [neighbour.announced.wishes[each] for each in neighbour.announced.standing_for(wish)]
+    wish = route_filter_of(entry)
+    standing = [neighbour.announced.routes[each] for each in neighbour.announced.covers_of(wish)]
     if standing and all(told.item != wish.item for told in standing):
         return []
     return _wait(self, neighbour, entry)

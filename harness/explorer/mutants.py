@@ -17,7 +17,7 @@ from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
 from broker.core.gates import Gates
-from broker.core.leases import Leases, Mending
+from broker.core.leases import Leases, Repairs
 from broker.core.losses import Losses
 from broker.core.membership import Directory, Membership
 from broker.core.pages import Collector
@@ -150,16 +150,16 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lease-half-said": _one(
         "leases", "churn+leases", Leases, "_announced", broken_leases.announces_no_subscriptions
     ),
-    "lease-too-early": _one("leases", "churn+leases", Leases, "told", broken_leases.expires_early),
+    "lease-too-early": _one("leases", "churn+leases", Leases, "listed", broken_leases.expires_early),
     "lease-never-counted": _one(
-        "leases", "churn+leases", Leases, "told", broken_leases.forgets_what_was_left_out
+        "leases", "churn+leases", Leases, "listed", broken_leases.forgets_what_was_left_out
     ),
     "lease-listed-expires": _one(
-        "leases", "churn+leases", Leases, "told", broken_leases.expires_what_was_listed
+        "leases", "churn+leases", Leases, "listed", broken_leases.expires_what_was_listed
     ),
-    "lease-list-unread": _one("leases", "churn+leases", Leases, "told", broken_leases.takes_in_nothing),
+    "lease-list-unread": _one("leases", "churn+leases", Leases, "listed", broken_leases.takes_in_nothing),
     "lease-never-asked": _one("leases", "churn+leases", Leases, "renewed", broken_leases.asks_for_nothing),
-    "lease-unmended": _one("leases", "churn+leases", Mending, "mend", broken_leases.mends_nothing),
+    "lease-unmended": _one("leases", "churn+leases", Repairs, "make", broken_leases.mends_nothing),
     "lease-untold-below": _one("gaps", "churn+leases", RoutingState, "missed_by", broken_leases.tells_no_gap),
     "lease-untold-here": Mutant(
         "gaps", "none+leases", ((RoutingState, "missed_from", broken_leases.tells_no_gap),), "covering+simple"

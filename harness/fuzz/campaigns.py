@@ -71,8 +71,8 @@ class FuzzTally:
         """How many cases there were."""
         return self.words.total()
 
-    def told(self, name: str, seconds: float) -> str:
-        """Say it in a line, or in a line for each word if they are many."""
+    def summary(self, name: str, seconds: float) -> str:
+        """Return the counts in a line, or in a line for each word if they are many."""
         between = ", " if len(self.words) <= SHORT_WORDS else ",\n  "
         found = between.join(f"{self.words[word]} {word}" for word in sorted(self.words))
         cost = f"; the dearest took {self.dearest:,} steps" if self.dearest else ""
@@ -209,7 +209,7 @@ def command_for(campaign: Campaign, doc: str) -> click.Command:
         except Crash as crash:
             click.echo(f"crash: {crash}", err=True)
             sys.exit(1)
-        click.echo(tally.told(chosen.name, time.monotonic() - started_s))
+        click.echo(tally.summary(chosen.name, time.monotonic() - started_s))
 
     if campaign.damaging:
         path = click.Path(path_type=Path, exists=True)

@@ -94,7 +94,7 @@ def _comparable(seen: list[object]) -> list[object]:
 
 
 def _changed_when_alone(seen: list[object]) -> list[Publication]:
-    """Publications that are not the same for whoever gets their frame next, and reads it alone."""
+    """Return the publications that differ for a receiver that reads their frame alone."""
     changed = []
     for message in seen:
         if isinstance(message, Publication):
@@ -110,7 +110,7 @@ def _changed_when_alone(seen: list[object]) -> list[Publication]:
 
 
 def _check_readable(frames: list[bytes]) -> None:
-    """Deliveries are decoded when somebody looks; that too ends in one of two ways."""
+    """Decode every delivery, which happens lazily; that too ends in one of two ways."""
     for frame in frames:
         try:
             decode_delivery(frame)

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 import click
 
-__all__ = ["main"]
-
 LENGTH_MAX: Final = 1000
 """Bytes of an input: short ones reach as much, and are tried more often."""
 

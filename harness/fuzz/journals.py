@@ -1,4 +1,4 @@
-"""Feeds spoilt journals to whoever opens them: `python -m harness.fuzz.journals --seconds 60 --seed 1`.
+"""Opens damaged and forged journals: `python -m harness.fuzz.journals --seconds 60 --seed 1`.
 
 Every case is a small journal that was used for a while, and closed or killed, and then spoilt. Laws:
 
@@ -53,7 +53,7 @@ _ADVISING: Final = ("; ", ": give ")
 
 _SEGMENT_BYTES: Final = 8 * 4096
 _NEWS: Final = b"goes on"
-_PICTURED: Final = 0.2
+_WITH_SNAPSHOT: Final = 0.2
 _SPARED: Final = 0.3
 _REOPENED: Final = 0.2
 
@@ -96,7 +96,7 @@ def _used(disk: SimulatedDisk, random: Random) -> Keeper:
         for _ in range(random.randrange(1, 4)):
             keeper.append(random.choice((1, 10, 300, 5000)))
         keeper.flush()
-        if random.random() < _PICTURED:
+        if random.random() < _WITH_SNAPSHOT:
             keeper.snapshot()
         if random.random() < _SPARED:
             keeper.journal.make_room()

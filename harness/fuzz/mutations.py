@@ -1,4 +1,4 @@
-"""Ways to damage what is valid so that it stays interesting: a frame, or bytes that somebody typed.
+"""Ways to damage what is valid so that it stays interesting: a frame, or typed text.
 
 Random bytes alone rarely get past the first check. So most damage is done where the structure is: a field is
 exchanged for one of another type, an item is wrapped or doubled, a head claims another size; then the length

@@ -104,7 +104,7 @@ class _Stage:
         self.done.append(started)
 
     def open(self) -> "_Tab":
-        overlay = resolve_name("examples.pages.overlay:Overlay")("pairwise", {"Frankfurt": "127.0.0.1:1"})
+        overlay = resolve_name("examples.pages.overlay:DemoOverlay")("pairwise", {"Frankfurt": "127.0.0.1:1"})
         overlay._servers["Frankfurt"] = None  # noqa: SLF001 - as if it had been started here
         if self.name == "game":
             show = resolve_name("examples.pages.match:Match").of(overlay, 3, seed=1)

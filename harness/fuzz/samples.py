@@ -8,9 +8,9 @@ from attrs import AttrsInstance, frozen
 
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
-from broker.healing import Place
+from broker.healing import Location
 from broker.messages import Deliver, Fault, Hello, Placed, Welcome
-from broker.routing import Wish
+from broker.routing import RouteFilter
 from broker.wire import VERSION, Peer, encode, encode_publication, marked, publication_prefix, replayed
 from broker.wire.fields import CHOICES
 from broker.wire.header import PUBLICATION
@@ -26,8 +26,8 @@ _VALUES: Final[dict[object, tuple[object, ...]]] = {
     Filter: (_ALL, _TRADES),
     frozenset[str]: (frozenset(), frozenset({"a", "b"})),
     tuple[tuple[str, Filter], ...]: ((), (("a", _ALL), ("b", _TRADES))),
-    tuple[Place, ...]: ((), (Place("B1", 1, "b1.example:7411", ""), Place("B2", 300, "", "B1"))),
-    tuple[Wish, ...]: ((), (Wish("a", _ALL, ordered=False), Wish("b", _TRADES))),
+    tuple[Location, ...]: ((), (Location("B1", 1, "b1.example:7411", ""), Location("B2", 300, "", "B1"))),
+    tuple[RouteFilter, ...]: ((), (RouteFilter("a", _ALL, ordered=False), RouteFilter("b", _TRADES))),
     tuple[int, ...]: ((), (1, 300)),
     tuple[str, ...]: ((), ("{}", '{"a": 1}')),
     tuple[bytes, ...]: (

@@ -1,6 +1,6 @@
 """Throws bytes at the endpoint of the metrics: `python -m harness.fuzz.scrapes --seconds 60 --seed 1`.
 
-A case is what somebody sends, in pieces, before it stops. It gets one whole answer of HTTP, or none if it has
+A case is what a client sends, in pieces, before it stops. It gets one whole answer of HTTP, or none if it has
 left before its request was over; only `GET /metrics` gets the metrics.
 """
 

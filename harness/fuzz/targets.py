@@ -10,8 +10,6 @@ from broker.filters import FilterError, parse
 from broker.messages import Hello
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, Peer, WireError, encode
 
-__all__ = ["TARGETS", "filters", "frames"]
-
 _WELCOMED: Final = 1 << 7
 
 _HELLO: Final = encode(Hello(VERSION, "client", "x", "1", "", ""))

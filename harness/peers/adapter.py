@@ -17,7 +17,7 @@ from harness.processes import ServerProcess
 
 @attrs.frozen(eq=False)
 class PeerClients:
-    """The servers that clients of a process connect to, in turn, and whom to tell that all are connected."""
+    """The servers that clients of a process connect to, in turn, and a callback once all are connected."""
 
     addresses: Sequence[str]
     ready: Callable[[], None]

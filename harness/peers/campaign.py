@@ -100,7 +100,7 @@ def _about(shape: WorkloadShape, adapter: Adapter, figures: Figures, load: float
 
 def judge(measured: Sequence[Measured], master: str, say: Say) -> list[PeerResult]:
     """Judge every run in one Spark session; return the results by shape and system."""
-    # Spark is loaded by whoever judges, and not by whoever measures.
+    # Spark is loaded for judging, and not for measuring.
     from harness.analysis.analyzing import judged  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
 

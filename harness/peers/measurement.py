@@ -33,7 +33,7 @@ READY_TIMEOUT_S: Final = 60.0
 """Sixty clients connect in a second; a cluster elects a leader first, and a loaded machine is given more."""
 
 SETTLE_S: Final = 0.5
-"""Servers tell each other of subscriptions, and only some say when they have."""
+"""Servers forward subscriptions to each other, and only some acknowledge it."""
 
 QUIET_S: Final = 2.0
 """When nothing has been delivered for so long, nothing is on its way any more."""

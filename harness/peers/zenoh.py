@@ -111,7 +111,7 @@ def _note(turn: SubscriberTurn) -> "Callable[[Sample], None]":
 
 
 def _session(mode: str, listen: Sequence[str], connect: Sequence[str]) -> "Session":
-    """Open a session that listens and connects where it is told, and nowhere else."""
+    """Open a session that listens and connects at the given addresses only."""
     import zenoh  # noqa: PLC0415 - of the extra `peers`, and only its own clients and routers need it
 
     config = zenoh.Config()

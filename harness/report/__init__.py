@@ -10,5 +10,5 @@ Laws.
 3. The page loads nothing from anywhere.
 
 `charts` draws, `figures` says what a figure is, `run_figures` and `routing_figures` are the tables of them,
-and `page` puts figures, `tables` and pictures of a `witness` together.
+and `page` puts figures, `tables` and diagrams of a `witness` together.
 """

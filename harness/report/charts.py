@@ -25,7 +25,7 @@ _LETTER: Final = 7.1
 _TICKS: Final = 5
 
 DOTS_MAX: Final = 12
-"""So many points of a line can be told apart, and then they are shown."""
+"""So many points of a line are distinguishable, and then they are shown."""
 
 
 @attrs.frozen
@@ -106,8 +106,8 @@ class _Scale:
         last = math.floor(self.high / step + 1e-9)
         return [index * step for index in range(first, last + 1)]
 
-    def told(self, value: float) -> str:
-        """A tick's words."""
+    def label(self, value: float) -> str:
+        """Return the label of a tick."""
         return self.axis.tick(value) if self.axis.tick else shown(value)
 
 
@@ -177,11 +177,11 @@ def _grid(across: _Scale, up: _Scale, right: float) -> Iterator[str]:
     for value in up.ticks():
         y = up.at(value)
         yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{right:.1f}"/>'
-        yield _text(_LEFT - 8, y + 4, up.told(value), "tick", "end")
+        yield _text(_LEFT - 8, y + 4, up.label(value), "tick", "end")
     for value in across.ticks():
         x = across.at(value)
         yield f'<path class="notch" d="M{x:.1f} {up.start:.1f}v5"/>'
-        yield _text(x, up.start + 19, across.told(value), "tick", "middle")
+        yield _text(x, up.start + 19, across.label(value), "tick", "middle")
     yield f'<path class="base" d="M{_LEFT} {up.start:.1f}H{right:.1f}"/>'
     yield _text(right, up.start + 38, across.axis.label, "axis", "end")
 

@@ -22,7 +22,7 @@ _OTHER: Final = "c4"
 
 @attrs.frozen(eq=False)
 class Figure:
-    """A picture with its words and its data. `paper` says what the paper reports of the same."""
+    """A chart with its words and its data. `paper` is the result of the paper for the same."""
 
     name: str
     title: str
@@ -95,7 +95,7 @@ def _series(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def section(drawn: Drawn, source: str) -> Iterator[str]:
-    """The section of figures; `source` is whose words a figure repeats below its own."""
+    """Return the section of figures; `source` names the author of the words below a figure's own."""
     yield '<section id="figures"><h2>Figures</h2><div class="figures">'
     number = 0
     for _, figure in drawn:

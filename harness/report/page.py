@@ -1,4 +1,4 @@
-"""The pages: each one file of HTML with its style and pictures inside, the data of its figures beside it.
+"""The pages: each one file of HTML with its style and drawings inside, the data of its figures beside it.
 
 `write` makes the one about runs, `write_routing` the one about routing strategies.
 """
@@ -17,7 +17,7 @@ from harness.report.routing_figures import ROUTING_FIGURES
 from harness.report.run_figures import FIGURES
 
 WITNESSES_MAX: Final = 2
-"""One picture shows what went wrong; a second that it was not the only one."""
+"""One diagram shows what went wrong; a second that it was not the only case."""
 
 UNFOLDED_MAX: Final = 8
 """Two runs of each ordering; what has more is a sweep, and the figures show it."""
@@ -114,7 +114,7 @@ def _numbers(results: Sequence[Result]) -> str:
 
 
 def _reasons(results: Sequence[Result]) -> str:
-    """Why something is unknown, each reason once."""
+    """Return the reasons why verdicts are unknown, each once."""
     reasons: dict[str, list[str]] = {}
     for each in results:
         for promise, title in tables.PROMISES:
@@ -138,15 +138,15 @@ def _faults(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _witnesses(results: Sequence[Result]) -> Iterator[str]:
-    told = [(each, found) for each in results for found in each.objects("witnesses")[:1]][:WITNESSES_MAX]
-    if not told:
+    witnesses = [(each, found) for each in results for found in each.objects("witnesses")[:1]][:WITNESSES_MAX]
+    if not witnesses:
         return
     yield '<section id="witnesses"><h2>Who saw what</h2><div class="figures">'
-    for result, found in told:
-        picture = witness.diagram(found)
+    for result, found in witnesses:
+        drawing = witness.diagram(found)
         kind = "Pairwise order" if found.get("kind") == "pairwise" else "Publisher order"
         yield (
-            f"<figure><h3>{kind} broken under {escape(result.ordering)}</h3>{picture}"
+            f"<figure><h3>{kind} broken under {escape(result.ordering)}</h3>{drawing}"
             f"<figcaption><p>{escape(str(found.get('text', '')))}. Time runs "
             f"downwards.</p></figcaption></figure>"
         )
@@ -159,8 +159,8 @@ def _making(results: Sequence[Result]) -> Iterator[str]:
         values = dict.fromkeys(str(each.about[key]) for each in results if each.about.get(key) is not None)
         if values:
             # Commands are to be repeated, each of them; of times the first and the last are enough.
-            told = sorted({min(values), max(values)}) if name == "started" else list(values)
-            shown = "<br>".join(f"<code>{escape(value)}</code>" for value in told)
+            values_shown = sorted({min(values), max(values)}) if name == "started" else list(values)
+            shown = "<br>".join(f"<code>{escape(value)}</code>" for value in values_shown)
             yield f"<dt>{name}</dt><dd>{shown}</dd>"
     versions = next(
         (each.about["versions"] for each in results if isinstance(each.about.get("versions"), Mapping)), {}

@@ -25,7 +25,7 @@ class ReportError(ConcordError):
 
 @attrs.frozen(eq=False)
 class Result:
-    """One run: what `run.json` says about it and what `analysis.json` found."""
+    """One run: its `run.json` and its `analysis.json`."""
 
     name: str
     about: Mapping[str, object]

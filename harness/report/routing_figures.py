@@ -208,4 +208,4 @@ ROUTING_FIGURES: Final[tuple[tuple[str, Callable[[Sequence[MeasuredPoint]], Figu
     ("Break-even", _break_even),
     ("Imperfect merging", _factors),
 )
-"""In the order of the page; the names stand for figures that are left out."""
+"""In the order of the page; names without a figure are figures left out."""

@@ -14,10 +14,10 @@ A_THOUSAND: Final = 1_000
 _UNMOVED: Final = "0"
 
 NAMED_MAX: Final = 8
-"""Names of faults that can be told apart over one line of time."""
+"""Names of faults that are distinguishable over one line of time."""
 
 _ENDS: Final = frozenset({"started again", "mended", "as before", "SIGCONT"})
-"""What a run writes down when a fault is over."""
+"""The words in a run's dataset for the end of a fault."""
 
 _TRAFFIC: Final = (("publications", "c0"), ("acknowledgements", "c1"), ("control", "c2"))
 
@@ -242,4 +242,4 @@ FIGURES: Final[tuple[tuple[str, Callable[[Sequence[Result]], Figure | None]], ..
     ("Detection", _detection),
     ("Timeline", _timeline),
 )
-"""In the order of the page; the names stand for figures that are left out."""
+"""In the order of the page; names without a figure are figures left out."""

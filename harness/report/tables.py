@@ -9,7 +9,7 @@ from harness.report.results import Result
 
 _NONE: Final = "\u2013"
 _LONG_MS: Final = 100
-"""From here on nobody reads hundredths."""
+"""From here on hundredths are left out."""
 
 _MARKS: Final = {"true": "✓", "false": "✗", "unknown": "?"}
 _WORDS: Final = {"false": "broken", "unknown": "unknown", "true": "kept"}
@@ -111,7 +111,7 @@ def faults(result: Result) -> str:
 
 
 def _run(result: Result, results: Sequence[Result]) -> Cell:
-    """The ordering, and where that is not enough what tells the run from others."""
+    """The ordering, and where that is not enough the parameters that distinguish the run."""
     alike = [each for each in results if each.ordering == result.ordering]
     more = f' <span class="aside">{escape(result.name)}</span>' if len(alike) > 1 else ""
     return f"<b>{escape(result.ordering)}</b>{more}", "run"

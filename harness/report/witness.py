@@ -1,7 +1,7 @@
-"""A violation of pairwise order as a space-time diagram: time runs downwards, each line is somebody.
+"""A violation of pairwise order as a space-time diagram: time runs downwards, each line is a client.
 
 Two publications leave their publishers and arrive at two subscribers, in this order at the one and in the
-other at the other. Moments are evenly spaced, since microseconds and seconds would not fit one picture; the
+other at the other. Moments are evenly spaced, since microseconds and seconds would not fit one diagram; the
 time of each stands beside it.
 """
 
@@ -17,7 +17,7 @@ _ROW: Final = 34
 _TOP: Final = 58
 _STYLES: Final = ("c0", "c1")
 _NAME_LETTERS: Final = {WIDE: 17, NARROW: 11}
-"""Longer names are cut at the end; the text below the picture has them whole."""
+"""Longer names are cut at the end; the text below the diagram has them whole."""
 
 
 @attrs.frozen

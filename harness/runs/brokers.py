@@ -3,7 +3,7 @@
 Laws:
 
 1. A broker is started when the broker above it is attached; those at the same height start together.
-2. A broker that ends without having been told to is the end of the run, with what it said last.
+2. A broker that ends without an order ends the run, with its last lines as the error.
 3. A broker keeps its name, its port and its folders over restarts.
 """
 
@@ -18,14 +18,14 @@ from typing import Final
 import trio
 from attrs import define, field
 
-from harness.overlay import tells_attachment
+from harness.overlay import reports_attachment
 from harness.processes import START_TIMEOUT_S, ProcessError, ProgramProcess, start
 
 _POLL_S: Final = 0.01
 """Between two looks at a log; attaching takes a few milliseconds."""
 
 STOP_S: Final = 8.0
-"""What brokers have to end in order: draining, saying goodbye, and a busy machine."""
+"""The time for brokers to end in order: draining, saying goodbye, on a busy machine."""
 
 _TAIL_LINES: Final = 3
 _LOG_READ_BYTES: Final = 1024 * 1024
@@ -66,13 +66,13 @@ class Broker:
         self.starts += 1
 
     def has_logged_attachment(self) -> bool:
-        """Whether the log, since it was last looked at, says that the uplink is attached."""
+        """Return whether the log reports, since the last call, that the uplink is attached."""
         with self.log.open("rb") as log:
             log.seek(self._read_bytes)
             text = log.read(_LOG_READ_BYTES)
         whole = text.rpartition(b"\n")[0]
         self._read_bytes += len(whole)
-        return any(map(tells_attachment, whole.splitlines()))
+        return any(map(reports_attachment, whole.splitlines()))
 
     def last_words(self) -> str:
         """The end of its log, as one line."""
@@ -96,25 +96,25 @@ class Fleet:
         self.brokers[name] = Broker(name, arguments, None if uplink is None else self.brokers[uplink], log)
 
     async def listen(self) -> None:
-        """Follow what the starter tells, for ever."""
+        """Take the reports of the starter, for ever."""
         while True:
-            told = json.loads(await self._starter.read_line())
-            self._heed(self.brokers[told["name"]], told)
+            report = json.loads(await self._starter.read_line())
+            self._heed(self.brokers[report["name"]], report)
 
-    def _heed(self, broker: Broker, told: dict[str, object]) -> None:
-        if "ended" in told:
-            if broker.pid == told["pid"]:
+    def _heed(self, broker: Broker, report: dict[str, object]) -> None:
+        if "ended" in report:
+            if broker.pid == report["pid"]:
                 broker.pid = None
                 broker.ended.set()
                 broker.listening.set()
             if not broker.is_expected_to_end and not self._ending:
                 raise ProcessError(
-                    f"broker {broker.name} ended with status {told['ended']}: {broker.last_words()}"
+                    f"broker {broker.name} ended with status {report['ended']}: {broker.last_words()}"
                 )
-        elif "pid" in told:
-            assert isinstance(told["pid"], int)
-            broker.began(told["pid"])
-        elif str(told["line"]).startswith(_LISTENING):
+        elif "pid" in report:
+            assert isinstance(report["pid"], int)
+            broker.began(report["pid"])
+        elif str(report["line"]).startswith(_LISTENING):
             broker.listening.set()
 
     async def start_all(self, progress: Callable[[int], None]) -> None:
@@ -150,7 +150,7 @@ class Fleet:
     async def _attach(self, broker: Broker) -> None:
         """Wait until a broker that was started for the first time is part of the overlay."""
         with trio.move_on_after(START_TIMEOUT_S):
-            while broker.uplink is not None and not broker.has_logged_attachment():  # noqa: ASYNC110 - it tells a file
+            while broker.uplink is not None and not broker.has_logged_attachment():  # noqa: ASYNC110 - it polls a file
                 await trio.sleep(_POLL_S)
             broker.attached.set()
             return

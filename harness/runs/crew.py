@@ -1,11 +1,11 @@
-"""The clients of one process: publishers and subscribers as any user would write them, and what they share.
+"""The clients of one process: publishers and subscribers as users write them, and their shared state.
 
 Publishers advertise, publish when it is due, and flush. Subscribers note what they are delivered, and when.
 
 A broker that was restarted without a journal has forgotten its publishers: the client gets a new id, and what
 was left in its window is published again under that, numbered from 1. The first number after the change says
 how many those were, and so which (`Ledger`). It has forgotten subscriptions, too, and the client makes new
-ones in their place. The trace tells the two apart: the second gets the subscriber's name with a number,
+ones in their place. The trace distinguishes the two: the second gets the subscriber's name with a number,
 `sub-3#2`, and positions from 0.
 
 What should have been delivered is worked out after the run by matching every publication with every filter.
@@ -110,7 +110,7 @@ class _Span:
 
 @define(eq=False)
 class Ledger:
-    """Notes every publication. `times_ns` says when each was published, however often it was sent."""
+    """Records every publication. `times_ns` has when each was published, however often it was sent."""
 
     broker: str
     _rows: RowFiles
@@ -163,7 +163,7 @@ class Ledger:
 
 
 def audience_size(crew: Crew, seat: Seat) -> int:
-    """Return how many subscriptions want what a publisher publishes, if that is the same for all of it."""
+    """Return how many subscriptions match a publisher's events, if that is the same for all of them."""
     if crew.scenario.filters.kind != "overlap":
         crew.expected = None
         return 0
@@ -239,7 +239,7 @@ async def _advertise(
 
 @define(eq=False)
 class _Author:
-    """Publishes what its publisher has to publish, and notes it."""
+    """Publishes the events of its publisher, and records them."""
 
     crew: Crew
     seat: Seat
@@ -256,7 +256,7 @@ class _Author:
             await self._write(event, payload, ordered=ordered)
 
     async def settle(self) -> None:
-        """Wait until everything is taken over. If the id has changed, one more tells what became of it."""
+        """Wait until everything is taken over. If the id has changed, one more shows what became of it."""
         await self.publisher.flush()
         if self.ledger.count and self.publisher.id != self.ledger.id:
             _, event, payload, ordered = next(self._works(self.ledger.count))
@@ -272,7 +272,7 @@ class _Author:
             self.crew.expected += self.audience
 
     def _works(self, skipped: int = 0) -> Iterator[tuple[float, dict[str, Value], bytes, bool]]:
-        """When each publication is due, and what it is."""
+        """Yield each publication with the time when it is due."""
         publishers = self.crew.scenario.publishers
         low, high = publishers.payload_bytes, max(publishers.payload_bytes, publishers.payload_bytes_max)
         sizes, flags = self.crew.chance(self.seat.name, "sizes"), self.crew.chance(self.seat.name, "flags")
@@ -313,13 +313,13 @@ async def _attend(
         try:
             await reader.read()
         except SubscriptionEndedError as error:
-            # Too slow, and told to end then: that is an outcome, and nobody else's matter.
+            # A slow consumer that its broker ends is an outcome of the run, not an error.
             crew.ended[name] = str(error)
 
 
 @define(eq=False)
 class _Reader:
-    """Notes the deliveries of one subscription. `stream` is what the trace calls it."""
+    """Records the deliveries of one subscription. `stream` is its name in the trace."""
 
     crew: Crew
     broker: str

@@ -1,4 +1,4 @@
-"""The processes of clients, seen from outside: started, told to begin, counted, and told to finish."""
+"""The processes of clients, from outside: starts them, orders them to begin and to finish, and counts."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,34 +16,34 @@ CONNECT_TIMEOUT_S: Final = 120.0
 """A thousand clients at a hundred brokers take ten seconds; a loaded machine is given twelve times that."""
 
 FINISH_TIMEOUT_S: Final = 300.0
-"""Writing down what is left, and matching everything with everything."""
+"""Writing the last rows, and matching every publication with every subscription."""
 
 
 @define(eq=False)
 class _Process:
-    """One process of clients and what it last told."""
+    """One process of clients and its last report."""
 
     job: Job
     program: ProgramProcess
-    told: Mapping[str, object] = field(factory=dict)
+    report: Mapping[str, object] = field(factory=dict)
     is_finishing: bool = False
     ready: trio.Event = field(factory=trio.Event)
     finished: trio.Event = field(factory=trio.Event)
 
     async def listen(self) -> None:
-        """Follow what it tells until it is done."""
+        """Take the reports of the process until it has finished."""
         while True:
-            told = json.loads(await self.program.read_line())
-            if told.get("ready"):
+            report = json.loads(await self.program.read_line())
+            if report.get("ready"):
                 self.ready.set()
             else:
-                self.told = told
-                if "ended" in told:
+                self.report = report
+                if "ended" in report:
                     self.finished.set()
                     return
 
     def count(self, name: str) -> int:
-        found = self.told.get(name, 0)
+        found = self.report.get(name, 0)
         assert isinstance(found, int)
         return found
 
@@ -59,24 +59,24 @@ class Crews:
         return sum(each.count(name) for each in self.processes)
 
     def expected(self) -> int | None:
-        """How many deliveries there should be of what has been published; None if that is not known."""
-        counts = [each.told.get("expected") for each in self.processes if each.job.role == "publisher"]
+        """Return the deliveries that the publications so far should have; None if that is unknown."""
+        counts = [each.report.get("expected") for each in self.processes if each.job.role == "publisher"]
         return sum(counts) if all(isinstance(count, int) for count in counts) else None  # type: ignore[arg-type]  # they are whole numbers
 
     def ended(self) -> dict[str, str]:
-        """Subscriptions that their brokers ended, with the reason."""
+        """Return the subscriptions that their brokers ended, with the reason."""
         return {
             name: str(text)
             for each in self.processes
-            for name, text in _mapping(each.told.get("ended")).items()
+            for name, text in _mapping(each.report.get("ended")).items()
         }
 
     def restarts(self) -> dict[str, object]:
-        """When streams of subscribers began anew."""
+        """Return when streams of subscribers began anew."""
         return {
             name: times
             for each in self.processes
-            for name, times in _mapping(each.told.get("restarts")).items()
+            for name, times in _mapping(each.report.get("restarts")).items()
         }
 
     async def connected(self, progress: Callable[[int], None]) -> None:
@@ -89,15 +89,15 @@ class Crews:
         late = ", ".join(each.job.name for each in self.processes if not each.ready.is_set())
         raise ProcessError(f"{late}: not all clients are connected after {CONNECT_TIMEOUT_S:.0f} s")
 
-    async def tell(self, role: str, **order: object) -> None:
-        """Tell all processes of a role something."""
+    async def order(self, role: str, **content: object) -> None:
+        """Send an order to all processes of a role."""
         for each in self.processes:
             if each.job.role == role:
-                await each.program.write_line(json.dumps(order))
+                await each.program.write_line(json.dumps(content))
 
     async def finish(self, role: str, matches: object) -> None:
-        """Let the processes of a role write down what is left, and end."""
-        await self.tell(role, finish=matches)
+        """Order the processes of a role to write their last rows, and to end."""
+        await self.order(role, finish=matches)
         with trio.move_on_after(FINISH_TIMEOUT_S):
             for each in self.processes:
                 if each.job.role == role:

@@ -18,7 +18,7 @@ from harness.runs.plan import Plan
 RUN_FILE: Final = "run.json"
 
 SCHEDULE_FILE: Final = "schedule.txt"
-"""What a simulated run leaves."""
+"""The datasets of a simulated run."""
 
 OURS: Final = frozenset({*RUN, "tables", "logs", "journals", "report"})
 """Folders that a run or its analysis makes."""
@@ -27,7 +27,7 @@ _SHOWN: Final = ("concord-pubsub", "trio", "pyarrow", "cbor2", "attrs")
 
 
 class DirectoryError(ConcordError):
-    """A run cannot be written where it should be; the text says why."""
+    """A run cannot be written to its folder; the text has the reason."""
 
 
 def prepare(folder: Path, *, replace: bool) -> None:

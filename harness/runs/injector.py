@@ -43,7 +43,7 @@ FINAL: Final = "crash"
 
 @attrs.frozen
 class Targeted:
-    """A fault, with everybody it may hit."""
+    """A fault, with all its possible targets."""
 
     fault: InjectedFault
     candidates: tuple[str | LinkTarget, ...]
@@ -116,14 +116,14 @@ def _error(fault: InjectedFault, place: int, text: str) -> FaultError:
 
 @define(eq=False)
 class Injector:
-    """What faults may do, done to real processes. `tell` shows each to whoever watches."""
+    """Injects faults into real processes; `report` is called with each, in words."""
 
     fleet: Fleet
     wiring: Wiring
     crews: Crews
     rows: RowFiles
     random: Random
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
     count: int = 0
     _owed: dict[str, str] = field(factory=dict)
 
@@ -148,19 +148,19 @@ class Injector:
         await kind_of(targeted.fault).inject(self, targeted.fault, target)
 
     def note(self, kind: str, target: str, detail: str) -> None:
-        """Write down what was done just now."""
+        """Record a fault at the time of the call."""
         self.count += 1
         self.rows.append(time_ns(), kind, target, detail)
         self.rows.flush()
-        self.tell(f"{kind} {target}: {detail}" if detail else f"{kind} {target}")
+        self.report(f"{kind} {target}: {detail}" if detail else f"{kind} {target}")
 
     async def relent(self) -> None:
-        """Let everything work again: what is on its way has to arrive before a run can be judged."""
+        """Undo every fault: messages on their way must arrive before a run can be judged."""
         for name, broker in self.fleet.brokers.items():
             if broker.is_paused:
                 await self.resume(name)
         for link in self.wiring.cut_links():
-            await self.mend(link, "cut link", link.name)
+            await self.restore(link, "cut link", link.name)
         for name, kind in list(self._owed.items()):
             await self.fleet.brokers[name].ended.wait()
             await self.start(name, kind)
@@ -197,17 +197,17 @@ class Injector:
             self.note("resume", broker, "SIGCONT")
 
     async def cut(self, link: LinkTarget, kind: str, target: str) -> None:
-        """Reset the connections of a link, now and until it is mended."""
+        """Reset the connections of a link, now and until it is restored."""
         await self.wiring.cut(link)
         self.note(kind, target, "cut")
 
-    async def mend(self, link: LinkTarget, kind: str, target: str) -> None:
+    async def restore(self, link: LinkTarget, kind: str, target: str) -> None:
         """Let a cut link work again."""
-        await self.wiring.mend(link)
+        await self.wiring.restore(link)
         self.note(kind, target, "mended")
 
     async def shape(self, link: LinkTarget, delay_s: float | None, mbit: float | None) -> None:
-        """Change a link's delay and bandwidth, or make it again what the scenario says."""
+        """Change a link's delay and bandwidth, or restore those of the scenario."""
         await self.wiring.shape(link, delay_s, mbit)
         is_back = delay_s is None and mbit is None
         words = [f"{1000 * delay_s:g} ms" if delay_s is not None else "", f"{mbit:g} mbit" if mbit else ""]
@@ -216,6 +216,6 @@ class Injector:
     async def slow(self, subscription: str, per_second: float, for_s: float | None) -> None:
         """Let a subscriber read so slowly."""
         order = [subscription, per_second, FOR_EVER_S if for_s is None else for_s]
-        await self.crews.tell("subscriber", slow=order)
+        await self.crews.order("subscriber", slow=order)
         lasts = "" if for_s is None else f" for {for_s:g} s"
         self.note("slow subscriber", subscription, f"{per_second:g} deliveries a second{lasts}")

@@ -36,7 +36,7 @@ LOOK_S: Final = 0.1
 """Between two looks at how far everybody is."""
 
 GO_S: Final = 0.3
-"""From the word to the beginning, so that all processes have heard it."""
+"""From the order to the beginning, so that all processes have received it."""
 
 MATCHES_MAX: Final = 5_000_000
 """With `matches = "auto"`, what is worked out at most: half a minute of one processor."""
@@ -46,7 +46,7 @@ POINTS: str = "points"
 
 @attrs.frozen
 class Ending:
-    """What became of a run, in numbers."""
+    """The result of a run, in numbers."""
 
     folder: Path
     ordering: str
@@ -104,12 +104,12 @@ class Performance:
         return {"ordering": self.ordering, "ordering_options": self._options()}
 
     def _options(self) -> dict[str, str]:
-        """The plugin's options; a sequencer is the top, if nobody says which broker it is."""
+        """Return the plugin's options; the sequencer is the root, unless the scenario names it."""
         options = dict(self.scenario.ordering_options) if self.ordering == self.scenario.ordering else {}
         return {"sequencer": self.plan.top, **options} if self.ordering == "sequencer" else options
 
     def _prepare(self) -> None:
-        """Make folders, and write down who subscribes."""
+        """Make folders, and write the dataset of subscriptions."""
         for name in ("logs", "journals") if self.scenario.journal else ("logs",):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         rows = SUBSCRIPTIONS.writer(self.folder, "part")
@@ -121,7 +121,7 @@ class Performance:
         rows.flush()
 
     def _arguments(self, broker: str) -> Sequence[str]:
-        """What one broker is started with."""
+        """Return the arguments of one broker."""
         plan, above = self.plan, self.plan.uplinks[broker]
         words = ["broker", "--name", broker, "--listen", plan.address(broker), "--log-format", "json"]
         words += ["--ordering", self.ordering, "--trace", str(self.folder)]
@@ -135,7 +135,7 @@ class Performance:
         return words
 
     async def _set_up(self, nursery: trio.Nursery) -> None:
-        """Start brokers and clients; return when all clients have what they asked for."""
+        """Start brokers and clients; return when every client is advertised and subscribed."""
         total = len(self.plan.uplinks)
         self.progress.stage("starting brokers", total)
         self._wiring = await open_wiring(nursery, self.plan, spoilt_links(self.faults))
@@ -155,7 +155,7 @@ class Performance:
         """Let publishers publish and faults happen, until everything has arrived; return when it began."""
         scenario, crews = self.scenario, self._crews
         for role in ("subscriber", "publisher"):
-            await crews.tell(role, go=GO_S)
+            await crews.order(role, go=GO_S)
         await trio.sleep(GO_S)
         begun_ns, begun_s = time_ns(), trio.current_time()
         self.progress.stage("publishing", scenario.duration_s)
@@ -194,12 +194,12 @@ class Performance:
         return quiet_s > QUIET_S + (self.scenario.overlay.link_timeout_s if self.faults else 0)
 
     def _may_lose(self) -> bool:
-        """Whether a fault may cost deliveries that nobody brings back."""
+        """Return whether a fault may cost deliveries for good."""
         lossy = {"crash", "slow subscriber"} | (set() if self.scenario.journal else {"restart", "kill"})
         return any(" ".join(each.fault.words) in lossy for each in self.faults)
 
     async def _wind_up(self) -> tuple[int, int]:
-        """Let everybody write down what is left, and end."""
+        """Let all processes of clients write their last rows, and end."""
         self.progress.stage("writing down what is left", 1)
         crews = self._crews
         await crews.finish("subscriber", None)

@@ -19,8 +19,8 @@ from harness.scenarios.scenario import Publishers
 HOST: Final = "127.0.0.1"
 
 PORTS: Final = range(10_000, 32_000)
-"""Below those that systems give to whoever dials: a client that dials a dead broker's port could otherwise be
-given that very port, and be connected to itself."""
+"""Below the ports that systems give to connecting clients: a client that dials a dead broker's port could
+otherwise be given that very port, and be connected to itself."""
 
 ATTEMPTS: Final = 1000
 """Ports tried per broker before giving up."""
@@ -41,7 +41,7 @@ class Seat:
 
 @attrs.frozen
 class Job:
-    """What one process of clients has to do."""
+    """The job of one process of clients."""
 
     number: int
     role: str
@@ -49,7 +49,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What errors call the process."""
+        """The name of the process in errors."""
         return f"{self.role}s-{self.number}"
 
 
@@ -123,7 +123,7 @@ def _cut(seats: Sequence[Seat], size: int) -> Iterator[tuple[Seat, ...]]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Find ports that nobody listens on."""
+    """Return ports that are free."""
     random = Random(f"{os.getpid()}/{os.urandom(8).hex()}")  # noqa: S311 - spreads runs over ports, hides nothing
     found: set[int] = set()
     for _ in range(ATTEMPTS * count):

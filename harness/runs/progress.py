@@ -19,7 +19,7 @@ PLAIN_EVERY_S: Final = 5.0
 
 
 class Progress:
-    """What shows how far it is; by itself it shows nothing."""
+    """Shows the progress of a run; this one shows nothing."""
 
     def run(self, title: str) -> None:
         """A run begins."""
@@ -31,7 +31,7 @@ class Progress:
         """So much is done."""
 
     def event(self, text: str) -> None:
-        """Something happened, such as a fault."""
+        """Show an event, such as a fault."""
 
     def close(self) -> None:
         """Nothing more will come."""
@@ -108,7 +108,7 @@ class Rich(Progress):
 
 
 def progress_for(*, is_quiet: bool) -> Progress:
-    """Return what fits standard error."""
+    """Return the display of progress that fits standard error."""
     if is_quiet:
         return Progress()
     if not sys.stderr.isatty():

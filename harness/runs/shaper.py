@@ -2,13 +2,13 @@
 
 On standard input come lines of JSON: first `{"links": [{"name", "port", "delay_s", "bytes_per_s"}, ...]}`,
 which is answered by `{"ports": {name: port}}`; then `{"shape": name, "delay_s": s, "bytes_per_s": b}`,
-`{"cut": name}` and `{"mend": name}`.
+`{"cut": name}` and `{"restore": name}`.
 
 Laws:
 
 1. Each direction keeps its order, whatever changes meanwhile: nothing is due before what came before it.
 2. What is on its way is bounded; beyond that the sender waits, as it would for a slow network.
-3. A cut link resets its connections, what is on the way is lost, and new ones are reset until it is mended.
+3. A cut link resets its connections, what is on the way is lost, and new ones are reset until it is restored.
 
 Run as `python -m harness.runs.shaper`.
 """
@@ -42,7 +42,7 @@ WIDE_BYTES_PER_S: Final = 100e6
 """What a link without a limit is taken to carry when the room for what is on its way is worked out."""
 
 _RESET: Final = struct.pack("ii", 1, 0)
-"""Of SO_LINGER: closing forgets what was not sent, and tells the other end by a reset."""
+"""The value of SO_LINGER: closing discards unsent bytes, and resets the connection."""
 
 
 @define(eq=False)
@@ -70,11 +70,11 @@ class ShapedLink:
 
 @define(eq=False)
 class _Direction:
-    """What passes one way over one connection."""
+    """The bytes that pass one way over one connection."""
 
     link: ShapedLink
     source: trio.SocketStream
-    sink: trio.SocketStream
+    target: trio.SocketStream
     underway: deque[tuple[float, bytes]] = field(factory=deque)
     underway_bytes: int = 0
     changed: trio.Event = field(factory=trio.Event)
@@ -86,7 +86,7 @@ class _Direction:
         self.changed = trio.Event()
 
     async def read(self) -> None:
-        """Take in what comes, and work out when it is due."""
+        """Read bytes, and compute when they are due."""
         while True:
             while self.underway_bytes > self.link.room_bytes():
                 await self.changed.wait()
@@ -104,17 +104,17 @@ class _Direction:
         self._change()
 
     async def write(self) -> None:
-        """Pass on what is due; at the end, the end."""
+        """Forward the bytes that are due, and in the end the end of the stream."""
         while True:
             while not self.underway:
                 if self.is_over:
-                    await self.sink.send_eof()
+                    await self.target.send_eof()
                     return
                 await self.changed.wait()
             due_s, chunk = self.underway[0]
             if due_s > trio.current_time():
                 await trio.sleep_until(due_s)
-            await self.sink.send_all(chunk)
+            await self.target.send_all(chunk)
             self.underway.popleft()
             self.underway_bytes -= len(chunk)
             self._change()
@@ -168,7 +168,7 @@ class _Shaper:
     links: dict[str, ShapedLink] = field(factory=dict)
 
     async def open(self, nursery: trio.Nursery, asked: list[dict[str, object]]) -> None:
-        """Listen for every link, and tell where."""
+        """Listen for every link, and report the ports."""
         ports: dict[str, int] = {}
         for each in asked:
             link = ShapedLink(**each)  # type: ignore[arg-type]  # as our own starter wrote it
@@ -185,8 +185,8 @@ class _Shaper:
             link.bytes_per_s = float(cast("float", order["bytes_per_s"]))
         elif "cut" in order:
             self.links[str(order["cut"])].cut()
-        elif "mend" in order:
-            self.links[str(order["mend"])].is_cut = False
+        elif "restore" in order:
+            self.links[str(order["restore"])].is_cut = False
 
 
 async def _main() -> None:

@@ -26,8 +26,6 @@ from harness.whole.cables import CableShape
 from harness.whole.scenario import Stage
 from ordering import plugins
 
-__all__ = ["Simulated", "simulate"]
-
 FAR: Final = CableShape(
     latency_s=0.005,
     slow_part=0.3,
@@ -45,7 +43,7 @@ PUBLICATIONS_MAX: Final = 2_000
 
 @frozen
 class Simulated:
-    """What a simulated run came to. Its schedule is a scenario file of the simulator."""
+    """The result of a simulated run. Its schedule is a scenario file of the simulator."""
 
     publications: int
     deliveries: int
@@ -169,7 +167,7 @@ class _Performance:
         self.stage.do("publish", *names)
 
     def die(self, names: tuple[str, ...]) -> None:
-        """A broker dies, and will come back."""
+        """Crash a broker that will restart."""
         self.faults += self.stage.do("kill", *names)
 
     def end(self, names: tuple[str, ...]) -> None:

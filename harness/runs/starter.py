@@ -51,8 +51,8 @@ def _preload() -> None:
     gc.freeze()
 
 
-def _tell(**what: object) -> None:
-    os.write(_OUTPUT, json.dumps(what).encode() + b"\n")
+def _report(**content: object) -> None:
+    os.write(_OUTPUT, json.dumps(content).encode() + b"\n")
 
 
 def _die_with_parent(parent: int) -> None:
@@ -112,7 +112,7 @@ class _Starter:
     _lines: dict[int, _Lines] = attrs.field(factory=dict)
 
     def serve(self) -> None:
-        """Start what is asked for, and tell what happens, until the input ends."""
+        """Start brokers as ordered, and report their lines and ends, until the input ends."""
         woken, waker = os.pipe()
         os.set_blocking(woken, False)
         os.set_blocking(waker, False)
@@ -131,7 +131,7 @@ class _Starter:
         self._selector.register(descriptor, selectors.EVENT_READ)
 
     def _read(self, descriptor: int) -> bool:
-        """Handle what is there; False at the end of the orders."""
+        """Handle the bytes that have arrived; return False at the end of the orders."""
         try:
             chunk = os.read(descriptor, _CHUNK_BYTES)
         except BlockingIOError:
@@ -153,19 +153,19 @@ class _Starter:
             _become(order["arguments"], writing, order["log"], parent)
         os.close(writing)
         self._names[pid] = name
-        self._watch(reading, lambda said: _tell(name=name, line=said.decode(errors="replace")))
-        _tell(name=name, pid=pid)
+        self._watch(reading, lambda said: _report(name=name, line=said.decode(errors="replace")))
+        _report(name=name, pid=pid)
 
     def _reap(self) -> None:
-        """Tell of those that have ended."""
+        """Report the brokers that have ended."""
         while self._names:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 return
-            _tell(name=self._names.pop(pid), pid=pid, ended=os.waitstatus_to_exitcode(status))
+            _report(name=self._names.pop(pid), pid=pid, ended=os.waitstatus_to_exitcode(status))
 
     def kill_all(self) -> None:
-        """Leave nobody behind."""
+        """Kill all brokers, and wait for their ends."""
         for pid in self._names:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -180,7 +180,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _preload()
     starter = _Starter()
-    _tell(ready=True)
+    _report(ready=True)
     try:
         starter.serve()
     except BrokenPipeError:

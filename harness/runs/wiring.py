@@ -20,7 +20,7 @@ _BYTES_PER_MBIT: Final = 1e6 / 8
 
 @define(eq=False)
 class Wiring:
-    """Where everybody dials, and the means to spoil it."""
+    """The addresses of all links, and the means to cut and shape them."""
 
     plan: Plan
     ports: Mapping[str, int] = field(factory=dict)
@@ -33,17 +33,17 @@ class Wiring:
         return self.plan.address(upper) if port is None else f"{HOST}:{port}"
 
     async def cut(self, link: LinkTarget) -> None:
-        """Reset it until it is mended."""
+        """Reset it until it is restored."""
         self._cut[link] = None
         await self._order({"cut": link.name})
 
-    async def mend(self, link: LinkTarget) -> None:
+    async def restore(self, link: LinkTarget) -> None:
         """Let it work again."""
         self._cut.pop(link, None)
-        await self._order({"mend": link.name})
+        await self._order({"restore": link.name})
 
     def cut_links(self) -> list[LinkTarget]:
-        """Return what has been cut and not mended."""
+        """Return the links that have been cut and not restored."""
         return list(self._cut)
 
     async def shape(self, link: LinkTarget, delay_s: float | None, mbit: float | None) -> None:

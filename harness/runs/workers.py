@@ -1,8 +1,8 @@
-"""A process of clients: it is told what to do in lines of JSON, tells how far it is, and writes its datasets.
+"""A process of clients: it takes orders in lines of JSON, reports its progress, and writes its datasets.
 
 On standard input: first the job, with the scenario and everybody's address; then one object a line, each with
 a key of `_ORDERS`. On standard output: `{"ready": true}` when all clients are connected and have advertised
-or subscribed, `{"published": n, "delivered": n, ...}` each second, and as last line what became of it.
+or subscribed, `{"published": n, "delivered": n, ...}` each second, and as last line its result.
 
 Run as `python -m harness.runs.workers`.
 """
@@ -38,8 +38,8 @@ _Row = tuple[str, str, int, list[str]]
 _Orders = AsyncIterator[Mapping[str, object]]
 
 
-def _tell(**what: object) -> None:
-    sys.stdout.write(json.dumps(what) + "\n")
+def _report(**content: object) -> None:
+    sys.stdout.write(json.dumps(content) + "\n")
     sys.stdout.flush()
 
 
@@ -69,18 +69,18 @@ class _Worker:
         ledgers = {seat.name: Ledger(seat.broker, crew.rows) for seat in seats} if role == "publisher" else {}
         return cls(crew, role, seats, ledgers)
 
-    async def work(self, told: _Orders) -> None:
-        """Connect everybody, obey, and write down what there is, until told to finish or the input ends."""
+    async def work(self, incoming: _Orders) -> None:
+        """Connect all clients, obey orders until `finish` or the input ends, and write the last rows."""
         async with trio.open_nursery() as nursery:
             # The input may end before everybody is connected, and then nobody ever will be.
             nursery.start_soon(self._begin, nursery)
-            restarts = await self._obey(told)
+            restarts = await self._obey(incoming)
             nursery.cancel_scope.cancel()
         crew = self.crew
         crew.rows.flush()
         if self.role == "publisher" and restarts is not None:
             write_matches(crew, self.seats, self.ledgers, cast("Mapping[str, list[int]]", restarts))
-        _tell(
+        _report(
             published=crew.published,
             delivered=crew.delivered,
             gaps=crew.gaps,
@@ -89,11 +89,11 @@ class _Worker:
         )
 
     async def _begin(self, nursery: trio.Nursery) -> None:
-        """Connect everybody, and tell."""
+        """Connect all clients, then report that they are ready."""
         await self._connect_all(nursery)
         nursery.start_soon(self._write_often)
         nursery.start_soon(self._report_often)
-        _tell(ready=True)
+        _report(ready=True)
 
     async def _connect_all(self, nursery: trio.Nursery) -> None:
         limit = trio.CapacityLimiter(CONNECTING_AT_ONCE)
@@ -120,7 +120,7 @@ class _Worker:
     async def _report_often(self) -> None:
         crew = self.crew
         while True:
-            _tell(
+            _report(
                 published=crew.published,
                 delivered=crew.delivered,
                 gaps=crew.gaps,
@@ -129,9 +129,9 @@ class _Worker:
             )
             await trio.sleep(REPORT_EVERY_S)
 
-    async def _obey(self, told: _Orders) -> object:
-        """Do what is told. Return what `finish` says: when streams began anew, if matches are wanted."""
-        async for order in told:
+    async def _obey(self, incoming: _Orders) -> object:
+        """Obey orders. Return the detail of `finish`: when streams began anew, if matches are wanted."""
+        async for order in incoming:
             for name, detail in order.items():
                 if name == "finish":
                     return detail
@@ -140,7 +140,7 @@ class _Worker:
 
 
 REPORT_EVERY_S: Final = 0.25
-"""Often enough for a display, and to see soon that nothing comes any more."""
+"""Often enough for a display, and to notice soon that deliveries have ended."""
 
 
 def _go(crew: Crew, delay_s: object) -> None:
@@ -162,12 +162,12 @@ _ORDERS: Final[Mapping[str, Callable[[Crew, object], None]]] = {"go": _go, "slow
 
 
 async def _main() -> None:
-    told = orders()
-    await _Worker.of(await anext(told)).work(told)
+    incoming = orders()
+    await _Worker.of(await anext(incoming)).work(incoming)
 
 
 def main() -> None:
-    """Work until told to finish."""
+    """Work until the order to finish."""
     prepare()
     logging.getLogger("concord.client").addHandler(logging.NullHandler())
     gc.freeze()

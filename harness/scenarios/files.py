@@ -34,7 +34,7 @@ _SWEEP: Final = "sweep"
 
 @attrs.frozen
 class Point:
-    """One run of a study. `name` says what differs from the others; it is empty if there is only one."""
+    """One run of a study. `name` has the differences from the others; it is empty if there is only one."""
 
     name: str
     scenario: Scenario
@@ -97,7 +97,7 @@ def from_content(
 
 
 def _checked(content: Mapping[str, object], where: str) -> Scenario:
-    """Read one scenario, and check what only several keys together tell."""
+    """Read one scenario, and check the rules on several keys together."""
     scenario = read(Scenario, content, where)
     above = uplinks(scenario.overlay, scenario.seed, where)
     for key, wanted in (

@@ -45,7 +45,7 @@ class Interests:
 
 
 def interests(filters: Filters, seed: int) -> Interests:
-    """Return who wants and publishes what."""
+    """Return the filters of all subscribers and publishers."""
     return _KINDS[filters.kind](filters, seed)
 
 
@@ -104,7 +104,7 @@ class _Market:
         return {s: weight for s, weight in zip(symbols, self.weights, strict=True) if s in chosen}
 
     def wanted(self, random: Random) -> str:
-        """Draw what a subscriber wants."""
+        """Draw the filter of a subscriber."""
         symbol = random.choices(list(self.prices), self.weights)[0]
         if random.random() < WHOLE:
             return f"symbol == '{symbol}'"

@@ -27,7 +27,7 @@ class ScenarioError(ConcordError):
 
 @attrs.frozen
 class Key:
-    """One key: its meaning, what is allowed in words, and whether a value is; None stands for no."""
+    """One key: its meaning, the allowed values in words, and their check, which returns None for others."""
 
     about: str
     allowed: str

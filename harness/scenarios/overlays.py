@@ -8,7 +8,7 @@ from harness.scenarios.keys import ScenarioError
 from harness.scenarios.scenario import BROKERS_MAX, Overlay
 
 Uplinks = Mapping[str, str | None]
-"""Each broker's uplink, the top first and every broker behind its uplink."""
+"""Each broker's uplink, the root first and every broker behind its uplink."""
 
 
 def uplinks(overlay: Overlay, seed: int, where: str) -> dict[str, str | None]:
@@ -20,7 +20,7 @@ def uplinks(overlay: Overlay, seed: int, where: str) -> dict[str, str | None]:
 
 
 def _chain(overlay: Overlay, seed: int, where: str) -> dict[str, str | None]:
-    """The paper's: edge brokers at each core broker. The middle is the top, so that paths up are short."""
+    """Return the paper's overlay: edge brokers at each core broker, the middle one being the root."""
     del seed, where
     top = (overlay.cores + 1) // 2
     above: dict[str, str | None] = {f"core-{top}": None}
@@ -74,13 +74,13 @@ _SHAPES: Final[Mapping[str, Callable[[Overlay, int, str], dict[str, str | None]]
 
 
 def edges(above: Uplinks) -> list[str]:
-    """Name the brokers that are nobody's uplink."""
+    """Name the brokers without children."""
     inner = set(above.values())
     return [name for name in above if name not in inner]
 
 
 def fallbacks(above: Uplinks, name: str, count: int) -> list[str]:
-    """Name the uplinks a broker has beyond its own, nearest first. Children of the top have each other."""
+    """Name a broker's further uplinks, nearest first. Children of the root have each other."""
     chain = list(_climb(above, above[name]))
     if not chain:
         return []

@@ -31,7 +31,7 @@ _MIB: Final = 1024 * 1024
 
 @attrs.frozen
 class Overlay:
-    """Which brokers there are, and who dials whom."""
+    """The brokers, and their uplinks."""
 
     shape: str = choice(
         "chain",
@@ -73,7 +73,7 @@ class Links:
 
 @attrs.frozen
 class Publishers:
-    """Who publishes, how often, and how much."""
+    """The publishers, their rates and payloads."""
 
     count: int = whole(12, 1, CLIENTS_MAX, "how many publishers, dealt out to brokers in turn")
     at: tuple[str, ...] = texts((), "at which brokers; nothing means at all brokers that are nobody's uplink")
@@ -93,7 +93,7 @@ class Publishers:
 
 @attrs.frozen
 class Subscribers:
-    """Who subscribes."""
+    """The subscribers."""
 
     count: int = whole(12, 1, CLIENTS_MAX, "how many subscriptions, dealt out to brokers in turn")
     at: tuple[str, ...] = texts((), "at which brokers; nothing means at all brokers that are nobody's uplink")
@@ -109,7 +109,7 @@ class Subscribers:
 
 @attrs.frozen
 class Filters:
-    """What publishers advertise and subscribers want."""
+    """The filters of publishers and subscribers."""
 
     kind: str = choice(
         "overlap",

@@ -11,9 +11,9 @@ from random import Random
 from typing import Final
 
 from broker.core import BrokerCore, Hop
-from broker.core.tables import RouteEntry, wish_of
+from broker.core.tables import RouteEntry, route_filter_of
 from broker.filters import Filter
-from broker.routing import Wish
+from broker.routing import RouteFilter
 from harness.simulator.interests import KINDS, filter_of
 
 GARBAGE: Final = "G"
@@ -107,7 +107,7 @@ def forget_told(core: BrokerCore, link: Hop, random: Random) -> str:
 def invent_told(core: BrokerCore, link: Hop, random: Random) -> str:
     """A neighbour counts as told of something that it was not told."""
     told = core._routing.subscribing.neighbours[link].announced
-    invented = Wish(f"{GARBAGE}{random.randrange(2**30)}", _some_filter(random))
+    invented = RouteFilter(f"{GARBAGE}{random.randrange(2**30)}", _some_filter(random))
     told.edit(add=[invented])
     return f"{core.name} believes that it told {link.name} of {invented.id}"
 
@@ -129,7 +129,7 @@ def forget_offer(core: BrokerCore, link: Hop, random: Random) -> str:
         return ""
     place = random.choice(list(offered))
     entry = offered.pop(place)
-    return f"{core.name} forgot to offer {wish_of(entry).id} to {link.name}"
+    return f"{core.name} forgot to offer {route_filter_of(entry).id} to {link.name}"
 
 
 CORRUPTIONS: Final[tuple[Callable[[BrokerCore, Hop, Random], str], ...]] = (

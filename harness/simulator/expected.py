@@ -9,20 +9,20 @@ Where unions may be hulls, what is let through depends on what was told before, 
 from collections.abc import Sequence
 
 from broker.filters import Filter
-from broker.routing import Routing, Strategy, Wish
+from broker.routing import RouteFilter, Routing, Strategy
 from broker.routing.flooding import EVERYTHING
 from harness.simulator.interests import kinds_of
 
 
-def expected_advertisements(routing: Routing, published: Sequence[Wish]) -> list[Wish]:
+def expected_advertisements(routing: Routing, published: Sequence[RouteFilter]) -> list[RouteFilter]:
     """What should be known through a link behind which this is published."""
     strategy = routing.advertisements
     return [EVERYTHING] if strategy.floods else list(strategy.reduce(published))
 
 
 def expected_subscriptions(
-    routing: Routing, wanted: Sequence[Wish], published_here: Sequence[Filter]
-) -> list[Wish]:
+    routing: Routing, wanted: Sequence[RouteFilter], published_here: Sequence[Filter]
+) -> list[RouteFilter]:
     """What should be known through a link behind which this is wanted, if that is published on this side."""
     here = [EVERYTHING.filter] if routing.advertisements.floods else published_here
     if routing.subscriptions.floods:
@@ -33,7 +33,7 @@ def expected_subscriptions(
 
 
 def is_as_it_should(
-    strategy: Strategy, has: Sequence[Wish], should: Sequence[Wish], published: Sequence[Filter]
+    strategy: Strategy, has: Sequence[RouteFilter], should: Sequence[RouteFilter], published: Sequence[Filter]
 ) -> bool:
     """Whether a table is right, if this is published on this side."""
     if strategy.is_exact:
@@ -48,6 +48,6 @@ def is_as_it_should(
     return True
 
 
-def _let_through(wishes: Sequence[Wish], *, ordered: bool) -> frozenset[str]:
+def _let_through(wishes: Sequence[RouteFilter], *, ordered: bool) -> frozenset[str]:
     """The kinds that some entry takes, or some ordered one."""
     return frozenset[str]().union(*(kinds_of(wish.filter) for wish in wishes if wish.ordered or not ordered))

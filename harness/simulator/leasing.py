@@ -157,4 +157,4 @@ def _turn(world: "World") -> None:
 
 def _changes(world: "World") -> dict[str, Changes]:
     leases = {site.name: site.core.leases for site in world.sites.values()}
-    return {name: (each.mending.count, each.mended, each.expired) for name, each in leases.items()}
+    return {name: (each.repairs.count, each.mended, each.expired) for name, each in leases.items()}

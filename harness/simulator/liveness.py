@@ -7,8 +7,8 @@ A route that is wrong shows here at once, long before it costs somebody a public
 from typing import Final
 
 from broker.core import Hop
-from broker.core.tables import wish_of
-from broker.routing import Wish
+from broker.core.tables import route_filter_of
+from broker.routing import RouteFilter
 from broker.routing.flooding import EVERYTHING
 from harness.simulator.expected import (
     expected_advertisements,
@@ -99,15 +99,17 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
         tables = site.core.tables
         for hop in site.core.neighbours.values():
             behind, this_side = sites_beyond(site, hop), _this_side(site, hop)
-            published = [Wish(p.name, p.filter) for p in world.publishers.values() if p.site in behind]
+            published = [RouteFilter(p.name, p.filter) for p in world.publishers.values() if p.site in behind]
             here = [p.filter for p in world.publishers.values() if p.site in this_side]
             wanted = [
-                Wish(s.name, s.filter, world.record.streams[s.name].ordered)
+                RouteFilter(s.name, s.filter, world.record.streams[s.name].ordered)
                 for s in world.subscribers.values()
                 if s.site in behind
             ]
-            known = [Wish(name, content) for name, content in tables.advertisements(hop).filters.items()]
-            entries = map(wish_of, tables.entries_of(hop).values())
+            known = [
+                RouteFilter(name, content) for name, content in tables.advertisements(hop).filters.items()
+            ]
+            entries = map(route_filter_of, tables.entries_of(hop).values())
             expected = expected_subscriptions(world.routing, wanted, here)
             everything = [EVERYTHING.filter]
             some = everything if world.routing.advertisements.floods else here
@@ -121,7 +123,7 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
     return wrong
 
 
-def _listed(wishes: list[Wish]) -> list[str]:
+def _listed(wishes: list[RouteFilter]) -> list[str]:
     return sorted(f"{wish.id}: {wish.filter}{'' if wish.ordered else ' unordered'}" for wish in wishes)
 
 

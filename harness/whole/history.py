@@ -5,6 +5,9 @@ one. A durable subscription is one stream, however many inboxes read it: what co
 the same position, or it is a fault.
 """
 
+from collections.abc import Iterator
+from itertools import chain
+
 from attrs import define, field
 
 from broker.client.delivery import FORGOTTEN, Delivery, Gap
@@ -20,10 +23,15 @@ Memory = tuple[str, int]
 
 @define(eq=False)
 class SubscriptionHistory:
-    """One subscription, as its program sees it. `id` is what the broker called it last."""
+    """One subscription, as its program sees it. `id` is what the broker called it last.
+
+    Where its program goes on at another broker it begins anew behind a gap, as another subscription:
+    `earlier` is what it was before.
+    """
 
     name: str
     stream: Stream
+    earlier: list[Stream] = field(factory=list, init=False)
     durable: str = ""
     is_open: bool = False
     is_ended: bool = False
@@ -33,6 +41,23 @@ class SubscriptionHistory:
     id: str = ""
     is_contested: bool = False
     """Whether several processes have wanted it at the same time."""
+
+    @property
+    def streams(self) -> Iterator[Stream]:
+        """What it was at each of its brokers, one after the other."""
+        return chain(self.earlier, (self.stream,))
+
+    @property
+    def delivered(self) -> list[int]:
+        """Everything that its program got."""
+        return [number for stream in self.streams for number in stream.delivered]
+
+    def begin_anew(self, broker: str) -> None:
+        """Its broker counts anew; another broker has another subscription."""
+        self.at = {}
+        if self.stream.broker != broker:
+            self.earlier.append(self.stream)
+            self.stream = Stream(self.stream.ordered, self.stream.kinds, broker)
 
 
 @define(eq=False)
@@ -108,26 +133,35 @@ class WholeHistory:
         if published.ordered:
             stream.known |= published.past | bit
 
-    def gap(self, line: SubscriptionHistory, gap: Gap) -> None:
+    def gap(self, line: SubscriptionHistory, gap: Gap, broker: str) -> None:
         """Note that a program was given a gap; behind one of the forgotten, positions are counted anew."""
         if gap.reason == FORGOTTEN:
-            line.at = {}
+            line.begin_anew(broker)
         line.stream.gaps.append(len(line.stream.delivered))
-        line.gaps.append((len(line.stream.delivered), gap))
+        line.gaps.append((len(line.delivered), gap))
 
     @property
     def delivery_count(self) -> int:
         """How many deliveries there were."""
-        return sum(len(line.stream.delivered) for line in self.lines.values())
+        return sum(len(line.delivered) for line in self.lines.values())
 
     def record(self) -> Record:
-        """Return it as the simulator's verdicts read it."""
-        streams = {name: line.stream for name, line in self.lines.items()}
+        """Return it as the simulator's verdicts read it.
+
+        A call that is published again keeps its time, by which it is replayed: its causes may have a later
+        one.
+        """
+        streams = {
+            f"{line.name} at {stream.broker}" if line.earlier else line.name: stream
+            for line in self.lines.values()
+            for stream in line.streams
+        }
+        calls = {each.published_ns for each in self.publications}
         return Record(
             publications=self.publications,
             streams=streams,
             operations=self._operations,
             index=self._index,
-            clocks_agree=True,
+            clocks_agree=len(calls) == len(self.publications),
             caches_hold=True,
         )

@@ -8,17 +8,18 @@ Laws.
 4. What is published after everything came to rest arrives, without a gap.
 5. At rest every byte of credit is back, and a node keeps nothing but what is open.
 6. Brokers link only if they share their settings; who does not is told so (`quiet`).
-7. A call that a client makes again, as its broker forgot it, comes behind a gap where it was got before.
+7. A call that a client makes again, as its broker forgot it, comes behind a gap where it was got before;
+   at another broker without one, for nobody there can know of it.
 8. What is read at a broker comes before whatever is published there afterwards, by whichever client.
+9. A program that goes on at another broker has another subscription there, which begins with a gap.
 """
 
 from collections.abc import Iterator
 
 from broker.client.delivery import BOUND, FORGOTTEN, LOST, REPLAY, TAKEN
 from broker.node.starts import BOUND_BYTES_MIN
-from harness.simulator.record import PublishedEvent
+from harness.simulator.record import PublishedEvent, Stream
 from harness.simulator.verdict import Fault, faults_in
-from harness.whole.history import SubscriptionHistory
 from harness.whole.leftovers import left_over
 from harness.whole.quiet import settle, unacknowledged
 from harness.whole.world import WholeWorld
@@ -44,7 +45,7 @@ def go_on(world: WholeWorld) -> list[Fault]:
     """Everybody publishes once more after everything came to rest, and all of it arrives (laws 4 and 5)."""
     history = world.history
     before = len(history.publications)
-    gaps = {name: len(line.stream.gaps) for name, line in history.lines.items()}
+    gaps = {name: len(line.gaps) for name, line in history.lines.items()}
     for program in world.live_programs():
         for publishing in program.publishing:
             if publishing.is_usable and publishing.interest.kinds:
@@ -97,12 +98,12 @@ def _untold(world: WholeWorld) -> Iterator[Fault]:
         for publisher, published in _by_publisher(world).items():
             if has_lost and publisher in history.dead:
                 continue
-            is_reading = line.name in readers and not line.is_ended
-            for missed, place in _missed(
-                line, published, is_whole=is_reading and publisher not in history.dead
-            ):
-                if not any(gap in place for gap in line.stream.gaps):
-                    yield "gap", f"{line.name} never got {missed}, and no gap says so in its place"
+            is_reading = line.name in readers and not line.is_ended and publisher not in history.dead
+            for stream in line.streams:
+                is_whole = is_reading and stream is line.stream
+                for missed, place in _missed(line.name, stream, published, is_whole=is_whole):
+                    if not any(gap in place for gap in stream.gaps):
+                        yield "gap", f"{line.name} never got {missed}, and no gap says so in its place"
 
 
 def _by_publisher(world: WholeWorld) -> dict[str, list[tuple[int, PublishedEvent]]]:
@@ -113,16 +114,15 @@ def _by_publisher(world: WholeWorld) -> dict[str, list[tuple[int, PublishedEvent
 
 
 def _missed(
-    line: SubscriptionHistory, published: list[tuple[int, PublishedEvent]], *, is_whole: bool
+    name: str, stream: Stream, published: list[tuple[int, PublishedEvent]], *, is_whole: bool
 ) -> Iterator[tuple[PublishedEvent, range]]:
     """What a subscription did not get of a publisher, and between which of its deliveries."""
-    stream = line.stream
     position_of = {number: position for position, number in enumerate(stream.delivered)}
     after, missed = 0, None
     for number, each in published:
         position = position_of.get(number)
         if position is None:
-            missed = missed or (each if line.name in each.wanted else None)
+            missed = missed or (each if name in each.wanted else None)
             continue
         if missed is not None and not stream.replayed >> number & 1:
             yield missed, range(after, position + 1)
@@ -151,7 +151,7 @@ def _unjustified(world: WholeWorld) -> Iterator[Fault]:
             is_lost = gap.reason == LOST and (has_lost or not world.knobs.settles_first)
             is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited or ended_slow)
             is_taken = gap.reason == TAKEN and line.is_contested
-            is_past = gap.reason == REPLAY and (world.knobs.joins or size_bytes > BOUND_BYTES_MIN)
+            is_past = gap.reason == REPLAY and (has_lost or world.knobs.joins or size_bytes > BOUND_BYTES_MIN)
             is_dropped = gap.reason == BOUND and dropped and size_bytes > BOUND_BYTES_MIN
             if not (is_lost or is_forgotten or is_dropped or is_taken or is_past):
                 yield "gap", f"{line.name} got a gap for no reason: {gap} ({gap.reason})"
@@ -184,10 +184,10 @@ def _unshared(world: WholeWorld) -> Iterator[Fault]:
 def _repeated(world: WholeWorld) -> Iterator[Fault]:
     """A call that became a second event comes behind a gap wherever its first one was got (law 7)."""
     publications = world.history.publications
-    for line in world.history.lines.values():
-        first: dict[int, int] = {}
-        for place, number in enumerate(line.stream.delivered):
-            call = publications[number].published_ns
-            before = first.setdefault(call, place)
-            if before != place and not any(before < gap <= place for gap in line.stream.gaps):
-                yield "gap", f"{line.name} got {publications[number]} again, and no gap says so before it"
+    for name, stream in world.history.record().streams.items():
+        first: dict[tuple[int, str], int] = {}
+        for place, number in enumerate(stream.delivered):
+            published = publications[number]
+            before = first.setdefault((published.published_ns, published.broker), place)
+            if before != place and not any(before < gap <= place for gap in stream.gaps):
+                yield "gap", f"{name} got {published} again, and no gap says so before it"

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from hashlib import sha256
 from random import Random
 from traceback import extract_tb
+from typing import Final
 
 from attrs import evolve, frozen
 
-from broker.routing import DEFAULT, Routing
+from broker.routing import DEFAULT, Routing, known, parse
 from broker.server.collector import undisturbed
 from harness.simulator.verdict import Fault
 from harness.whole.judging import go_on, judge
@@ -19,6 +20,9 @@ from harness.whole.world import WholeWorld
 from ordering.interface import OrderingFactory
 
 __all__ = ["WholeOutcome", "at_rest", "happen", "of_seed", "trace_of", "world_of"]
+
+ROUTED_PART: Final = 0.2
+"""So many schedules have another pair of routing strategies."""
 
 
 @frozen
@@ -49,12 +53,23 @@ def world_of(
     routing: Routing = DEFAULT,
     **changed: object,
 ) -> WholeWorld:
-    """Make the world of a seed; nothing has happened in it."""
+    """Make the world of a seed; nothing has happened in it. Unless routing is given, some seeds draw it."""
     random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
     knobs: WholeKnobs = draw(random, faults, brokers)
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
-    return WholeWorld(random, knobs, ordering, routing)
+    return WholeWorld(random, knobs, ordering, _drawn(seed) if routing == DEFAULT else routing)
+
+
+def _drawn(seed: int) -> Routing:
+    """Draw a pair of routing strategies; most schedules have what brokers do if nothing is said.
+
+    It is drawn aside: the rest of a schedule does not depend on it.
+    """
+    aside = Random(f"routing of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    if aside.random() >= ROUTED_PART:
+        return DEFAULT
+    return parse("+".join(aside.choice(known()) for _ in range(2)))
 
 
 def trace_of(

@@ -241,7 +241,7 @@ class Program:
             if taken is None:
                 break
             if isinstance(taken, Gap):
-                history.gap(reading.line, taken)
+                history.gap(reading.line, taken, self.site)
             else:
                 history.deliver(reading.line, taken, self.net.known_at(self.site))
         self._look_at(reading)
@@ -251,7 +251,7 @@ class Program:
         inbox, line = reading.inbox, reading.line
         if inbox.id and inbox.id != reading.id:
             if not reading.id and line.id not in {"", inbox.id}:
-                self.net.history.gap(line, Gap(None, FORGOTTEN))
+                self.net.history.gap(line, Gap(None, FORGOTTEN), self.site)
             reading.id = inbox.id
             if not reading.is_closed:
                 line.id = inbox.id

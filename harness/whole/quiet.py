@@ -109,6 +109,8 @@ def _site(world: WholeWorld, site: WholeSite) -> Iterator[str]:
     if node is None:
         yield f"{name} is down"
         return
+    if site.is_stopping:
+        yield f"{name} is about to end"
     counts = node.exchange.core.counts()
     waits = {each: counts[each] for each in LEFT_TO_DO if counts[each]}
     if waits:

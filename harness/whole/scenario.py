@@ -274,7 +274,7 @@ class Stage:
 
     def _got(self, line: SubscriptionHistory) -> Iterator[str]:
         publications = self.world.history.publications
-        for place, number in enumerate((*line.stream.delivered, None)):
+        for place, number in enumerate((*line.delivered, None)):
             yield from (f"gap ({gap.reason})" for at, gap in line.gaps if at == place)
             if number is not None:
                 sent = publications[number].published_ns

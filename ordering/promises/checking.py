@@ -1,4 +1,4 @@
-"""Lets every axiom look at a trace, once through, and at its end."""
+"""Judges every axiom on a trace: at each of its steps, or at its end."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
@@ -22,7 +22,7 @@ AXIOMS: Final[Mapping[str, str]] = {
     "live": "2.1 liveness",
     "matched": "2.4 liveness",
 }
-"""Every axiom by name, and where it stands."""
+"""The axioms by name, each with its place in the specifications."""
 
 DEFINITIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "safety (2.1)": ("once", "published", "wanted"),
@@ -49,22 +49,22 @@ class Promises:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """The axioms that do not hold."""
+        """The names of the axioms that do not hold."""
         return tuple(name for name, verdict in self.verdicts.items() if verdict.outcome is False)
 
     def definition(self, name: str) -> PromiseVerdict:
-        """One verdict on the axioms of a definition, if all of them apply."""
+        """Return one verdict on all axioms of a definition; every one of them must apply."""
         parts = [self.verdicts[axiom] for axiom in DEFINITIONS[name]]
         outcomes = {part.outcome for part in parts}
         outcome = False if False in outcomes else None if None in outcomes else True
-        said = tuple(text for part in parts if part.outcome is outcome for text in part.witnesses)
+        sentences = tuple(text for part in parts if part.outcome is outcome for text in part.witnesses)
         return PromiseVerdict(
-            name, outcome, sum(p.violations for p in parts), sum(p.open for p in parts), said
+            name, outcome, sum(p.violations for p in parts), sum(p.open for p in parts), sentences
         )
 
 
 def check(trace: Trace) -> Promises:
-    """Judge every axiom that applies; raise `TraceError` for what is no trace."""
+    """Judge every axiom that applies; raise `TraceError` if the trace contradicts itself."""
     state = State(trace)
     looks = _looks(trace)
     violated: dict[str, list[str]] = {axiom: [] for each in looks.values() for axiom, _ in each}
@@ -82,7 +82,7 @@ def check(trace: Trace) -> Promises:
 
 
 def _looks(trace: Trace) -> dict[str, list[tuple[str, Look]]]:
-    """The axioms about single operations, by the verb they look at."""
+    """Return the axioms about single operations, by the verb of the operation."""
     at_notify: list[tuple[str, Look]] = [
         ("once", safety.once),
         ("published", safety.published),
@@ -94,7 +94,7 @@ def _looks(trace: Trace) -> dict[str, list[tuple[str, Look]]]:
 
 
 def _finds(trace: Trace) -> list[tuple[str, Find]]:
-    """The axioms about what is owed."""
+    """Return the axioms about operations that must follow."""
     live: tuple[str, Find] = ("matched", liveness.matched) if trace.advertising else ("live", liveness.live)
     if not trace.acknowledging:
         return [live]

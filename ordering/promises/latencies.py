@@ -1,4 +1,4 @@
-"""How long things took, in steps of the trace: what else the clients of a service did and saw meanwhile."""
+"""Measures latencies in steps of the trace: how many other operations came in between."""
 
 from attrs import frozen
 
@@ -15,7 +15,7 @@ class Latencies:
 
 
 def latencies(trace: Trace) -> Latencies:
-    """Measure every acknowledgement of what was pending, and every notification of what was published."""
+    """Measure every acknowledgement of a pending subscription, and every notification of a publication."""
     state = State(trace)
     acknowledgements: list[int] = []
     notifications: list[int] = []

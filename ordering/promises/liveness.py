@@ -1,9 +1,11 @@
-"""What must happen: each axiom finds, in the state after the last step, what is owed and has not come.
+"""The axioms of liveness: each yields the operations that must follow, but are not in the trace.
 
-It answers with pairs of the epoch in which that was owed and a sentence. If there was a rest after that epoch
-nothing can come any more, and the axiom is broken; otherwise nobody knows yet.
+An operation is *owed* from an epoch on; an axiom yields pairs of that epoch and a sentence. If there was a
+rest after the epoch, the operation cannot follow any more and the axiom is broken; otherwise it is
+undetermined.
 
-Whoever unsubscribed, or took the advertisement back, is owed nothing: the formulas say so.
+By the formulas no operation is owed to a client that unsubscribed, or for an advertisement that was
+withdrawn.
 """
 
 from collections.abc import Iterator
@@ -16,7 +18,7 @@ Owed = tuple[int, str]
 
 
 def acknowledged(state: State) -> Iterator[Owed]:
-    """`[](sub(Y,F) & ~<>unsub(Y,F) => <>ack(Y,F))`: every subscription that lasts is acknowledged."""
+    """`[](sub(Y,F) & ~<>unsub(Y,F) => <>ack(Y,F))`: every lasting subscription is acknowledged."""
     for client, content, known in _lasting(state):
         if known.pending_since is not None:
             text = f"{client} subscribes {content} at step {known.pending_since}, and it is not acknowledged."
@@ -24,7 +26,7 @@ def acknowledged(state: State) -> Iterator[Owed]:
 
 
 def complete(state: State) -> Iterator[Owed]:
-    """`[](ack(Y,F) & ~<>unsub(Y,F) => (<>pub(X,n) & n in N(F) => <>notify(Y,n,X)))`: no gap after it."""
+    """`[](ack(Y,F) & ~<>unsub(Y,F) => (<>pub(X,n) & n in N(F) => <>notify(Y,n,X)))`: no gap after `ack`."""
     matches, owed = state.trace.matches, state.owed()
     for client, content, known in _lasting(state):
         if known.acknowledged_at is None:
@@ -40,7 +42,7 @@ def complete(state: State) -> Iterator[Owed]:
 def live(state: State) -> Iterator[Owed]:
     """`[](sub(Y,F) => <>[](pub(X,n) & n in N(F) => <>notify(Y,n)) or <>unsub(Y,F))`: it works some day.
 
-    On a finite trace: from the first rest after `sub`, for then it has been carried out.
+    On a finite trace: from the first rest after `sub`, when the subscription has been carried out.
     """
     for client, content, known, key in _settled(state):
         publication = state.published[key]
@@ -49,7 +51,7 @@ def live(state: State) -> Iterator[Owed]:
 
 
 def matched(state: State) -> Iterator[Owed]:
-    """The same with advertisements: from the first rest after both `sub(Y,F)` and `adv(Z,G)`.
+    """The axiom of `live` with advertisements: from the first rest after both `sub(Y,F)` and `adv(Z,G)`.
 
     `[]((sub(Y,F) & <>adv(Z,G)) or (adv(Z,G) & <>sub(Y,F)) => <>[](pub(Z,n) & n in N(F) & n in N(G) =>
     <>notify(Y,n)) or <>unsub(Y,F) or <>unadv(Z,G))`. The publisher is the one that advertised: the printed
@@ -66,14 +68,14 @@ def matched(state: State) -> Iterator[Owed]:
 
 
 def _lasting(state: State) -> Iterator[tuple[str, str, SubscriptionState]]:
-    """The subscriptions that were not taken back."""
+    """Yield the subscriptions that were not withdrawn."""
     for client, filters in state.subscribed.items():
         for content, known in filters.items():
             yield client, content, known
 
 
 def _settled(state: State) -> Iterator[tuple[str, str, SubscriptionState, Key]]:
-    """What a lasting subscription matches and never got, published after a rest that followed it."""
+    """Yield each publication that a lasting subscription matches, but lacks, and that followed its rest."""
     matches, owed = state.trace.matches, state.owed()
     for client, content, known in _lasting(state):
         delivered, epoch = state.delivered_to(client), known.epoch

@@ -1,7 +1,7 @@
-"""What may never happen: each axiom looks at one operation and at the state before it.
+"""The axioms of safety: each judges one operation by the state before it.
 
-An axiom answers with a sentence if the operation breaks it, and with nothing if not. Such a violation shows
-in a finite prefix, whatever comes later.
+An axiom returns a sentence if the operation breaks it, and an empty text if not. Such a violation is in a
+finite prefix, so no later operation repairs it.
 """
 
 from ordering.promises.state import State
@@ -10,7 +10,7 @@ from ordering.verdicts.words import name
 
 
 def once(state: State, operation: Operation, step: int) -> str:
-    """`[](notify(Y,n) => O[]~notify(Y,n))`: nobody is notified twice."""
+    """`[](notify(Y,n) => O[]~notify(Y,n))`: no client is notified twice."""
     first = state.delivered_to(operation.client).get(operation.notification)
     if first is None:
         return ""
@@ -18,14 +18,14 @@ def once(state: State, operation: Operation, step: int) -> str:
 
 
 def published(state: State, operation: Operation, step: int) -> str:
-    """`[](notify(Y,n,X) => n in P_X)`: what is delivered was published before, by whom it says."""
+    """`[](notify(Y,n,X) => n in P_X)`: a notification was published before, by its publisher."""
     if operation.notification in state.published:
         return ""
     return f"{_notified(operation)} at step {step}, and nobody has published that."
 
 
 def wanted(state: State, operation: Operation, step: int) -> str:
-    """`[](notify(Y,n) => exists F in S_Y. n in N(F))`: some filter matches, at the moment of delivery."""
+    """`[](notify(Y,n) => exists F in S_Y. n in N(F))`: some filter of the client matches at delivery."""
     matches = state.trace.matches
     for content in state.filters_of(operation.client):
         if matches(content, operation.notification):
@@ -36,7 +36,7 @@ def wanted(state: State, operation: Operation, step: int) -> str:
 
 
 def advertised(state: State, operation: Operation, step: int) -> str:
-    """`[](pub(X,n) & (forall F in A_X. n not in N(F)) => []~notify(Y,n))`: unannounced, so for nobody."""
+    """`[](pub(X,n) & (forall F in A_X. n not in N(F)) => []~notify(Y,n))`: unadvertised, not notified."""
     publication = state.published.get(operation.notification)
     if publication is None or publication.is_announced:
         return ""
@@ -47,7 +47,7 @@ def advertised(state: State, operation: Operation, step: int) -> str:
 
 
 def pending(state: State, operation: Operation, step: int) -> str:
-    """`[](ack(Y,F) => F in pend_Y)`: only what waits for it is acknowledged."""
+    """`[](ack(Y,F) => F in pend_Y)`: only a pending subscription is acknowledged."""
     known = state.filters_of(operation.client).get(operation.filter)
     if known is not None and known.pending_since is not None:
         return ""

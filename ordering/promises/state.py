@@ -1,4 +1,4 @@
-"""The specification's variables, as they follow the operations of a trace.
+"""The variables of the specifications, after each operation of a trace.
 
 | here | there |
 |---|---|
@@ -7,7 +7,7 @@
 | `published` | P_X, for all X: a notification names its publisher |
 | `delivered[Y]` | D_Y, each notification where it came first |
 
-An *epoch* lasts from one rest to the next. What began in an earlier epoch has been carried out.
+An *epoch* lasts from one rest to the next. Operations of earlier epochs have been carried out.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ NO_FILTERS: Final[Mapping[str, SubscriptionState]] = {}
 
 @define(eq=False)
 class State:
-    """All variables after so many steps."""
+    """The variables after some steps of the trace."""
 
     trace: Trace
     epoch: int = 0
@@ -58,15 +58,15 @@ class State:
     delivered: dict[str, dict[Key, int]] = Factory(dict)
 
     def filters_of(self, client: str) -> Mapping[str, SubscriptionState]:
-        """S_Y."""
+        """Return S_Y."""
         return self.subscribed.get(client, NO_FILTERS)
 
     def delivered_to(self, client: str) -> Mapping[Key, int]:
-        """D_Y."""
+        """Return D_Y."""
         return self.delivered.get(client, NONE)
 
     def owed(self) -> list[tuple[Key, PublicationState]]:
-        """What was published and can be owed: announced, if that matters, and in no torn epoch."""
+        """Return the publications that can be owed: advertised, if that is heeded, and in no torn epoch."""
         advertising, lost = self.trace.advertising, self.torn
         return [
             each
@@ -75,7 +75,7 @@ class State:
         ]
 
     def follow(self, operation: Operation, step: int) -> None:
-        """Take one step; raise `TraceError` for one that is none."""
+        """Take one step; raise `TraceError` for an unknown verb."""
         change = CHANGES.get(operation.verb)
         if change is None:
             raise TraceError(f"step {step} is {operation.verb!r}; a trace knows {', '.join(CHANGES)}")
@@ -138,4 +138,4 @@ CHANGES: Final = {
     "rest": State._rest,  # noqa: SLF001 - as above
     "torn": State._torn,  # noqa: SLF001 - as above
 }
-"""What each operation changes."""
+"""The change of each operation."""

@@ -1,16 +1,16 @@
-"""What the clients of a service did and saw, in one global order.
+"""A trace: the calls and notifications of a service's clients, in one global order.
 
 Laws.
 
 1. A notification is its `Key`, the publisher and a number, and is published once: `notify(Y, n)` names the
-   publisher too. A client is whoever has filters of its own, so a program with several subscriptions may be
+   publisher too. A client has a set of filters of its own, so a program with several subscriptions may be
    several clients.
-2. A filter is an id. What it matches says the caller, for nothing of ours is imported here.
-3. `rest` is a moment at which nothing was on its way and everything had been carried out: what was owed by
-   then and has not come will not come. A trace that ends with it is drained.
-4. `torn` says that something was lost, or the overlay was not in one piece, since the rest before: the
-   formal model knows reliable channels alone. What is published between the two rests around it is owed to
-   nobody. What may not happen is judged all the same.
+2. A filter is an id. The caller supplies `matches`, since no other package of Concord is imported here.
+3. `rest` is a moment at which no message was on its way and all operations had been carried out: an operation
+   that is owed by then and absent will not follow. A trace that ends with `rest` is drained.
+4. `torn` means that messages were lost, or the overlay was not in one piece, since the rest before: the
+   formal model has reliable channels only. Publications between the two rests around it are not owed to any
+   client. Safety is judged all the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from attrs import frozen
 from ordering.verdicts.history import Key
 
 Matches = Callable[[str, Key], bool]
-"""Whether a filter matches a notification."""
+"""Returns whether a filter matches a notification."""
 
 NOTHING: Final[Key] = ("", 0)
 
@@ -31,7 +31,7 @@ class TraceError(ValueError):
 
 
 class Operation(NamedTuple):
-    """One step: a verb, whose step it is, and the filter or the notification it is about."""
+    """One step: a verb, the client that takes the step, and its filter or notification."""
 
     verb: str
     client: str = ""
@@ -43,8 +43,8 @@ class Operation(NamedTuple):
 class Trace:
     """A history with its match oracle.
 
-    With `advertising` the service heeds advertisements, so nothing is owed that none of them announced. With
-    `acknowledging` it says when a subscription is complete; without, nobody waits to hear that.
+    With `advertising` the service heeds advertisements: a publication that none of them matches is not owed.
+    With `acknowledging` it acknowledges a subscription once that is complete.
     """
 
     operations: Sequence[Operation]
@@ -54,27 +54,27 @@ class Trace:
 
 
 def subscribe(client: str, content: str) -> Operation:
-    """`sub(Y, F)`: the client wants what the filter matches, until it says otherwise."""
+    """`sub(Y, F)`: the client subscribes to the filter, until it unsubscribes."""
     return Operation("sub", client, content)
 
 
 def unsubscribe(client: str, content: str) -> Operation:
-    """`unsub(Y, F)`: however often it subscribed the filter, that is over."""
+    """`unsub(Y, F)`: the subscription to the filter ends, however often it was made."""
     return Operation("unsub", client, content)
 
 
 def acknowledge(client: str, content: str) -> Operation:
-    """`ack(Y, F)`: the client is told that its subscription is complete from here on."""
+    """`ack(Y, F)`: the client learns that its subscription is complete from here on."""
     return Operation("ack", client, content)
 
 
 def advertise(client: str, content: str) -> Operation:
-    """`adv(X, F)`: the client may publish what the filter matches."""
+    """`adv(X, F)`: the client may publish whatever the filter matches."""
     return Operation("adv", client, content)
 
 
 def unadvertise(client: str, content: str) -> Operation:
-    """`unadv(X, F)`: it will publish no more of that."""
+    """`unadv(X, F)`: the client withdraws the advertisement."""
     return Operation("unadv", client, content)
 
 
@@ -84,15 +84,15 @@ def publish(notification: Key) -> Operation:
 
 
 def notify(client: str, notification: Key) -> Operation:
-    """`notify(Y, n, X)`: it is delivered to Y."""
+    """`notify(Y, n, X)`: the notification is delivered to Y."""
     return Operation("notify", client, "", notification)
 
 
 def rest() -> Operation:
-    """Nothing is on its way, and everything has been carried out (law 3)."""
+    """No message is on its way, and all operations have been carried out (law 3)."""
     return Operation("rest")
 
 
 def torn() -> Operation:
-    """Something is lost, or not in one piece (law 4)."""
+    """Messages were lost, or the overlay is not in one piece (law 4)."""
     return Operation("torn")

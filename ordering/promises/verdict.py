@@ -1,19 +1,19 @@
-"""The answer for one axiom, with witnesses that read as sentences."""
+"""The verdict on one axiom, with witnesses that are sentences."""
 
 from typing import Final
 
 from attrs import frozen
 
 WITNESSES_MAX: Final = 5
-"""Counts are complete; nobody reads a hundred witnesses."""
+"""Witnesses per verdict. Counts are complete; nobody reads a hundred witnesses."""
 
 
 @frozen
 class PromiseVerdict:
     """Whether an axiom holds: true, false, or None for undetermined.
 
-    `violations` counts what broke it; `open` what is owed and may still come, in a trace that does not end at
-    rest. `witnesses` are sentences about the first of these.
+    `violations` counts the violations; `open` the operations that are owed and may still follow, in a trace
+    that does not end at rest. `witnesses` are sentences about the first of these.
     """
 
     axiom: str
@@ -33,7 +33,7 @@ class PromiseVerdict:
 
 
 def verdict_on(axiom: str, violated: list[str], still_open: list[str]) -> PromiseVerdict:
-    """Weigh what was found: a violation stays one, whatever comes."""
+    """Return the verdict: violated if there is a violation, else undetermined if an operation is open."""
     outcome = False if violated else None if still_open else True
     return PromiseVerdict(
         axiom, outcome, len(violated), len(still_open), tuple((violated or still_open)[:WITNESSES_MAX])

@@ -3,12 +3,12 @@
 Never for production: it breaks the order that it is to keep. docs/explanation/order.md says how often and
 shows the smallest schedules.
 
-A broker that finds a possible conflict delivers nothing of it to the subscribers concerned until neighbours
-have acknowledged. What waits for one subscriber is sorted by message id, that is publisher and sequence.
-Three forms, by the option `form`:
+A broker that finds a possible conflict delivers none of its publications to the subscribers concerned until
+neighbours have acknowledged. Those that wait for one subscriber are sorted by message id, that is publisher
+and sequence. Three forms, by the option `form`:
 
-- `basic` delivers what waits for a subscriber when all of it is acknowledged, sorted.
-- `progressive` delivers the acknowledged part before the first that is not, sorted.
+- `basic` delivers the publications that wait for a subscriber when all are acknowledged, sorted.
+- `progressive` delivers the acknowledged ones before the first that is not, sorted.
 - `fast`, the default, is `progressive` with a detection that looks for pairs of hops only, and nothing on a
   publication but the two flags.
 
@@ -28,7 +28,7 @@ The text is ambiguous or contradicts itself in places. How it is read here, and 
 5. "else" in Algorithm 4 is what happens if acks(p, h) is not empty, although it is printed one step further
    in: the text has it ensure "that there are no additional conflicts detected". Additional means here: a
    hop that waits for nothing but the broker that asks is not one. Read otherwise, two brokers that are both
-   asked and told to wait, by one in their middle, wait for each other for ever.
+   asked and made to wait, by one in their middle, wait for each other for ever.
 6. A subscriber cannot answer. Where Algorithm 4 would append a subscriber to acks(p, in), what that
    subscriber waits for is appended.
 7. `acks(p)` in line 9 of Algorithm 3 is acks(p, in).

@@ -28,7 +28,7 @@ class Conflict(NamedTuple):
 
 @define(eq=False)
 class Lookup:
-    """The paper's hash tables pubs(h, s) and nhs(a), worked out when asked for after the tables changed."""
+    """The paper's hash tables pubs(h, s) and nhs(a), computed on demand after the routing tables change."""
 
     _tables: Tables
     _version: int = -1
@@ -37,7 +37,7 @@ class Lookup:
     _advertisements: dict[Hops, list[Advertisement]] = Factory(dict)
 
     def refresh(self) -> None:
-        """Forget what is not true any more."""
+        """Clear the hash tables if the routing tables have changed."""
         if self._version == self._tables.version:
             return
         self._version = self._tables.version
@@ -48,14 +48,14 @@ class Lookup:
             self._advertisements.setdefault(advertisement.hop, []).append(advertisement)
 
     def prepare(self) -> None:
-        """Work out everything now."""
+        """Compute the hash tables in full now."""
         self.refresh()
         for subscription in self._tables.subscriptions():
             for advertisement in self.pubs(subscription):
                 self.nhs(advertisement)
 
     def pubs(self, subscription: Subscription) -> tuple[Advertisement, ...]:
-        """Advertisements that match a subscription and have the same next hop as it."""
+        """Return the advertisements that overlap a subscription and have the same next hop."""
         key = subscription.hop, subscription.id
         found = self._pubs.get(key)
         if found is None:
@@ -65,7 +65,7 @@ class Lookup:
         return found
 
     def nhs(self, advertisement: Advertisement) -> Hops:
-        """Next hops of the subscriptions that match an advertisement."""
+        """Return the next hops of the subscriptions that overlap an advertisement."""
         key = advertisement.hop, advertisement.id
         found = self._nhs.get(key)
         if found is None:
@@ -81,7 +81,7 @@ Detect = Callable[[Matching, Hops, Lookup], Iterable[Conflict]]
 
 
 def all_conflicts(matching: Matching, origin: Hops, lookup: Lookup) -> Iterator[Conflict]:
-    """Every advertisement is held against every pair of subscriptions."""
+    """Yield every conflict: each advertisement is compared with each pair of subscriptions."""
     if len(matching) == 1:
         return
     next_hops = union(matching)
@@ -99,7 +99,7 @@ def all_conflicts(matching: Matching, origin: Hops, lookup: Lookup) -> Iterator[
 
 
 def hop_pairs(matching: Matching, origin: Hops, lookup: Lookup) -> Iterator[Conflict]:
-    """Each pair of hops once."""
+    """Yield one conflict for each pair of hops that has any."""
     if len(matching) == 1:
         return
     next_hops = union(matching)
@@ -123,7 +123,7 @@ def _advertisements(subscriptions: Iterable[Subscription], lookup: Lookup) -> It
 
 
 def union(matching: Matching) -> Hops:
-    """Every hop that something matches on."""
+    """Return every hop with a matching subscription."""
     hops: Hops = 0
     for hop in matching:
         hops |= hop

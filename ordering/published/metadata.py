@@ -13,7 +13,7 @@ METADATA: Final = 3
 """The kind of note that carries ids for the next publication on the link."""
 
 NUMBER_BYTES: Final = 7
-"""What fits into a number below 2**63 whole."""
+"""The whole bytes that fit into a number below 2**63."""
 
 TEXT_BYTES_MAX: Final = 6_000
 """A note holds some thousand numbers; one more id of a kibibyte still fits."""
@@ -43,7 +43,7 @@ def ids_of(content: tuple[int, ...]) -> list[str]:
     """Take the ids out of a note of that kind.
 
     Raises:
-        ForeignNoteError: it was not made here.
+        ForeignNoteError: `notes_of` makes no such note.
     """
     try:
         size_bytes, numbers = content[1], content[2:]

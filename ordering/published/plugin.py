@@ -1,14 +1,14 @@
-"""Algorithms 2 to 5: what is asked, what waits, and what an acknowledgement sets free.
+"""Algorithms 2 to 5: which hops are asked, which wait, and which an acknowledgement releases.
 
-The package's docstring says how the text is read. Names in capitals or with brackets are the paper's.
+The package's docstring has the readings of the text. Names in capitals or with brackets are the paper's.
 
 Laws.
 
 1. Copies for links leave at once; only subscribers wait.
 2. A copy carries REQUEST if its receiver is asked to answer once no conflict is possible there, and WAIT if
-   it is to deliver to the subscribers concerned only when it is told that the acknowledgements are in.
-3. Whoever sends WAIT sends RELEASED for it in the end, whoever gets REQUEST sends ANSWERED. For the receiver
-   both are acknowledgements of the publication.
+   it is to deliver to the subscribers concerned only after RELEASED: the acknowledgements are in.
+3. The sender of WAIT sends RELEASED for it in the end, the receiver of REQUEST sends ANSWERED. Both are
+   acknowledgements of the publication to the broker that gets them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,11 +44,11 @@ ACKNOWLEDGEMENT_LENGTH: Final = 2
 """Its kind, and the number of the copy it is about."""
 
 NUMBER_BYTES: Final = 8
-"""What a number of a note is counted as in `Measures.metadata_bytes`."""
+"""The size of a number of a note in `Measures.metadata_bytes`."""
 
 
 class Form(NamedTuple):
-    """How conflicts are found, when a queue is delivered, and whether subscriptions travel."""
+    """The detection of conflicts, the rule of delivery, and whether subscriptions travel in notes."""
 
     detect: Detect
     due: Due
@@ -66,7 +66,7 @@ DEFAULT_FORM: Final = "fast"
 
 @define(eq=False)
 class _Flags:
-    """What `conflictDetection` and `safeDetection` found about one publication."""
+    """The result of `conflictDetection` and `safeDetection` for one publication."""
 
     asked: Hops = 0
     waiting: Hops = 0
@@ -75,7 +75,7 @@ class _Flags:
 
 @define(eq=False)
 class _Link:
-    """Copies with flags, numbered per direction; those that an acknowledgement is still due for are kept."""
+    """Copies with flags, numbered per direction; those without their acknowledgement yet are kept."""
 
     sent_count: int = 0
     received_count: int = 0
@@ -96,7 +96,7 @@ class Published:
     """The paper detects conflicts between subscriptions that every broker knows by name."""
 
     DERIVED: ClassVar[frozenset[str]] = frozenset({"_form", "_lookup"})
-    """Made by the constructor, of the options and the tables: no part of a snapshot."""
+    """Attributes that the constructor computes from options and tables: no part of a snapshot."""
 
     _context: Context = field(default=ALONE, repr=False)
     measures: Measures = field(factory=Measures, init=False)
@@ -116,17 +116,17 @@ class Published:
 
     @property
     def waiting_count(self) -> int:
-        """How many publications are delayed, each once per subscriber."""
+        """The number of delayed publications, each once per subscriber."""
         return self._queues.waiting_count
 
     def prepare(self) -> None:
-        """Work out the hash tables of the detection now, not with the publication that needs them first."""
+        """Compute the hash tables of the detection now, not with the first publication that needs them."""
         self._lookup.prepare()
 
     # --- brokerForwarding (Algorithm 3) ---
 
     def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
-        """Detect, acknowledge or ask on, and forward."""
+        """Detect conflicts, acknowledge or ask further brokers, and forward the publication."""
         flight, flags = Flight(event, origin), _Flags()
         emissions: list[Emission] = []
         if event.ordered:
@@ -169,7 +169,7 @@ class Published:
     def _answer_request(
         self, flight: Flight, flags: _Flags, matching: Matching, mark: int, emissions: list[Emission]
     ) -> None:
-        """Lines 5 to 9; the copy that came has a number from now on."""
+        """Lines 5 to 9: number the copy received; acknowledge it now, or record the hops to await first."""
         link = self._links[flight.origin]
         link.received_count += 1
         flight.number = link.received_count
@@ -196,7 +196,7 @@ class Published:
                 flags.asked |= hop
 
     def _commit(self, flight: Flight, flags: _Flags, targets: Hops, emissions: list[Emission]) -> None:
-        """Line 10: copies for links leave with their flags, subscribers get theirs or wait."""
+        """Line 10: emit copies to links with their flags; deliver to subscribers, or delay."""
         delayed = plain = 0
         for hop in members(targets):
             mark = REQUEST * (hop & flags.asked != 0) | WAIT * (hop & flags.waiting != 0)
@@ -233,7 +233,7 @@ class Published:
     # --- ackProcess (Algorithm 5) ---
 
     def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
-        """An acknowledgement, or the subscriptions that the next publication is in conflict with."""
+        """Take an acknowledgement, or the subscriptions that the next publication is in conflict with."""
         link = self._links[origin]
         if content and content[0] == METADATA:
             link.carried += ids_of(content)
@@ -265,24 +265,24 @@ class Published:
         self.measures.acknowledgements += 1
         emissions.append(Emission(Note((kind, number)), link, 0))
 
-    # --- the rest of the interface, of which the paper says nothing ---
+    # --- the rest of the interface, which the paper does not cover ---
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
-        """Nothing is ever delayed on a link, so there is nothing that it could overtake."""
+        """Emit the message at once: no item is ever delayed on a link."""
         return (Emission(item, target, 0),)
 
     def link_attached(self, link: Hops) -> Sequence[Emission]:
-        """Begin to count its copies."""
+        """Begin to number the copies on the link."""
         self._links[link] = _Link()
         return ()
 
     def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
-        """Up and down are the same."""
+        """Emit nothing: the uplink is a link like any other."""
         del uplink
         return ()
 
     def hop_lost(self, hop: Hops) -> Sequence[Emission]:
-        """Whoever waits for its acknowledgement waits for ever (reading 10)."""
+        """Forget the hop; a publication that awaits its acknowledgement waits for ever (reading 10)."""
         self._links.pop(hop, None)
         self._queues.forget(hop)
         for flight in list(self._flights):
@@ -292,12 +292,12 @@ class Published:
         return ()
 
     def combine(self, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Every acknowledgement names its publication."""
+        """Return None: every acknowledgement names its publication."""
         del earlier, later
         return None
 
     def blocked(self) -> Sequence[Blocked]:
-        """Everything delayed, subscriber by subscriber, oldest first."""
+        """Return the delayed publications, subscriber by subscriber, oldest first."""
         return [
             Blocked(
                 flight.event,

@@ -1,4 +1,4 @@
-"""What waits for subscribers, and when it is delivered: what tells the forms apart."""
+"""The publications that wait for subscribers, and the rules of delivery by which the forms differ."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,8 +12,8 @@ class Flight:
     """A publication at one broker, until every acknowledgement for it is in.
 
     `acks` are the paper's acks(p, h): by hop, the hops whose acknowledgements it awaits. `numbers` are those
-    of the copies that left with a flag, by link, `number` that of the copy that came from `origin`. `never`
-    are the hops that await what cannot come any more (reading 10).
+    of the copies that left with a flag, by link, `number` that of the copy received from `origin`. `never`
+    are the hops that await an acknowledgement of a lost hop (reading 10).
     """
 
     event: Event
@@ -24,12 +24,12 @@ class Flight:
     never: Hops = 0
 
     def await_from(self, hop: Hops, source: Hops) -> None:
-        """Append a hop, or several, to acks(p, hop)."""
+        """Add a hop, or several, to acks(p, hop)."""
         if source:
             self.acks[hop] = self.acks.get(hop, 0) | source
 
     def is_free(self, hop: Hops) -> bool:
-        """Whether it may go to this hop."""
+        """Return whether the publication may go to this hop."""
         return hop not in self.acks and not hop & self.never
 
     def acknowledged(self, source: Hops) -> list[Hops]:
@@ -45,7 +45,7 @@ class Flight:
         return [hop for hop in free if not hop & self.never]
 
     def forget(self, hop: Hops) -> None:
-        """A hop is lost: nothing goes there, and what it owed never comes."""
+        """Forget a lost hop: nothing goes there, and its acknowledgements never come."""
         self.acks.pop(hop, None)
         self.never &= ~hop
         for other, awaited in list(self.acks.items()):
@@ -56,31 +56,31 @@ class Flight:
 
 
 Due = Callable[[Hops, Sequence[Flight]], int]
-"""How many of the first flights in a subscriber's queue are to be delivered now."""
+"""Returns how many of the first flights in a subscriber's queue are to be delivered now."""
 
 
 def when_all_are_free(hop: Hops, queue: Sequence[Flight]) -> int:
-    """The whole queue or nothing."""
+    """Return the length of the queue if all flights are free, else 0."""
     return len(queue) if all(flight.is_free(hop) for flight in queue) else 0
 
 
 def the_free_prefix(hop: Hops, queue: Sequence[Flight]) -> int:
-    """Up to the first that still waits."""
-    for place, flight in enumerate(queue):
+    """Return the number of flights before the first that still waits."""
+    for position, flight in enumerate(queue):
         if not flight.is_free(hop):
-            return place
+            return position
     return len(queue)
 
 
 @define(eq=False)
 class Queues:
-    """The delayed publications of every local subscription; one without is not delayed."""
+    """The delayed publications by local subscription; a subscription without any has no queue."""
 
     by_hop: dict[Hops, list[Flight]] = Factory(dict)
     waiting_count: int = 0
 
     def take(self, hop: Hops, flight: Flight) -> bool:
-        """Keep a publication for a subscriber that it, or an earlier one, has to wait for; say whether."""
+        """Delay a publication for a subscriber if it, or an earlier one, is not free; return whether."""
         if hop not in self.by_hop and flight.is_free(hop):
             return False
         self.by_hop.setdefault(hop, []).append(flight)
@@ -88,7 +88,7 @@ class Queues:
         return True
 
     def deliver(self, hop: Hops, is_due: Due) -> list[Flight]:
-        """Take out what is due, sorted by message id."""
+        """Remove the publications that are due; return them sorted by message id."""
         queue = self.by_hop.get(hop, [])
         due = is_due(hop, queue)
         delivered = sorted(queue[:due], key=_message_id)
@@ -99,7 +99,7 @@ class Queues:
         return delivered
 
     def forget(self, hop: Hops) -> None:
-        """The subscriber is gone."""
+        """Remove the queue of a lost subscriber."""
         self.waiting_count -= len(self.by_hop.pop(hop, ()))
 
 

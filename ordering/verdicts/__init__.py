@@ -1,4 +1,4 @@
-"""Verdicts on a history of deliveries: which promises of the protocol held, and who saw what if one did not.
+"""Verdicts on a history of deliveries: the promises of the protocol that held, and witnesses if one did not.
 
     verdicts = check(History(publications, subscriptions, uplinks))
     verdicts.violated            # one word
@@ -6,8 +6,8 @@
     verdicts.pairwise.outcome    # True, False, or None for unknown
     verdicts.violations[0].text  # the smallest witness, in words
 
-Pure functions. Each promise is one module, and says in its opening what exactly it takes the promise to
-mean. `report` answers two questions about order that no promise is about.
+Pure functions. Each promise is one module, and its first lines define the promise exactly. `report` answers
+two questions about order that no promise covers.
 """
 
 from ordering.verdicts.checking import check, report

@@ -1,7 +1,7 @@
 """Report: is the union of all delivery orders acyclic, so that one sequence explains every subscription?
 
-Not promised: pairwise total order lets three subscriptions that share two publications each go round in a
-circle. Unordered subscriptions and unordered publications take no part, as in pairwise order.
+Not promised: pairwise total order allows a cycle of three subscriptions that share two publications each.
+Unordered subscriptions and unordered publications take no part, as in pairwise order.
 """
 
 from ordering.verdicts.cycles import Step, components, smallest_cycle
@@ -11,7 +11,7 @@ from ordering.verdicts.words import view
 
 
 def acyclic(numbered: Numbered) -> Verdict:
-    """Report whether one sequence explains every ordered subscription; if not, a smallest cycle."""
+    """Report whether one sequence explains every ordered subscription; if not, with a smallest cycle."""
     views = [numbers for _, numbers in numbered.ordered_views]
     if not any(views):
         return kept("acyclic", {"cyclic": 0}, "no ordered subscription delivered anything")

@@ -1,23 +1,23 @@
-"""Causal order: if p was delivered to a client before it published q, nobody delivers q before p.
+"""Causal order: if p was delivered to a client before it published q, no subscription delivers q before p.
 
 A client reads and publishes at one broker; what a program read at another broker is no cause here.
 
-Followed from cause to cause: a publication's past is what its client's subscriptions had delivered and what
-its publisher had published, with their pasts. "Nobody" is every subscription, ordered or not; unordered
-publications are outside: they neither cause nor are caused. Between two of one publisher it is per-publisher
-order that is broken, not this. A violation is a delivery of p after one that has p in its past.
+The relation is transitive: a publication's past is the deliveries of its client's subscriptions and the
+earlier publications of its publisher, with their pasts. Every subscription takes part, ordered or not;
+unordered publications neither cause nor are caused. Two publications of one publisher break per-publisher
+order, not this. A violation is a delivery of p after a publication that has p in its past.
 """
 
 from attrs import frozen
 
-from ordering.verdicts.causes import chain, told
+from ordering.verdicts.causes import chain, described
 from ordering.verdicts.numbering import Numbered
 from ordering.verdicts.past import Past, past_of
 from ordering.verdicts.verdict import Verdict, Violation, broken, kept
 from ordering.verdicts.words import view
 
 CHAINS_MAX = 50
-"""Late deliveries whose chain of causes is worked out, to find the shortest; the first ones are enough."""
+"""Late deliveries whose chain of causes is computed, to find the shortest; the first ones are enough."""
 
 
 @frozen
@@ -44,7 +44,7 @@ def causal(numbered: Numbered) -> Verdict:
 
 
 def _unknown(numbered: Numbered) -> str:
-    """Why a yes cannot be given, if it cannot."""
+    """Return why causal order cannot be judged, or an empty text if it can."""
     for each in numbered.history.publications:
         if each.seen is None and each.ordered:
             return (
@@ -54,7 +54,7 @@ def _unknown(numbered: Numbered) -> str:
 
 
 def _late(numbered: Numbered, past: Past, index: int) -> list[_Late]:
-    """Deliveries of one subscription that come after one of another publisher that has them in its past."""
+    """Return the deliveries of one subscription that follow an effect of theirs by another publisher."""
     places, publishers, news = past.places, numbered.publishers, past.news
     found = []
     highest = [0] * len(news)
@@ -83,6 +83,6 @@ def _witness(numbered: Numbered, late: _Late) -> Violation:
     subscription = numbered.history.subscriptions[late.index]
     links = chain(numbered, late.cause, late.effect)
     first, second = numbered.keys[late.effect], numbered.keys[late.cause]
-    text = f"{view(subscription, first, second)}, but {told(numbered, links)}."
+    text = f"{view(subscription, first, second)}, but {described(numbered, links)}."
     keys = (second, *(numbered.keys[each.effect] for each in links))
     return Violation("causal", (subscription.name,), keys, text)

@@ -1,4 +1,4 @@
-"""Why one publication is in the past of another: the shortest chain of causes, and its words."""
+"""Explains why one publication is in the past of another: the shortest chain of causes, in words."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from ordering.verdicts.words import name
 
 @frozen
 class CausalLink:
-    """Why `effect` came after `cause`: `subscription` had delivered it, or it has the same publisher."""
+    """A cause and its direct effect: `subscription` had delivered the cause, or both have one publisher."""
 
     cause: int
     effect: int
@@ -18,10 +18,10 @@ class CausalLink:
 
 
 def chain(numbered: Numbered, cause: int, effect: int) -> list[CausalLink]:
-    """The fewest links that lead from a cause to an effect that has it in its past.
+    """Return the fewest links from a cause to an effect that has it in its past.
 
-    Breadth first, backwards. What came before a place in some subscription's deliveries is reached at once,
-    so of each subscription only what comes after the last place reached is still worth a look.
+    Breadth first, backwards. All deliveries of a subscription before a position are reached at once, so of
+    each subscription only the deliveries after the last position reached are still searched.
     """
     led: dict[int, CausalLink] = {}
     reached: dict[str, int] = {}
@@ -42,10 +42,10 @@ def chain(numbered: Numbered, cause: int, effect: int) -> list[CausalLink]:
 
 
 def _direct(numbered: Numbered, number: int, reached: dict[str, int]) -> Iterator[CausalLink]:
-    """The direct causes of a publication that were not reached before."""
+    """Yield the direct causes of a publication that were not reached before."""
     effect = numbered.history.publications[number]
     for subscription, count in effect.seen or ():
-        for cause in numbered.heard(subscription, reached.get(subscription, 0), count):
+        for cause in numbered.delivered_between(subscription, reached.get(subscription, 0), count):
             yield CausalLink(cause, number, subscription)
         reached[subscription] = max(count, reached.get(subscription, 0))
     for earlier in range(number - 1, -1, -1):
@@ -54,12 +54,12 @@ def _direct(numbered: Numbered, number: int, reached: dict[str, int]) -> Iterato
             return
 
 
-def told(numbered: Numbered, links: list[CausalLink]) -> str:
-    """A chain in words, from the cause on."""
-    return ", and ".join(_told(numbered, link) for link in links)
+def described(numbered: Numbered, links: list[CausalLink]) -> str:
+    """Return a chain in words, from the cause on."""
+    return ", and ".join(_described(numbered, link) for link in links)
 
 
-def _told(numbered: Numbered, link: CausalLink) -> str:
+def _described(numbered: Numbered, link: CausalLink) -> str:
     cause, effect = numbered.keys[link.cause], numbered.keys[link.effect]
     if not link.subscription:
         return f"{effect[0]} published {name(cause)} before {name(effect)}"

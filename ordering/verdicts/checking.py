@@ -1,4 +1,4 @@
-"""Puts a history before every judge."""
+"""Judges a history by every promise."""
 
 from ordering.verdicts.acyclic import acyclic
 from ordering.verdicts.causal import causal
@@ -25,6 +25,6 @@ def check(history: History) -> Verdicts:
 
 
 def report(history: History) -> Reports:
-    """Answer what was not promised: is the order acyclic, and do equal audiences agree."""
+    """Report what is not promised: whether the order is acyclic, and whether equal audiences agree."""
     numbered = number(history)
     return Reports(acyclic=acyclic(numbered), local=local(numbered))

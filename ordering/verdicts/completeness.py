@@ -1,8 +1,9 @@
 """Completeness: after `advertise()` and `subscribe()` have returned, every matching publication is delivered.
 
-Whoever writes the history says what is owed: only they know when the calls returned, and which brokers were
-lost. A violation of kind `missing` is an owed publication that its subscription never delivered; one of kind
-`stuck` is something that still waited when nothing could move any more.
+The author of the history states which publications are owed to a subscription: only they know when the calls
+returned, and which brokers were lost. A violation of kind `missing` is an owed publication that its
+subscription never delivered; one of kind `stuck` is an item that was still pending when no broker could take
+a step.
 """
 
 from ordering.verdicts.history import History, HistorySubscription, Key
@@ -42,7 +43,7 @@ def _missing(history: History, subscription: HistorySubscription, key: Key, orig
 
 
 def _around(subscription: HistorySubscription, key: Key) -> str:
-    """Which of the same publisher's publications were delivered on both sides of the gap."""
+    """Return in words the same publisher's deliveries right before and after the gap."""
     same = [each for each in subscription.delivered if each[0] == key[0]]
     before = max((each for each in same if each < key), default=None)
     after = min((each for each in same if each > key), default=None)

@@ -1,6 +1,6 @@
-"""Cycles in the union of delivery orders: which publications are on one, and a smallest one.
+"""Cycles in the union of delivery orders: the publications on cycles, and a smallest cycle.
 
-The union says p before q if some subscription delivers p before q. The steps from one delivery to the next
+The union has p before q if some subscription delivers p before q. The steps from one delivery to the next
 span it, so the graph has at most one edge per delivery.
 """
 
@@ -10,10 +10,10 @@ from itertools import pairwise as neighbours
 from attrs import define, frozen
 
 VISITS_MAX = 2_000_000
-"""Deliveries looked at in search of the smallest cycle, about a second. Then the smallest so far stands."""
+"""Deliveries visited in search of the smallest cycle, about a second; then the smallest so far counts."""
 
 FINISHED = 1 << 62
-"""Greater than every place in a search; the lowest place of what is in a finished component."""
+"""Greater than every position in a search; the lowest position of the members of a finished component."""
 
 View = Sequence[int]
 """Publications in the order in which some subscription delivers them, each once."""
@@ -29,7 +29,7 @@ class Step:
 
 
 def components(views: Sequence[View]) -> list[list[int]]:
-    """The strongly connected components with two or more members.
+    """Return the strongly connected components with two or more members.
 
     Tarjan's algorithm, with the recursion on a list of its own: it is as deep as the longest view.
     """
@@ -60,7 +60,7 @@ def components(views: Sequence[View]) -> list[list[int]]:
 
 
 def _following(views: Sequence[View]) -> dict[int, dict[int, None]]:
-    """What comes next after each publication somewhere, without repeats, in a fixed order."""
+    """Return the direct successors of each publication in any view, in a fixed order."""
     following: dict[int, dict[int, None]] = {number: {} for view in views for number in view}
     for view in views:
         for earlier, later in neighbours(view):
@@ -81,7 +81,7 @@ def _enter(
 
 
 def _close(root: int, lowest: dict[int, int], path: list[int], found: list[list[int]]) -> None:
-    """Take the component of `root` off the path; it ends there."""
+    """Take the component of `root` off the path, up to `root`."""
     component = []
     while True:
         member = path.pop()
@@ -95,7 +95,7 @@ def _close(root: int, lowest: dict[int, int], path: list[int], found: list[list[
 
 @define(eq=False)
 class _CycleSearch:
-    """The views by publication, and how much looking is still allowed."""
+    """The views, the positions of each publication in them, and the visits that are left."""
 
     views: Sequence[View]
     places: dict[int, list[tuple[int, int]]]
@@ -103,7 +103,7 @@ class _CycleSearch:
 
 
 def smallest_cycle(views: Sequence[View]) -> list[Step]:
-    """A cycle with the fewest publications, each step seen by one view; empty if there is none."""
+    """Return a cycle with the fewest publications, each step from one view; empty if there is none."""
     best: list[Step] = []
     for component in sorted(components(views), key=lambda each: (len(each), each)):
         members = frozenset(component)
@@ -118,7 +118,7 @@ def smallest_cycle(views: Sequence[View]) -> list[Step]:
 
 
 def _places(views: Sequence[View]) -> dict[int, list[tuple[int, int]]]:
-    """Where each publication is: view and position."""
+    """Return the positions of each publication: pairs of view and index."""
     places: dict[int, list[tuple[int, int]]] = {}
     for view, numbers in enumerate(views):
         for position, number in enumerate(numbers):
@@ -127,10 +127,10 @@ def _places(views: Sequence[View]) -> dict[int, list[tuple[int, int]]]:
 
 
 def _back_to(start: int, search: _CycleSearch, best: list[Step]) -> list[Step]:
-    """The shortest way round from `start`, if it is shorter than the best so far; else the best so far.
+    """Return the shortest cycle through `start` if it is shorter than the best so far; else the best so far.
 
-    Breadth first. What follows a position in a view is reached at once, so of each view only what comes
-    before the first position reached so far is still worth a look.
+    Breadth first. All that follows a position in a view is reached at once, so of each view only the part
+    before the first position reached so far is still searched.
     """
     came: dict[int, Step] = {}
     unreached = [len(view) for view in search.views]
@@ -149,7 +149,7 @@ def _back_to(start: int, search: _CycleSearch, best: list[Step]) -> list[Step]:
 
 
 def _reach(number: int, search: _CycleSearch, came: dict[int, Step], unreached: list[int]) -> list[int]:
-    """What some view has after a publication and was not reached before."""
+    """Return the publications that some view has after this one and that were not reached before."""
     reached = []
     for view, position in search.places[number]:
         search.visits_left -= 1

@@ -1,7 +1,7 @@
-"""What happened, as far as the verdicts need to know: a history is what they are functions of.
+"""A history: the publications and deliveries of an overlay's clients. Verdicts are functions of it.
 
-Whoever watched the clients writes one down: the simulator after each schedule, the harness after a run. Only
-clients are heard: what they published and what was delivered to them, never what a broker thinks of it.
+The simulator records a history after each schedule, the harness after a run. It is recorded at clients only:
+their publications and deliveries, never the state of a broker.
 
 Laws.
 
@@ -9,7 +9,7 @@ Laws.
    subscription's name.
 2. Publications are listed in the order they were published. Without `seen` only the order of each publisher's
    own matters, so a list sorted by key will do.
-3. What is not known is None, and makes the verdicts that need it unknown. It is never guessed.
+3. An unknown value is None, and makes the verdicts that need it unknown. It is never guessed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,11 +27,11 @@ class HistoryError(ValueError):
 
 @define(eq=False)
 class HistoryEvent:
-    """One publication, and what its client knew when it published it.
+    """One publication, and the deliveries to its client before it.
 
-    `seen` says how many deliveries each of the client's subscriptions had made until then: pairs of a
+    `seen` counts how many deliveries each of the client's subscriptions had made until then: pairs of a
     subscription's name and a count. A subscription that had delivered nothing, or that is not in the
-    history, may be left out. Never changed after it was made; not frozen, since histories are made by the
+    history, may be left out. An instance is never changed; it is not frozen, since histories are made by the
     thousand and a frozen class costs three times as much to make.
     """
 
@@ -44,12 +44,12 @@ class HistoryEvent:
 
 @define(eq=False)
 class HistorySubscription:
-    """One subscription and everything it delivered, in order, until its end or the history's.
+    """One subscription and all its deliveries, in order, until its end or the end of the history.
 
     `matching` holds the publications that its filter matches, by brute force: no other may be delivered.
     `owed` holds those that must have been delivered: they matched, were published after `subscribe()` and
     `advertise()` had returned, and the subscription lived long enough with every broker on the path.
-    Never changed after it was made, like `HistoryEvent`.
+    An instance is never changed, like `HistoryEvent`.
     """
 
     name: str
@@ -62,11 +62,11 @@ class HistorySubscription:
 
 @frozen
 class History:
-    """Everything the clients of one overlay saw.
+    """All publications and deliveries of the clients of one overlay.
 
-    `uplinks` says where each broker is in the tree: its uplink, or "" for a top. It is used in the words of
-    a witness alone; if the tree changed, it is the last one. `stuck` says in words what was still waiting
-    when nothing could move any more; only a simulator knows that.
+    `uplinks` has the uplink of each broker, or "" for a root. Only the words of a witness use it; if the tree
+    changed, it is the last one. `stuck` describes the items that were still pending when no broker could take
+    a step; only a simulator can observe that.
     """
 
     publications: Sequence[HistoryEvent]

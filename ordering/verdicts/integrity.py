@@ -1,8 +1,9 @@
 """Integrity: each subscription delivers a publication at most once, only if it was published and matches.
 
-Three kinds of violation, counted in deliveries: `duplicate` is a delivery of what the same subscription
-delivered before, `unpublished` one of what nobody published, `unmatched` one of what its filter does not
-match. Repeats count as duplicates alone. Without `matching` the verdict is at best unknown.
+Three kinds of violation, counted in deliveries: `duplicate` is a delivery of a publication that the same
+subscription delivered before, `unpublished` one of a key that nobody published, `unmatched` one of a
+publication that its filter does not match. Repeats count as duplicates only. Without `matching` the verdict
+is at best unknown.
 """
 
 from ordering.verdicts.history import HistorySubscription, Key

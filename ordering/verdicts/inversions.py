@@ -1,13 +1,13 @@
-"""Counts inversions, in n log n: how many pairs of a sequence stand in the wrong order."""
+"""Counts inversions, in n log n: the pairs of a sequence that are in the wrong order."""
 
 from bisect import bisect_left, bisect_right
 
 RUN_MAX = 1024
-"""Runs this short are sorted by insertion: what is moved for it is 8 KiB at most, and most is in place."""
+"""Runs this short are sorted by insertion: a move is 8 KiB at most, and most elements are in order."""
 
 
 def inversions(ranks: list[int]) -> int:
-    """How many pairs have the greater number first. The numbers are distinct; the list is not changed."""
+    """Return how many pairs have the greater number first; numbers must be distinct."""
     return _sort(ranks)[1]
 
 
@@ -38,7 +38,7 @@ def _insert(ranks: list[int]) -> tuple[list[int], int]:
 def _merge(left: list[int], right: list[int]) -> tuple[list[int], int]:
     """Merge two sorted lists and count the pairs that change places.
 
-    Only the part where the two overlap is looked at: streams that nearly agree overlap nearly nowhere.
+    Only the part where the two overlap is compared: streams that nearly agree have a small overlap.
     """
     start, end = bisect_right(left, right[0]), bisect_left(right, left[-1])
     count, waiting = 0, start

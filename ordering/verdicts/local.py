@@ -1,8 +1,8 @@
-"""Report: local total order. An audience delivers in one order what all of it and nobody else delivers.
+"""Report: local total order. An audience delivers its publications in one order.
 
-The audience of a publication is the set of ordered subscriptions that deliver it. This is less than pairwise
-total order, which asks the same of any two publications with two common subscriptions; it says whether
-what went wrong there went wrong even in the easy case.
+The audience of a publication is the set of ordered subscriptions that deliver it. This is weaker than
+pairwise total order, which demands the same of any two publications with two common subscriptions; it shows
+whether a violation occurs even in the easy case.
 """
 
 from itertools import pairwise as neighbours
@@ -35,20 +35,20 @@ def _counts(audiences: int, disagreeing: int) -> dict[str, int]:
 
 
 def _audiences(numbered: Numbered) -> dict[Audience, list[int]]:
-    """The audiences that have two or more members and two or more publications, and these publications."""
-    heard: dict[int, list[int]] = {}
+    """Return the audiences with two or more members and publications, each with its publications."""
+    receivers: dict[int, list[int]] = {}
     for index, numbers in numbered.ordered_views:
         for number in numbers:
-            heard.setdefault(number, []).append(index)
+            receivers.setdefault(number, []).append(index)
     audiences: dict[Audience, list[int]] = {}
-    for number, indexes in heard.items():
+    for number, indexes in receivers.items():
         if len(indexes) > 1:
             audiences.setdefault(tuple(indexes), []).append(number)
     return {each: numbers for each, numbers in audiences.items() if len(numbers) > 1}
 
 
 def _orders(numbered: Numbered, audiences: dict[Audience, list[int]]) -> list[dict[int, list[int]]]:
-    """For each audience, the order in which each member delivers what they share."""
+    """Return, for each audience, the order in which each member delivers its publications."""
     orders: list[dict[int, list[int]]] = [{member: [] for member in audience} for audience in audiences]
     sharing = {
         number: each for each, numbers in zip(orders, audiences.values(), strict=True) for number in numbers
@@ -60,8 +60,8 @@ def _orders(numbered: Numbered, audiences: dict[Audience, list[int]]) -> list[di
 
 
 def _witness(numbered: Numbered, first: tuple[int, list[int]], other: tuple[int, list[int]]) -> Violation:
-    """Two neighbours in one order that stand the other way round in the other."""
-    places = {number: place for place, number in enumerate(first[1])}
+    """Return the violation of two neighbours in one order that are inverted in the other."""
+    places = {number: position for position, number in enumerate(first[1])}
     q, p = next((q, p) for q, p in neighbours(other[1]) if places[q] > places[p])
     history = numbered.history
     one, two = history.subscriptions[first[0]], history.subscriptions[other[0]]

@@ -1,8 +1,8 @@
 """Numbers a history's publications, so that every check works on small whole numbers.
 
 Law: a view holds first deliveries of publications that were published, and nothing else. A second delivery is
-a duplicate and a publication nobody published is a fault of its own; both are integrity's, and the promises
-about order are judged on what remains. So one fault is one violation.
+a duplicate, and a delivery that nobody published is unpublished: integrity judges both, and the promises
+about order are judged on the rest. So one fault is one violation.
 """
 
 from attrs import define
@@ -14,10 +14,10 @@ from ordering.verdicts.history import History, HistoryError, HistorySubscription
 class Numbered:
     """A history with its publications numbered in the order they were published.
 
-    `keys` and `publishers` go by a publication's number; a publisher is numbered by its first publication's
-    place among the publishers. `firsts` are the distinct keys each subscription delivered, published or not.
-    `views` are first deliveries of what was published, as numbers; `ordered_views` are what pairwise order
-    is about, with the subscription's index: ordered subscriptions, without unordered publications.
+    `keys` and `publishers` are indexed by a publication's number; publishers are numbered in the order of
+    their first publications. `firsts` are the distinct keys each subscription delivered, published or not.
+    `views` are the first deliveries of publications, as numbers; `ordered_views`, for pairwise order, are
+    those of ordered subscriptions, without unordered publications, each with the subscription's index.
     """
 
     history: History
@@ -30,8 +30,8 @@ class Numbered:
     views: list[list[int]]
     ordered_views: list[tuple[int, list[int]]]
 
-    def heard(self, subscription: str, start: int, end: int) -> list[int]:
-        """The ordered publications among some deliveries of a subscription, repeats included."""
+    def delivered_between(self, subscription: str, start: int, end: int) -> list[int]:
+        """Return the ordered publications among some deliveries of a subscription, repeats included."""
         numbers = map(self.numbers.get, self.named[subscription].delivered[start:end])
         return [number for number in numbers if number is not None and number not in self.unordered]
 

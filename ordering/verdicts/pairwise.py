@@ -4,10 +4,10 @@ Unordered subscriptions and unordered publications take no part. Counted as in `
 subscriptions with two or more common publications, `pairs_out_of_order` among them, and `inversions`, the
 pairs of publications that two subscriptions deliver in opposite orders, summed over pairs of subscriptions.
 
-Most histories keep the promise, so the answer is yes as early as possible. Equal views are judged once. With
-many different ones, what is judged are the knots of the union of all orders: its strongly connected
-components. Two publications that are inverted somewhere are in one knot, and within a knot there are few
-different orders, unless nearly everything is out of order.
+Most histories keep the promise, so agreement is found as early as possible. Equal views are judged once. With
+many different ones, views are compared within the knots of the union of all orders: its strongly connected
+components. Two publications that are inverted in any pair of views are in one knot, and within a knot there
+are few different orders, unless nearly all publications are out of order.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,12 +35,12 @@ class _Shared:
 
     @property
     def weight(self) -> int:
-        """How many subscriptions have it."""
+        """The number of subscriptions with this view."""
         return self.subscriptions.bit_count()
 
     @property
     def first(self) -> int:
-        """The lowest index of them."""
+        """The lowest index of a subscription with this view."""
         return (self.subscriptions & -self.subscriptions).bit_length() - 1
 
 
@@ -65,12 +65,12 @@ def pairwise(numbered: Numbered) -> Verdict:
     nearest: list[_Clash] = []
     against: dict[int, int] = {}
     for knot in _knots(views):
-        for one, other, places in _disagreeing(knot):
-            inverted += one.weight * other.weight * inversions(places)
-            _note(against, one.subscriptions, other.subscriptions)
+        for one, other, positions in _disagreeing(knot):
+            inverted += one.weight * other.weight * inversions(positions)
+            _record(against, one.subscriptions, other.subscriptions)
             # Publications cannot be nearer than neighbours, so then another clash would not be smaller.
             if len(nearest) < WITNESSES_MAX or nearest[-1].span > 1:
-                nearest = sorted([*nearest, _smallest(one, other, places)], key=_span)[:WITNESSES_MAX]
+                nearest = sorted([*nearest, _smallest(one, other, positions)], key=_span)[:WITNESSES_MAX]
     out_of_order = sum(each.bit_count() for each in against.values()) // 2
     counts = _counts(pairs, out_of_order, inverted)
     if not nearest:
@@ -84,7 +84,7 @@ def _counts(pairs: int, out_of_order: int, inverted: int) -> dict[str, int]:
 
 
 def _shared(views: Iterable[tuple[Sequence[int], int]]) -> list[_Shared]:
-    """Each different view once. One of fewer than two publications disagrees with nobody."""
+    """Return each different view once, except those of one publication or none, which cannot disagree."""
     shared: dict[tuple[int, ...], _Shared] = {}
     for numbers, subscriptions in views:
         if len(numbers) > 1:
@@ -98,7 +98,7 @@ def _shared(views: Iterable[tuple[Sequence[int], int]]) -> list[_Shared]:
 
 
 def _pairs(views: Sequence[_Shared], publications: int) -> int:
-    """How many pairs of subscriptions have two or more publications in common."""
+    """Return how many pairs of subscriptions have two or more publications in common."""
     count = sum(each.weight * (each.weight - 1) // 2 for each in views)
     masks = [(_mask(each.numbers, publications), each.weight) for each in views]
     for (mask, weight), (other, other_weight) in combinations(masks, 2):
@@ -110,7 +110,7 @@ def _pairs(views: Sequence[_Shared], publications: int) -> int:
 
 
 def _mask(numbers: Sequence[int], publications: int) -> int:
-    """A set of numbers as bits, by way of binary digits, which is linear however many there are."""
+    """Return a set of numbers as bits, by way of binary digits, in linear time."""
     digits = bytearray(b"0") * publications
     for number in numbers:
         digits[number] = ord("1")
@@ -118,7 +118,7 @@ def _mask(numbers: Sequence[int], publications: int) -> int:
 
 
 def _knots(views: list[_Shared]) -> list[list[_Shared]]:
-    """What is to be compared: all the views, or what each knot has of them."""
+    """Return the groups of views to compare: all of them, or their parts within each knot."""
     if len(views) <= VIEWS_FEW:
         return [views]
     knots = components([each.numbers for each in views])
@@ -133,8 +133,8 @@ def _knots(views: list[_Shared]) -> list[list[_Shared]]:
     return [_shared(part) for part in parts]
 
 
-def _note(against: dict[int, int], ones: int, others: int) -> None:
-    """Note in both directions that some subscriptions disagree with some others."""
+def _record(against: dict[int, int], ones: int, others: int) -> None:
+    """Record in both directions that some subscriptions disagree with some others."""
     for these, those in ((ones, others), (others, ones)):
         left = these
         while left:
@@ -144,23 +144,25 @@ def _note(against: dict[int, int], ones: int, others: int) -> None:
 
 
 def _disagreeing(views: Sequence[_Shared]) -> Iterator[tuple[_Shared, _Shared, list[int]]]:
-    """Pairs of views that order differently what they have in common, told in places.
+    """Yield the pairs of views that disagree, with the positions of their common publications.
 
-    The places are those in the first view, in the order of the second. They rise if the two agree.
+    The positions are those in the first view, in the order of the second. They rise if the two agree.
     """
-    placed = [(each, {number: place for place, number in enumerate(each.numbers)}) for each in views]
-    for (one, places), (other, _) in combinations(placed, 2):
-        common = [place for place in map(places.get, other.numbers) if place is not None]
+    placed = [(each, {number: position for position, number in enumerate(each.numbers)}) for each in views]
+    for (one, positions), (other, _) in combinations(placed, 2):
+        common = [position for position in map(positions.get, other.numbers) if position is not None]
         if common != sorted(common):
             yield one, other, common
 
 
-def _smallest(one: _Shared, other: _Shared, places: Sequence[int]) -> _Clash:
-    """The inversion of two that are next to each other in one view and nearest to each other in the other.
+def _smallest(one: _Shared, other: _Shared, positions: Sequence[int]) -> _Clash:
+    """Return the inversion of neighbours in one view that are nearest to each other in the other.
 
-    Of what the two have in common, that is; places that do not rise have such neighbours.
+    Only common publications count as neighbours; positions that do not rise have such a pair.
     """
-    span, early, late = min((late - early, early, late) for late, early in neighbours(places) if late > early)
+    span, early, late = min(
+        (late - early, early, late) for late, early in neighbours(positions) if late > early
+    )
     return _Clash(span, one.numbers[early], one.numbers[late], one.first, other.first)
 
 

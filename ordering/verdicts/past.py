@@ -1,10 +1,10 @@
-"""What each publication's past is: everything that may have caused it.
+"""Computes each publication's past: all publications that may have caused it.
 
-A past is one number per publisher, the highest place of theirs in it: with a publication, all earlier ones of
-its publisher are in a past. It is kept only where it grows, as the *news* that came with each publication. So
-it costs what the pasts grow by, not what they hold.
+A past is one number per publisher, the highest position of its publications in it: with a publication, all
+earlier ones of its publisher are in a past. Only its growth is stored, as the *news* that came with each
+publication. So the cost is the growth of the pasts, not their size.
 
-Law: a past is closed. What is in the past of something in it is in it too.
+Law: a past is closed. It contains the past of every publication in it.
 """
 
 from collections.abc import Iterable
@@ -16,16 +16,16 @@ from ordering.verdicts.numbering import Numbered
 from ordering.verdicts.words import name
 
 News = list[tuple[int, int]]
-"""Publishers, by number, each with the highest place of theirs that came into a past."""
+"""Publishers, by number, each with the highest position that came into a past."""
 
 
 @define(eq=False)
 class Past:
     """The pasts of all ordered publications.
 
-    `places` says where among its publisher's ordered publications each one is, from 1; 0 stands for an
-    unordered one. `news` holds for each publisher, place by place, what came into the past there, other
-    publishers' alone.
+    `places` has the position of each publication among its publisher's ordered ones, from 1; 0 means
+    unordered. `news` holds, for each publisher and position, what came into the past there from other
+    publishers.
     """
 
     places: list[int]
@@ -33,7 +33,7 @@ class Past:
 
 
 def raised(highest: list[int], news: Iterable[News]) -> News:
-    """Raise the highest places to those in the news; return what was raised."""
+    """Raise the highest positions to those in the news; return the items that raised one."""
     grown = []
     for each in news:
         for item in each:
@@ -45,40 +45,41 @@ def raised(highest: list[int], news: Iterable[News]) -> News:
 
 
 def past_of(numbered: Numbered) -> Past:
-    """Work out every past, in the order in which they were published."""
+    """Compute the past of every publication, in the order in which they were published."""
     publishers = max(numbered.publishers, default=-1) + 1
     past = Past([0] * len(numbered.keys), [[] for _ in range(publishers)])
     pasts = [[0] * publishers for _ in range(publishers)]
-    heard: dict[tuple[int, str], int] = {}
+    counts: dict[tuple[int, str], int] = {}
     for number, each in enumerate(numbered.history.publications):
         if each.ordered:
             publisher = numbered.publishers[number]
             highest = pasts[publisher]
-            causes = _heard_since(numbered, heard, publisher, each)
+            causes = _delivered_since(numbered, counts, publisher, each)
             past.news[publisher].append(_taken_in(numbered, past, highest, causes, each))
-            # Its own place is in the past of the publisher's next one, so nobody's news can raise it.
+            # Its own position is in the past of the publisher's next one, so no other publisher's news can
+            # raise it.
             highest[publisher] = past.places[number] = len(past.news[publisher])
     return past
 
 
-def _heard_since(
-    numbered: Numbered, heard: dict[tuple[int, str], int], publisher: int, publication: HistoryEvent
+def _delivered_since(
+    numbered: Numbered, counts: dict[tuple[int, str], int], publisher: int, publication: HistoryEvent
 ) -> list[int]:
-    """What the client's subscriptions delivered since this publisher's last publication."""
+    """Return the deliveries to the client since this publisher's last publication."""
     causes: list[int] = []
     for subscription, count in publication.seen or ():
         who = (publisher, subscription)
-        start = heard.get(who, 0)
+        start = counts.get(who, 0)
         if count > start:
-            heard[who] = count
-            causes += numbered.heard(subscription, start, count)
+            counts[who] = count
+            causes += numbered.delivered_between(subscription, start, count)
     return causes
 
 
 def _taken_in(
     numbered: Numbered, past: Past, highest: list[int], causes: list[int], effect: HistoryEvent
 ) -> News:
-    """Take publications and their pasts into a past; return what is new in that."""
+    """Take publications and their pasts into a past; return the news."""
     news: News = []
     for cause in causes:
         place = past.places[cause]

@@ -25,7 +25,7 @@ def publisher(numbered: Numbered) -> Verdict:
 
 
 def _overtaken(numbered: Numbered, view_numbers: list[int]) -> list[tuple[int, int]]:
-    """Publications delivered after a later one of their publisher, each with the latest such one."""
+    """Return the publications delivered after a later one of their publisher, each with the latest one."""
     last: dict[int, int] = {}
     found = []
     for current in view_numbers:

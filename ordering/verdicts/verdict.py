@@ -1,4 +1,4 @@
-"""What a check answers: per promise a verdict, and for each violation the smallest witness in words."""
+"""The result of a check: one verdict per promise, and its smallest witnesses in words."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -17,7 +17,7 @@ WITNESSES_MAX = 5
 
 @frozen
 class Violation:
-    """One witness: who saw what. `text` says it in words, whole sentences, for a person."""
+    """One witness: subscriptions, publications, and `text`, which describes their views in sentences."""
 
     kind: str
     subscriptions: tuple[str, ...]
@@ -27,9 +27,9 @@ class Violation:
 
 @frozen
 class Verdict:
-    """The answer for one promise, or for one report that is not a promise.
+    """The verdict on one promise, or on one report that is not a promise.
 
-    `outcome` is true, false, or None for unknown; `reason` says why it is unknown. `counts` are complete and
+    `outcome` is true, false, or None for unknown; `reason` is why it is unknown. `counts` are complete and
     named as in `analysis.json`; `kinds` counts the violations by kind; `violations` are their smallest
     witnesses, at most `WITNESSES_MAX`.
     """
@@ -53,14 +53,14 @@ class Verdict:
 
 
 def kept(promise: str, counts: Mapping[str, int], unknown: str = "") -> Verdict:
-    """No violation was found: it holds, unless there is a reason why that cannot be known."""
+    """Return a verdict without violations: true, or unknown if there is a reason why it cannot be known."""
     return Verdict(promise, None if unknown else True, counts, reason=unknown)
 
 
 def broken(
     promise: str, counts: Mapping[str, int], kinds: Mapping[str, int], witnesses: Iterable[Violation]
 ) -> Verdict:
-    """It does not hold; the witnesses come smallest first."""
+    """Return a verdict with violations; the witnesses come smallest first."""
     first = tuple(islice(witnesses, WITNESSES_MAX))
     return Verdict(promise, outcome=False, counts=counts, kinds=kinds, violations=first)
 
@@ -100,7 +100,7 @@ class Verdicts:
 
 @frozen
 class Reports:
-    """What is worth knowing and was not promised."""
+    """The reports: answers about order that is not promised."""
 
     acyclic: Verdict
     local: Verdict

@@ -6,17 +6,17 @@ from ordering.verdicts.history import History, HistoryEvent, HistorySubscription
 
 
 def name(key: Key) -> str:
-    """A publication in two words at most: publisher and sequence number."""
+    """Return a publication's name: publisher and sequence number."""
     return f"{key[0]}/{key[1]}"
 
 
 def placed(what: str, broker: str) -> str:
-    """Something and its broker, if that is known."""
+    """Return a subscription or publication with its broker, if that is known."""
     return f"{what} at {broker}" if broker else what
 
 
 def view(subscription: HistorySubscription, first: Key, second: Key) -> str:
-    """What one subscription saw of two publications: which came first, and as which deliveries."""
+    """Return in words one subscription's view of two publications: their order and positions."""
     delivered = list(subscription.delivered)
     positions = f"deliveries {delivered.index(first)} and {delivered.index(second)}"
     who = placed(subscription.name, subscription.broker)
@@ -24,7 +24,7 @@ def view(subscription: HistorySubscription, first: Key, second: Key) -> str:
 
 
 def way(uplinks: Mapping[str, str], start: str, end: str) -> list[str]:
-    """The brokers on the path between two, both included; empty if they are in different trees."""
+    """Return the brokers on the path between two, both included; empty if they are in different trees."""
     up, down = _climb(uplinks, start), _climb(uplinks, end)
     if not start or not end or up[-1] != down[-1]:
         return []
@@ -37,7 +37,7 @@ def way(uplinks: Mapping[str, str], start: str, end: str) -> list[str]:
 def meeting(
     history: History, one: HistorySubscription, other: HistorySubscription, keys: Sequence[Key]
 ) -> str:
-    """Where the paths to two subscriptions meet, and where each publication comes in; empty if unknown."""
+    """Return where the paths to two subscriptions meet and each publication joins; empty if unknown."""
     if not history.uplinks or not one.broker or not other.broker:
         return ""
     path = way(history.uplinks, one.broker, other.broker)
@@ -61,7 +61,7 @@ def _joining(uplinks: Mapping[str, str], path: list[str], publication: HistoryEv
 
 
 def _climb(uplinks: Mapping[str, str], broker: str) -> list[str]:
-    """The broker and everything above it. A ring, which no tree has, is cut where it closes."""
+    """Return the broker and all above it. A ring, which no tree has, is cut where it closes."""
     chain = [broker]
     while above := uplinks.get(chain[-1], ""):
         if above in chain:

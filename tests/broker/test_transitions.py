@@ -38,7 +38,7 @@ def _states(name: str) -> type[Enum]:
 
 
 def test_there_are_tables() -> None:
-    assert set(TABLES) >= {"Standing", "Joining", "Life", "Greeting", "Waiting", "ClientLife", "Phase"}
+    assert set(TABLES) >= {"AttachmentState", "Joining", "Life", "Greeting", "Waiting", "ClientLife", "Phase"}
 
 
 @pytest.mark.parametrize("name", TABLES)

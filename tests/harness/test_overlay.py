@@ -2,7 +2,7 @@ import pytest
 import trio
 
 from broker import connect
-from harness.overlay import start_brokers, tells_attachment
+from harness.overlay import reports_attachment, start_brokers
 
 
 async def test_a_chain_carries_events_from_its_top_to_its_bottom_and_back() -> None:
@@ -28,6 +28,6 @@ async def carry_both_ways() -> None:
 
 
 @pytest.mark.parametrize("line", ["", '{"event": "link atta', '{"event": "link attached", "uplink": false}'])
-def test_only_a_whole_line_about_the_uplinktells_attachment(line: str) -> None:
-    assert not tells_attachment(line)
-    assert tells_attachment('{"neighbour": "B1", "uplink": true, "event": "link attached"}')
+def test_only_a_whole_line_about_the_uplinkreports_attachment(line: str) -> None:
+    assert not reports_attachment(line)
+    assert reports_attachment('{"neighbour": "B1", "uplink": true, "event": "link attached"}')

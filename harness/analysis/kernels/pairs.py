@@ -2,7 +2,7 @@
 
 One stream's places are spread over all publications' numbers once; looking up whole runs of other streams in
 them gives the places of what both have in common. If those rise, the two agree, and that is the end of it: a
-few operations an element, whoever they are. Only where they fall is counted.
+few operations an element. Inversions are counted only where they fall.
 
 Law: what is returned for parts of one pair adds up to what is returned for the pair.
 """

@@ -1,7 +1,7 @@
-"""From scattered pieces of deliveries to one stream, and what a stream says by itself.
+"""Makes one stream of scattered pieces of deliveries, and judges a stream by itself.
 
-A delivery's *mark* says what was delivered: the number of an ordered publication, -1 for one that nobody
-published, and -2 - number for an unordered one, so that whoever looks at order alone takes what is not
+A delivery's *mark* identifies the publication: the number of an ordered publication, -1 for one that nobody
+published, and -2 - number for an unordered one. So the marks that concern order are those that are not
 negative.
 """
 
@@ -18,7 +18,7 @@ UNPUBLISHED: Final = -1
 
 @attrs.frozen(eq=False)
 class DeliveryStream:
-    """What one subscription delivered. `firsts` are the numbers of first deliveries, ordered or not."""
+    """The deliveries of one subscription. `firsts` are the numbers of first deliveries, ordered or not."""
 
     deliveries: int
     duplicates: int
@@ -30,7 +30,7 @@ class DeliveryStream:
 
 
 def marks_of(numbers: NDArray[np.int64], published: NDArray[np.bool_], ordered: NDArray[np.bool_]) -> Int32s:
-    """Put what was delivered into one number each."""
+    """Return the mark of each delivery."""
     marks = np.where(ordered, numbers, -2 - numbers)
     return np.where(published, marks, UNPUBLISHED).astype(np.int32)
 

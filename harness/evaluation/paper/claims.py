@@ -19,7 +19,7 @@ FAULTY: Final = ("crash-core", "flaky-links", "slow-subscriber")
 """Studies in which something is broken."""
 
 LOSING: Final = "slow-subscriber"
-"""The study whose slow subscribers drop what they have no room for, and are told."""
+"""The study whose slow subscribers drop events beyond their queue, and get gaps."""
 
 MEDIAN_AT_MOST: Final = 1.5
 LONGEST_AT_MOST: Final = 3.0

@@ -210,30 +210,30 @@ def _results(folder: Path) -> list[Result]:
 
 
 def _conditions(folder: Path, studies: Studies) -> str:
-    """When it was measured, and how much others took meanwhile."""
+    """Return when it was measured, and the load of other programs meanwhile."""
     begun = sorted(str(each.about.get("started", "")) for runs in studies.values() for each in runs)
     if not begun:
         return ""
-    told = f"Measured from {_minute(begun[0])} to {_minute(begun[-1])} UTC."
+    text = f"Measured from {_minute(begun[0])} to {_minute(begun[-1])} UTC."
     shares = read(folder)
     if shares:
-        told += (
+        text += (
             f" In the {len(shares)} runs in which that was counted, other programs took "
             f"{100 * median(shares):.0f} % of the processors, {100 * min(shares):.0f} to "
             f"{100 * max(shares):.0f} %."
         )
-    return fill(told, WIDTH) + "\n"
+    return fill(text, WIDTH) + "\n"
 
 
 def _doubts(found: Studies) -> str:
-    """Runs that allow no verdict, and why: they stand in no table."""
-    told = [
+    """Return the runs that allow no verdict, and why: they are in no table."""
+    lines = [
         f"- {name}, {each.name}: {each.analysis['reason']}\n"
         for name, runs in found.items()
         for each in runs
         if not each.is_known
     ]
-    return "Without a verdict, and in no table below:\n\n" + "".join(told) if told else ""
+    return "Without a verdict, and in no table below:\n\n" + "".join(lines) if lines else ""
 
 
 def _minute(moment: str) -> str:

@@ -30,17 +30,17 @@ def claims(points: Sequence[MeasuredPoint]) -> Iterator[str]:
 
 
 def _clearly_better(points: Sequence[MeasuredPoint]) -> Finding:
-    told = []
+    results = []
     for study, group in (("quotes-identity", "tables"), ("quotes-identity", "changes")):
         own, plain = _last_two(points, f"{group}-{study}", f"{group}-quotes-simple")
         if own is not None and plain is not None:
-            told.append(
+            results.append(
                 (_cost(plain) / _cost(own), f"{group}: {number(_cost(plain))} to {number(_cost(own))}")
             )
-    if not told:
+    if not results:
         return None, ""
-    return all(times > 1 / CLOSE for times, _ in told), "simple to identity, " + "; ".join(
-        text for _, text in told
+    return all(times > 1 / CLOSE for times, _ in results), "simple to identity, " + "; ".join(
+        text for _, text in results
     )
 
 
@@ -78,7 +78,7 @@ def _advertising(points: Sequence[MeasuredPoint]) -> Finding:
 
 
 def _more_dynamics(points: Sequence[MeasuredPoint]) -> Finding:
-    told = []
+    results = []
     for strategy, rises in (("simple", True), ("identity", False)):
         for way in ("", "-advertised"):
             study = f"changes-quotes-{strategy}{way}"
@@ -86,10 +86,10 @@ def _more_dynamics(points: Sequence[MeasuredPoint]) -> Finding:
             if len(ratios) > 1:
                 steps = pairwise(ratios)
                 good = all((after > before) == rises for before, after in steps)
-                told.append(
+                results.append(
                     (good, f"{strategy}{way.replace('-', ' ')}: {number(ratios[0])} to {number(ratios[-1])}")
                 )
-    return _all(told)
+    return _all(results)
 
 
 def _ordered(points: Iterable[MeasuredPoint], study: str) -> list[MeasuredPoint]:
@@ -97,13 +97,15 @@ def _ordered(points: Iterable[MeasuredPoint], study: str) -> list[MeasuredPoint]
     return sorted(found, key=lambda each: each.consumers)
 
 
-def _all(told: Sequence[tuple[bool, str]]) -> Finding:
-    return (all(good for good, _ in told), "; ".join(text for _, text in told)) if told else (None, "")
+def _all(results: Sequence[tuple[bool, str]]) -> Finding:
+    return (
+        (all(good for good, _ in results), "; ".join(text for _, text in results)) if results else (None, "")
+    )
 
 
 def _locality(points: Sequence[MeasuredPoint]) -> Finding:
     """Whether everything costs less where interests are most local than where they are not at all."""
-    told = []
+    results = []
     for title, value in _LOCAL.items():
         lines: dict[tuple[int, bool], list[tuple[float, float]]] = {}
         for each in points:
@@ -116,8 +118,8 @@ def _locality(points: Sequence[MeasuredPoint]) -> Finding:
             good = sum(line[0][1] < line[-1][1] for line in known)
             steady = sum(_rises(line) for line in known)
             text = f"{title}: less in {good} of {len(known)} curves, and less with every step in {steady}"
-            told.append((good == len(known), text))
-    return _all(told)
+            results.append((good == len(known), text))
+    return _all(results)
 
 
 def _rises(line: Sequence[tuple[float, float]]) -> bool:
@@ -137,17 +139,17 @@ def _shrinking(points: Sequence[MeasuredPoint]) -> Finding:
     for each in points:
         if each.group == "factors":
             lines.setdefault(each.consumers, []).append((each.factor, each.entries))
-    told = []
+    results = []
     for consumers, line in sorted(lines.items()):
         values = [entries for _, entries in sorted(line)]
         if len(values) > 1:
             text = f"{consumers} consumers: {number(values[0])} to {number(values[-1])} entries"
-            told.append((values == sorted(values, reverse=True), text))
-    return _all(told)
+            results.append((values == sorted(values, reverse=True), text))
+    return _all(results)
 
 
 def _like_identity(points: Sequence[MeasuredPoint]) -> Finding:
-    told = []
+    results = []
     for way in ("", "-advertised"):
         merged = of_study(points, f"tables-intervals-merging{way}")
         off = [
@@ -158,8 +160,10 @@ def _like_identity(points: Sequence[MeasuredPoint]) -> Finding:
         ]
         if off:
             worst = max(off, key=abs)
-            told.append((abs(worst) <= CLOSE, f"off by {worst * 100:+.2f} % at most{way.replace('-', ', ')}"))
-    return _all(told)
+            results.append(
+                (abs(worst) <= CLOSE, f"off by {worst * 100:+.2f} % at most{way.replace('-', ', ')}")
+            )
+    return _all(results)
 
 
 def _same_with_many(points: Sequence[MeasuredPoint]) -> Finding:

@@ -1,11 +1,11 @@
-"""What should come out, worked out from who wants what, and never from a broker's tables.
+"""The expected results, computed from the subscriptions of all clients, never from a broker's tables.
 
 Tables are worked out exactly: for every link and direction it is counted what is wanted behind it, put
 together as the strategy does: every subscription, every different one, those that no other covers, or the
 pieces that touching ones merge to.
 
 What identity routing of quotes comes to is also worked out by expectation, beside references that were
-simulated: a stock is announced over a link iff somebody behind it wants it. Of a thousand stocks a consumer
+simulated: a stock is announced over a link iff a consumer behind it wants it. Of a thousand stocks a consumer
 wants ten at random; of its subtree's, if interests are local. In studies of changes every consumer is active
 half of the time, whatever the others are.
 """

@@ -26,8 +26,6 @@ from harness.simulator import network as links
 from harness.simulator.network import Site
 from ordering.fifo import Fifo
 
-__all__ = ["CountedNetwork", "Sent"]
-
 ALIKE: Final = (1.0, 1.0)
 """Both directions of every link deliver as eagerly."""
 

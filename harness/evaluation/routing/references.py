@@ -1,7 +1,7 @@
 """What the thesis says, and what follows from it: figures that ours stand beside, and finding ours.
 
 The thesis is Gero Muehl, *Large-Scale Content-Based Publish/Subscribe Systems*, 2002, chapter 6. It gives
-some results as formulas; of its curves there are only pictures. The values of curves here were worked out
+some results as formulas; of its curves there are only figures. The values of curves here were worked out
 from the description of its experiments: tables by expectation, messages by a simulation of its algorithms,
 with two to five percent of sampling error.
 """

@@ -74,7 +74,7 @@ class Tree:
         return len(self.places) - 1
 
     def chain(self, name: str) -> frozenset[str]:
-        """The broker and all above it, but for the root: each stands for the link above it."""
+        """Return the broker and all above it, except the root: each represents its uplink."""
         return self._chains[name]
 
     def below(self, name: str) -> frozenset[str]:

@@ -118,6 +118,22 @@ def test_a_subscription_that_was_forgotten_has_a_gap_and_is_counted_anew() -> No
     assert box.first == 1
 
 
+@pytest.mark.parametrize("is_lost_first", [True, False])
+def test_a_gap_says_that_positions_begin_anew_whatever_else_is_missing_there(*, is_lost_first: bool) -> None:
+    box = inbox()
+    box.put([b"x"], 1)
+    if is_lost_first:
+        box.gap(0, "lost")
+    box.open(1)
+    box.placed("T", 0, goes_on=False)
+    if not is_lost_first:
+        box.gap(0, "lost")
+    assert box.take() == [b"x"]
+    gap = box.take()
+    assert isinstance(gap, Gap)
+    assert (gap.count, gap.reason) == (None, "forgotten")
+
+
 def test_a_new_subscription_has_no_gap() -> None:
     assert inbox().take() is None
 

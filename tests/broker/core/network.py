@@ -43,7 +43,7 @@ class Network:
     @property
     def in_flight(self) -> dict[End, deque[LinkMessage]]:
         """What is on its way; no connection ends here before everything has arrived."""
-        return {end: port.queue for end, port in self._ports.items()}  # type: ignore[misc]  # as said
+        return {end: port.queue for end, port in self._ports.items()}  # type: ignore[misc]  # likewise
 
     def add(self, *names: str) -> None:
         for name in names:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.core import BrokerCore, ProtocolError
-from broker.core.attachment import Standing
+from broker.core.attachment import AttachmentState
 from broker.core.membership import Attach, Membership, Take
 from broker.messages import (
     AttachAnswer,
@@ -49,7 +49,7 @@ def test_a_ring_of_brokers_that_dial_at_once_becomes_a_tree(names: str, seed: in
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 7))
-def test_whoever_dials_whomever_the_result_is_a_forest(seed: int, count: int) -> None:
+def test_the_result_of_any_dials_is_a_forest(seed: int, count: int) -> None:
     random = Random(seed)
     network = Network(Fifo, random)
     names = "ABCDEFG"[:count]
@@ -125,7 +125,7 @@ def test_nothing_about_routes_is_taken_from_a_link_that_is_not_attached(
         core.receive(link, [message])
 
 
-def test_a_top_asks_when_whom_it_granted_has_come_and_then_names_it() -> None:
+def test_a_root_asks_when_the_broker_it_granted_has_come_and_then_names_it() -> None:
     core = BrokerCore("A", Fifo)
     child = core.open_link("B", uplink=False)
     core.receive(child, [AttachRequest("B.", 1, frozenset(("B.",)))])
@@ -163,7 +163,7 @@ def test_a_verdict_counts_only_if_it_comes_from_whom_we_asked(verdict: str) -> N
     core.open_link("C", uplink=True)
     core.receive(network.hops["A", "B"], [AttachAnswer("A.", 1, verdict)])
     assert core.take().rejected == []
-    assert core._membership.attachments.standing is Standing.ASKING
+    assert core._membership.attachments.state is AttachmentState.ASKING
 
 
 def test_attachments_are_looked_at_when_a_link_joins_and_not_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Who is wanted is counted as filters and advertisements come and go, and told once per change."""
+"""Demand is counted as filters and advertisements come and go, and reported once per change."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,11 +17,11 @@ contents = st.sampled_from(CONTENTS).map(parse)
         st.tuples(st.sampled_from(["filter", "publisher", "look"]), st.integers(0, 4), contents), max_size=60
     )
 )
-def test_news_are_the_difference_to_what_was_told_last(steps: list[tuple[str, int, Filter]]) -> None:
+def test_news_are_the_difference_to_the_last_report(steps: list[tuple[str, int, Filter]]) -> None:
     demand = Demand()
     filters: dict[Filter, None] = {}
     publishers: dict[str, Filter] = {}
-    told: dict[str, bool] = {}
+    reported: dict[str, bool] = {}
     for verb, number, content in [*steps, ("look", 0, parse("True"))]:
         name = f"p{number}"
         if verb == "filter" and content in filters:
@@ -32,18 +32,18 @@ def test_news_are_the_difference_to_what_was_told_last(steps: list[tuple[str, in
             demand.interest_came(content)
         elif verb == "publisher" and name in publishers:
             del publishers[name]
-            told.pop(name, None)
+            reported.pop(name, None)
             demand.withdrawn(name)
         elif verb == "publisher":
             publishers[name] = content
             demand.advertised(name, content, filters)
         else:
             for publisher, is_wanted in demand.news():
-                assert told.get(publisher, False) is not is_wanted
-                told[publisher] = is_wanted
+                assert reported.get(publisher, False) is not is_wanted
+                reported[publisher] = is_wanted
             for publisher, advertised in publishers.items():
                 is_wanted = any(advertised.overlaps(each) for each in filters)
-                assert demand.is_wanted(publisher) is told.get(publisher, False) is is_wanted
+                assert demand.is_wanted(publisher) is reported.get(publisher, False) is is_wanted
     assert demand.news() == []
 
 
@@ -66,7 +66,7 @@ def test_interest_comes_from_several_hops_away_and_ends_with_the_last_subscripti
     assert network.wanted == set()
 
 
-def test_whoever_advertises_what_is_wanted_already_is_told_when_the_barrier_is_passed() -> None:
+def test_a_publisher_that_is_wanted_already_learns_it_when_the_barrier_is_passed() -> None:
     network = Network(Fifo)
     network.chain("A", "B", "C")
     network.subscribe("C", "s", "kind == 'trade'")
@@ -88,7 +88,7 @@ def test_a_lost_link_takes_the_interest_behind_it_away() -> None:
     assert network.wanted == set()
 
 
-def test_what_comes_and_goes_within_one_step_is_not_told() -> None:
+def test_what_comes_and_goes_within_one_step_is_not_reported() -> None:
     network = Network(Fifo)
     network.add("A")
     core = network.cores["A"]

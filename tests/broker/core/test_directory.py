@@ -1,4 +1,4 @@
-"""Where brokers are is known everywhere once news have arrived, whatever happened in between."""
+"""Locations of brokers are known everywhere once they have arrived, in spite of failures in between."""
 
 from itertools import pairwise
 from random import Random
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.core import BrokerCore
-from broker.healing import Place
+from broker.healing import Location
 from broker.messages import Whereabouts
 from ordering.fifo import Fifo
 from tests.broker.core.network import Network
@@ -51,7 +51,7 @@ def test_everybody_in_a_tree_knows_everybody(seed: int, count: int) -> None:
         }
 
 
-def test_who_dials_is_told_before_it_is_attached() -> None:
+def test_a_dialler_gets_all_locations_before_it_is_attached() -> None:
     network = chain("A", "B")
     network.add("C")
     network.dial("C", "B")
@@ -66,12 +66,12 @@ def test_who_is_refused_stays_unknown() -> None:
     network.cores["X"] = BrokerCore("C", Fifo, incarnation="other")
     network.cores["X"].reached_at("elsewhere:1")
     outside = network.cores["X"].open_link("A", uplink=True)
-    said = dict(network.cores["X"].take().outgoing)[outside]
+    sent = dict(network.cores["X"].take().outgoing)[outside]
     joining = network.cores["A"].open_link("C", uplink=False)
-    network.cores["A"].receive(joining, said)
-    told, verdict = dict(network.cores["A"].take().outgoing)[joining]
-    assert isinstance(told, Whereabouts)
-    network.cores["X"].receive(outside, [told, verdict])
+    network.cores["A"].receive(joining, sent)
+    whereabouts, verdict = dict(network.cores["A"].take().outgoing)[joining]
+    assert isinstance(whereabouts, Whereabouts)
+    network.cores["X"].receive(outside, [whereabouts, verdict])
     effects = network.cores["X"].take()
     assert effects.rejected == [(outside, "duplicate")]
     assert effects.outgoing == []
@@ -97,7 +97,7 @@ def test_below_are_the_names_of_all_brokers_below() -> None:
     assert [network.cores[name].below for name in "ABC"] == [{"B", "C"}, {"C"}, set()]
 
 
-def test_who_is_reached_nowhere_tells_nothing() -> None:
+def test_a_broker_without_an_address_announces_none() -> None:
     network = Network(Fifo)
     network.chain("A", "B", "C")
     assert network.cores["A"].roster.everything() == ()
@@ -107,5 +107,5 @@ def test_what_was_known_stays_known_when_links_are_lost() -> None:
     network = chain("A", "B", "C")
     network.cut("C", "B")
     network.settle()
-    assert network.cores["C"].roster.places["A"] == Place("A", 1, "A:1", "")
+    assert network.cores["C"].roster.places["A"] == Location("A", 1, "A:1", "")
     assert network.cores["C"].roster.ancestors("C") == ["B", "A"]

@@ -16,7 +16,7 @@ from harness.explorer import broken_leases
 from ordering.pairwise import Pairwise
 from tests.broker.core.network import Network
 
-PATIENCE = 2
+EXPIRE_AFTER = 2
 
 
 class Overlay(Network):
@@ -42,7 +42,7 @@ class Overlay(Network):
             self.collect(name)
         self.settle()
         for name, core in self.cores.items():
-            core.sweep(PATIENCE)
+            core.sweep(EXPIRE_AFTER)
             self.collect(name)
         self.settle()
 
@@ -76,22 +76,22 @@ def tables(network: Network) -> dict[tuple[str, str], tuple[list[str], list[str]
 
 
 def changes(network: Network) -> int:
-    return sum(c.leases.expired + c.leases.mended + c.leases.mending.count for c in network.cores.values())
+    return sum(c.leases.expired + c.leases.mended + c.leases.repairs.count for c in network.cores.values())
 
 
 @pytest.mark.parametrize("routing", ["simple", "identity", "covering", "covering+identity", "flooding"])
-def test_what_is_true_is_renewed_and_nothing_else_is_said(routing: str) -> None:
+def test_what_is_true_is_renewed_and_no_other_message_is_sent(routing: str) -> None:
     network = overlay(routing)
     before = tables(network)
     for core, name in ((core, name) for name, core in network.cores.items()):
         core.refresh()
         effects = core.take()
-        said = [message for _, messages in effects.outgoing for message in messages]
-        assert [type(message) for message in said] == [LeaseRenewed] * len(core.neighbours)
+        sent = [message for _, messages in effects.outgoing for message in messages]
+        assert [type(message) for message in sent] == [LeaseRenewed] * len(core.neighbours)
         for hop, messages in effects.outgoing:
             network.in_flight[name, hop.name].extend(messages)
     network.settle()
-    for _ in range(2 * PATIENCE):
+    for _ in range(2 * EXPIRE_AFTER):
         network.turn()
     assert tables(network) == before
     assert changes(network) == 0
@@ -101,13 +101,13 @@ def test_refreshing_per_subscription_loses_what_two_want_and_refreshing_per_link
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     network = overlay("identity")
-    for _ in range(2 * PATIENCE):
+    for _ in range(2 * EXPIRE_AFTER):
         network.turn()
     network.publish("A", "p", kind="a", x=3)
     network.settle()
     assert len(network.got("s1")) == len(network.got("s2")) == 1
     monkeypatch.setattr(Leases, "_announced", broken_leases.refreshes_like_the_thesis)
-    for _ in range(2 * PATIENCE):
+    for _ in range(2 * EXPIRE_AFTER):
         network.turn()
     network.publish("A", "p", kind="a", x=3)
     network.settle()
@@ -146,7 +146,7 @@ def _invent_an_advertisement(core: BrokerCore) -> None:
     core.tables.add_advertisement(core.neighbours["C"], "garbage", parse("x == 0"))
 
 
-def _forget_what_was_told(core: BrokerCore) -> None:
+def _forget_what_was_announced(core: BrokerCore) -> None:
     neighbour = core._routing.subscribing.neighbours[core.neighbours["A"]]
     neighbour.announced.edit(remove=[each.id for each in neighbour.offered.values()])
 
@@ -161,15 +161,15 @@ def _forget_what_was_told(core: BrokerCore) -> None:
         _close_a_gate,
         _lose_an_advertisement,
         _invent_an_advertisement,
-        _forget_what_was_told,
+        _forget_what_was_announced,
     ],
 )
 def test_the_middle_broker_heals(routing: str, corrupt: Corruption) -> None:
     network = overlay(routing)
     before = tables(network)
     corrupt(network.cores["B"])
-    assert tables(network) != before or corrupt is _forget_what_was_told
-    for _ in range(PATIENCE + 2):
+    assert tables(network) != before or corrupt is _forget_what_was_announced
+    for _ in range(EXPIRE_AFTER + 2):
         network.turn()
     assert tables(network) == before
     assert changes(network)
@@ -185,17 +185,17 @@ def _subscriptions(network: Network, name: str) -> int:
 def test_what_a_neighbour_without_leases_announced_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     network = overlay("simple")
     monkeypatch.setattr(Leases, "refresh", broken_leases.says_nothing)
-    for _ in range(10 * PATIENCE):
+    for _ in range(10 * EXPIRE_AFTER):
         network.turn()
     assert _subscriptions(network, "A") == 4
 
 
-def test_what_is_wrong_expires_with_as_many_lists_as_the_patience_says_and_not_before() -> None:
+def test_what_is_wrong_expires_with_as_many_lists_as_were_set_and_not_before() -> None:
     network = overlay("simple")
-    network.cores["B"].sweep(PATIENCE)
+    network.cores["B"].sweep(EXPIRE_AFTER)
     before = _subscriptions(network, "B")
     _invent_an_entry(network.cores["B"])
-    for _ in range(PATIENCE - 1):
+    for _ in range(EXPIRE_AFTER - 1):
         network.refresh("C")
     assert _subscriptions(network, "B") == before + 1
     network.refresh("C")
@@ -203,11 +203,11 @@ def test_what_is_wrong_expires_with_as_many_lists_as_the_patience_says_and_not_b
     assert network.cores["B"].leases.expired == 1
 
 
-def test_nothing_expires_in_a_broker_that_was_told_no_patience() -> None:
+def test_nothing_expires_in_a_broker_that_never_sweeps() -> None:
     network = overlay("simple")
     _invent_an_entry(network.cores["B"])
     before = _subscriptions(network, "B")
-    for _ in range(10 * PATIENCE):
+    for _ in range(10 * EXPIRE_AFTER):
         network.refresh("C")
     assert _subscriptions(network, "B") == before
 
@@ -215,10 +215,10 @@ def test_nothing_expires_in_a_broker_that_was_told_no_patience() -> None:
 def test_lists_are_counted_in_a_row() -> None:
     network = overlay("simple")
     core = network.cores["B"]
-    core.sweep(PATIENCE)
+    core.sweep(EXPIRE_AFTER)
     for _ in range(5):
         _invent_an_entry(core)
-        for _ in range(PATIENCE - 1):
+        for _ in range(EXPIRE_AFTER - 1):
             network.refresh("C")
         core.tables.remove_entry(core.neighbours["C"], "garbage")
         network.refresh("C")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from broker.core import BrokerCore, Hop, ProtocolError, pages
 from broker.core.pages import cut, cut_both, pages_of
 from broker.filters import Filter, parse
-from broker.healing import Place
+from broker.healing import Location
 from broker.messages import (
     AdvertisementWithdrawn,
     AttachAnswer,
@@ -32,7 +32,7 @@ from broker.messages import (
     Whereabouts,
 )
 from broker.page_limits import COLLECTED_PAGES_MAX, PAGE_BYTES, PAGE_ITEMS_BYTES
-from broker.routing import Wish
+from broker.routing import RouteFilter
 from broker.routing import parse as strategies
 from broker.station import Station, snapshot_of
 from broker.station.snapshots import station_from
@@ -124,7 +124,7 @@ def test_each_page_of_a_difference_is_a_request_that_is_answered_once() -> None:
     assert network.largest() <= PAGE_BYTES
 
 
-def test_what_leases_say_again_comes_in_pages_that_are_taken_in_one_by_one() -> None:
+def test_the_list_of_a_lease_comes_in_pages_that_are_taken_in_one_by_one() -> None:
     network = Overlay()
     network.chain_with("simple", "A", "B")
     network.dial("B", "A")
@@ -139,14 +139,14 @@ def test_what_leases_say_again_comes_in_pages_that_are_taken_in_one_by_one() -> 
     network.cores["B"].refresh()
     network.collect("B")
     network.settle()
-    told = [each for each in network.sent if isinstance(each, LeaseTold)]
-    assert len(told) > 3
-    assert len({each.number for each in told}) == len(told)
+    lists = [each for each in network.sent if isinstance(each, LeaseTold)]
+    assert len(lists) > 3
+    assert len({each.number for each in lists}) == len(lists)
     assert network.largest() <= PAGE_BYTES
     assert core.counts()["subscriptions"] == 30
 
 
-def test_the_way_through_many_brokers_is_told_page_by_page() -> None:
+def test_the_way_through_many_brokers_comes_page_by_page() -> None:
     network = Overlay()
     names = ["A", *[f"B{number}-{'b' * 1000}" for number in range(80)]]
     network.chain("A")
@@ -174,13 +174,13 @@ ids = st.text(max_size=1024 // 4)
 filters = st.integers(0, 10**6).map(lambda number: parse(f"x == {number}"))
 
 
-@given(st.lists(ids), st.lists(st.builds(Wish, ids, filters, st.booleans())), st.integers(1, 3000))
+@given(st.lists(ids), st.lists(st.builds(RouteFilter, ids, filters, st.booleans())), st.integers(1, 3000))
 def test_pages_hold_all_items_in_their_order_and_are_never_empty(
-    names: list[str], wishes: list[Wish], page_bytes: int
+    names: list[str], routes: list[RouteFilter], page_bytes: int
 ) -> None:
-    found = cut_both(names, wishes, page_bytes)
+    found = cut_both(names, routes, page_bytes)
     assert [each for page, _ in found for each in page] == names
-    assert [each for _, page in found for each in page] == wishes
+    assert [each for _, page in found for each in page] == routes
     assert all(one or other for one, other in found) or found == [((), ())]
     assert not any(other for _, other in found[: next((i for i, page in enumerate(found) if page[1]), 0)])
 
@@ -208,7 +208,7 @@ WORST: Filter = parse(f"text == '{'a' * 8180}'")
         ),
         Synchronise(tuple((LONGEST, WORST) for _ in range(50))),
         BrokersChanged(frozenset(map(str, range(9**5))), frozenset(map(str, range(9**5, 2 * 9**5)))),
-        Whereabouts(tuple(Place(LONGEST, 2**63 - 1, LONGEST, LONGEST) for _ in range(100))),
+        Whereabouts(tuple(Location(LONGEST, 2**63 - 1, LONGEST, LONGEST) for _ in range(100))),
     ],
     ids=lambda message: type(message).__name__,
 )
@@ -221,18 +221,18 @@ def test_every_page_of_the_worst_case_fits_into_a_frame(message: Control) -> Non
 @pytest.mark.parametrize(
     "make",
     [
-        lambda _, wishes: SubscriptionsReplaced(2**63 - 1, wishes, frozenset((LONGEST,)), True),
+        lambda _, filters: SubscriptionsReplaced(2**63 - 1, filters, frozenset((LONGEST,)), True),
         lambda routes, _: Flood(LONGEST, routes),
-        lambda routes, wishes: LeaseTold(2**63 - 1, routes[:3], wishes[:3]),
+        lambda routes, filters: LeaseTold(2**63 - 1, routes[:3], filters[:3]),
     ],
 )
 def test_what_is_cut_where_it_gets_its_number_fits_too(make: Callable[..., AttrsInstance]) -> None:
     routes = cut([(LONGEST, WORST)] * 50, PAGE_ITEMS_BYTES)[0]
-    wishes = tuple(
-        Wish(f"{LONGEST[:510]}{each}", wish.filter)
-        for each, wish in enumerate(cut([Wish(LONGEST, WORST)] * 50, PAGE_ITEMS_BYTES)[0][:-1])
+    filters = tuple(
+        RouteFilter(f"{LONGEST[:510]}{number}", each.filter)
+        for number, each in enumerate(cut([RouteFilter(LONGEST, WORST)] * 50, PAGE_ITEMS_BYTES)[0][:-1])
     )
-    assert len(encode(make(routes, wishes))) <= PAGE_BYTES
+    assert len(encode(make(routes, filters))) <= PAGE_BYTES
 
 
 # --- collecting ---------------------------------------------------------------------------------------

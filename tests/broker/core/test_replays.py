@@ -163,17 +163,17 @@ def test_a_question_beyond_the_limit_is_answered_at_once(monkeypatch: pytest.Mon
     assert sent == [ReplayReady("S"), ReplayPart("S", (), (), is_over=True, is_whole=False)]
 
 
-def test_a_broker_says_whether_another_replay_may_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_knows_whether_another_replay_may_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replays, "REPLAYS_MAX", 2)
     core = broker("B1", 5)
-    said = []
+    sent = []
     for name in ("one", "two"):
-        said.append(core.replays.can_replay)
+        sent.append(core.replays.can_replay)
         replay(core, name)
-    said.append(core.replays.can_replay)
+    sent.append(core.replays.can_replay)
     core.unsubscribe("one")
-    said.append(core.replays.can_replay)
-    assert said == [True, True, False, True]
+    sent.append(core.replays.can_replay)
+    assert sent == [True, True, False, True]
 
 
 def test_one_input_looks_at_a_bounded_number_of_events(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_one_input_looks_at_a_bounded_number_of_events(monkeypatch: pytest.Monke
         pair.near.subscribe(name, parse("x in (1, 100)"), ordered=True, window=ReplayWindow(0, 0, SOME))
     pair.settle(0)
     for name in names:
-        # It looks until it has found one here; then it waits for the neighbour, which says nothing.
+        # It looks until it has found one here; then it waits for the neighbour, which is silent.
         replaying, steps = [name], 0
         while replaying:
             looked.clear()

@@ -1,4 +1,4 @@
-"""R5 to R7: who hears of what, and when a publisher or a subscriber may go on."""
+"""R5 to R7: which routes are announced where, and when a publisher or a subscriber may continue."""
 
 from broker.core.hops import members
 from broker.messages import (

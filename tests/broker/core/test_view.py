@@ -9,7 +9,7 @@ from tests.broker.core.network import Network
 
 
 class Looker(Fifo):
-    """Fifo with eyes: what the tables say about each publication is what its route says."""
+    """Fifo with eyes: the tables match each publication as its route does."""
 
     contexts: dict[str, Context] = {}  # noqa: RUF012 - one per test, cleared there
 

@@ -2,7 +2,7 @@
 
 import json
 
-from broker.core.ways import WAYS_KEPT
+from broker.core.ways import WAYS_REMEMBERED
 from broker.messages import WayTold
 from ordering.pairwise import Pairwise
 from tests.broker.core.network import Network
@@ -28,7 +28,7 @@ def overlay() -> Network:
     return network
 
 
-def test_the_way_of_a_publication_is_told_from_any_broker_it_came_to() -> None:
+def test_the_way_of_a_publication_is_explained_from_any_broker_it_came_to() -> None:
     network = overlay()
     network.publish("C", "p", c=1)
     network.settle()
@@ -39,7 +39,7 @@ def test_the_way_of_a_publication_is_told_from_any_broker_it_came_to() -> None:
     assert (steps["A"]["came_from"], steps["A"]["went_to"]) == ("B", ["above"])
 
 
-def test_where_it_still_waits_is_told_too() -> None:
+def test_where_it_still_waits_is_explained_too() -> None:
     network = overlay()
     network.publish("C", "p", c=1)
     network.in_flight["C", "B"].clear()
@@ -87,9 +87,9 @@ def test_a_lost_link_counts_as_having_answered() -> None:
     assert [json.loads(step)["broker"] for step in network.explained[0].steps] == ["C"]
 
 
-def test_only_so_many_ways_are_kept() -> None:
+def test_only_so_many_ways_are_remembered() -> None:
     network = overlay()
-    for c in range(WAYS_KEPT + 1):
+    for c in range(WAYS_REMEMBERED + 1):
         network.publish("C", "p", c=c % 10)
     network.settle()
     assert asked(network, "C", "p", 1) == [{"broker": "C", "remembered": False}]

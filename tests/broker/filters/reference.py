@@ -47,7 +47,7 @@ def events(values: Iterable[Value], names: Iterable[str] = NAMES) -> Iterator[di
 
 
 def holds(text: str, event: Event) -> bool:
-    """Evaluate a filter as the language's description says, without any of the product's code."""
+    """Evaluate a filter as the language is described, without any of the product's code."""
     return _holds(ast.parse(text, mode="eval").body, event, negated=False)
 
 

@@ -239,7 +239,7 @@ def test_a_square_is_covered_by_its_tiles_but_by_no_four_of_them() -> None:
         assert not parse(" or ".join(tile for tile in PINWHEEL if tile != left_out)).covers(parse(SQUARE))
 
 
-def test_where_cutting_costs_too_much_nothing_is_said_to_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_cutting_costs_too_much_nothing_counts_as_covering(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disjunctions, "COMPARING_STEPS", 400)
     assert not parse(" or ".join(PINWHEEL)).covers(parse(SQUARE))
 

@@ -25,7 +25,7 @@ EVENTS = list(events((0, 0.5, 1, 2, float("nan"), "", "a", "ab", "aba", "b", Tru
 
 
 @given(MIXED)
-def test_a_filter_matches_exactly_what_its_text_says(text: str) -> None:
+def test_a_filter_matches_exactly_what_its_text_means(text: str) -> None:
     wanted = parse(text)
     for event in EVENTS:
         assert wanted.match(event) == holds(text, event), event
@@ -56,14 +56,14 @@ def test_overlaps_is_exact_without_suffixes_and_substrings(data: st.DataObject, 
 
 
 @given(MIXED, MIXED)
-def test_covers_never_says_yes_where_an_event_says_no(left: str, right: str) -> None:
+def test_covers_is_never_true_where_an_event_is_a_counterexample(left: str, right: str) -> None:
     one, other = parse(left), parse(right)
     if one.covers(other):
         assert all(one.match(event) for event in EVENTS if other.match(event))
 
 
 @given(MIXED, MIXED)
-def test_overlaps_never_says_no_where_an_event_says_yes(left: str, right: str) -> None:
+def test_overlaps_is_never_false_where_an_event_is_an_example(left: str, right: str) -> None:
     one, other = parse(left), parse(right)
     if not one.overlaps(other):
         assert not any(one.match(event) and other.match(event) for event in EVENTS)

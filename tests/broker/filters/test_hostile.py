@@ -1,4 +1,4 @@
-"""What strangers may send: no text ends or stalls whoever parses it, compares it, or words an error about it.
+"""Filters of hostile peers: no text ends or stalls a process that parses it, compares it, or reports it.
 
 Work is counted in calls, which are the same on every machine, and not in time.
 """
@@ -143,7 +143,7 @@ def test_an_error_repeats_the_source_and_not_more_than_a_piece_of_it() -> None:
     assert f"write x in ('{'a' * 36}...,)" in long_text
 
 
-def test_an_error_is_one_line_of_bounded_length_whatever_it_is_made_of() -> None:
+def test_an_error_is_one_line_of_bounded_length_for_every_text() -> None:
     error = FilterError(SYNTAX, 1, "what\n\udc80\u2028\0" * 1000)
     assert len(str(error)) <= MESSAGE_LIMIT
     assert str(error).isprintable()

@@ -1,4 +1,4 @@
-"""What the language says, what it refuses, and where."""
+"""What the language means, what it refuses, and where."""
 
 import warnings
 from time import perf_counter
@@ -66,7 +66,7 @@ MEANINGS: list[tuple[str, list[Value], list[Value]]] = [
 
 
 @pytest.mark.parametrize(("text", "wanted", "unwanted"), MEANINGS)
-def test_a_predicate_means_what_the_table_says(text: str, wanted: list[Value], unwanted: list[Value]) -> None:
+def test_a_predicate_means_what_the_table_has(text: str, wanted: list[Value], unwanted: list[Value]) -> None:
     meant = parse(text)
     assert [value for value in wanted + unwanted if meant.match({"x": value})] == wanted
     assert meant.match({"y": 1}) == (text in ("True", "not False"))

@@ -1,4 +1,4 @@
-"""The page for users says what is so."""
+"""The page for users is true."""
 
 import doctest
 import re

@@ -1,4 +1,4 @@
-"""Tests made from constraints: types, NaN, and bounds at the edge of what floats can say."""
+"""Tests made from constraints: types, NaN, and bounds at the edge of what floats can represent."""
 
 import math
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from broker.filters import disjunctions, parse
 from broker.filters.constraints import Conjunction, conjunction_covers, overlap_within
 from broker.filters.limits import OverBudgetError, Steps
-from broker.filters.sieve import places, sieve
+from broker.filters.sieve import bit_positions, sieve
 from tests.broker.filters.reference import filters, predicates
 
 MIXED = filters(predicates(affixes=True), 6)
@@ -23,22 +23,24 @@ def test_a_sieve_leaves_out_nothing_that_covers_overlaps_or_helps(ones: list[str
     conjunctions, steps = conjunctions_of(ones), Steps()
     found = sieve(conjunctions, steps)
     for box in map(dict, conjunctions_of(others)):
-        covering = set(places(found.covering(box, steps)))
-        touching = set(places(found.touching(box, steps)))
-        helping = set(places(found.helping(box, steps)))
-        for place, one in enumerate(conjunctions):
+        covering = set(bit_positions(found.covering(box, steps)))
+        touching = set(bit_positions(found.touching(box, steps)))
+        helping = set(bit_positions(found.helping(box, steps)))
+        for position, one in enumerate(conjunctions):
             overlapping = overlap_within(box, one, steps)
-            assert place in covering or not conjunction_covers(one, box)
-            assert place in touching or not overlapping
-            assert place in helping or not (overlapping and {name for name, _ in one} <= box.keys())
+            assert position in covering or not conjunction_covers(one, box)
+            assert position in touching or not overlapping
+            assert position in helping or not (overlapping and {name for name, _ in one} <= box.keys())
 
 
 def test_a_sieve_leaves_out_nearly_all_ranges_and_points() -> None:
-    conjunctions = conjunctions_of([f"{place} < x < {place}.5 and y == {place}" for place in range(100)])
+    conjunctions = conjunctions_of(
+        [f"{position} < x < {position}.5 and y == {position}" for position in range(100)]
+    )
     found = sieve(conjunctions, Steps())
     box = dict(parse("7.1 < x < 7.2 and y == 7").conjunctions[0])
-    assert list(places(found.covering(box, Steps()))) == [7]
-    assert list(places(found.touching(box, Steps()))) == [7]
+    assert list(bit_positions(found.covering(box, Steps()))) == [7]
+    assert list(bit_positions(found.touching(box, Steps()))) == [7]
     assert not found.covering(dict(parse("7.1 < x < 7.2").conjunctions[0]), Steps())
 
 

@@ -1,26 +1,26 @@
-"""Whoever has heard the same knows the same, and a broker's own word counts."""
+"""Brokers that got the same locations know the same, and a broker's own location counts."""
 
 from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.healing import Place, Roster
+from broker.healing import Location, Roster
 from broker.healing.roster import BROKERS_MAX, VERSION_MAX
 
 names = st.sampled_from("ABC")
-places = st.builds(Place, names, st.integers(1, 4), st.sampled_from(("", "a:1", "b:1")), names)
+locations = st.builds(Location, names, st.integers(1, 4), st.sampled_from(("", "a:1", "b:1")), names)
 
 
 def roster_of(name: str, **uplinks: str) -> Roster:
     roster = Roster(name)
-    roster.learn(Place(each, 1, f"{each}:1", uplink) for each, uplink in uplinks.items())
+    roster.learn(Location(each, 1, f"{each}:1", uplink) for each, uplink in uplinks.items())
     roster.reached_at(f"{name}:1")
     return roster
 
 
-@given(st.lists(places), st.randoms(use_true_random=False))
-def test_order_and_repetition_of_words_do_not_matter(words: list[Place], random: Random) -> None:
+@given(st.lists(locations), st.randoms(use_true_random=False))
+def test_order_and_repetition_of_words_do_not_matter(words: list[Location], random: Random) -> None:
     one, other = Roster("X"), Roster("X")
     one.learn(words)
     again = words + words[: len(words) // 2]
@@ -30,8 +30,8 @@ def test_order_and_repetition_of_words_do_not_matter(words: list[Place], random:
     assert one.places == other.places
 
 
-@given(st.lists(places), st.lists(places))
-def test_only_what_is_new_is_told_on(first: list[Place], second: list[Place]) -> None:
+@given(st.lists(locations), st.lists(locations))
+def test_only_new_locations_are_forwarded(first: list[Location], second: list[Location]) -> None:
     one, other = Roster("X"), Roster("X")
     other.learn(one.learn(first))
     other.learn(one.learn(second))
@@ -39,14 +39,16 @@ def test_only_what_is_new_is_told_on(first: list[Place], second: list[Place]) ->
     assert one.learn(first + second) == ()
 
 
-@given(st.lists(places))
-def test_a_broker_says_the_truth_again_when_it_hears_an_outdated_word_of_its_own(words: list[Place]) -> None:
+@given(st.lists(locations))
+def test_a_broker_contradicts_an_outdated_location_of_its_own(
+    words: list[Location],
+) -> None:
     """After an answer, everybody believes the broker and not its earlier run."""
     roster, other = Roster("A"), Roster("X")
     roster.reached_at("new:1")
     other.learn(words)
     known = other.everything()
-    assert roster.learn(known) == tuple(place for place in known if place.name != "A")
+    assert roster.learn(known) == tuple(location for location in known if location.name != "A")
     other.learn([*roster.contradict(known), *roster.everything()])
     assert other.places["A"] == roster.own
     assert other.address_of("A") == "new:1"
@@ -56,10 +58,10 @@ def test_a_broker_says_the_truth_again_when_it_hears_an_outdated_word_of_its_own
 def test_each_word_of_ours_counts_more_than_the_one_before() -> None:
     roster = Roster("A")
     assert roster.attached_to("B") == ()
-    assert roster.reached_at("a:1") == (Place("A", 1, "a:1", ""),)
-    assert roster.attached_to("B") == (Place("A", 2, "a:1", "B"),)
+    assert roster.reached_at("a:1") == (Location("A", 1, "a:1", ""),)
+    assert roster.attached_to("B") == (Location("A", 2, "a:1", "B"),)
     assert roster.attached_to("B") == ()
-    assert roster.reached_at("a:2") == (Place("A", 3, "a:2", "B"),)
+    assert roster.reached_at("a:2") == (Location("A", 3, "a:2", "B"),)
 
 
 def test_ancestors_are_followed_as_far_as_they_are_known() -> None:
@@ -87,7 +89,7 @@ def test_fellows_are_the_other_children_of_the_last_uplink() -> None:
 def test_there_is_a_bound_and_numbers_that_leave_no_room_are_not_taken() -> None:
     roster = Roster("A")
     roster.reached_at("a:1")
-    roster.learn(Place(f"B{number}", 1, "b:1", "") for number in range(2 * BROKERS_MAX))
+    roster.learn(Location(f"B{number}", 1, "b:1", "") for number in range(2 * BROKERS_MAX))
     assert len(roster) == BROKERS_MAX
-    assert roster.learn([Place("B1", VERSION_MAX + 1, "c:1", "")]) == ()
-    assert roster.contradict([Place("A", VERSION_MAX, "c:1", "")]) == ()
+    assert roster.learn([Location("B1", VERSION_MAX + 1, "c:1", "")]) == ()
+    assert roster.contradict([Location("A", VERSION_MAX, "c:1", "")]) == ()

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.healing import Candidate, Place, Roster, Search
+from broker.healing import Candidate, Location, Roster, Search
 from broker.healing.search import FAR_EVERY
 from tests.broker.healing.test_roster import roster_of
 
@@ -34,7 +34,7 @@ def test_configured_uplinks_come_first_in_order_of_preference() -> None:
     assert dialled(search, roster) == ["y:1", "x:1", "C:1", "B:1", "A:1"]
 
 
-def test_then_whoever_is_above_the_lost_uplink_nearest_first() -> None:
+def test_then_the_ancestors_of_the_lost_uplink_nearest_first() -> None:
     search, roster = lost("A", (), C="D", D="B", B="")
     assert dialled(search, roster) == ["C:1", "D:1", "B:1"]
 
@@ -69,14 +69,14 @@ def test_who_never_had_an_uplink_waits_for_others() -> None:
     assert [dialled(search, roster) for _ in range(FAR_EVERY)] == [[]] * (FAR_EVERY - 1) + [["A:1", "B:1"]]
 
 
-def test_nobody_dials_itself_or_who_is_below_it() -> None:
+def test_nobody_dials_itself_or_a_broker_below_it() -> None:
     search, roster = lost("C", ("A:1",), R="", A="C", B="R")
     assert dialled(search, roster, frozenset("A")) == ["R:1", "B:1"]
 
 
-def test_a_configured_address_that_may_be_somebody_else_is_dialled() -> None:
+def test_a_configured_address_that_may_be_another_broker_is_dialled() -> None:
     search, roster = lost("C", ("A:1", "C:1"), R="", A="C")
-    roster.learn([Place("B", 1, "A:1", "R")])
+    roster.learn([Location("B", 1, "A:1", "R")])
     assert dialled(search, roster, frozenset("A")) == ["A:1", "C:1", "R:1"]
 
 
@@ -89,7 +89,7 @@ def test_who_cannot_be_dialled_is_no_candidate() -> None:
     assert dialled(search, roster) == ["R:1"]
 
 
-def test_who_is_heard_of_in_the_middle_of_a_round_is_tried_in_it() -> None:
+def test_a_broker_that_becomes_known_in_the_middle_of_a_round_is_tried_in_it() -> None:
     search, roster = lost("C", (), R="")
     assert search.next(roster, NOBODY) == Candidate("R:1", "R", "above the lost uplink")
     roster.learn(roster_of("X", B="R").everything())
@@ -108,7 +108,7 @@ def test_an_attachment_begins_the_rounds_anew() -> None:
 
 
 @given(st.dictionaries(st.sampled_from("ABCDEFG"), st.sampled_from(["", *"ABCDEFG"])), st.data())
-def test_within_some_rounds_everybody_not_below_is_tried(
+def test_within_some_rounds_every_broker_not_below_is_tried(
     uplinks: dict[str, str], drawn: st.DataObject
 ) -> None:
     roster = roster_of("D", **uplinks)

@@ -54,7 +54,7 @@ def live(keeper: Keeper, steps: list[Step]) -> bool:
 
 def after(keeper: Keeper, disk: SimulatedDisk, random: Random, *, is_kill: bool) -> Keeper:
     left = disk.after_kill() if is_kill else disk.after_power_loss(random)
-    return Keeper(left, keeper.random, SEGMENT_BYTES, keeper.records, keeper.told)
+    return Keeper(left, keeper.random, SEGMENT_BYTES, keeper.records, keeper.acknowledged)
 
 
 @given(
@@ -135,7 +135,7 @@ def test_a_crash_while_the_journal_repairs_itself_changes_nothing() -> None:
         keeper.flush()
     for stop_after in range(12):
         torn = evolve(disk.after_power_loss(Random(stop_after)), stop_after=stop_after)
-        repairing = Keeper(torn, random, SEGMENT_BYTES, list(keeper.records), keeper.told)
+        repairing = Keeper(torn, random, SEGMENT_BYTES, list(keeper.records), keeper.acknowledged)
         is_whole = live(repairing, [])
         torn.stop_after = None
         again = repairing if is_whole else after(repairing, torn, random, is_kill=False)
@@ -170,7 +170,7 @@ def test_what_is_read_after_a_failed_sync_is_written_again_before_it_is_told() -
         keeper.flush()
     restarted = after(keeper, disk, Random(1), is_kill=True)
     assert live(restarted, [])
-    assert restarted.told == 2
+    assert restarted.acknowledged == 2
     assert isinstance(restarted.files, SimulatedDisk)
     for seed in range(5):
         assert live(after(restarted, restarted.files, Random(seed), is_kill=False), [])

@@ -40,7 +40,7 @@ def first_segment() -> str:
 def unmarked(keeper: Keeper) -> Keeper:
     """The power went, and the system had not yet written the mark."""
     disk_of(keeper).remove(MARK)
-    keeper.told -= 1
+    keeper.acknowledged -= 1
     return keeper
 
 

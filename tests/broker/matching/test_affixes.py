@@ -31,7 +31,7 @@ def test_a_text_finds_its_beginnings_and_ends(affixes: list[str], data: st.DataO
 
 
 @pytest.mark.parametrize("length", [48, 49, 63, 64, 70, 5000])
-def test_a_prefix_is_told_from_one_that_differs_at_its_end(length: int) -> None:
+def test_a_prefix_differs_from_one_that_differs_at_its_end(length: int) -> None:
     index = index_of([TextPattern(prefix="a" * (length - 1) + end) for end in "bcdefgh"])
     assert index.match({"x": "a" * (length - 1) + "d"}) == [2]
 

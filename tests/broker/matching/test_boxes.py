@@ -87,7 +87,7 @@ def test_bounds_belong_to_a_box() -> None:
     assert found(slab, 0.9, 4) == found(slab, 2, 4.1) == []
 
 
-def test_a_narrow_box_is_told_from_a_wide_one_once_there_are_cuts() -> None:
+def test_a_narrow_box_is_separated_from_a_wide_one_once_there_are_cuts() -> None:
     boxes: list[Box] = [((float(low), low + 500.0), (0.0, 1.0)) for low in range(LAST_CUT)]
     narrow = ((500.0, 500.001), (0.0, 1.0))
     assert not slab_of(boxes[:10]).is_narrow(narrow)
@@ -95,7 +95,7 @@ def test_a_narrow_box_is_told_from_a_wide_one_once_there_are_cuts() -> None:
     assert not slab_of(boxes).is_narrow(boxes[7])
 
 
-def test_a_place_is_used_again() -> None:
+def test_a_slot_is_used_again() -> None:
     slab = slab_of([])
     for key in range(10):
         entry: IndexEntry[int] = IndexEntry((), key)

@@ -1,4 +1,4 @@
-"""Lookup by value: numbers are told apart however they are written and however Python hashes them."""
+"""Lookup by value: numbers are distinguished however they are written and however Python hashes them."""
 
 import pytest
 

@@ -209,13 +209,13 @@ def test_a_crowded_index_matches_as_each_filter_does(
         assert sorted(index.match(event)) == expected
 
 
-def test_adding_a_key_twice_says_so() -> None:
+def test_adding_a_key_twice_is_an_error() -> None:
     index: MatchingIndex[str] = MatchingIndex()
     index.add("k", Filter(((),)))
     with pytest.raises(KeyError, match="'k' is in the matching index already"):
         index.add("k", Filter(((),)))
 
 
-def test_removing_an_unknown_key_says_so() -> None:
+def test_removing_an_unknown_key_is_an_error() -> None:
     with pytest.raises(KeyError, match="'k' is not in the matching index"):
         MatchingIndex[str]().remove("k")

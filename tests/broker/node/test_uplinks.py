@@ -8,7 +8,7 @@ from attrs import Factory, define, field
 
 from broker.backoff import longest_while_kept_s
 from broker.core import BrokerCore
-from broker.healing import Place, Search
+from broker.healing import Location, Search
 from broker.node.effects import Dial
 from broker.node.log import Log
 from broker.node.timers import Timers
@@ -195,7 +195,7 @@ def test_an_address_that_makes_no_sense_is_passed_over() -> None:
     world = World({FIRST: unreachable})
     world.core.reached_at("B5:1")
     world.core.roster.attached_to("B1")
-    world.core.roster.learn([Place("B1", 1, "nonsense", "")])
+    world.core.roster.learn([Location("B1", 1, "nonsense", "")])
     world.run()
     assert world.dialled == [FIRST, "nonsense"] * ENOUGH
 

@@ -87,7 +87,7 @@ def test_a_cache_made_again_of_its_columns_is_the_same(
     assert not cache.has_before(min(before_ns, 3))
 
 
-def test_what_is_too_old_is_forgotten_whoever_published_it() -> None:
+def test_what_is_too_old_is_forgotten_of_any_publisher() -> None:
     cache = Cache(10**6, 10**6)
     for publisher, published_ns in (("P", 90), ("Q", 10), ("P", 95), ("Q", 80)):
         cache.keep(publisher, [published(publisher, 1, published_ns, "a")])

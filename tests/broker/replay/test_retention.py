@@ -52,7 +52,7 @@ class Asked:
         pytest.fail("it goes round in circles")
 
     def check(self) -> None:
-        """The order is right, and nothing is missing that nobody says is."""
+        """Assert that the order is right, and that no event is missing unnoticed."""
         assert self.got == [item for item in self.expected if item in self.got]
         assert self.got == self.expected or not self.excerpt.is_whole
 
@@ -70,7 +70,7 @@ class Course:
         self.filler = Filler(self.cache)
 
     def keep(self, run: Run) -> None:
-        # A publisher of whom nothing is left in the cache begins anew, whatever the time was.
+        # A publisher of whom nothing is left in the cache begins anew at any time.
         if all(each.publisher != run[0] for each in self.cache.runs):
             self.filler.latest.pop(run[0], None)
         items = self.filler.keep(run)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.replay import Cache, time_index
-from broker.replay.kept import Kept
+from broker.replay.kept import CachedRun
 from broker.replay.time_index import Key, TimeIndex, key_of
 from tests.broker.replay.past import Run, kept, published
 
@@ -19,7 +19,7 @@ RUNS = st.lists(
 )
 
 
-def runs_of(runs: list[Run]) -> tuple[list[Kept], list[list[Key]]]:
+def runs_of(runs: list[Run]) -> tuple[list[CachedRun], list[list[Key]]]:
     cache = Cache(10**6, 10**6)
     keys = [[item[:3] for item in items] for items in kept(cache, runs)]
     return list(cache.runs), keys
@@ -55,5 +55,5 @@ def test_frames_of_other_clients_are_read_too() -> None:
     body = usual[6:].replace(b"\x1b" + bytes(7) + b"\x07\x1b" + bytes(7) + b"\x05", b"\x07\x05")
     short = (len(body) + 2).to_bytes(4, "big") + usual[4:6] + body
     for frames in (short, usual, short + usual, usual + short):
-        run = Kept(0, "P", 1, 0, 5, frames)
+        run = CachedRun(0, "P", 1, 0, 5, frames)
         assert {each[:2] for each in run.events()} == {(5, 7)}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
-from broker.routing.covering import CoverIndex, stands_for, witness
+from broker.routing.covering import CoverIndex, covers_item, witness
 from broker.routing.points import Points
 from broker.routing.strategy import Item
 from tests.broker.filters import reference
@@ -42,11 +42,11 @@ def test_the_covering_index_finds_what_comparing_each_finds(
     for item in several[len(left) :]:
         index.remove(item)
     for item in (*asked, *several):
-        standing, covered = list(index.standing_for(item)), index.covered_by(item)
+        standing, covered = list(index.covers_of(item)), index.covered_by(item)
         assert len(standing) == len(set(standing))
         assert len(covered) == len(set(covered))
-        assert set(standing) == {each for each in left if stands_for(each, item)}
-        assert set(covered) == {each for each in left if stands_for(item, each)}
+        assert set(standing) == {each for each in left if covers_item(each, item)}
+        assert set(covered) == {each for each in left if covers_item(item, each)}
     for item in left:
         index.remove(item)
     assert not index
@@ -116,5 +116,5 @@ def test_hard_filters_have_a_witness(text: str) -> None:
 def test_what_matches_nothing_is_covered_by_an_equal_filter_alone() -> None:
     nothing = Item(parse("False"), ordered=True)
     assert witness(nothing.filter) is None
-    assert stands_for(nothing, nothing)
-    assert not stands_for(Item(parse("True"), ordered=True), nothing)
+    assert covers_item(nothing, nothing)
+    assert not covers_item(Item(parse("True"), ordered=True), nothing)

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from broker.filters import Filter, parse
-from broker.routing import Selection, Wish, merging, unions
+from broker.routing import RouteFilter, Selection, merging, unions
 from broker.routing import parse as routing
 
 EQUALS = [parse(f"0 <= x <= {high}") for high in range(1, 6)]
@@ -34,39 +34,39 @@ def see(monkeypatch: pytest.MonkeyPatch, seen: Seen) -> None:
     monkeypatch.setattr(unions, "covers_transitively", lambda _: False)
 
 
-def took(selection: Selection, known: dict[str, Wish], step: int) -> None:
+def took(selection: Selection, known: dict[str, RouteFilter], step: int) -> None:
     """A candidate goes if it is known, else it comes."""
-    wish = Wish(str(step), EQUALS[step])
-    if known.pop(wish.id, None):
-        selection.remove(wish.id)
+    route = RouteFilter(str(step), EQUALS[step])
+    if known.pop(route.id, None):
+        selection.remove(route.id)
     else:
-        known[wish.id] = wish
-        selection.add(wish)
+        known[route.id] = route
+        selection.add(route)
 
 
 @pytest.mark.parametrize("name", ["covering", "merging"])
 @given(seen=st.frozensets(pairs), steps=histories)
 @doubts
-def test_rings_of_doubt_end_and_leave_nobody_without_what_stands_for_it(
+def test_rings_of_doubt_end_and_leave_no_item_without_a_cover(
     name: str, seen: Seen, steps: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     see(monkeypatch, seen)
-    selection, known = routing(name).subscriptions.selection(), dict[str, Wish]()
+    selection, known = routing(name).subscriptions.selection(), dict[str, RouteFilter]()
     for step in steps:
         took(selection, known, step)
-        assert all(list(selection.standing_for(wish)) for wish in known.values())
+        assert all(list(selection.covers_of(route)) for route in known.values())
 
 
 @given(seen=st.frozensets(pairs), steps=histories)
 @doubts
-def test_without_rings_covering_tells_what_is_computed_from_scratch(
+def test_without_rings_covering_announces_what_is_computed_from_scratch(
     seen: Seen, steps: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     see(monkeypatch, frozenset(pair for pair in seen if pair[0] > pair[1]))
     covering = routing("covering").subscriptions
-    selection, known = covering.selection(), dict[str, Wish]()
+    selection, known = covering.selection(), dict[str, RouteFilter]()
     for step in steps:
         took(selection, known, step)
-        assert {wish.item for wish in selection.announced.values()} == {
-            wish.item for wish in covering.reduce(known.values())
+        assert {route.item for route in selection.announced.values()} == {
+            route.item for route in covering.reduce(known.values())
         }

@@ -20,7 +20,7 @@ def test_one_name_is_for_both_levels(name: str) -> None:
     assert parse(name) == parse(f"{name}+{name}")
 
 
-def test_flooding_alone_still_tells_advertisements() -> None:
+def test_flooding_alone_still_announces_advertisements() -> None:
     assert str(parse("flooding")) == "flooding+simple"
 
 

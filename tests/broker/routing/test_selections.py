@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.routing import Change, Selection, Strategy, Wish, parse
+from broker.routing import Change, RouteFilter, Selection, Strategy, parse
 from broker.routing.strategy import MERGER_MARK
-from tests.broker.routing.worlds import Step, meaning, steps, wishes
+from tests.broker.routing.worlds import Step, meaning, routes, steps
 
 EXACT = ("simple", "identity", "covering")
-TELLING = (*EXACT, "merging", "merging:1.5")
+ANNOUNCING = (*EXACT, "merging", "merging:1.5")
 
-by_name = pytest.mark.parametrize("name", TELLING)
+by_name = pytest.mark.parametrize("name", ANNOUNCING)
 
 
 def strategy_named(name: str) -> Strategy:
@@ -30,25 +30,25 @@ class History:
     def __init__(self, strategy: Strategy) -> None:
         self.strategy = strategy
         self.selection: Selection = strategy.selection()
-        self.candidates: dict[str, Wish] = {}
-        self.neighbour: dict[str, Wish] = {}
+        self.candidates: dict[str, RouteFilter] = {}
+        self.neighbour: dict[str, RouteFilter] = {}
 
     def take(self, step: Step) -> Change:
-        if isinstance(step, Wish):
+        if isinstance(step, RouteFilter):
             self.candidates[step.id] = step
             change = self.selection.add(step)
         else:
             self.candidates.pop(step, None)
             change = self.selection.remove(step)
-        self.hear(change)
+        self.receive(change)
         return change
 
-    def hear(self, change: Change) -> None:
+    def receive(self, change: Change) -> None:
         for each in change.removed:
             del self.neighbour[each]
-        for wish in change.added:
-            assert wish.id not in self.neighbour
-            self.neighbour[wish.id] = wish
+        for route in change.added:
+            assert route.id not in self.neighbour
+            self.neighbour[route.id] = route
 
 
 def histories(name: str, several: list[Step]) -> History:
@@ -61,89 +61,95 @@ def histories(name: str, several: list[Step]) -> History:
 @by_name
 @given(several=steps)
 @settings(deadline=None)
-def test_the_neighbour_knows_what_was_told(name: str, several: list[Step]) -> None:
+def test_the_neighbour_knows_what_was_announced(name: str, several: list[Step]) -> None:
     history = History(strategy_named(name))
     for step in several:
         change = history.take(step)
         assert list(change.removed) == sorted(set(change.removed))
-        assert [wish.id for wish in change.added] == sorted({wish.id for wish in change.added})
+        assert [route.id for route in change.added] == sorted({route.id for route in change.added})
         assert history.neighbour == dict(history.selection.announced)
 
 
 @by_name
-@given(several=steps, wish=wishes)
+@given(several=steps, route=routes)
 @settings(deadline=None)
-def test_a_selection_knows_all_its_candidates_told_or_not(name: str, several: list[Step], wish: Wish) -> None:
+def test_a_selection_knows_all_its_candidates_announced_or_not(
+    name: str, several: list[Step], route: RouteFilter
+) -> None:
     history = histories(name, several)
-    others = history.candidates | {wish.id: wish}
+    others = history.candidates | {route.id: route}
     assert history.selection.chooses_from(history.candidates)
     assert history.selection.chooses_from(others) is (others == history.candidates)
 
 
 @by_name
-@given(several=steps, wish=wishes)
+@given(several=steps, route=routes)
 @settings(deadline=None)
-def test_standing_for_names_all_told_items_that_do(name: str, several: list[Step], wish: Wish) -> None:
+def test_covers_of_names_all_announced_items_that_cover_it(
+    name: str, several: list[Step], route: RouteFilter
+) -> None:
     history = histories(name, several)
-    told, strategy = history.selection.announced, history.strategy
-    for each in (*history.candidates.values(), wish):
-        standing = list(history.selection.standing_for(each))
-        assert standing == sorted(
+    announced, strategy = history.selection.announced, history.strategy
+    for each in (*history.candidates.values(), route):
+        covers = list(history.selection.covers_of(each))
+        assert covers == sorted(
             known.id
-            for known in told.values()
-            if strategy.stands_for(known.item, each.item) and (name != "simple" or known.id == each.id)
+            for known in announced.values()
+            if strategy.covers_item(known.item, each.item) and (name != "simple" or known.id == each.id)
         )
-        assert standing or each is wish
+        assert covers or each is route
 
 
 @by_name
 @given(several=steps)
 @settings(deadline=None)
-def test_nothing_told_stands_for_anything_else_told(name: str, several: list[Step]) -> None:
+def test_no_announced_item_covers_another(name: str, several: list[Step]) -> None:
     history = histories(name, several)
     if name != "simple":
-        for wish in history.selection.announced.values():
-            assert list(history.selection.standing_for(wish)) == [wish.id]
+        for route in history.selection.announced.values():
+            assert list(history.selection.covers_of(route)) == [route.id]
 
 
 @pytest.mark.parametrize("name", EXACT)
 @given(several=steps)
 @settings(deadline=None)
-def test_the_items_told_are_those_computed_from_scratch(name: str, several: list[Step]) -> None:
+def test_the_announced_items_are_those_computed_from_scratch(name: str, several: list[Step]) -> None:
     history = History(strategy_named(name))
     for step in several:
         history.take(step)
         reduced = history.strategy.reduce(history.candidates.values())
-        told = [wish.item for wish in history.selection.announced.values()]
-        assert {wish.item for wish in reduced} == set(told)
+        announced = [route.item for route in history.selection.announced.values()]
+        assert {route.item for route in reduced} == set(announced)
         if name != "simple":
-            assert len(told) == len(set(told))
+            assert len(announced) == len(set(announced))
 
 
 @by_name
 @given(several=steps)
 @settings(deadline=None)
-def test_what_is_told_matches_what_candidates_match(name: str, several: list[Step]) -> None:
+def test_what_is_announced_matches_what_candidates_match(name: str, several: list[Step]) -> None:
     history = histories(name, several)
     for ordered in (True, False):
-        wanted = meaning(wish.filter for wish in history.candidates.values() if wish.ordered or not ordered)
-        told = meaning(
-            wish.filter for wish in history.selection.announced.values() if wish.ordered or not ordered
+        wanted = meaning(
+            route.filter for route in history.candidates.values() if route.ordered or not ordered
         )
-        assert told == wanted if ":" not in name else is_within(wanted, told)
+        announced = meaning(
+            route.filter for route in history.selection.announced.values() if route.ordered or not ordered
+        )
+        assert announced == wanted if ":" not in name else is_within(wanted, announced)
 
 
 @given(several=steps)
 @settings(deadline=None)
-def test_a_merger_matches_what_the_candidates_match_that_it_stands_for(several: list[Step]) -> None:
+def test_a_merger_matches_what_the_candidates_match_that_it_covers(several: list[Step]) -> None:
     history = histories("merging", several)
-    for told in history.selection.announced.values():
+    for announced in history.selection.announced.values():
         parts = [
-            wish.filter
-            for wish in history.candidates.values()
-            if history.strategy.stands_for(told.item, wish.item)
+            route.filter
+            for route in history.candidates.values()
+            if history.strategy.covers_item(announced.item, route.item)
         ]
-        assert meaning([told.filter]) == meaning(parts)
+        assert meaning([announced.filter]) == meaning(parts)
 
 
 @by_name
@@ -167,23 +173,27 @@ def test_a_selection_made_again_goes_on_in_the_same_way(
 @by_name
 @given(several=steps, rest=steps)
 @settings(deadline=None)
-def test_several_changes_are_told_as_one(name: str, several: list[Step], rest: list[Step]) -> None:
+def test_several_changes_are_announced_as_one(name: str, several: list[Step], rest: list[Step]) -> None:
     history = histories(name, several)
-    coming = [step for step in rest if isinstance(step, Wish)]
+    coming = [step for step in rest if isinstance(step, RouteFilter)]
     going = [step for step in rest if isinstance(step, str)]
-    history.candidates.update((wish.id, wish) for wish in coming)
+    history.candidates.update((route.id, route) for route in coming)
     for each in going:
         history.candidates.pop(each, None)
-    history.hear(history.selection.edit(coming, going))
+    history.receive(history.selection.edit(coming, going))
     assert history.neighbour == dict(history.selection.announced)
-    told = [wish.filter for wish in history.neighbour.values()]
-    for wish in history.candidates.values():
-        assert list(history.selection.standing_for(wish))
-    wanted = [wish.filter for wish in history.candidates.values()]
-    assert meaning(told) == meaning(wanted) if ":" not in name else is_within(meaning(wanted), meaning(told))
+    announced = [route.filter for route in history.neighbour.values()]
+    for route in history.candidates.values():
+        assert list(history.selection.covers_of(route))
+    wanted = [route.filter for route in history.candidates.values()]
+    assert (
+        meaning(announced) == meaning(wanted)
+        if ":" not in name
+        else is_within(meaning(wanted), meaning(announced))
+    )
     if name in EXACT:
         reduced = history.strategy.reduce(history.candidates.values())
-        assert {wish.item for wish in reduced} == {wish.item for wish in history.neighbour.values()}
+        assert {route.item for route in reduced} == {route.item for route in history.neighbour.values()}
 
 
 @by_name
@@ -204,7 +214,7 @@ def test_nothing_is_left_when_all_candidates_have_gone(
 @by_name
 @given(several=steps)
 @settings(deadline=None)
-def test_a_told_id_is_that_of_a_candidate_or_outlives_one(name: str, several: list[Step]) -> None:
+def test_an_announced_id_is_that_of_a_candidate_or_outlives_one(name: str, several: list[Step]) -> None:
     history = histories(name, several)
-    for wish in history.selection.announced.values():
-        assert wish in several or wish.id.startswith(MERGER_MARK)
+    for route in history.selection.announced.values():
+        assert route in several or route.id.startswith(MERGER_MARK)

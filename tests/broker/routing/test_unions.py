@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.filters import parse
-from broker.routing.covering import stands_for
+from broker.routing.covering import covers_item
 from broker.routing.strategy import Item
 from broker.routing.unions import merged
 from tests.broker.routing.worlds import meaning
@@ -29,5 +29,5 @@ def test_the_order_of_items_does_not_matter_and_each_lies_in_one_union(
     shuffled = several[:]
     choice.shuffle(shuffled)
     assert merged(shuffled, 1.0) == unions
-    assert all(any(stands_for(union, item) for union in unions) for item in several)
+    assert all(any(covers_item(union, item) for union in unions) for item in several)
     assert meaning(union.filter for union in unions) == meaning(item.filter for item in several)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
-from broker.routing import Wish
+from broker.routing import RouteFilter
 
 NUMBERS = (-0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5)
 SYMBOLS = ("", "a", "ab", "abc", "b", "c")
@@ -15,7 +15,7 @@ EVENTS: tuple[dict[str, Value], ...] = tuple(
     for symbol in (*SYMBOLS, None)
     for price in (*NUMBERS, None)
 )
-"""Every event that the filters below can tell apart."""
+"""Every event that the filters below can distinguish."""
 
 _number = st.sampled_from(["0", "1", "2", "3"])
 _low = st.sampled_from(["{} <= price", "{} < price"])
@@ -49,13 +49,15 @@ _texts = st.one_of(
     st.sampled_from(["True", "False"]),
 )
 filters: st.SearchStrategy[Filter] = _texts.map(parse)
-wishes = st.builds(Wish, st.sampled_from([f"s{number}" for number in range(9)]), filters, st.booleans())
+routes = st.builds(
+    RouteFilter, st.sampled_from([f"s{number}" for number in range(9)]), filters, st.booleans()
+)
 
-Step = Wish | str
+Step = RouteFilter | str
 """A candidate comes, or the one of that id goes."""
 
 steps: st.SearchStrategy[list[Step]] = st.lists(
-    st.one_of(wishes, wishes, st.sampled_from([f"s{number}" for number in range(9)])), min_size=1, max_size=25
+    st.one_of(routes, routes, st.sampled_from([f"s{number}" for number in range(9)])), min_size=1, max_size=25
 )
 
 

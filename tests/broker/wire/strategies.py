@@ -10,9 +10,9 @@ from hypothesis.strategies import SearchStrategy
 
 from broker.filters import Filter, parse
 from broker.filters.constraints import Value
-from broker.healing import Place
+from broker.healing import Location
 from broker.messages import Hello, Welcome
-from broker.routing import Wish
+from broker.routing import RouteFilter
 from broker.wire import VERSION, Decoder, Peer, WireLimits, encode, encode_publication, publication_prefix
 from broker.wire.fields import CHOICES
 from broker.wire.header import PUBLICATION
@@ -39,9 +39,9 @@ _FIELDS: Final[dict[object, SearchStrategy[object]]] = {
     Filter: filters,
     frozenset[str]: st.frozensets(texts, max_size=5),
     tuple[tuple[str, Filter], ...]: st.lists(st.tuples(texts, filters), max_size=5).map(tuple),
-    tuple[Place, ...]: st.lists(st.builds(Place, texts, numbers, texts, texts), max_size=5).map(tuple),
-    tuple[Wish, ...]: st.lists(
-        st.builds(Wish, texts, filters, st.booleans()), max_size=5, unique_by=lambda wish: wish.id
+    tuple[Location, ...]: st.lists(st.builds(Location, texts, numbers, texts, texts), max_size=5).map(tuple),
+    tuple[RouteFilter, ...]: st.lists(
+        st.builds(RouteFilter, texts, filters, st.booleans()), max_size=5, unique_by=lambda route: route.id
     ).map(tuple),
     tuple[int, ...]: st.lists(numbers, max_size=5).map(tuple),
     tuple[str, ...]: st.lists(texts, max_size=5).map(tuple),
@@ -90,7 +90,7 @@ attributes: SearchStrategy[dict[str, Value]] = st.dictionaries(names, values, ma
 
 @frozen
 class Published:
-    """What a publisher says of one publication."""
+    """The attributes of one publication."""
 
     publisher: str
     sequence: int
@@ -123,7 +123,7 @@ publications = st.builds(
 
 
 def frame_of(body: bytes, kind: int = PUBLICATION, flags: int = 0) -> bytes:
-    """A frame put together by hand, whatever is in it."""
+    """A frame put together by hand, with any content."""
     return (len(body) + 2).to_bytes(4) + bytes([kind, flags]) + body
 
 

@@ -1,4 +1,4 @@
-"""Which attributes a publication may have; the hand-made CBOR says the same as the library's."""
+"""Which attributes a publication may have; the hand-made CBOR equals the library's."""
 
 import math
 from enum import StrEnum

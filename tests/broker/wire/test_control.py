@@ -33,7 +33,7 @@ each_row = pytest.mark.parametrize("row", CONTROL_ROWS, ids=lambda row: row.name
 
 
 NEVER_SENT = set(messages.Notice.__args__)
-"""What the core says to a local subscription; the client is told a `Gap`."""
+"""Notices of the core to a local subscription; the client gets a `Gap`."""
 
 
 def test_every_message_has_a_row() -> None:

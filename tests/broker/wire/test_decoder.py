@@ -134,8 +134,8 @@ def _fed(decoder: Decoder, chunks: list[bytes]) -> tuple[list[object], str | Non
 
 
 @given(conversations, st.lists(st.integers(0, 10_000), max_size=8))
-def test_the_cut_of_the_stream_does_not_matter(said: tuple[Peer, list[bytes]], cuts: list[int]) -> None:
-    peer, frames = said
+def test_the_cut_of_the_stream_does_not_matter(sent: tuple[Peer, list[bytes]], cuts: list[int]) -> None:
+    peer, frames = sent
     stream = b"".join(frames)
     whole, error = _fed(_decoder_of(peer), [stream])
     assert error is None
@@ -147,9 +147,9 @@ def test_the_cut_of_the_stream_does_not_matter(said: tuple[Peer, list[bytes]], c
 @given(conversations, st.data(), st.lists(st.integers(0, 10_000), max_size=8))
 @settings(max_examples=300)
 def test_a_damaged_stream_is_decoded_or_refused_wherever_it_is_cut(
-    said: tuple[Peer, list[bytes]], drawn: st.DataObject, cuts: list[int]
+    sent: tuple[Peer, list[bytes]], drawn: st.DataObject, cuts: list[int]
 ) -> None:
-    peer, frames = said
+    peer, frames = sent
     stream = bytearray(b"".join(frames))
     for _ in range(drawn.draw(st.integers(1, 3))):
         place = drawn.draw(st.integers(0, len(stream) - 1))
@@ -240,7 +240,7 @@ def test_a_chunk_may_be_used_again_after_it_was_read(kind: type) -> None:
     assert [each.frame for each in first + second if isinstance(each, Publication)] == [PUBLICATION] * 2
 
 
-def test_a_dialler_says_hello_and_waits_for_the_answer() -> None:
+def test_a_dialler_sends_hello_and_waits_for_the_answer() -> None:
     for role, stage in (("client", DecoderStage.CLIENT), ("broker", DecoderStage.LINK)):
         decoder = Decoder(DEFAULT_LIMITS, Peer.DIALLER)
         assert decoder.feed(encode(hello(role))) == [hello(role)]
@@ -322,7 +322,7 @@ def test_frames_out_of_order_are_refused(stage: DecoderStage, stream: bytes, tex
 @pytest.mark.parametrize("row", CONTROL_ROWS, ids=lambda row: row.name)
 @given(drawn=st.data())
 @settings(max_examples=5)
-def test_a_frame_is_taken_exactly_where_the_table_says(row: KindRow, drawn: st.DataObject) -> None:
+def test_a_frame_is_taken_exactly_where_the_table_allows_it(row: KindRow, drawn: st.DataObject) -> None:
     frame = encode(drawn.draw(messages_of(row)))
     for stage in set(DecoderStage) - {DecoderStage.OVER}:
         decoder = decoder_at(stage)
@@ -333,7 +333,7 @@ def test_a_frame_is_taken_exactly_where_the_table_says(row: KindRow, drawn: st.D
                 decoder.feed(frame)
 
 
-def test_a_hello_and_what_follows_it_too_soon_are_told_apart() -> None:
+def test_a_hello_and_what_follows_it_too_soon_are_distinguished() -> None:
     with pytest.raises(WireError, match=r"^unexpected") as caught:
         Decoder(DEFAULT_LIMITS, Peer.DIALLER).feed(encode(hello()) + encode(Ping(1)))
     assert caught.value.messages == [hello()]
@@ -446,7 +446,7 @@ def test_a_partial_frame_costs_its_bytes_once_and_its_time_once() -> None:
     assert peak < 3 * size
 
 
-def test_hello_of_another_version_is_told_apart_from_a_bad_one() -> None:
+def test_hello_of_another_version_is_distinguished_from_a_bad_one() -> None:
     frame = encode(Hello(VERSION + 1, "client", "alice", "k3f9", "", ""))
     with pytest.raises(
         WireError, match=f"this end speaks version {VERSION}, the other {VERSION + 1}"

@@ -1,4 +1,4 @@
-"""What `docs/` says about the wire is what the code does."""
+"""The code does what `docs/` describes of the wire."""
 
 import re
 from typing import Final
@@ -133,17 +133,18 @@ def test_the_page_has_the_table_of_kinds() -> None:
     assert shown == [(f"{row.kind:02x}", row.name, _SENDERS[row.stages], _SIZES[row.size]) for row in ROWS]
 
 
-def test_the_page_tells_the_limits() -> None:
+def test_the_page_has_the_limits() -> None:
     limits = DEFAULT_LIMITS
-    told = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", PAGE.split("## Limits")[1], re.MULTILINE))
-    assert told["payload"] == f"{limits.payload_bytes >> 20} MiB"
-    assert told["attributes of a publication"] == (
+    documented = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", PAGE.split("## Limits")[1], re.MULTILINE))
+    assert documented["payload"] == f"{limits.payload_bytes >> 20} MiB"
+    assert documented["attributes of a publication"] == (
         f"{limits.attribute_count}, {limits.attributes_bytes >> 10} KiB encoded"
     )
-    assert told["text value of an attribute"] == f"{limits.text_bytes >> 10} KiB"
-    assert told["names, ids, codes"] == f"{limits.id_bytes >> 10} KiB"
+    assert documented["text value of an attribute"] == f"{limits.text_bytes >> 10} KiB"
+    assert documented["names, ids, codes"] == f"{limits.id_bytes >> 10} KiB"
     assert (
-        told["filter, token, text of an error, line of an explanation"] == f"{limits.prose_bytes >> 10} KiB"
+        documented["filter, token, text of an error, line of an explanation"]
+        == f"{limits.prose_bytes >> 10} KiB"
     )
     assert limits.prose_bytes == LINE_BYTES
     assert limits.page_frame_bytes == PAGE_BYTES
@@ -151,15 +152,15 @@ def test_the_page_tells_the_limits() -> None:
 
 def _frames_of(peer: str) -> list[tuple[bytes, str]]:
     found = re.findall(rf"^{peer}> ([0-9a-f ]+)  # (.*)$", PAGE, re.MULTILINE)
-    return [(bytes.fromhex(frame), told) for frame, told in found]
+    return [(bytes.fromhex(frame), documented) for frame, documented in found]
 
 
 def test_the_client_of_the_page_is_understood() -> None:
     decoder = Decoder(DEFAULT_LIMITS, Peer.DIALLER)
-    for frame, told in _frames_of("client"):
+    for frame, documented in _frames_of("client"):
         [message] = decoder.feed(frame)
-        assert told == _told(message, frame)
-        if told.startswith("Hello"):
+        assert documented == _documented(message, frame)
+        if documented.startswith("Hello"):
             decoder.welcomed()
         if isinstance(message, Publication):
             assert message.attributes == {"kind": "trade", "symbol": "IBM", "price": 101.5}
@@ -171,15 +172,15 @@ def test_the_broker_of_the_page_is_understood() -> None:
     frames = _frames_of("broker")
     assert len(frames) > 5
     messages = decoder.feed(b"".join(frame for frame, _ in frames))
-    told = [(frame, told) for frame, told in frames if not told.startswith("Deliver")]
-    for message, (frame, words) in zip(messages, told, strict=True):
+    documented = [(frame, documented) for frame, documented in frames if not documented.startswith("Deliver")]
+    for message, (frame, words) in zip(messages, documented, strict=True):
         if isinstance(message, DeliveredBatch):
             assert (message.number, message.frames, words) == (2, [frame], "Publication")
         else:
-            assert words == _told(message, frame)
+            assert words == _documented(message, frame)
 
 
-def _told(message: object, frame: bytes) -> str:
+def _documented(message: object, frame: bytes) -> str:
     """A message in the notation of the page: its name, and its fields as JSON writes them."""
     name = type(message).__name__
     if name == "Publication":

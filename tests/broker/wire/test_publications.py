@@ -181,7 +181,7 @@ def test_the_largest_publication_that_can_be_made_is_read() -> None:
         encode_publication(prefix, 1, 0, attributes | {"b": 1}, bytes(1 << 20), ordered=True)
 
 
-def test_publishers_are_told_what_no_broker_would_take() -> None:
+def test_publishers_learn_what_no_broker_would_take() -> None:
     prefix = publication_prefix("a")
     with pytest.raises(WireError, match="at most 1048576 bytes are taken, got 1048577"):
         encode_publication(prefix, 1, 0, {}, bytes((1 << 20) + 1), ordered=False)

@@ -34,7 +34,7 @@ def deliver(audit: Audit, name: str, order: list[int], day: int = 1) -> None:
     for place in order:
         tick = TRADES[place]
         delivery = cast("Delivery", FakeDelivery(tick, place + 1))
-        audit.told(name, delivery, tick, book.take(tick), book)
+        audit.record(name, delivery, tick, book.take(tick), book)
 
 
 def audited(investor: list[int], auditor: list[int]) -> Audit:

@@ -14,7 +14,7 @@ def test_both_stores_are_measured_and_nothing_is_left(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_start_from_a_picture_and_from_records_is_timed_and_nothing_is_left(tmp_path: Path) -> None:
+def test_a_start_from_a_snapshot_and_from_records_is_timed_and_nothing_is_left(tmp_path: Path) -> None:
     with structlog.testing.capture_logs() as logs:
         [start] = journal.starts([800], tmp_path)
     assert start.publications == 800
@@ -27,9 +27,9 @@ def test_a_start_from_a_picture_and_from_records_is_timed_and_nothing_is_left(tm
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_picture_is_timed_here_apart_and_at_a_start() -> None:
-    found = journal.pictured(50)
-    assert found.picture_bytes > 50 * 100
+def test_a_snapshot_is_timed_here_apart_and_at_a_start() -> None:
+    found = journal.snapshot_times(50)
+    assert found.snapshot_bytes > 50 * 100
     assert min(found.here_s, found.stall_s, found.start_s) > 0
 
 

@@ -15,7 +15,7 @@ def test_every_strategy_is_measured_with_every_mix() -> None:
         )
         for strategy in strategies
     ]
-    told = {row.strategy: row.told for row in rows if row.mix == "quotes"}
-    assert all(row.told == told[row.strategy] for row in rows if row.mix == "quotes, broker")
-    assert told["simple"] == told["identity"] == 300 > told["covering"] > told["merging"]
+    announced = {row.strategy: row.announced for row in rows if row.mix == "quotes"}
+    assert all(row.announced == announced[row.strategy] for row in rows if row.mix == "quotes, broker")
+    assert announced["simple"] == announced["identity"] == 300 > announced["covering"] > announced["merging"]
     assert len(table_of(rows).text().splitlines()) == 1 + len(rows)

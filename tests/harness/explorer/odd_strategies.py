@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 from attrs import Factory, define, frozen
 
-from broker.routing import Change, Item, Snapshot, Wish
+from broker.routing import Change, Item, RouteFilter, Snapshot
 from broker.routing.strategy import edited
 
-Reduce = Callable[[Iterable[Wish], Mapping[str, Wish]], dict[str, Wish]]
+Reduce = Callable[[Iterable[RouteFilter], Mapping[str, RouteFilter]], dict[str, RouteFilter]]
 
 
 @define(eq=False)
@@ -16,11 +16,11 @@ class Recomputed:
 
     reduce: Reduce
     suffices: Callable[[Item, Item], bool]
-    candidates: dict[str, Wish] = Factory(dict)
-    announced: dict[str, Wish] = Factory(dict)
+    candidates: dict[str, RouteFilter] = Factory(dict)
+    announced: dict[str, RouteFilter] = Factory(dict)
     mergers: int = 0
 
-    def add(self, wish: Wish) -> Change:
+    def add(self, wish: RouteFilter) -> Change:
         self.candidates[wish.id] = wish
         return self._change()
 
@@ -28,7 +28,7 @@ class Recomputed:
         self.candidates.pop(id, None)
         return self._change()
 
-    def edit(self, add: Iterable[Wish], remove: Iterable[str]) -> Change:
+    def edit(self, add: Iterable[RouteFilter], remove: Iterable[str]) -> Change:
         return edited(self, add, remove)
 
     def _change(self) -> Change:
@@ -36,12 +36,12 @@ class Recomputed:
         added = [wish for each, wish in sorted(self.announced.items()) if each not in before]
         return Change(tuple(added), tuple(sorted(each for each in before if each not in self.announced)))
 
-    def standing_for(self, wish: Wish) -> list[str]:
+    def covers_of(self, wish: RouteFilter) -> list[str]:
         return sorted(
             each for each, announced in self.announced.items() if self.suffices(announced.item, wish.item)
         )
 
-    def chooses_from(self, candidates: Mapping[str, Wish]) -> bool:
+    def chooses_from(self, candidates: Mapping[str, RouteFilter]) -> bool:
         return self.candidates == candidates
 
     def snapshot(self) -> Snapshot:
@@ -52,9 +52,9 @@ def _overlaps(announced: Item, wanted: Item) -> bool:
     return announced.filter.overlaps(wanted.filter) and (announced.ordered or not wanted.ordered)
 
 
-def _few(candidates: Iterable[Wish], _: Mapping[str, Wish]) -> dict[str, Wish]:
+def _few(candidates: Iterable[RouteFilter], _: Mapping[str, RouteFilter]) -> dict[str, RouteFilter]:
     """Whatever overlaps what is announced already need not be announced."""
-    announced: dict[str, Wish] = {}
+    announced: dict[str, RouteFilter] = {}
     for wish in sorted(candidates, key=lambda each: each.id):
         if not any(_overlaps(other.item, wish.item) for other in announced.values()):
             announced[wish.id] = wish
@@ -65,7 +65,9 @@ def _same(announced: Item, wanted: Item) -> bool:
     return announced == wanted
 
 
-def _all_that_ever_came(candidates: Iterable[Wish], announced: Mapping[str, Wish]) -> dict[str, Wish]:
+def _all_that_ever_came(
+    candidates: Iterable[RouteFilter], announced: Mapping[str, RouteFilter]
+) -> dict[str, RouteFilter]:
     return {**announced, **{wish.id: wish for wish in candidates}}
 
 
@@ -84,17 +86,17 @@ class Odd:
     def selection(
         self,
         snapshot: Snapshot | None = None,
-        candidates: Iterable[Wish] = (),
+        candidates: Iterable[RouteFilter] = (),
         *,
         label: str = "",
     ) -> Recomputed:
         del snapshot, candidates, label
         return Recomputed(self.reducing, self.suffices)
 
-    def stands_for(self, announced: Item, wanted: Item) -> bool:
+    def covers_item(self, announced: Item, wanted: Item) -> bool:
         return self.suffices(announced, wanted)
 
-    def reduce(self, candidates: Iterable[Wish]) -> tuple[Wish, ...]:
+    def reduce(self, candidates: Iterable[RouteFilter]) -> tuple[RouteFilter, ...]:
         return tuple(self.reducing(candidates, {}).values())
 
 

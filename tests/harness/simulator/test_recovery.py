@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.core.leases import Leases, Mending
+from broker.core.leases import Leases, Repairs
 from broker.routing import parse
 from harness.explorer import broken_leases
 from harness.simulator.recovery import recover
@@ -29,8 +29,8 @@ def test_tables_and_deliveries_are_right_again_within_the_bound(routing: str) ->
     [
         (Leases, "refresh", broken_leases.says_nothing),
         (Leases, "renewed", broken_leases.renews_nothing),
-        (Leases, "told", broken_leases.forgets_what_was_left_out),
-        (Mending, "mend", broken_leases.mends_nothing),
+        (Leases, "listed", broken_leases.forgets_what_was_left_out),
+        (Repairs, "make", broken_leases.mends_nothing),
     ],
 )
 def test_without_one_of_the_rules_some_world_stays_wrong(

@@ -1,4 +1,4 @@
-"""Schedules that once broke a promise of whole brokers and clients; none does any more."""
+"""Schedules that once broke a promise of whole brokers and clients, or were misjudged; none is any more."""
 
 import pytest
 
@@ -7,6 +7,11 @@ from ordering.pairwise import Pairwise
 
 FOUND = {
     "a client that confirms too rarely for a small limit is sent nothing more": ("hostile", 1_001_104),
+    "positions begin anew behind a gap that does not say so": ("crash", 1_200_025),
+    "rest does not wait for a broker that is about to end": ("crash", 1_200_339),
+    "a call that is published again is replayed where its time stands": ("crash", 1_200_450),
+    "a replay ends with a gap when a neighbour is lost that had to answer": ("loss", 3_000_302),
+    "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
 

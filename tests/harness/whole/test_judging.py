@@ -9,7 +9,7 @@ from ordering.pairwise import Pairwise
 FORGETFUL = 28
 """A schedule in which a broker forgets what it had taken, and clients publish it again."""
 
-FAR_APART = 158
+FAR_APART = 853
 """A schedule in which somebody reads at one broker what another publishes after at a second one."""
 
 

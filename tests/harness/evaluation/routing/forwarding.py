@@ -5,7 +5,7 @@ from collections import deque
 from attrs import Factory, define
 
 from broker.filters import Filter
-from broker.routing import Change, Selection, Wish, parse
+from broker.routing import Change, RouteFilter, Selection, parse
 from harness.evaluation.routing.network import Sent
 from harness.evaluation.routing.thesis import ROOT, Tree
 
@@ -45,7 +45,7 @@ class Forwarding:
         return forwarding
 
     def subscribe(self, broker: str, subscription: str, content: Filter) -> None:
-        self._spread(broker, Change(added=(Wish(subscription, content),)))
+        self._spread(broker, Change(added=(RouteFilter(subscription, content),)))
 
     def unsubscribe(self, broker: str, subscription: str) -> None:
         self._spread(broker, Change(removed=(subscription,)))
@@ -72,7 +72,7 @@ class Forwarding:
         for wish in change.added:
             self._told += 1
             names[wish.id] = f"{link[0]}~{self._told}"
-            added.append(Wish(names[wish.id], wish.filter, wish.ordered))
+            added.append(RouteFilter(names[wish.id], wish.filter, wish.ordered))
         return Change(tuple(added), tuple(gone))
 
     def take(self) -> Sent:
