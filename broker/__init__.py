@@ -1,10 +1,10 @@
-"""Concord's brokers and client. What users may use is here, and in `concord`, which is the door to it.
+"""Concord's brokers and client. The public names are here, and in `concord`, their entry.
 
-`connect` gives a `Client`, which advertises (a `Publisher`) and subscribes (`Deliveries`). Everything that
-goes wrong for a reason is a `ConcordError`.
+`connect` gives a `Client`, which advertises (a `Publisher`) and subscribes (`Deliveries`). Every
+expected error is a `ConcordError`.
 
-Names are imported when they are first asked for: whoever uses one room of this package (the simulator the
-core, the command line one command) does not load the client and Trio with it.
+Names are imported when they are first asked for: a user of one part of this package (the simulator of
+the core, the command line of one command) does not load the client and Trio with it.
 """
 
 from importlib import import_module
@@ -65,15 +65,15 @@ __all__ = [
     "parse",
 ]
 
-_PLACES: Final = ("broker.errors", "broker.filters", "broker.client")
+_MODULES: Final = ("broker.errors", "broker.filters", "broker.client")
 
 
 if not TYPE_CHECKING:  # To a type checker it would mean that there is every name.
 
     def __getattr__(name: str) -> object:
         if name in __all__:
-            for place in _PLACES:
-                found = getattr(import_module(place), name, None)
+            for module in _MODULES:
+                found = getattr(import_module(module), name, None)
                 if found is not None:
                     globals()[name] = found
                     return found

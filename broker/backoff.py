@@ -1,6 +1,6 @@
 """How long to wait before the next attempt to reach a broker.
 
-Law: whoever is waited for, because its session is kept for a time, tries many times within that time, to the
+Law: a peer whose session is kept for a time tries many times within that time, to the
 end. So it finds also a broker that is up for moments only, and comes back to what is kept.
 """
 
@@ -14,7 +14,7 @@ FIRST_S: Final = 0.1
 """A broker that is being started beside us is there within a few attempts."""
 
 LONGEST_S: Final = 5.0
-"""A broker that comes back is found within this time; an attempt costs it nothing to speak of."""
+"""A restarted broker is found within this time; an attempt costs it almost nothing."""
 
 TRIES_WHILE_KEPT: Final = 40
 """So many attempts are made at least while a session is kept: with the default link timeout one every quarter
@@ -23,12 +23,12 @@ costs next to nothing."""
 
 
 def longest_while_kept_s(kept_s: float) -> float:
-    """Return the longest wait between two attempts to come back to a session that is kept for so long."""
+    """Return the longest wait between two attempts to resume a session that is kept for so long."""
     return min(LONGEST_S, max(FIRST_S, kept_s / TRIES_WHILE_KEPT))
 
 
 class Drawing(Protocol):
-    """Where chance comes from, such as `random.Random`."""
+    """A source of random numbers, such as `random.Random`."""
 
     def uniform(self, a: float, b: float, /) -> float:
         """Return a number between these two."""
@@ -52,5 +52,5 @@ class Backoff:
         return wait_s
 
     def reset(self) -> None:
-        """It worked: the next failure is a first one."""
+        """Reset after a success: the next failure is a first one."""
         self._longest_s = FIRST_S

@@ -29,7 +29,7 @@ class ConnectionLostError(ConcordError):
 
 
 class BrokerFaultError(ConcordError):
-    """The broker closed the connection and said why. `code` is the broker's word for it."""
+    """The broker closed the connection. `code` is its reason for programs."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message, code)
@@ -37,7 +37,7 @@ class BrokerFaultError(ConcordError):
 
 
 class RefusedError(ConcordError):
-    """The broker refused an advertisement or a subscription. `code` is the broker's word for why."""
+    """The broker refused an advertisement or a subscription. `code` is the broker's reason for programs."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message, code)
@@ -57,7 +57,7 @@ class NotAdvertisedError(ConcordError):
 
 
 class PublisherEndedError(ConcordError):
-    """The broker ended a publisher. `code` is the broker's word for why."""
+    """The broker ended a publisher. `code` is the broker's reason for programs."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message, code)
@@ -65,7 +65,7 @@ class PublisherEndedError(ConcordError):
 
 
 class SubscriptionEndedError(ConcordError):
-    """The broker ended a subscription. `code` is the broker's word for why."""
+    """The broker ended a subscription. `code` is the broker's reason for programs."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message, code)
@@ -77,7 +77,7 @@ class SlowSubscriberError(SubscriptionEndedError):
 
 
 class GapError(ConcordError):
-    """At this place deliveries are missing. `count` says how many, or is None where nobody knows.
+    """Deliveries are missing at this position. `count` is their number, or None if it is unknown.
 
     `reason` is the word of `Gap` for why.
     """

@@ -1,4 +1,4 @@
-"""What is inside exception groups, for whoever has to say in one line what went wrong."""
+"""The errors inside exception groups, for messages of one line."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Lines of JSON for people and programs. Law: a line has at most `LINE_BYTES`, whatever is told in it."""
+"""Lines of JSON for people and programs. Law: a line has at most `LINE_BYTES`, whatever its content."""
 
 import json
 from collections.abc import Mapping

@@ -93,7 +93,7 @@ class Fault:
 
 @frozen
 class Grant:
-    """So many more bytes of publication frames may be sent on this connection."""
+    """Grants credit: this many more bytes of publication frames on this connection."""
 
     size_bytes: int
 
@@ -117,7 +117,7 @@ class Pong:
 
 @frozen
 class Advertise:
-    """Announces what a publisher will publish. `resume` names the publisher that it was before."""
+    """Advertises a publisher. `resume` names the publisher that it was on an earlier connection."""
 
     number: int
     filter: str
@@ -284,7 +284,7 @@ class Ended:
 
 @frozen
 class Flushed:
-    """Everything published before the `Flush` of that number has been taken over."""
+    """Acknowledges everything published before the `Flush` of that number."""
 
     number: int
 
@@ -310,7 +310,7 @@ class Explained:
 
 @frozen
 class Acknowledge:
-    """So many messages of the link's session have been received and will not be needed again.
+    """Acknowledges the first `count` messages of the link's session.
 
     Counted are all messages of the core (`LinkMessage`), since the session began.
     """
@@ -335,7 +335,7 @@ class AdvertisementAcknowledged:
 
 @frozen
 class AdvertisementWithdrawn:
-    """The publisher is gone; if it `is_lost`, publications of it may be missing from here on."""
+    """The publisher is withdrawn; if it `is_lost`, publications of it may be missing from here on."""
 
     id: str
     is_lost: bool = False
@@ -385,7 +385,7 @@ class SubscriptionAcknowledged:
 
 @frozen
 class SubscriptionWithdrawn:
-    """The subscription is gone."""
+    """The subscription is withdrawn."""
 
     id: str
 

@@ -12,10 +12,10 @@ KIB: Final = 1024
 PAGE_BYTES: Final = 64 * KIB
 """The largest frame that carries a page: one read's worth, so one page is what a peer can make a reader keep
 of an unfinished frame, and 100 routes of 600 bytes are a step of a few milliseconds. How messages are cut
-follows from it, and so do their numbers: whoever changes it raises the version of the wire format."""
+follows from it, and so do their numbers: a change of it raises the version of the wire format."""
 
 PAGE_HEAD_BYTES: Final = 2 * KIB
-"""What a page says beside its items: a token or an identity of 1 KiB, numbers, and the heads of arrays."""
+"""The bytes of a page beside its items: a token or an identity of 1 KiB, numbers, and the heads of arrays."""
 
 PAGE_ITEMS_BYTES: Final = PAGE_BYTES - PAGE_HEAD_BYTES
 """The items of one page together. The largest single one, a route with its id, takes a sixth of that."""

@@ -1,4 +1,4 @@
-"""Files in TOML that somebody wrote: read within bounds, and refused with one reason.
+"""Files in TOML from users: read within limits, and refused with one reason.
 
 Law: reading takes time in proportion to the file. Python's reader takes time in the square of the parts of a
 dotted key, so a line has at most `DOTS_MAX` dots.

@@ -1,4 +1,4 @@
-"""States that have one table of what may follow what, and one way to move.
+"""State machines with one table of transitions, and one way to move.
 
 Law: a move that is not in the table is a defect, and is refused before anything has changed.
 """

@@ -1,11 +1,11 @@
-"""The client: publishes and subscribes at one broker, and comes back to it when the connection is lost.
+"""The client: publishes and subscribes at one broker, and reconnects when the connection is lost.
 
 `machine` is all of it without I/O: `session`, `window` and `inbox` are its protocol, `life` and `silence` its
-states and timers, `outbox` and `reading` what publishers and subscribers have of it. `client`, `publisher`
-and `deliveries` are what users hold. They wait in a `driver`, and a shell keeps it going: `trio_shell`,
-`asyncio_shell` or `thread_shell`; `blocking` is what users of the last one hold.
+states and timers, `outbox` and `reading` its side of publishers and subscribers. `client`, `publisher` and
+`deliveries` are the objects of users. They wait in a `driver`, and a shell keeps it going: `trio_shell`,
+`asyncio_shell` or `thread_shell`; `blocking` has the objects for users of the last one.
 
-Names are imported when they are first asked for: who drives the machine otherwise does not load Trio with it.
+Names are imported when they are first asked for: a program that drives the machine itself does not load Trio.
 """
 
 from importlib import import_module

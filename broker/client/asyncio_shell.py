@@ -2,10 +2,10 @@
 
 Laws:
 
-* Everything that decides is in `broker.client.machine`; this does what the machine wants.
+* All decisions are in `broker.client.machine`; this shell carries them out.
 * Bytes go from the transport to the machine and back in callbacks of a `Protocol`: no task wakes up for them.
 * One task serves one connection after another for as long as the client lives; a cancelled user ends it.
-* What has been written has left: while the transport keeps something, nothing more is taken from the machine.
+* Written bytes have left: while the transport keeps some, no more are taken from the machine.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class _FutureLot:
 
 @define(eq=False)
 class _Wire(asyncio.Protocol):
-    """One connection: hands what the transport says to the shell, as long as it is the shell's wire."""
+    """One connection: passes the transport's callbacks to the shell, as long as it is the shell's wire."""
 
     _shell: "AsyncioShell"
     ended: asyncio.Future[None]
@@ -63,15 +63,15 @@ class _Wire(asyncio.Protocol):
         transport.set_write_buffer_limits(high=0)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came."""
+        """Pass received bytes to the shell."""
         self._shell.received(data)
 
     def pause_writing(self) -> None:
-        """The system takes no more."""
+        """Pause writing: the system takes no more bytes."""
         self.is_full = True
 
     def resume_writing(self) -> None:
-        """Everything has left."""
+        """Resume writing: all bytes have left."""
         self.is_full = False
         self._shell.write()
 
@@ -103,7 +103,7 @@ class AsyncioShell:
         return self.loop.time()
 
     def lot(self) -> _FutureLot:
-        """Make a place where coroutines wait."""
+        """Return a lot where coroutines wait."""
         return _FutureLot()
 
     async def pause(self) -> None:

@@ -1,4 +1,4 @@
-"""What `concord.sync` offers: the client for programs without a loop. Every call blocks until it is done.
+"""The client of `concord.sync`, for programs without a loop. Every call blocks until it is done.
 
 Law: there is no second client here. Each call runs the coroutine of `Client`, `Publisher` or `Deliveries`,
 which waits as its shell lets it: here, on a condition, in the calling thread.
@@ -70,7 +70,7 @@ class Publisher:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anybody, anywhere, has subscribed to something that may be published here."""
+        """Whether a subscription, at any broker, overlaps the advertisement."""
         return self._publisher.is_wanted
 
     def publish(
@@ -95,15 +95,15 @@ class Publisher:
         return self._shell.run(publisher.publish(attributes, payload, ordered=ordered, confirm=confirm))
 
     def flush(self) -> None:
-        """Block until the broker has taken over everything published so far."""
+        """Block until the broker has acknowledged everything published so far."""
         self._shell.run(self._publisher.flush())
 
     def wanted(self) -> None:
-        """Block until somebody is interested."""
+        """Block until a subscriber is interested."""
         self._shell.run(self._publisher.wanted())
 
     def unwanted(self) -> None:
-        """Block until nobody is interested."""
+        """Block until no subscriber is interested."""
         self._shell.run(self._publisher.unwanted())
 
 
@@ -116,7 +116,7 @@ class Deliveries:
 
     @property
     def is_resumed(self) -> bool:
-        """Whether the broker knew this durable subscription, and went on with it."""
+        """Whether the broker has resumed this durable subscription."""
         return self._deliveries.is_resumed
 
     def __iter__(self) -> Iterator[Delivery]:
@@ -128,7 +128,7 @@ class Deliveries:
                 raise self._deliveries.error_of(gap)
 
     def with_gaps(self) -> Iterator[Delivery | Gap]:
-        """Iterate over deliveries, and over each gap as a `Gap` in its place."""
+        """Iterate over deliveries, with each gap as a `Gap` at its position."""
         while True:
             try:
                 yield from self
@@ -179,7 +179,7 @@ class Client:
 
     @property
     def name(self) -> str:
-        """What the broker calls this client."""
+        """The name of this client at the broker."""
         return self._client.name
 
     @property
@@ -246,15 +246,15 @@ class Client:
         self._shell.run(self._client.forget(durable))
 
     def durable_subscriptions(self) -> list[dict[str, object]]:
-        """Ask the broker what it keeps for this user and client name: one entry per durable subscription."""
+        """Return the durable subscriptions of this user and client name: one entry for each."""
         return self._shell.run(self._client.durable_subscriptions())
 
     def explain(self, publisher: str = "", sequence: int = 0) -> list[dict[str, object]]:
-        """Ask the broker what waits there and for whom; or, for a publication, which way it took."""
+        """Return the pending publications at the broker, or the way that one publication took."""
         return self._shell.run(self._client.explain(publisher, sequence))
 
     def explain_uplinks(self) -> dict[str, object]:
-        """Ask the broker for its uplink, how often it moved, and whom it would dial without."""
+        """Return the broker's uplink, how often it moved, and the candidates without it."""
         return self._shell.run(self._client.explain_uplinks())
 
 

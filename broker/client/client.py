@@ -1,4 +1,4 @@
-"""What `connect` gives: a client that publishes and subscribes at one broker, under every shell alike."""
+"""The client that `connect` returns: publishes and subscribes at one broker, under every shell alike."""
 
 import secrets
 from collections.abc import AsyncIterator
@@ -24,10 +24,10 @@ from broker.client.session import Session
 from broker.filters import Filter, parse
 
 LIMITS: Final = Limits()
-"""The bounds of a client that asks for no others."""
+"""The default limits of a client."""
 
 _INCARNATION_BYTES: Final = 8
-"""Two clients of one name are told apart by this; 64 bits do not meet by chance."""
+"""This distinguishes two clients of one name; 64 random bits do not collide."""
 
 
 @define(eq=False)
@@ -100,7 +100,7 @@ class Client:
             age_s: how long it is kept without a program; 0 leaves that to the broker.
             replay: which part of the past comes first: an age ("5m"; "now" is all since this call), a count
                 (1000), or a `Replay` with both. What is live follows; each publication comes once.
-            after: the `position` behind which it is to go on, for a program that keeps its own place.
+            after: the `position` behind which it is to resume, for a program that keeps its own position.
 
         Raises:
             FilterError: the filter cannot be read.
@@ -142,13 +142,13 @@ class Client:
         await self._answered(forgetting)
 
     async def durable_subscriptions(self) -> list[dict[str, object]]:
-        """Ask the broker what it keeps for this user and client name: one entry per durable subscription."""
+        """Return the durable subscriptions of this user and client name: one entry for each."""
         question = Question("", 0, "durable")
         await self._answered(question)
         return question.answers()
 
     async def explain(self, publisher: str = "", sequence: int = 0) -> list[dict[str, object]]:
-        """Ask the broker what waits there and for whom; or, for a publication, which way it took.
+        """Return the pending publications at the broker, or the way that one publication took.
 
         One entry per blocked target, or per broker that the publication came to.
         """
@@ -157,7 +157,7 @@ class Client:
         return question.answers()
 
     async def explain_uplinks(self) -> dict[str, object]:
-        """Ask the broker for its uplink, how often it moved, and whom it would dial without."""
+        """Return the broker's uplink, how often it moved, and the candidates without it."""
         question = Question("", 0, "uplinks")
         await self._answered(question)
         (answer,) = question.answers() or ({},)
@@ -185,7 +185,7 @@ class Client:
 def machine_of(
     address: str, name: str, token: str | None, limits: Limits, random: Random | None
 ) -> ClientMachine:
-    """Make the machine of a client that has not begun."""
+    """Return the machine of a client that has not started."""
     session = Session(name, secrets.token_hex(_INCARNATION_BYTES), token or "", limits)
     spread = random or Random()  # noqa: S311 - spreads waits, hides nothing
     return ClientMachine(session, address, Backoff(spread))

@@ -1,12 +1,12 @@
-"""What `client.subscribe` gives: an async iterator of deliveries that shows gaps in their places.
+"""The deliveries of a subscription: an async iterator that yields deliveries and shows gaps.
 
 Laws:
 
-* Deliveries that have arrived are handed out without a checkpoint; there is one whenever nothing is left.
-  Credit bounds how many that can be.
-* Iterating may be left at any point (by `break`, an error, a cancellation) and taken up again: nothing is
-  lost or repeated.
-* Nothing is missing silently: a gap is raised as `GapError`, or handed out by `with_gaps`.
+* Deliveries that have arrived are yielded without a checkpoint; there is one whenever none is left. Credit
+  limits how many that can be.
+* Iterating may be left at any point (by `break`, an error, a cancellation) and continued: no delivery is lost
+  or repeated.
+* No delivery is missing silently: a gap is raised as `GapError`, or yielded by `with_gaps`.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -20,7 +20,7 @@ from broker.client.reading import Reading
 from broker.errors import GapError
 
 BATCH_COUNT: Final = 1000
-"""Deliveries of a list, unless the program says otherwise: enough that the list costs nothing."""
+"""The default number of deliveries of a list: enough that the list costs nothing."""
 
 
 @define(eq=False)
@@ -36,7 +36,7 @@ class Deliveries:
         self._driver.await_arrivals(self._reading.inbox)
 
     def __aiter__(self) -> AsyncIterator[Delivery]:
-        """Hand out deliveries; a gap is raised as `GapError`, and iterating again goes on behind it."""
+        """Yield deliveries; a gap is raised as `GapError`, and iterating again goes on behind it."""
         if self._steps is None:
             self._steps = self._iterate()
         return self._steps
@@ -47,11 +47,11 @@ class Deliveries:
 
     @property
     def is_resumed(self) -> bool:
-        """Whether the broker knew this durable subscription, and went on with it."""
+        """Whether the broker has resumed this durable subscription."""
         return self._reading.inbox.is_resumed
 
     def with_gaps(self) -> AsyncIterator[Delivery | Gap]:
-        """Hand out deliveries, and each gap as a `Gap` in its place."""
+        """Yield deliveries, and each gap as a `Gap` at its position."""
         return _WithGaps(self)
 
     async def _iterate(self) -> AsyncGenerator[Delivery, None]:
@@ -80,16 +80,16 @@ class Deliveries:
         return arrived if isinstance(arrived, Gap) else None
 
     def error_of(self, gap: Gap) -> GapError:
-        """Make the error that says that deliveries are missing here."""
+        """Return the error for a gap."""
         return GapError(f"subscription {self._reading.inbox.filter!r}: {gap}", gap.count, gap.reason)
 
     @property
     def batch(self) -> Iterator[Delivery]:
-        """What has arrived and was not handed out yet; `next_batch` waits for more."""
+        """The deliveries that have arrived and were not yielded yet; `next_batch` waits for more."""
         return self._reading.batch
 
     def batches(self, max_count: int = BATCH_COUNT) -> AsyncIterator[list[Delivery]]:
-        """Hand out what has arrived, up to `max_count` deliveries at a time; gaps are raised between lists.
+        """Yield lists of arrived deliveries, up to `max_count` in each; gaps are raised between lists.
 
         The deliveries of a list were had when the next list is asked for.
 
@@ -109,7 +109,7 @@ class Deliveries:
         return batch
 
     async def aclose(self) -> None:
-        """Leave: the subscription is withdrawn, and what has not been handed out is dropped.
+        """Withdraw the subscription, and drop the deliveries that have not been yielded.
 
         A durable one is let go: it stays at the broker, behind the last delivery that was handed out.
         """
@@ -128,7 +128,7 @@ class Deliveries:
 
 @define(eq=False)
 class _WithGaps(AsyncIterator[Delivery | Gap]):
-    """The same deliveries, with gaps handed out instead of raised."""
+    """The same deliveries, with gaps yielded instead of raised."""
 
     _deliveries: Deliveries
 

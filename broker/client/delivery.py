@@ -1,7 +1,7 @@
-"""What a subscriber gets: deliveries, and gaps where deliveries are missing.
+"""Deliveries, and gaps where deliveries are missing.
 
-A `Delivery` keeps the frame it came in and decodes it when something of it is first asked for: a program that
-counts, samples or passes on pays for nothing else, and the others pay the same as they would at arrival.
+A `Delivery` keeps the frame it came in and decodes it when an attribute is first read: a program that counts,
+samples or forwards pays for nothing else, and the others pay the same as they would at arrival.
 
 Its frame was checked when it arrived, its body is trusted: `broker.wire.decoder` says what that is, and why.
 """
@@ -27,7 +27,7 @@ _WHY: Final = {
     BOUND: "the subscription's queue at the broker was full",
     LOST: "a broker or a link on their way was lost",
     TAKEN: "the program goes back behind what it had said that it had, and the broker keeps that no more",
-    REPLAY: "not all of the past that was asked for could be told",
+    REPLAY: "not all of the past that was asked for could be replayed",
     FORGOTTEN: "the broker does not know any more what this subscription has had",
 }
 
@@ -47,7 +47,7 @@ _Fields = tuple[str, int, int, Mapping[str, Value], bytes]
 class Delivery:
     """One publication, delivered to one subscription.
 
-    `position` is its place in the subscription, counted from 1 over all connections.
+    `position` is its position in the subscription, counted from 1 over all connections.
     """
 
     frame: bytes
@@ -85,12 +85,12 @@ class Delivery:
 
     @property
     def attributes(self) -> Mapping[str, Value]:
-        """What filters see."""
+        """The attributes that filters match."""
         return (self._decoded or self._decode())[3]
 
     @property
     def payload(self) -> bytes:
-        """What filters do not see."""
+        """The payload, which filters do not see."""
         return (self._decoded or self._decode())[4]
 
     @property
@@ -114,8 +114,8 @@ class Gap:
 
     `reason` is "bound" (the subscription's queue was full), "lost" (a broker or a link was lost for good),
     "taken" (the program went back behind what it had), "replay" (not all of the past that was asked for could
-    be told) or "forgotten" (the broker came back without its memory, or the subscription stayed away for too
-    long).
+    be replayed) or "forgotten" (the broker restarted without its memory, or the subscription was disconnected
+    for too long).
     """
 
     count: int | None

@@ -1,4 +1,4 @@
-"""Makes a connection to an address, plain or with TLS, and says in one line why if that fails."""
+"""Connects to an address, plain or with TLS; an error gives its reason in one line."""
 
 import ssl
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ from broker.errors import ConnectionFailedError
 Dial = Callable[[], Awaitable[trio.abc.Stream]]
 
 LOST: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
-"""What a stream raises when its connection cannot be made or is gone."""
+"""The errors of a stream whose connection cannot be made or is lost."""
 
 
 def dialler(address: str, tls: ssl.SSLContext | None) -> Dial:
@@ -43,7 +43,7 @@ def dialler(address: str, tls: ssl.SSLContext | None) -> Dial:
 
 
 def explain(error: BaseException) -> str:
-    """The cause in words: Trio wraps what the system and TLS have to say."""
+    """Return the cause in words: Trio wraps the errors of the system and of TLS."""
     inner = error.__cause__
     if isinstance(inner, BaseExceptionGroup):
         return explain(inner.exceptions[0])

@@ -3,7 +3,7 @@
 A publication that comes alone would otherwise wait until Trio has come round to the task that writes: a
 seventh of its way to the broker. A stream asks the system for bytes before it waits for them, in vain where
 events come one at a time. It works beside a Trio stream, on a second descriptor of the same socket; sending,
-while nobody else writes.
+while no other task writes.
 """
 
 import os
@@ -29,7 +29,7 @@ class DirectSocket:
     def send(self, content: bytes) -> int:
         """Send what can be sent without waiting, and return how much that was.
 
-        An error is left to whoever writes next and meets it again.
+        An error is left to the next write, which raises it again.
         """
         try:
             return self._socket.send(content)
@@ -46,5 +46,5 @@ class DirectSocket:
                 continue
 
     def close(self) -> None:
-        """Let go of the descriptor; the connection is closed only when the stream is closed too."""
+        """Close the descriptor; the connection is closed only when the stream is closed too."""
         self._socket.close()

@@ -1,13 +1,13 @@
-"""What every shell of a client's machine does alike: it wakes those who wait, and says what has changed.
+"""The part that all shells of a client's machine share: it wakes waiting callers and reports changes.
 
 A `Driver` stands between a machine and a shell. The shell moves bytes and keeps time, in its own way;
 `Client`, `Publisher` and `Deliveries` wait here and nowhere else. So they are the same under every shell.
 
 Laws:
 
-* Nothing here knows Trio, asyncio or threads. Who waits is parked in a `Lot` of the shell's making.
+* Nothing here knows Trio, asyncio or threads. Waiting callers are parked in a `Lot` of the shell.
 * After every input to the machine the shell calls `settle`.
-* Output leaves through the shell alone: `wake` says that there may be some.
+* Output leaves through the shell alone: `wake` notifies it that there may be some.
 """
 
 import logging
@@ -29,7 +29,7 @@ ALONE_BYTES: Final = 4096
 """A write of less was no flood: what comes next may come alone too."""
 
 _OWN_WORDS: Final = (ssl.SSLError, socket.gaierror)
-"""Errors whose number is not the system's, and whose own text says what was wrong."""
+"""Errors whose number is not the system's, and whose own text gives the reason."""
 
 _log = structlog.wrap_logger(
     logging.getLogger("concord.client"),
@@ -50,18 +50,18 @@ class Lot(Protocol):
 
 
 class Shell(Protocol):
-    """What moves bytes and keeps time for one machine."""
+    """A shell: moves bytes and keeps time for one machine."""
 
     def now_s(self) -> float:
         """Return the time that the machine is driven by; it never goes back."""
         ...
 
     def lot(self) -> Lot:
-        """Make a place to wait."""
+        """Return a new lot."""
         ...
 
     async def pause(self) -> None:
-        """Let others run."""
+        """Let other tasks run."""
         ...
 
     async def run_until(self, work: Callable[[], Awaitable[object]], deadline_s: Callable[[], float]) -> None:
@@ -69,7 +69,7 @@ class Shell(Protocol):
         ...
 
     def send_soon(self) -> None:
-        """There may be output: send it now or soon. Whoever has sent everything sets `Driver.is_idle`."""
+        """Send output now or soon; set `Driver.is_idle` when all is sent."""
         ...
 
     def set_alarm(self, deadline_s: float) -> None:

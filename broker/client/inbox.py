@@ -1,17 +1,18 @@
-"""Deliveries between the broker and the user: an inbox per subscription, in order, bounded by credit. No I/O.
+"""Deliveries between the broker and the user: an inbox per subscription, in order, limited by credit. No I/O.
 
 Laws:
 
-* What arrives is handed out in the order in which it arrived, gaps in their places.
+* Deliveries and gaps are yielded in the order in which they arrived.
 * Every delivery has a position, counted here and at the broker alike: a delivery takes one, a gap as many as
-  are missing in it, one if nobody knows. So a connection that breaks anywhere is resumed exactly behind what
-  has arrived.
-* The user has *had* a delivery when the next one is asked for. What was had need not be kept by the broker.
-* The broker may send as many deliveries as it has credit for; credit is given back when deliveries have been
-  handed out, half an allowance at a time.
-* The allowance follows the sizes seen, so that what waits here is about `Limits.inbox_bytes`, whether
-  deliveries are small or large.
-* An inbox that has ended still hands out what had arrived before.
+   are missing in it, one if nobody knows. So after a lost connection the subscription resumes exactly behind
+   the last delivery that has arrived.
+* The user has *had* a delivery when it asks for the next one. The broker need not keep deliveries that were
+   had.
+* The broker may send as many deliveries as it has credit for; credit is returned when deliveries have been
+  yielded, half an allowance at a time.
+* The allowance follows the sizes seen, so that about `Limits.inbox_bytes` wait here, whether deliveries are
+  small or large.
+* An inbox that has ended still yields the deliveries that had arrived before.
 """
 
 from collections import deque
@@ -33,15 +34,15 @@ _WEIGHT: Final = 8
 """The mean size moves by one part in so many towards each batch's mean: quick to follow, slow to panic."""
 
 CONFIRM_BYTES: Final = 64 * 1024
-"""So much that was had is confirmed at the latest: a broker sends nothing more beyond its limit of what is
-not, which is 256 KiB or more. One small frame for some hundred events."""
+"""The user's position is confirmed after so many bytes at the latest: a broker stops sending at its limit of
+unconfirmed bytes, which is 256 KiB or more. One small frame for some hundred events."""
 
 _UNCONFIRMED: Final = -1
-"""Less than any position: the broker is to be told again, what was said before may have been lost."""
+"""Less than any position: an earlier confirmation may have been lost, so another one is due."""
 
 
 def _nothing_of_the_past(_: float) -> tuple[int, ...]:
-    """The part of the past that a subscription asks for unless it says otherwise."""
+    """The default replay of a subscription."""
     return ()
 
 
@@ -97,8 +98,8 @@ class Inbox:
     _reading: Iterator[bytes] | None = None
     _reading_end: int = 0
     _reading_bytes: int = 0
-    _unsaid_bytes: int = 0
-    """What the user has had since the broker was told: the broker keeps it."""
+    _unconfirmed_bytes: int = 0
+    """The bytes that the user has had since the last confirmation: the broker still keeps them."""
     _held_count: int = 0
     _mean_bytes: float = 0.0
 
@@ -112,7 +113,7 @@ class Inbox:
         return max(limits.credit_min, min(fitting_count, limits.credit_max))
 
     def enter(self, phase: Phase) -> None:
-        """Go on to another phase."""
+        """Enter another phase."""
         self.phase = follow(PHASE_TRANSITIONS, self.phase, phase)
 
     # --- the broker's side ---
@@ -125,17 +126,17 @@ class Inbox:
         return self.outstanding_count
 
     @property
-    def place(self) -> tuple[int, ...]:
-        """Where to go on: behind what has arrived, or where the user said; empty if the broker decides."""
+    def resume_position(self) -> tuple[int, ...]:
+        """The position to resume from: the last arrived one, or the user's; empty if the broker decides."""
         if self.id:
             return (self.position,)
         return () if self.after is None else (self.after,)
 
     def placed(self, subscription: str, position: int, *, goes_on: bool) -> None:
-        """The broker says from where it counts, and whether everything since `place` is still to come."""
-        place = self.place
-        if goes_on and place and place[0] != position:
-            text = f"the broker goes on behind {position} where {place[0]} was asked for"
+        """Take the broker's position, and whether all deliveries since `resume_position` will follow."""
+        asked = self.resume_position
+        if goes_on and asked and asked[0] != position:
+            text = f"the broker goes on behind {position} where {asked[0]} was asked for"
             raise BrokerFaultError(text, "unexpected")
         self.is_placed = True
         if not self.id:
@@ -144,11 +145,11 @@ class Inbox:
         self.id = subscription
         self.position = position
         self._confirmed = _UNCONFIRMED
-        if place and not goes_on:
+        if asked and not goes_on:
             self._begin_anew(position)
 
     def _begin_anew(self, position: int) -> None:
-        """The broker counts anew: what is still here has no position there any more."""
+        """Restart the count at the broker's position: deliveries here have no position there any more."""
         for entry in self._entries:
             entry.end = position
         self._reading, self._reading_end = None, position
@@ -156,7 +157,7 @@ class Inbox:
         self._miss(Gap(None, FORGOTTEN))
 
     def put(self, frames: list[bytes], size_bytes: int) -> None:
-        """Deliveries arrived, of so many bytes together."""
+        """Add deliveries that arrived, of so many bytes together."""
         count = len(frames)
         self.outstanding_count -= count
         self._held_count += count
@@ -170,7 +171,7 @@ class Inbox:
         self._entries.append(_Run(frames, first, self.position, size_bytes))
 
     def gap(self, count: int, reason: str) -> None:
-        """So many deliveries are missing at this place; nobody knows how many if it is 0."""
+        """Add a gap of `count` missing deliveries; 0 stands for an unknown number."""
         self.position += max(count, 1)
         self._miss(Gap(count or None, reason))
 
@@ -185,7 +186,7 @@ class Inbox:
     # --- the user's side ---
 
     def take(self) -> list[bytes] | Gap | None:
-        """The next run of deliveries (from position `first` on) or the gap before it; None without any."""
+        """Return the next run of deliveries (from position `first` on), the gap before it, or None."""
         if not self._entries:
             return None
         entry = self._entries.popleft()
@@ -196,15 +197,15 @@ class Inbox:
         return entry.frames
 
     def read(self, frames: Iterator[bytes]) -> Iterator[bytes]:
-        """Watch how far this iterator over the run that was taken last has come."""
+        """Track the progress of this iterator over the run that was taken last."""
         self._reading = frames
         return frames
 
     def handed_out(self, count: int) -> int:
-        """The user has had a run of so many; returns the credit to give the broker now, often none."""
+        """Count a run that the user has had; return the credit to give the broker now, often none."""
         self.had = self._reading_end
         self._reading = None
-        self._unsaid_bytes += self._reading_bytes
+        self._unconfirmed_bytes += self._reading_bytes
         self._held_count -= count
         assert self._held_count >= 0
         allowance_count = self.allowance_count
@@ -216,19 +217,19 @@ class Inbox:
 
     @property
     def owes_confirmation(self) -> bool:
-        """Whether so much was had that the broker should be told, with credit or without."""
-        return self._unsaid_bytes >= CONFIRM_BYTES
+        """Whether a confirmation is due, with credit or without."""
+        return self._unconfirmed_bytes >= CONFIRM_BYTES
 
     def notice_progress(self, *, had_last: bool = False) -> None:
-        """See how far the run being read was had: all that was handed out, but what is still in use."""
+        """Update the position: all deliveries that were yielded, but those still in use, were had."""
         if self._reading is not None:
             in_use_count = 0 if had_last else self.in_use_count
             reached = self._reading_end - length_hint(self._reading) - in_use_count
             self.had = max(self.had, reached)
 
-    def untold(self) -> int | None:
-        """The position to tell the broker as had, if it has not been told."""
-        self._unsaid_bytes = 0
+    def unconfirmed_position(self) -> int | None:
+        """Return the position to confirm to the broker, or None if it is confirmed."""
+        self._unconfirmed_bytes = 0
         if self.had == self._confirmed:
             return None
         self._confirmed = self.had

@@ -1,4 +1,4 @@
-"""The states of a client, of its publishers and of its subscriptions, and what may follow what.
+"""The states of a client, of its publishers and of its subscriptions, with their transitions.
 
     IDLE ──> DIALLING ──> GREETING ──> CONNECTED ──> DRAINING ──> LEAVING
                 ^  │          │            │
@@ -22,7 +22,7 @@ from broker.transitions import Transitions
 
 
 class ClientLife(Enum):
-    """How far a client has come with its connection."""
+    """The state of a client's connection."""
 
     IDLE = "nothing has begun"
     DIALLING = "a transport is being opened"
@@ -47,7 +47,7 @@ TRANSITIONS: Final[Transitions[ClientLife]] = {
 
 
 class Phase(Enum):
-    """How far a publisher or a subscription of a client has come, over all its connections."""
+    """The state of a publisher or a subscription of a client, over all its connections."""
 
     OPENING = "asked for; its barrier is not passed, or a gate is closed"
     OPEN = "a publisher may publish, a subscription gets everything"
@@ -64,7 +64,7 @@ PHASE_TRANSITIONS: Final[Transitions[Phase]] = {
 
 
 class Wants(Enum):
-    """What a shell has to do now."""
+    """The action that a shell has to take now."""
 
     NOTHING = "go on reading, writing and keeping time"
     DIAL = "say `dialling` and open a transport"
@@ -74,12 +74,12 @@ class Wants(Enum):
 CONNECTED: Final = "connected"
 RECONNECTING: Final = "reconnecting"
 CLOSED: Final = "closed"
-"""What a user sees of it."""
+"""The states as a user sees them."""
 
 
 @frozen
 class StateChange:
-    """The client is "connected", "reconnecting" or "closed" now; `reason` says why, in one line."""
+    """The client is "connected", "reconnecting" or "closed" now; `reason` is one line."""
 
     state: str
     address: str

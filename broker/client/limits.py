@@ -1,4 +1,4 @@
-"""Every bound of the client, with its default and the reason for it."""
+"""Every limit of the client, with its default and the reason for it."""
 
 from math import inf
 from typing import Final
@@ -9,8 +9,8 @@ _KIB: Final = 1024
 _MIB: Final = 1024 * _KIB
 
 WINDOW_BYTES: Final = 4 * _MIB
-"""Publications not yet taken over by the broker. At 50 MB/s this is 80 ms of a stalled broker, longer than a
-busy one takes to answer; and a client that loses its connection holds no more than this."""
+"""Publications that the broker has not acknowledged. At 50 MB/s this is 80 ms of a stalled broker: longer
+than a busy one takes to answer; and a client that loses its connection holds no more than this."""
 
 FLUSH_BYTES: Final = 256 * _KIB
 """After so many bytes of publications the client asks for a `Flushed` by itself: a sixteenth of the window,
@@ -29,8 +29,8 @@ READ_BYTES: Final = 128 * _KIB
 """Most that one read takes: several hundred deliveries a task switch, without a page fault for each page."""
 
 INBOX_BYTES: Final = 4 * _MIB
-"""What should wait inside the client for one subscription. Credit is counted in deliveries, so the client
-works out from the sizes it sees how many deliveries that is."""
+"""The bytes that should wait inside the client for a subscription. Credit is counted in deliveries: the
+client works out from the sizes it sees how many deliveries that is."""
 
 CREDIT_FIRST: Final = 1024
 """Deliveries allowed before any size has been seen."""
@@ -42,22 +42,22 @@ CREDIT_MAX: Final = 16_384
 """Deliveries allowed however small they are; 700,000 of them a second pass with round trips of 20 ms."""
 
 BOUND_BYTES: Final = 8 * _MIB
-"""Default bound of a subscription's queue at the broker, beyond what the client holds."""
+"""The default limit of a subscription's queue at the broker, beyond the client's inbox."""
 
 CONNECT_TIMEOUT_S: Final = 10.0
 """Dialling, TLS and greeting together; a broker that answers at all answers within a fraction of this."""
 
 CLOSE_TIMEOUT_S: Final = 5.0
-"""Leaving the `connect` block sends what is still to be sent for at most this long."""
+"""Leaving the `connect` block sends pending output for at most this long."""
 
 RECONNECT_TIMEOUT_S: Final = inf
-"""A client that lost its broker waits for it for ever, unless it is told to give up: what it has in its
-window would be lost."""
+"""A client that lost its broker reconnects for ever, unless a limit is set: the publications in its window
+would be lost."""
 
 
 @frozen
 class Limits:
-    """What a client may hold, send and wait for. Change one with `Limits(window_bytes=...)`."""
+    """The limits of a client. Change one with `Limits(window_bytes=...)`."""
 
     window_bytes: int = field(default=WINDOW_BYTES, validator=validators.ge(1))
     flush_bytes: int = field(default=FLUSH_BYTES, validator=validators.ge(1))

@@ -1,7 +1,7 @@
 """The whole client without I/O: one deterministic machine, driven by shells.
 
-Trio is one shell; asyncio, threads and the byte streams of a simulator are others. A shell passes to the
-machine what happens, with the time at which it happens, and does what the machine wants:
+Trio is one shell; asyncio, threads and the byte streams of a simulator are others. A shell passes
+events to the machine, with their times, and carries out what the machine wants:
 
     machine.start(now, retry=False)  ->  once, first
     machine.wants is Wants.DIAL      ->  machine.dialling(now), open a transport, then machine.connected(now)
@@ -24,10 +24,10 @@ Laws:
 * What changes the life, or brings the next deadline nearer, sets `is_changed`. A shell that sleeps need not
   look at the deadline otherwise.
 * A lost connection is made again until it works, with growing waits, which stay short while the broker keeps
-  what is ours. What cannot get better by waiting (the broker refuses the client, or one end breaks the
-  protocol) is a failure, and closes the client.
+  what is ours. A refusal of the client, or an error in the protocol, is a failure that waiting
+  does not repair, and closes the client.
 * A failure is kept, with its cause, until the user calls something; then `check` raises it there.
-* Leaving is in order: everything is taken over and written, the goodbye is said as the very last thing, and
+* Leaving is in order: everything is acknowledged and written, the goodbye is said as the very last thing, and
   then the broker hangs up; all within `Limits.close_timeout_s`. Who closes a transport with something unread
   in it takes back what the other end has not read yet, and the goodbye with it.
 
@@ -57,10 +57,10 @@ from broker.errors import (
 from broker.transitions import follow
 
 KEPT_HEARTBEATS: Final = 4
-"""A broker keeps the session of a client that is away for its link timeout, which is so many heartbeats."""
+"""A broker keeps the session of a disconnected client for its link timeout, which is so many heartbeats."""
 
 FAREWELL_S: Final = 1.0
-"""A broker hangs up as soon as it has read the goodbye; no longer is waited for one that does not."""
+"""The timeout for a broker to close the connection after it has read the goodbye."""
 
 _MS_PER_S: Final = 1000
 _HANGED_UP: Final = "the broker closed the connection"
@@ -107,7 +107,7 @@ class ClientMachine:
 
     @property
     def touched(self) -> list[Inbox]:
-        """The inboxes that got something since the shell cleared this list."""
+        """The inboxes with new deliveries since the shell cleared this list."""
         return self.session.touched
 
     @property
@@ -128,7 +128,7 @@ class ClientMachine:
 
     @property
     def wants(self) -> Wants:
-        """What the shell has to do with its transport."""
+        """The action that the shell has to take with its transport."""
         if self._has_transport:
             return Wants.CLOSE if self.life in _WITHOUT_TRANSPORT else Wants.NOTHING
         return Wants.DIAL if self.life is ClientLife.DIALLING else Wants.NOTHING
@@ -153,7 +153,7 @@ class ClientMachine:
                 return self._step_s
 
     def check(self) -> None:
-        """Raise why nothing can be done any more, if that is so: the failure, or that the user has left."""
+        """Raise the failure of the client, or that the user has left it, if so."""
         failure = self.failure
         if isinstance(failure, BrokerFaultError):
             raise BrokerFaultError(str(failure), failure.code) from failure
@@ -166,7 +166,7 @@ class ClientMachine:
                 f"the client {self.session.name!r} was used after its connect block had been left"
             )
 
-    # --- what a shell tells ---
+    # --- events from the shell ---
 
     def start(self, now_s: float, *, retry: bool) -> None:
         """Begin. If the first connection cannot be made, `retry` says whether that is a failure."""
@@ -230,7 +230,7 @@ class ClientMachine:
             self._say_goodbye(now_s)
 
     def tick(self, now_s: float) -> None:
-        """Do what is due; nothing if nothing is."""
+        """Carry out what is due at this time."""
         if self.life in _GREETED:
             self._tick_connected(now_s)
         elif now_s >= self._give_up_s:
@@ -242,11 +242,11 @@ class ClientMachine:
             self._dial(now_s)
 
     def fail(self, error: Exception, now_s: float) -> None:  # noqa: ARG002 - every input has its time
-        """Something of the shell, or a function of the user's, went wrong: close with that."""
+        """Close with an error of the shell or of a function of the user."""
         self._fail(error)
 
     def leave(self, now_s: float) -> None:
-        """The user leaves: go when everything is taken over, if there is a connection for it."""
+        """Leave when everything is acknowledged, if there is a connection for it."""
         if self.life is not ClientLife.CONNECTED:
             self.close(now_s)
             return
@@ -270,7 +270,7 @@ class ClientMachine:
     # --- attempts ---
 
     def _enter(self, life: ClientLife, until_s: float) -> None:
-        """Go on to another state, which takes until then at most."""
+        """Enter another state, with its deadline."""
         self.life = follow(TRANSITIONS, self.life, life)
         self.is_changed = True
         self._step_s = until_s
@@ -281,7 +281,7 @@ class ClientMachine:
         self._enter(ClientLife.DIALLING, now_s + self.session.limits.connect_timeout_s)
 
     def _attempt_failed(self, why: str, now_s: float) -> None:
-        """Wait and try again; but who connects for the first time may prefer to know."""
+        """Wait and try again; or fail if this was the first attempt and `retry` is off."""
         error = ConnectionFailedError(f"cannot connect to {self.address}: {why}", self.address)
         if self.was_connected or self._retries_first:
             self._wait(str(error), now_s)
@@ -297,7 +297,7 @@ class ClientMachine:
         self.reason = reason
 
     def _greet(self, now_s: float) -> None:
-        """Go on if the broker has answered."""
+        """Enter CONNECTED if the broker has answered."""
         welcome = self.session.welcome
         if welcome is None:
             return
@@ -336,7 +336,7 @@ class ClientMachine:
             self._flush_s = now_s + self.session.limits.flush_interval_s
             self.session.window.flush_if_due()
             self.session.confirm_progress()
-            # The broker's question may be behind much that is on its way to us: it must hear us all the same.
+            # The broker's ping may be behind many bytes on their way: it needs a sign of life all the same.
             if self._said_s < min(self._heard_s, now_s - self._silence.heartbeat_s / 2):
                 self.session.send_keepalive()
 
@@ -350,7 +350,7 @@ class ClientMachine:
             self._lose(str(fault), now_s)
 
     def _lose(self, reason: str, now_s: float) -> None:
-        """The connection is lost; who was leaving has left."""
+        """Reconnect after a lost connection, or close a client that was leaving."""
         if self.life is ClientLife.CONNECTED:
             self._report(RECONNECTING, reason)
             self._lost_s = now_s
@@ -364,7 +364,7 @@ class ClientMachine:
         self._close()
 
     def _say_goodbye(self, now_s: float) -> None:
-        """Say it if everything before it is taken over and written."""
+        """Send the goodbye if everything before it is acknowledged and written."""
         if self._is_unwritten or self.session.has_output or not self.session.window.is_empty:
             return
         self._enter(ClientLife.LEAVING, min(self._step_s, now_s + FAREWELL_S))

@@ -35,7 +35,7 @@ def subscription(  # noqa: PLR0913 - one for each option
 
 
 def _check_options(policy: str, bound_bytes: int, durable: str, age_s: float, after: int | None) -> None:
-    """Say which option of a subscription cannot be."""
+    """Raise `ValueError` for an invalid option of a subscription."""
     if policy not in {"disconnect", "drop"}:
         raise ValueError(f"policy: expected 'disconnect' or 'drop', got {policy!r}")
     if bound_bytes < 1:

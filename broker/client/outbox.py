@@ -1,4 +1,4 @@
-"""What a publisher has of the machine: it checks and encodes events, and appends them to the window. No I/O.
+"""A publisher's side of the machine: it checks and encodes events, and appends them to the window. No I/O.
 
 `put` is the hot path of publishing; every shell's publisher calls it, and nothing else for each publication.
 """
@@ -17,7 +17,7 @@ from broker.wire import WireError, encode_publication
 
 @define(eq=False)
 class Outbox:
-    """One publisher's side of the window. `is_notified` says that the user knows what ended it."""
+    """One publisher's side of the window. `is_notified`: the user has got the error that ended it."""
 
     source: Source
     filter: Filter
@@ -63,7 +63,7 @@ class Outbox:
 
     @property
     def has_room(self) -> bool:
-        """Whether nothing has to be waited for any more: the window has room, or the publisher is no more."""
+        """Whether `put` need not wait: the window has room, or the publisher has ended."""
         return not self._window.is_full or self.is_over
 
     @property
@@ -81,7 +81,7 @@ class Outbox:
         self._window.refill()
 
     def check(self) -> None:
-        """Raise why nothing can be published here any more.
+        """Raise the error that has ended this publisher.
 
         Raises:
             PublisherEndedError: the broker has ended this publisher.
@@ -107,7 +107,7 @@ class Outbox:
         self._machine.session.unadvertise(self.source)
 
     def _refuse(self, attributes: Mapping[str, Value]) -> None:
-        """Say what is wrong: first with the attributes themselves, then with the advertisement."""
+        """Raise what is wrong: first with the attributes themselves, then with the advertisement."""
         try:
             encode_publication(self.source.prefix, 1, 0, attributes, b"", ordered=False)
         except WireError as error:

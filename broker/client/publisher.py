@@ -1,4 +1,4 @@
-"""What `client.advertise` gives: publishes events, sent in batches by the connection.
+"""A publisher: publishes events, which the connection sends in batches.
 
 `publish` is the hot path. It puts the publication into the outbox, without a checkpoint unless the window's
 quota is used up; everything else is done once per batch.
@@ -57,45 +57,45 @@ class Publisher:
         return sequence
 
     async def flush(self) -> None:
-        """Wait until the broker has taken over everything published so far."""
+        """Wait until the broker has acknowledged everything published so far."""
         await self._driver.shell.pause()
         outbox = self._outbox
         outbox.check()
-        place = self._driver.machine.session.flush()
-        await self._driver.until(lambda: place.is_done or outbox.source.ended is not None)
+        flush = self._driver.machine.session.flush()
+        await self._driver.until(lambda: flush.is_done or outbox.source.ended is not None)
         outbox.check()
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anybody, anywhere, has subscribed to something that may be published here.
+        """Whether a subscription, at any broker, overlaps the advertisement.
 
         While there is no connection, what was so last.
         """
         return self._outbox.source.is_wanted
 
     async def wanted(self) -> None:
-        """Wait until somebody is interested."""
+        """Wait until a subscriber is interested."""
         await self._until(lambda: self.is_wanted)
 
     async def unwanted(self) -> None:
-        """Wait until nobody is interested."""
+        """Wait until no subscriber is interested."""
         await self._until(lambda: not self.is_wanted)
 
     def interest(self) -> AsyncIterator[bool]:
-        """Iterate over whether it is wanted: what is so now, then each change.
+        """Yield whether it is wanted: the present value, then each change.
 
         Only the last state counts: what came and went while nobody was looking is left out.
         """
         return _Interest(self)
 
     async def while_wanted(self, produce: Callable[[], Awaitable[object]], *, linger_s: float = 0) -> None:
-        """Run `produce` whenever somebody is interested, and cancel it when nobody is any more; for ever.
+        """Run `produce` while a subscriber is interested, and cancel it when none is any more; for ever.
 
         If it returns by itself, it is run again when interest comes anew. What it raises is raised here.
 
         Args:
             produce: what to run, for example something that measures and publishes.
-            linger_s: how long it goes on without anybody, so that short absences do not interrupt it.
+            linger_s: how long it goes on without a subscriber, so that short gaps do not interrupt it.
         """
 
         async def produce_once() -> None:
@@ -119,7 +119,7 @@ class Publisher:
         outbox.check()
 
     async def settle(self) -> None:
-        """Wait for what is still in the window; raise what ended the publisher, if nobody has been told."""
+        """Wait until the window is empty; raise the error that ended the publisher, if not raised before."""
         if self._outbox.is_unsettled:
             await self.flush()
 

@@ -1,4 +1,4 @@
-"""Questions that a client asks its broker, each answered once; asked again on the next connection. No I/O."""
+"""Questions of a client to its broker, each answered once; asked again on the next connection. No I/O."""
 
 import json
 
@@ -67,7 +67,7 @@ class Forgetting:
         return m.Forget(number, self.durable)
 
     def refused(self, refusal: m.Refused) -> None:
-        """It is not there: an error, unless it was asked before and may have been ended then."""
+        """Take a refusal: an error, unless an earlier request may have ended the subscription."""
         self.is_answered = True
         if self._asked_count == 1 or refusal.code != UNKNOWN:
             self.failure = RefusedError(f"cannot forget {self.durable!r}: {refusal.text}", refusal.code)

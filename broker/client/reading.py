@@ -1,7 +1,7 @@
-"""What a subscriber has of the machine: deliveries in runs, with gaps in their places. No I/O.
+"""A subscriber's side of the machine: deliveries in runs, and gaps. No I/O.
 
 Law: the user has had a delivery when the next one is asked for, or when the block is left without an error.
-Deliveries that were handed out together are had together.
+Deliveries that were yielded together are had together.
 """
 
 from collections.abc import Iterator

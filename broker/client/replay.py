@@ -1,4 +1,4 @@
-"""How a program says which part of the past it wants."""
+"""The replay that a program asks for: an age, a count, or both."""
 
 import math
 from collections.abc import Callable
@@ -52,7 +52,7 @@ class Replay:
         raise ValueError(f"replay: expected an age such as '5m', a count, or a Replay, got {wanted!r}")
 
     def asking(self, begun_s: float) -> Callable[[float], tuple[int, ...]]:
-        """What to ask a broker for, whenever it is asked: the age counts from `begun_s` on."""
+        """Return the request to a broker, at whatever time it is sent: the age counts from `begun_s` on."""
 
         def ask(now_s: float) -> tuple[int, ...]:
             count = self.count or 0

@@ -1,14 +1,14 @@
-"""The client's side of the protocol over all its connections: what to say, what the answers mean. No I/O.
+"""The client's side of the protocol over all its connections: requests and answers. No I/O.
 
 Laws:
 
-* A request is an intent (`Source`, `Inbox`) that outlives connections: it is said again on each, under a new
+* A request is an intent (`Source`, `Inbox`) that outlives connections: it is sent again on each, under a new
   number. Numbers count from 1 on every connection, over all kinds of requests.
-* After a reconnection no publication leaves before the broker has said, for every publisher that has some in
-  the window, what it has taken of it.
-* A subscription says on each connection what has arrived of it, and goes on behind that. Only if the broker
-  does not know it any more, it has a gap of unknown size there.
-* What comes for a request that has been withdrawn meanwhile is dropped: its answer was on the way.
+* After a reconnection no publication leaves before the broker has stated the last sequence number that it
+   took from every publisher with publications in the window.
+* A subscription resumes on each connection behind its last arrived position. Only if the broker does not know
+  it any more, it has a gap of unknown size there.
+* A message for a request that has been withdrawn meanwhile is dropped: its answer was on the way.
 """
 
 from attrs import define, field
@@ -57,14 +57,14 @@ class Session:
     # --- connections ---
 
     def connect(self) -> None:
-        """A connection was made: say hello on it. Nothing else is said before the answer."""
+        """Send the Hello on a new connection. Nothing else is sent before the answer."""
         self._decoder = Decoder(DEFAULT_LIMITS, Peer.SERVER)
         self._requests.clear()
         self._requested_count = 0
         self._controls = [encode(m.Hello(VERSION, "client", self.name, self.incarnation, "", self.token))]
 
     def disconnect(self) -> None:
-        """The connection is gone, and what was asked on it with it."""
+        """Forget the connection, and the requests that were sent on it."""
         self.welcome = None
         self._controls = []
         self._awaited.clear()
@@ -77,7 +77,7 @@ class Session:
         return bool(self._controls) or self.window.has_unsent
 
     def take(self) -> bytes:
-        """What to write now; nothing if there is nothing, or if it has to wait for credit."""
+        """Return the bytes to write now; none if there are none, or if they have to wait for credit."""
         chunks, self._controls = self._controls, []
         if self.welcome is not None and not self._awaited:
             for item in self.window.take(self.limits.write_bytes):
@@ -104,17 +104,17 @@ class Session:
             raise BrokerFaultError(text, refusal.code) from refusal
 
     def leave(self) -> None:
-        """Say that this client will not come back, as the last thing that is said: nothing follows it."""
+        """Send the goodbye as the last message: this client withdraws everything."""
         if self.welcome is not None:
             self._controls.append(encode(m.Fault(LEFT, "the client has left")))
             self.welcome = None
 
     def ping(self, number: int) -> None:
-        """Ask whether the broker is still there."""
+        """Send a ping."""
         self._controls.append(encode(m.Ping(number)))
 
     def send_keepalive(self) -> None:
-        """Say something that asks for nothing."""
+        """Send a pong, as a sign of life that needs no answer."""
         self._controls.append(encode(m.Pong(0)))
 
     def _number(self, request: Request) -> int:
@@ -125,7 +125,7 @@ class Session:
     # --- what the user asks for ---
 
     def advertise(self, text: str) -> Source:
-        """Ask for a publisher; it may publish when it is open."""
+        """Request a publisher; it may publish when it is open."""
         source = Source(text)
         self._sources.append(source)
         if self.welcome is not None:
@@ -133,7 +133,7 @@ class Session:
         return source
 
     def unadvertise(self, source: Source) -> None:
-        """End a publisher, as soon as what it has published is taken over."""
+        """End a publisher when its publications are acknowledged."""
         if source.phase in {Phase.LEAVING, Phase.ENDED}:
             return
         if source.pending_count:
@@ -151,17 +151,17 @@ class Session:
             self._controls.append(encode(m.Unadvertise(source.number)))
 
     def flush(self) -> PendingFlush:
-        """Return the place behind everything published so far; it `is_done` when all before is taken over."""
+        """Return a flush of everything published so far; it `is_done` when all of it is acknowledged."""
         return self.window.flush()
 
     def subscribe(self, inbox: Inbox, now_s: float) -> None:
-        """Ask for a subscription; all of its gates are open when it is."""
+        """Request a subscription; all of its gates are open when it is."""
         self._inboxes.append(inbox)
         if self.welcome is not None:
             self._ask_inbox(inbox, now_s)
 
     def unsubscribe(self, inbox: Inbox) -> None:
-        """End a subscription; what still comes for it is dropped."""
+        """End a subscription; later deliveries for it are dropped."""
         if inbox.phase is Phase.ENDED:
             return
         self._inboxes.remove(inbox)
@@ -172,35 +172,35 @@ class Session:
         inbox.enter(Phase.ENDED)
 
     def credit(self, inbox: Inbox, count: int) -> None:
-        """The user has had so many deliveries of a subscription."""
+        """Count deliveries that the user has had, and return credit when it is due."""
         credit_count = inbox.handed_out(count)
         if (credit_count or inbox.owes_confirmation) and self._reaches(inbox):
-            inbox.untold()
+            inbox.unconfirmed_position()
             self._controls.append(encode(m.Credit(inbox.number, credit_count, inbox.had)))
 
     def confirm_progress(self) -> None:
-        """Tell how far users of durable subscriptions have come: that outlives this client."""
+        """Confirm the positions of durable subscriptions, which outlive this client."""
         for inbox in self._inboxes:
             if inbox.durable:
                 inbox.notice_progress()
                 self._tell_progress(inbox)
 
     def _tell_progress(self, inbox: Inbox) -> None:
-        if inbox.durable and self._reaches(inbox) and (had := inbox.untold()) is not None:
+        if inbox.durable and self._reaches(inbox) and (had := inbox.unconfirmed_position()) is not None:
             self._controls.append(encode(m.Credit(inbox.number, 0, had)))
 
     def _reaches(self, inbox: Inbox) -> bool:
-        """Whether the broker can be told something about this subscription."""
+        """Return whether the broker knows this subscription by its present number."""
         return self.welcome is not None and inbox.is_placed and inbox.phase is not Phase.ENDED
 
     def ask(self, question: Asked) -> None:
-        """Ask something that is answered once."""
+        """Ask a question that is answered once."""
         self._questions.append(question)
         if self.welcome is not None:
             self._ask(question)
 
     def dismiss(self, question: Asked) -> None:
-        """Nobody waits for the answer any more."""
+        """Forget a question."""
         if question in self._questions:
             self._questions.remove(question)
 
@@ -208,7 +208,7 @@ class Session:
         self._controls.append(encode(question.ask(self._number(question))))
 
     def _ask_source(self, source: Source) -> None:
-        """Advertise on this connection; who comes back may publish, but nothing leaves before the answer."""
+        """Advertise on this connection; a resumed publisher sends nothing before the answer."""
         source.number = self._number(source)
         if source.id:
             self._awaited.add(source.number)
@@ -227,7 +227,7 @@ class Session:
             inbox.durable,
             inbox.age_s,
             inbox.id,
-            inbox.place,
+            inbox.resume_position,
             inbox.replay(now_s),
         )
         self._controls.append(encode(asked))
@@ -235,7 +235,7 @@ class Session:
     # --- what the broker says ---
 
     def _deliver(self, batch: DeliveredBatch) -> None:
-        """Publications for a subscription; for one that was left they are dropped."""
+        """Take deliveries of a subscription; those of one that was left are dropped."""
         inbox = self._requests.get(batch.number)
         if not isinstance(inbox, Inbox):
             return
@@ -338,10 +338,10 @@ class Session:
             self._withdraw(source)
 
     def _on_flushed(self, answer: m.Flushed) -> None:
-        place = self._requests.pop(answer.number, None)
-        if not isinstance(place, PendingFlush):
+        flush = self._requests.pop(answer.number, None)
+        if not isinstance(flush, PendingFlush):
             raise BrokerFaultError(f"the broker answered a flush {answer.number} nobody asked", "unexpected")
-        self.window.flushed(place)
+        self.window.flushed(flush)
         self.is_changed = True
         for source in [s for s in self._sources if s.phase is Phase.LEAVING and not s.pending_count]:
             self._withdraw(source)
@@ -365,7 +365,7 @@ class Session:
             self.touched.append(inbox)
 
     def _end(self, number: int, notice: m.Refused | m.Ended) -> None:
-        """The broker ended a request, or refused it: it is not asked again unless the broker goes away."""
+        """Take the end or refusal of a request: it is sent again only at another run of the broker."""
         if isinstance(notice, m.Refused) and notice.code == CLOSING:
             return
         request = self._requests.pop(number, None)

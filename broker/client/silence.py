@@ -1,11 +1,11 @@
-"""When a silent connection is asked whether it is still there, and when it is taken for lost.
+"""Heartbeats of a client: when a silent connection gets a ping, and when it is declared lost.
 
 Laws:
 
-* After a heartbeat without a byte the broker is asked; after another one the connection is lost.
+* After a heartbeat without a byte the broker gets a ping; after another one the connection is lost.
 * Time is counted from when this end looks, not from when it should have looked: a process that was itself
-  held up asks first. For the same reason it looks once more, a moment later, before it gives up: what arrived
-  while it was held up is read first.
+  stalled sends a ping first. For the same reason it looks once more, a moment later, before the connection is
+  lost: bytes that arrived during the stall are read first.
 """
 
 from enum import Enum
@@ -18,7 +18,7 @@ GRACE_PART: Final = 0.1
 
 
 class Due(Enum):
-    """What a look at the time says."""
+    """The action that is due at this time."""
 
     NOTHING = "it is not time, or there is one more look to come"
     ASK = "send a ping"
@@ -34,12 +34,12 @@ class Silence:
     _looks: int = field(default=0, init=False)
 
     def received(self, now_s: float) -> None:
-        """Something came from the broker, whatever it is."""
+        """Note that bytes came from the broker."""
         self.deadline_s = now_s + self.heartbeat_s
         self._looks = 0
 
     def look(self, now_s: float) -> Due:
-        """Say what is to be done now."""
+        """Return the action that is due now."""
         if now_s < self.deadline_s:
             return Due.NOTHING
         self._looks += 1

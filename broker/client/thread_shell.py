@@ -2,11 +2,11 @@
 
 Laws:
 
-* Everything that decides is in `broker.client.machine`. Whoever touches it holds `lock`: the thread that
-  reads, writes and keeps time, and the callers.
+* All decisions are in `broker.client.machine`. Every caller of it holds `lock`: the thread that reads, writes
+  and keeps time, and the threads of users.
 * Coroutines of `Client`, `Publisher` and `Deliveries` never suspend here: where they would wait, the calling
   thread waits on a condition. So `ThreadShell.run` gets a result from them at once.
-* The thread sleeps in `select` alone; whoever has something for it writes a byte to `_bell`.
+* The thread sleeps in `select` alone; a call wakes it by a byte to `_bell`.
 """
 
 import selectors
@@ -61,7 +61,7 @@ class _ConditionLot:
 
 
 class _Deadline(threading.local):
-    """When the call that this thread makes is given up."""
+    """The deadline of the call that this thread makes."""
 
     of: Callable[[], float] | None = None
 
@@ -129,7 +129,7 @@ class ThreadShell:
         return time.monotonic()
 
     def lot(self) -> _ConditionLot:
-        """Make a place where threads wait."""
+        """Return a lot where threads wait."""
         return _ConditionLot(self, threading.Condition(cast("threading.Lock", self.lock)))
 
     async def pause(self) -> None:
@@ -168,7 +168,7 @@ class ThreadShell:
             self._bell.send(b"\0")
 
     def _send(self, output: bytes) -> bytes:
-        """Send what the system takes, and return the rest. Whoever writes next meets an error again."""
+        """Send the bytes that the system takes, and return the rest. The next write raises an error again."""
         if not output or self._socket is None:
             return output
         try:

@@ -2,7 +2,7 @@
 
 Laws:
 
-* Everything that decides is in `broker.client.machine`; this does what the machine wants.
+* All decisions are in `broker.client.machine`; this shell carries them out.
 * One task keeps time for as long as the client lives; one reads and one writes, and neither outlives its
   connection.
 * A user sees plain errors: nothing that is raised inside a block is wrapped into a group by the nursery that
@@ -57,7 +57,7 @@ class TrioShell:
         return trio.current_time()
 
     def lot(self) -> trio.lowlevel.ParkingLot:
-        """Make a place where tasks wait."""
+        """Return a lot where tasks wait."""
         return trio.lowlevel.ParkingLot()
 
     async def pause(self) -> None:

@@ -1,14 +1,14 @@
-"""Publications between the user and the broker: taken from the one, not yet taken over by the other. No I/O.
+"""The window of unacknowledged publications between the user and the broker. No I/O.
 
 Laws:
 
-* Publications leave in the order in which they came, those of different publishers too, so that what a client
-  publishes later can never be overtaken by it.
+* Publications leave in the order in which they were published, those of different publishers too, so that no
+  later publication of a client overtakes an earlier one.
 * A publication leaves the window when the broker has answered a `PendingFlush` that was sent after it, or
-  says after a reconnection that it has taken it. Everything else is sent again on the next connection.
+  states after a reconnection that it has taken it. All others are sent again on the next connection.
 * A publication begins only while the broker's credit is positive; the last one may overdraw it, so that one
   larger than the whole credit passes.
-* The window holds at most its bound, plus one publication that was let in when it was nearly full.
+* The window holds at most its limit, plus one publication that was accepted when it was nearly full.
 """
 
 from collections import deque
@@ -56,7 +56,7 @@ class Source:
 
 @define(eq=False)
 class PendingFlush:
-    """A place in the window; done when everything before it has been taken over."""
+    """A flush in the window; done when every publication before it has been acknowledged."""
 
     is_done: bool = False
 
@@ -73,7 +73,7 @@ class _Segment:
 
 @define(eq=False)
 class SendWindow:
-    """What is to be sent, and what was sent and may have to be sent again.
+    """The publications to send, and those that were sent and may have to be sent again.
 
     `quota_bytes` is how much may be appended before the user's task should come back here by way of
     `refill`: it ends at the checkpoint interval and at the bound.
@@ -116,12 +116,12 @@ class SendWindow:
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything has been taken over and nobody waits to hear it."""
+        """Whether every publication is acknowledged and no flush is pending."""
         return not self._unsent and not self._sent
 
     @property
     def has_unsent(self) -> bool:
-        """Whether something waits to be sent, with or without credit."""
+        """Whether a publication or flush waits to be sent, with or without credit."""
         return bool(self._unsent)
 
     def refill(self) -> None:
@@ -129,25 +129,25 @@ class SendWindow:
         self.quota_bytes = min(self.limits.checkpoint_bytes, self.limits.window_bytes - self.size_bytes)
 
     def flush(self) -> PendingFlush:
-        """The place after everything appended so far; shared by all who ask before something is appended."""
+        """Return the flush of everything appended so far; callers share it until more is appended."""
         last = self._unsent[-1] if self._unsent else self._sent[-1] if self._sent else None
         if isinstance(last, PendingFlush):
             return last
         self._open = None
-        place = PendingFlush(is_done=last is None)
+        flush = PendingFlush(is_done=last is None)
         if last is not None:
-            self._unsent.append(place)
-        return place
+            self._unsent.append(flush)
+        return flush
 
     def flush_if_due(self) -> None:
-        """Ask for what has been sent to be taken over, unless that was asked already."""
+        """Request an acknowledgement of the sent publications, unless one is requested already."""
         if self._unflushed_bytes and not self._unsent:
             self.flush()
 
     def take(self, size_bytes: int) -> Iterator[list[bytes] | PendingFlush]:
         """What may be sent now, in order: about so many bytes, and nothing that begins without credit.
 
-        Whoever takes a `PendingFlush` sends one and says `flushed` when it is answered.
+        The caller that takes a `PendingFlush` sends it, and calls `flushed` when it is answered.
         """
         while self._unsent and size_bytes > 0:
             entry = self._unsent[0]
@@ -198,9 +198,9 @@ class SendWindow:
         self._unsent.appendleft(head)
         return True
 
-    def flushed(self, place: PendingFlush) -> None:
-        """The broker has taken over everything before this place."""
-        while not place.is_done:
+    def flushed(self, flush: PendingFlush) -> None:
+        """Drop the publications before this flush: the broker has acknowledged them."""
+        while not flush.is_done:
             entry = self._sent.popleft()
             if isinstance(entry, PendingFlush):
                 entry.is_done = True
@@ -212,7 +212,7 @@ class SendWindow:
         segment.source.pending_count -= len(segment.frames)
 
     def rewind(self) -> None:
-        """The connection is lost: everything not taken over has to be sent again, without any credit yet."""
+        """Prepare all unacknowledged publications to be sent again, without any credit yet."""
         self._sent.extend(self._unsent)
         self._unsent, self._sent = self._sent, self._unsent
         self._sent.clear()
@@ -221,7 +221,7 @@ class SendWindow:
         self.credit_bytes = 0
 
     def taken(self, source: Source, sequence: int) -> None:
-        """After a reconnection: the broker has taken this publisher's publications up to that number."""
+        """Drop a publisher's publications up to the number that the broker states after a reconnection."""
         for segment in self._segments_of(source):
             count = min(max(sequence + 1 - segment.first, 0), len(segment.frames))
             size_bytes = sum(map(len, segment.frames[:count]))
@@ -233,7 +233,7 @@ class SendWindow:
         self._unsent = deque(e for e in self._unsent if isinstance(e, PendingFlush) or e.frames)
 
     def rename(self, source: Source, publisher: str) -> None:
-        """The broker knows the publisher no more: what is left goes out under a new id, numbered from 1."""
+        """Number the remaining publications from 1 under a new id: the broker has forgotten the publisher."""
         source.name(publisher)
         source.sequence = 0
         for segment in self._segments_of(source):
@@ -249,7 +249,7 @@ class SendWindow:
         return encode_publication(source.prefix, source.sequence, published_ns, attributes, payload, ordered)
 
     def forget(self, source: Source) -> None:
-        """The publisher has been ended: what was not sent never will be."""
+        """Drop the unsent publications of a publisher that has been ended."""
         kept: deque[_Segment | PendingFlush] = deque()
         for entry in self._unsent:
             if isinstance(entry, _Segment) and entry.source is source:

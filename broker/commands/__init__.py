@@ -32,11 +32,11 @@ GROUP: Final = "concord.commands"
 """The entry points that other packages offer subcommands by, in the same form."""
 
 LINE_MAX: Final = 900
-"""Characters of the line that says what went wrong: ten lines of a terminal, with what stands around it."""
+"""Characters of an error line: ten lines of a terminal, with what stands around it."""
 
 EXIT_ERROR: Final = 2
 EXIT_INTERRUPTED: Final = 130
-"""What a shell reports for a program that SIGINT ended: 128 + 2."""
+"""The exit status for a program that SIGINT ended: 128 + 2."""
 
 
 @click.group(

@@ -96,7 +96,7 @@ def _checked(
 
 
 def _objection(option: click.Parameter, value: str | float) -> str:
-    """Say why a value can stand in a file and cannot be meant; nothing if it can."""
+    """Return why a value of a file cannot be meant; nothing if it can."""
     if isinstance(value, str):
         return "a zero byte cannot be in an option" if "\0" in value else ""
     if isinstance(option.type, click.Path):
@@ -282,7 +282,7 @@ def command(  # noqa: PLR0913 - the options that are no field of `Settings`
 
 
 def _run(settings: Settings) -> None:
-    """Run until told to stop. A defect is logged with its traceback and ends the process with status 1."""
+    """Run until a signal asks for the end. A defect is logged and ends the process with status 1."""
     try:
         trio.run(_serve, settings)
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""What `concord publish` and `concord subscribe` share: options that say where to connect, and as whom."""
+"""The options that `concord publish` and `concord subscribe` share: the broker, and the client's identity."""
 
 import logging
 import ssl
@@ -16,7 +16,7 @@ from broker.commands.options import ADDRESS
 
 @frozen
 class Connecting:
-    """Where to connect, and as whom; a command gets it as the keyword `connecting`."""
+    """The broker and the client's identity; a command gets it as the keyword `connecting`."""
 
     broker: Address
     name: str
@@ -25,8 +25,8 @@ class Connecting:
     retry: bool
 
     def open(self) -> AbstractAsyncContextManager[Client]:
-        """Connect, and say on standard error when the connection is lost and when it is back."""
-        # What the client logs about its connection is what is said here.
+        """Connect, and report on standard error when the connection is lost and made again."""
+        # The log lines of the client about its connection are printed here instead.
         logging.getLogger("concord").addHandler(logging.NullHandler())
         return connect(
             str(self.broker),
@@ -39,10 +39,10 @@ class Connecting:
 
 
 def narrator() -> Callable[[StateChange], None]:
-    """Says what becomes of a connection; that the first one was made goes without saying."""
+    """Return a callback that reports lost and restored connections, but not the first one."""
     was_lost = False
 
-    def tell(change: StateChange) -> None:
+    def report(change: StateChange) -> None:
         nonlocal was_lost
         if change.state == "reconnecting":
             was_lost = True
@@ -50,11 +50,11 @@ def narrator() -> Callable[[StateChange], None]:
         elif change.state == "connected" and was_lost:
             notice(f"connected to {change.address} again")
 
-    return tell
+    return report
 
 
 def notice(text: str) -> None:
-    """Say something to whoever watches, without disturbing whoever reads the output."""
+    """Print a line on standard error, apart from the output."""
     click.echo(f"concord: {' '.join(text.split())}", err=True)
 
 
@@ -104,7 +104,7 @@ def connecting_options(command: Callable[..., None]) -> Callable[..., None]:
 def _context(
     *, tls: bool, authority: str | None, certificate: str | None, key: str | None
 ) -> ssl.SSLContext | None:
-    """What the TLS options ask for; None without any of them."""
+    """Return the TLS context of the options; None without any of them."""
     if (certificate is None) != (key is None):
         raise click.UsageError("--tls-cert and --tls-key belong together: give both or neither")
     if not (tls or authority or certificate):

@@ -1,4 +1,4 @@
-"""`concord explain`: what waits at a broker and for whom; the way a publication took."""
+"""`concord explain`: the pending publications of a broker, or the way that a publication took."""
 
 import time
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from broker.client import Client
 from broker.commands.connecting import Connecting, connecting_options
 from broker.commands.lines import to_json
 
-Told = dict[str, object]
+Answer = dict[str, object]
 
 
 @click.command(
@@ -44,15 +44,17 @@ def command(  # noqa: PLR0913 - one per option
     async def run() -> None:
         async with connecting.open() as client:
             broker = client.broker
-            told = await _ask(client, publisher or "", sequence or 0, uplinks=uplinks, durable=durable)
+            answers = await _ask(client, publisher or "", sequence or 0, uplinks=uplinks, durable=durable)
         if as_json:
-            lines = [to_json(each) for each in told]
+            lines = [to_json(each) for each in answers]
         elif durable:
-            lines = _durable(broker, told)
+            lines = _durable(broker, answers)
         elif uplinks:
-            lines = _uplinks(told[0])
+            lines = _uplinks(answers[0])
         else:
-            lines = _waiting(broker, told) if publisher is None else _way(f"{publisher} {sequence}", told)
+            lines = (
+                _waiting(broker, answers) if publisher is None else _way(f"{publisher} {sequence}", answers)
+            )
         for line in lines:
             click.echo(line)
 
@@ -61,7 +63,7 @@ def command(  # noqa: PLR0913 - one per option
 
 async def _ask(
     client: Client, publisher: str, sequence: int, *, uplinks: bool, durable: bool
-) -> Sequence[Told]:
+) -> Sequence[Answer]:
     if durable:
         return await client.durable_subscriptions()
     if uplinks:
@@ -69,47 +71,47 @@ async def _ask(
     return await client.explain(publisher, sequence)
 
 
-def _durable(broker: str, told: Sequence[Told]) -> list[str]:
-    if not told:
+def _durable(broker: str, answers: Sequence[Answer]) -> list[str]:
+    if not answers:
         return [f"{broker} keeps no durable subscription for this user and name"]
     return [
         f"{each['durable']}: {each['filter']}, had up to {each['taken']} of {each['emitted']}, "
         f"{each['queued_bytes']} bytes wait{'' if each['connected'] else '; nobody reads it'}"
-        for each in told
+        for each in answers
     ]
 
 
-def _waiting(broker: str, told: Sequence[Told]) -> list[str]:
-    if not told:
+def _waiting(broker: str, answers: Sequence[Answer]) -> list[str]:
+    if not answers:
         return [f"nothing waits at {broker}"]
     return [
         f"{each['target']}: waits for {_item(each['head'])}{_since(each)}, which needs {each['needs']}"
         f"{_owed_by(each)}; {each['behind']} behind it"
-        for each in told
+        for each in answers
     ]
 
 
-def _uplinks(told: Told) -> list[str]:
+def _uplinks(answer: Answer) -> list[str]:
     """Return where the broker is in the overlay, and a line per broker that it would dial."""
-    uplink = told["uplink"]
-    above = f"below {uplink} at {told['uplink_address']}" if uplink is not None else "the top of its tree"
-    candidates = told["candidates"]
+    uplink = answer["uplink"]
+    above = f"below {uplink} at {answer['uplink_address']}" if uplink is not None else "the root of its tree"
+    candidates = answer["candidates"]
     assert isinstance(candidates, list)
     return [
-        f"{told['broker']} at {told['address'] or 'no address'} is {above}",
-        f"  attachments so far: {told['moves']}, brokers it has heard of: {told['known']}",
+        f"{answer['broker']} at {answer['address'] or 'no address'} is {above}",
+        f"  attachments so far: {answer['moves']}, brokers it knows: {answer['known']}",
         *(f"  would dial {each['address']} {each['name']} ({each['why']})" for each in candidates),
     ]
 
 
-def _since(each: Told) -> str:
+def _since(each: Answer) -> str:
     published_ns = each["published_ns"]
     if not isinstance(published_ns, int):
         return ""
     return f", published {(time.time_ns() - published_ns) / 1e9:.3f} s ago"
 
 
-def _owed_by(each: Told) -> str:
+def _owed_by(each: Answer) -> str:
     return f" (from {each['from']})" if each["from"] is not None else ""
 
 
@@ -118,9 +120,9 @@ def _item(head: object) -> str:
     return f"{head['publisher']} {head['sequence']}" if "publisher" in head else str(head["control"])
 
 
-def _way(publication: str, told: Sequence[Told]) -> list[str]:
+def _way(publication: str, answers: Sequence[Answer]) -> list[str]:
     """Return one line a broker, from where the publication came in."""
-    known = [each for each in told if each["remembered"]]
+    known = [each for each in answers if each["remembered"]]
     if not known:
         return [f"{publication}: no broker that was asked remembers it"]
     steps = sorted(known, key=lambda step: step["came_from"] != "a client")
@@ -133,7 +135,7 @@ def _way(publication: str, told: Sequence[Told]) -> list[str]:
     ]
 
 
-def _to(step: Told) -> str:
+def _to(step: Answer) -> str:
     text = ""
     for word, key in ((" to ", "went_to"), (" waits for ", "waits_for")):
         names = step[key]

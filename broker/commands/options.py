@@ -1,4 +1,4 @@
-"""What options of commands take: addresses, sizes and times, KEY=VALUE, limits, and routing strategies.
+"""The types of options of commands: addresses, sizes and times, KEY=VALUE, limits, and routing strategies.
 
 A type is used as in `@click.option("--listen", type=ADDRESS)`, and a function that reads as `callback=`.
 """
@@ -17,7 +17,7 @@ from broker.routing import DEFAULT, RoutingError, parse
 from ordering.plugins import UnknownOrderingError, routing
 
 ROUTING_DEFAULTS: Final = f"{DEFAULT}, or what the ordering plugin needs"
-"""What is used if nothing is said, in words."""
+"""The text of the default."""
 
 
 class _AddressType(click.ParamType[Address]):
@@ -84,11 +84,11 @@ def read_limits(ctx: click.Context, param: click.Parameter, given: Sequence[str]
 
 
 def routing_for(ordering: str) -> str:
-    """Return what is used with an ordering plugin if nothing is said."""
+    """Return the default routing of an ordering plugin."""
     try:
         return str(parse(routing(ordering) or str(DEFAULT)))
     except UnknownOrderingError:
-        # Whoever makes the plugin says so, and where its name came from.
+        # The error is raised, with the source of the name, where the plugin is made.
         return str(DEFAULT)
 
 

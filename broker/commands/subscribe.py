@@ -1,4 +1,4 @@
-"""`concord subscribe`: prints what is delivered, one JSON object a line."""
+"""`concord subscribe`: prints deliveries, one JSON object a line."""
 
 import base64
 import sys
@@ -127,7 +127,7 @@ async def _print_all(deliveries: Deliveries, count: int | None) -> None:
 
 
 def _print(delivery: Delivery) -> None:
-    """One line, handed on at once: whoever reads it may be waiting for it."""
+    """Print one line and flush it: its reader may be waiting for it."""
     sys.stdout.write(to_json(_as_json(delivery)) + "\n")
     sys.stdout.flush()
 

@@ -1,8 +1,8 @@
 """A broker's memory on disk: every input in order, and a snapshot of the state now and then.
 
 Files of our own with a checksum per batch, and not an embedded database. What is needed is little: append,
-sync, read once from the beginning. And it has to be told apart whether the end of the file is a write that a
-crash has torn, or damage: databases cut their logs at the first bad frame, whatever it is. Measured with one
+sync, read once from the beginning. And a torn write at the end of the file has to be distinguished
+from damage: databases cut their logs at the first bad frame, whatever it is. Measured with one
 sync per batch, against SQLite (write-ahead log, synchronous=FULL, one row per batch) in the same directory:
 
 | batch | SQLite, p50 | this, p50 | SQLite, processor | this, processor |

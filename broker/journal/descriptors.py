@@ -1,12 +1,12 @@
-"""Descriptors that a journal keeps for itself, so that it can open a file when others have used up the rest.
+"""Descriptors that a journal reserves, so that it can open a file when all others are in use.
 
 Laws.
 
 1. A file is opened with a descriptor that is free, and only if there is none, with one of the reserve.
-2. A file that is closed gives its descriptor to the reserve if that is not full, without letting go of it in
-   between: what others want cannot get it.
+2. A file that is closed gives its descriptor to the reserve if that is not full, without freeing it in
+   between: no other thread can take it.
 3. Between giving up a descriptor of the reserve and opening the file, another thread may take it. So the
-   reserve has several; and who gets none in spite of it is told so, and asks again later.
+   reserve has several; a caller that gets none in spite of it gets an error, and tries again later.
 
 The reserve is of this process's descriptors. When the whole system has no room for open files (`ENFILE`), it
 does not help, and law 3 is what is left.
@@ -25,7 +25,7 @@ DESCRIPTOR_ERRORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
 """The process, or the system, has as many files open as it may have: others will close some."""
 
 RESERVE: Final = 3
-"""A segment and a snapshot at the same time, and one to lose."""
+"""One for a segment, one for a snapshot at the same time, and one to lose."""
 
 Opened = TypeVar("Opened")
 
@@ -76,7 +76,7 @@ class Descriptors:
                 os.close(descriptor)
 
     def close_all(self) -> None:
-        """Let go of the reserve and of the directory; what is closed later is closed."""
+        """Close the reserve and the directory; files closed later give no descriptor to it."""
         with self._lock:
             self._size = 0
             while self._reserve:

@@ -1,4 +1,4 @@
-"""What a journal raises, and what the system's errors mean for it."""
+"""The errors of a journal, and the meaning of the system's errors for it."""
 
 import errno
 from pathlib import Path
@@ -32,7 +32,7 @@ _SHOWN_MAX: Final = 100
 
 
 class JournalError(ConcordError):
-    """A journal cannot be opened or written. `path` is the file or directory that it is about."""
+    """A journal cannot be opened or written. `path` is the file or directory concerned."""
 
     def __init__(self, message: str, path: str) -> None:
         super().__init__(message, path)
@@ -40,12 +40,12 @@ class JournalError(ConcordError):
 
 
 def shown(name: str) -> str:
-    """Return a name that anybody may have given, so that it can stand in a line."""
+    """Return a name from an untrusted source as text for one line."""
     text = ascii(name) if not name.isprintable() else name
     return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."
 
 
 def explained(error: OSError, path: Path, doing: str) -> JournalError:
-    """Say what the system's error means for the journal, and what to do about it."""
+    """Return the text of a system error: its meaning for the journal, and what to do about it."""
     advice = _WHAT_TO_DO.get(error.errno or 0, "see what the system says about it")
     return JournalError(f"{path}: {doing}: {error.strerror or error}; {advice}", str(path))

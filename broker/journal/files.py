@@ -1,6 +1,6 @@
-"""What a journal asks of the file system: a handful of operations on one directory.
+"""The file operations of a journal: a handful, on one directory.
 
-Laws, which are what a crash of the machine leaves of them:
+Laws, on the state after a crash of the machine:
 
 1. A write is there after a crash only once the file has been synced after it. Until then any part of it may
    be there, in any order, page by page, and other pages are as before.
@@ -8,10 +8,10 @@ Laws, which are what a crash of the machine leaves of them:
 3. `reserve` returns a file full of zeros that is synced already: writing into it later cannot fail for want
    of room, and needs no change to what the file system knows about the file, which makes syncs cheaper.
 
-4. Whatever needs a descriptor may find none (`EMFILE`), and leaves everything as it was then. What was opened
-   before needs none.
+4. An operation that needs a descriptor may find none (`EMFILE`), and then changes nothing. Operations on an
+   open file need none.
 
-`SystemFiles` does it for real; the simulated disk of the tests does the same with crashes at every place.
+`SystemFiles` does it for real; the simulated disk of the tests does the same with crashes at every point.
 """
 
 import os
@@ -28,7 +28,7 @@ ZEROS_BYTES: Final = 1024 * 1024
 """Zeros are written in pieces of this size: large enough for the disk, small enough for memory."""
 
 _FILE_MODE: Final = 0o600
-"""What is published is nobody else's business."""
+"""Events are readable by the broker's user only."""
 
 _ZEROS: Final = memoryview(bytes(ZEROS_BYTES))
 
@@ -38,7 +38,7 @@ class OpenFile(Protocol):
 
     @property
     def size_bytes(self) -> int:
-        """How long it is."""
+        """Its size in bytes."""
 
     @property
     def is_removed(self) -> bool:
@@ -54,7 +54,7 @@ class OpenFile(Protocol):
         """Return when everything written is on the disk."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
 
 
 class Files(Protocol):
@@ -62,22 +62,22 @@ class Files(Protocol):
 
     @property
     def path(self) -> Path:
-        """Where it is, for messages."""
+        """Its path, for messages."""
 
     def names(self) -> list[str]:
-        """What is in it, sorted."""
+        """Return the names in it, sorted."""
 
     def open(self, name: str) -> OpenFile:
         """Open a file that is there."""
 
     def create(self, name: str) -> OpenFile:
-        """Make an empty file, in the place of any other of that name."""
+        """Make an empty file, replacing any other of that name."""
 
     def reserve(self, name: str, size_bytes: int) -> OpenFile:
         """Make a file of that many zeros, synced; nothing is left of it if there is no room."""
 
     def rename(self, old: str, new: str) -> None:
-        """Give a file another name, in the place of any other of that name."""
+        """Rename a file, replacing any other of that name."""
 
     def remove(self, name: str) -> None:
         """Remove a file."""
@@ -86,10 +86,10 @@ class Files(Protocol):
         """Return when all changes of names are on the disk."""
 
     def used_bytes(self) -> int:
-        """What all files together take."""
+        """Return the size of all files together."""
 
     def displaced(self) -> str:
-        """Say what has become of the directory if it is not where it was; nothing if it is."""
+        """Return what has happened to the directory if it is not where it was, or ""."""
 
 
 @define(eq=False)
@@ -151,11 +151,11 @@ class SystemFiles:
         return self._descriptors.directory
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
         self._descriptors.close_all()
 
     def names(self) -> list[str]:
-        """What is in it, sorted; without a descriptor to look, what we have put there."""
+        """Return the names in it, sorted; without a free descriptor, those that this process put there."""
         try:
             self._names = set(os.listdir(self.directory))  # noqa: PTH208 - pathlib lists no open directory
         except OSError as error:
@@ -177,7 +177,7 @@ class SystemFiles:
         return _SystemFile(self._opened(name, 0), self._descriptors)
 
     def create(self, name: str) -> OpenFile:
-        """Make an empty file, in the place of any other of that name."""
+        """Make an empty file, replacing any other of that name."""
         return _SystemFile(self._opened(name, os.O_CREAT | os.O_TRUNC), self._descriptors)
 
     def reserve(self, name: str, size_bytes: int) -> OpenFile:
@@ -198,7 +198,7 @@ class SystemFiles:
         return file
 
     def rename(self, old: str, new: str) -> None:
-        """Give a file another name, in the place of any other of that name."""
+        """Rename a file, replacing any other of that name."""
         os.rename(old, new, src_dir_fd=self.directory, dst_dir_fd=self.directory)
         self._names.discard(old)
         self._names.add(new)
@@ -213,7 +213,7 @@ class SystemFiles:
         os.fsync(self.directory)
 
     def used_bytes(self) -> int:
-        """What all files together take."""
+        """Return the size of all files together."""
         used_bytes = 0
         for name in self.names():
             # It may have been removed since.
@@ -222,7 +222,7 @@ class SystemFiles:
         return used_bytes
 
     def displaced(self) -> str:
-        """Say what has become of the directory if it is not where it was; nothing if it is.
+        """Return what has happened to the directory if it is not where it was, or "".
 
         The reserve of descriptors is filled as well: somebody may have closed some.
         """

@@ -1,11 +1,11 @@
-"""Whose journal a directory is: made once, locked while a broker uses it.
+"""The owner of a journal's directory: written once, locked while a broker uses it.
 
 Laws:
 
 1. A directory belongs to one broker, by name, and to one broker at a time. The lock is the system's: it goes
-   with the process, however that ends. It is on the directory itself, so nobody can take it off by deleting
-   a file; and on a file in it, which says who has it. Over a network neither may mean anything.
-2. A directory is taken for a new journal only if there is nothing in it that somebody may want to keep.
+   with the process, however that ends. It is on the directory itself, so deleting a file does not remove
+   it; and on a file in it, which names the process that has it. Over a network neither may mean anything.
+2. A directory is taken for a new journal only if it holds no file of any other kind.
 3. The journal's id is the broker's incarnation: it lasts as long as its memory.
 """
 
@@ -27,7 +27,7 @@ ABOUT: Final = "about.json"
 LOCK: Final = "lock"
 
 SPARE_SUFFIX: Final = ".new"
-"""What is being written has this name until it is whole; a crash may leave it, and nobody needs it then."""
+"""What is being written has this name until it is whole; a crash may leave it, and it is not needed then."""
 
 _ID_BYTES: Final = 16
 _INCARNATION_BYTES: Final = 4
@@ -40,14 +40,14 @@ _DIRECTORY_MODE: Final = 0o700
 
 @frozen
 class Identity:
-    """What `about.json` says."""
+    """The content of `about.json`."""
 
     broker: str
     id: bytes
 
     @property
     def incarnation(self) -> str:
-        """What the broker tells its peers, so that they know whether it has its memory."""
+        """The incarnation that the broker sends to peers, so that they know whether it has its memory."""
         return self.id[:_INCARNATION_BYTES].hex()
 
     def text(self, errors: str = "strict") -> bytes:
@@ -65,7 +65,7 @@ def made(path: Path) -> None:
 
 
 def lock(path: Path, directory: int) -> int:
-    """Lock the directory for this process; return what keeps it locked beside it. Raises `JournalError`."""
+    """Lock the directory for this process; return the descriptor of the lock file. Raises `JournalError`."""
     try:
         descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
     except OSError as error:
@@ -110,7 +110,7 @@ def write_aside(files: Files, name: str, parts: list[bytes]) -> None:
 
 
 def identify(files: Files, broker: str, fresh_id: bytes | None = None) -> Identity:
-    """Return whose journal it is, this broker's; make it one if it is empty. Raises `JournalError`."""
+    """Return the identity of this broker's journal; write it if there is none. Raises `JournalError`."""
     names = [name for name in files.names() if name not in _IGNORED and not name.endswith(SPARE_SUFFIX)]
     if ABOUT in names:
         return _read(files, broker)

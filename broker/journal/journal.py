@@ -1,4 +1,4 @@
-"""A broker's journal: what it has taken in, on disk before anybody is told.
+"""A broker's journal: its inputs, on disk before any peer gets their effects.
 
 Laws:
 
@@ -6,13 +6,13 @@ Laws:
    by batch, one sync each; `synced` says how far that is.
 2. One thread may append while another flushes, a third makes room and a fourth writes a snapshot.
 3. Room is made ahead: while a segment is filled, the next one waits beside it, full of zeros. Until it does,
-   `has_room` is false when only half a segment is left: what was promised before, and what keeps the
-   overlay going, still fits. If the disk has no room for it, the journal `is_full` then, until it has.
-4. A write or sync that fails is the end: what is on disk is unknown then, and asking again could get an
-   answer that is not true. Every later call raises the same error. Opening the journal again finds out.
+   `has_room` is false when only half a segment is left: granted credit, and the control messages of the
+   overlay, still fit. If the disk has no room for it, the journal `is_full` then, until it has.
+4. After a failed write or sync the content of the disk is unknown, and a second sync could report a false
+   success. So every later call raises the same error. Opening the journal again reads what is on disk.
 5. When a file cannot be opened because too many are (`EMFILE`), nothing has happened: it is tried again
    later, like the room of law 3. Only a `flush` that needs the next segment waits for it.
-6. Nothing is `synced` that went into a directory that has been moved or deleted for longer than `CHECK_S`.
+6. No record is `synced` in a directory that has been moved or deleted for longer than `CHECK_S`.
 """
 
 from collections import deque
@@ -131,13 +131,13 @@ class Journal:
         self._rest_bytes = self._segment.rest_bytes
         if monotonic() - self._checked_at_s >= CHECK_S:
             self._check_files()
-        # Before anybody may be told: whatever was acknowledged is marked.
+        # The mark is written before any acknowledgement leaves.
         synced = self.synced + len(records)
         self._mark_file.write(0, [mark(self._id, synced)])
         self.synced = synced
 
     def _begin_next(self, records: list[bytes]) -> None:
-        """Go on in another segment, however long it takes to get a descriptor for it (law 5)."""
+        """Begin another segment, however long it takes to get a descriptor for it (law 5)."""
         while not self._has_begun(capacity_for(records)):
             sleep(RETRY_S)
         self._check_files()
@@ -163,7 +163,7 @@ class Journal:
             return True
 
     def _comes_later(self, error: OSError, expected: frozenset[int]) -> bool:
-        """Whether what could not be done is to be tried again; say so once."""
+        """Return whether a failed operation is to be tried again; log that once."""
         if error.errno in DESCRIPTOR_ERRORS and not self._is_starved:
             self._is_starved = True
             _log.warning(
@@ -174,7 +174,7 @@ class Journal:
         return error.errno in expected
 
     def _comes_now(self) -> None:
-        """There is a segment to go on with, so nothing is missing."""
+        """Clear the lack of room and of descriptors: there is a segment to write to."""
         self._is_short = False
         if self._is_starved:
             self._is_starved = False
@@ -207,23 +207,23 @@ class Journal:
 
     @property
     def has_room(self) -> bool:
-        """Whether more may be promised: there is more room than what was promised already may need."""
+        """Whether more credit may be granted: there is more room than the granted credit may need."""
         waiting_bytes = self._appended_bytes - self._taken_bytes
         return self._rest_bytes + self._spare_bytes - waiting_bytes >= self._segment_bytes // 2
 
     @property
     def is_full(self) -> bool:
-        """Whether publications must be refused: there was no room for more, and too little is left."""
+        """Whether publications must be refused: no segment could be reserved, and too little room is left."""
         return self._is_short and not self.has_room
 
     @property
     def room_bytes(self) -> int:
-        """What can be written before more has to be reserved."""
+        """The bytes that can be written before the next segment is needed."""
         return self._rest_bytes + self._spare_bytes
 
     @property
     def wants_room(self) -> bool:
-        """Whether `make_room` has something to do."""
+        """Whether no next segment is reserved."""
         return self._spare is None
 
     def make_room(self) -> bool:
@@ -279,11 +279,11 @@ class Journal:
 
     @property
     def size_bytes(self) -> int:
-        """What the directory holds. Raises `OSError`."""
+        """Return the bytes that the directory holds. Raises `OSError`."""
         return self._files.used_bytes()
 
     def close(self) -> None:
-        """Get everything appended to disk, and let go of the directory. Raises `JournalError`."""
+        """Write and sync all appended records, and close the directory. Raises `JournalError`."""
         if self._is_closed:
             return
         self._gives_up_at_s = monotonic() + CLOSING_S

@@ -10,9 +10,9 @@
 
 Laws:
 
-1. Every digest is keyed with the journal's id, and that of a batch with its segment's salt and its place:
-   bytes of another journal, another segment, or another place are never taken for a batch here, also if
-   somebody publishes them.
+1. Every digest is keyed with the journal's id, and that of a batch with its segment's salt and its position:
+   bytes of another journal, another segment, or another position are never taken for a batch here, even if
+   they are published as an event.
 2. Batches begin at pages, so a page that has been synced is never written again.
 """
 
@@ -76,7 +76,7 @@ def padded(size_bytes: int) -> int:
 
 @frozen
 class SegmentHead:
-    """What a segment says of itself. `first` is the number of its first record."""
+    """The head of a segment. `first` is the number of its first record."""
 
     version: int
     first: int
@@ -91,7 +91,7 @@ def segment_head(journal_id: bytes, head: SegmentHead) -> bytes:
 
 
 def read_segment_head(journal_id: bytes, page: bytes) -> SegmentHead | None:
-    """Return what the page says, or None if it is no segment's of this journal."""
+    """Return the head of a segment, or None if the page is no segment's of this journal."""
     match _unsealed(page[:_SEGMENT_HEAD_BYTES], _SEGMENT, journal_id):
         case (bytes(magic), int(version), int(first), int(size_bytes), bytes(salt)) if (
             magic == _SEGMENT_MAGIC and 0 < first <= NUMBER_MAX
@@ -111,7 +111,7 @@ class JournalBatch:
 
     @property
     def size_bytes(self) -> int:
-        """What it takes of the segment, in whole pages."""
+        """The bytes that it takes of the segment, in whole pages."""
         return padded(_BATCH_HEAD_BYTES + self.content_bytes)
 
     def content(self, segment: bytes, start: int) -> memoryview | None:
@@ -180,7 +180,7 @@ def records_in(content: memoryview) -> Iterator[bytes]:
 
 @frozen
 class SnapshotHead:
-    """What a snapshot says of itself: it covers the records up to `upto`."""
+    """The head of a snapshot: it covers the records up to `upto`."""
 
     version: int
     upto: int
@@ -208,7 +208,7 @@ def snapshot_head(journal_id: bytes, head: SnapshotHead) -> bytes:
 
 
 def read_snapshot_head(journal_id: bytes, content: bytes) -> SnapshotHead | None:
-    """Return what a snapshot's file says, or None if it is none of this journal."""
+    """Return the head of a snapshot's file, or None if it is none of this journal."""
     match _unsealed(content[:SNAPSHOT_HEAD_BYTES], _SNAPSHOT, journal_id):
         case (bytes(magic), int(version), int(upto), int(size_bytes), bytes(digest)) if (
             magic == _SNAPSHOT_MAGIC and upto <= NUMBER_MAX
@@ -218,7 +218,7 @@ def read_snapshot_head(journal_id: bytes, content: bytes) -> SnapshotHead | None
 
 
 def mark(journal_id: bytes, number: int) -> bytes:
-    """Return what says that the records up to this one are on disk."""
+    """Return the mark that the records up to this one are on disk."""
     return _sealed(_MARK.pack(_MARK_MAGIC, number), journal_id)
 
 

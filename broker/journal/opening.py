@@ -1,7 +1,6 @@
-"""Opening a journal: whose it is, what is in it, and what a crash has left to be put right.
+"""Opening a journal: its owner, its content, and the repair of a torn write after a crash.
 
-Law: what stands in the way is an error before anything is changed. What is repaired is repaired so that a
-crash in the middle of it leaves nothing worse.
+Law: an error is raised before anything is changed. A crash in the middle of a repair leaves nothing worse.
 """
 
 import os
@@ -71,7 +70,7 @@ def opened_in(
     fresh: Callable[[int], bytes] = secrets.token_bytes,
     unlock: Callable[[], None] = lambda: None,
 ) -> Journal:
-    """Open the journal of a directory that is ours; repair what a crash has left. Raises `JournalError`."""
+    """Open the journal of a locked directory; repair what a crash has left. Raises `JournalError`."""
     with ExitStack() as opened:
         try:
             found = recover(files, identity.id)
@@ -113,7 +112,7 @@ def _tidy(files: Files, found: Found) -> None:
 
 
 def _marked(files: Files, journal_id: bytes, found: Found) -> OpenFile:
-    """Return the file of the mark; make it if it is not there or says nothing."""
+    """Return the file of the mark; make it if it is missing or empty."""
     if MARK not in files.names() or not found.mark:
         write_aside(files, MARK, [mark(journal_id, found.mark)])
     return files.open(MARK)

@@ -1,14 +1,14 @@
-"""What a journal says when it is opened: the newest sound snapshot, the records after it, and what was wrong.
+"""The content of a journal when it is opened: the newest sound snapshot, the records after it, the damage.
 
 Laws:
 
 1. What a crash can have left is repaired and reported; anything else stops the start with a message that
-   names the file, the place, and what can be done. `broker.journal.walk` has the argument for which is which.
+   names the file, the position, and what can be done. `broker.journal.walk` argues which is which.
 2. The file `synced` (the mark) has the number of a record that is known to be on disk. It is written after
    every sync, and never synced for its own sake: after a crash of the machine it may be older, never newer,
    than the truth. So a journal that ends before the mark has lost what was acknowledged, however
    much its end looks like a torn write.
-3. Damage to what a sound snapshot covers harms nobody, and is only reported.
+3. Damage to records that a sound snapshot covers is harmless, and is only reported.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ class _Part:
 
 @define(eq=False)
 class Recovered:
-    """What a broker starts from: a snapshot, if there is one, and the records after it.
+    """The recovered memory of a broker: a snapshot, if there is one, and the records after it.
 
     `notes` say what was found wrong and put right, a sentence each.
     """
@@ -69,7 +69,7 @@ class Recovered:
         return self.last - self.upto
 
     def forget(self) -> None:
-        """Let go of the snapshot's content: the state is in memory by now."""
+        """Release the content of the snapshot: the state is in memory by now."""
         self.snapshot = None
 
     def records(self) -> Iterator[bytes]:
@@ -209,7 +209,7 @@ class _Search:
 
 
 def recover(files: Files, journal_id: bytes) -> Found:
-    """Read what is there, and change nothing. Raises `JournalError` or `OSError`."""
+    """Read the directory, and change nothing. Raises `JournalError` or `OSError`."""
     names = files.names()
     search = _Search(files, journal_id)
     search.read_mark(names)

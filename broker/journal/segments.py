@@ -40,12 +40,12 @@ class Segment:
 
     @property
     def rest_bytes(self) -> int:
-        """What still fits."""
+        """The bytes that still fit."""
         return max(0, self.size_bytes - self.end)
 
     @property
     def is_removed(self) -> bool:
-        """Whether somebody has removed its file."""
+        """Whether its file has been removed."""
         return self._file.is_removed
 
     def fits(self, records: Sequence[bytes]) -> bool:
@@ -62,7 +62,7 @@ class Segment:
         return written_bytes
 
     def close(self) -> None:
-        """Let go of the file; everything written is on disk."""
+        """Close the file; everything written is on disk."""
         self._file.close()
 
 

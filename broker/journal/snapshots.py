@@ -1,10 +1,10 @@
-"""SnapshotKeeper of the state, so that what led there can go.
+"""Snapshots of the state, so that the records before them can be removed.
 
 Laws:
 
 1. A snapshot is written aside, synced, renamed, and the directory synced. Only then is anything removed.
 2. Two are kept, and the records since the older one: if the newer is damaged, the older and the records
-   say the same.
+   give the same state.
 """
 
 from itertools import pairwise

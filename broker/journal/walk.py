@@ -10,8 +10,8 @@ whenever the machine stops:
 
 Hence a damaged batch with a batch *head* anywhere behind it is no torn write: that head was written when the
 damaged batch was already on disk. A head cannot be taken for one by accident, nor by intent: its digest is
-keyed with the segment's salt and its place. Conversely, without a head behind it, a damaged batch may be the
-one that was being written, and is taken for that, unless the mark (`broker.journal.recovery`) knows better.
+keyed with the segment's salt and its position. Conversely, without a head behind it, a damaged batch may be
+the one that was being written, and is taken for that, unless the mark (`broker.journal.recovery`) covers it.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ class JournalWalk:
 
     `last` is the last record of the last whole batch, which begins at `start_of_last`; the next one would
     begin at `end`. `dirty_end` is where the last byte behind it is that is not zero (`end` if there is none).
-    `later_last` is the last record that a head behind the damage tells of, and `later_start` where that is.
+    `later_last` is the last record that a head behind the damage names, and `later_start` where that is.
     """
 
     head: SegmentHead
@@ -75,7 +75,7 @@ class JournalWalk:
 
 
 def read_head(file: OpenFile, journal_id: bytes) -> SegmentHead | None:
-    """Return what the segment says of itself, or None if its first page is damaged."""
+    """Return the head of the segment, or None if its first page is damaged."""
     return read_segment_head(journal_id, file.read(0, PAGE_BYTES))
 
 

@@ -202,7 +202,7 @@ class Node:
         return self._feed(connection, content.content)
 
     def _feed(self, connection: Connection, content: bytes | bytearray | memoryview) -> bool:
-        """Decode bytes behind those that the connection has kept, and handle as many messages as there is time.
+        """Decode bytes behind those that the connection has kept, and handle messages while there is time.
 
         Return whether that was little. A defect that is met before anything was recorded ends this connection
         alone (law 3).

@@ -1,12 +1,12 @@
-"""Work on the state of this moment in a process of its own, while this one goes on and changes it.
+"""Runs a function on the present state in a process of its own, while this process goes on and changes it.
 
-A fork sees everything as it was, for the price of copying the tables of the memory's pages: a millisecond or
-two, where writing the state down would hold up the broker for seconds.
+A fork sees the state as it was, for the price of copying the tables of the memory's pages: a millisecond or
+two, where encoding the state would stall the broker for seconds.
 
 Laws.
 
 1. The child does one thing that needs no thread, no lock and no I/O, writes the result into a pipe, and ends
-   at once. So nothing that another thread held when it was forked can hold it up.
+   at once. So no lock that another thread held at the fork can block it.
 2. It keeps no file and no socket of its parent but that pipe: whatever becomes of the parent, its journal
    is unlocked, its port free and its connections closed as if there were no child.
 3. A child that is not needed any more is killed; none outlives the wait for it.
@@ -29,24 +29,24 @@ DONE: Final = b"\x01"
 """The last byte of a result that is whole. A child that died has not written it."""
 
 NICE: Final = 5
-"""The child yields to its parent: nobody waits for a snapshot."""
+"""The child yields to its parent: no client waits for a snapshot."""
 
 SOME_FDS: Final = 4096
 """Descriptors are closed up to the system's limit, or to this if it does not say."""
 
 
 class ApartError(Exception):
-    """There is no other process, or it has not come to its end."""
+    """No process could be forked, or it has ended early."""
 
 
 @define(eq=False)
 class Apart:
-    """Calls functions in processes of their own. `last_stall_s` is how long the last fork held us up."""
+    """Calls functions in processes of their own. `last_stall_s` is how long the last fork took."""
 
     last_stall_s: float = field(default=0.0, init=False)
 
     async def __call__(self, call: Callable[[], bytes]) -> bytes:
-        """Return what it returns with the state of this moment: nothing is awaited before the fork.
+        """Return the result of a call with the present state: nothing is awaited before the fork.
 
         Raises:
             ApartError: it did not come to that.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let nobody look for garbage meanwhile: each look walks through everything that there is by then."""
+    """Pause the search for cycles of garbage: each search walks through all objects."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

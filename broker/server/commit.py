@@ -1,11 +1,11 @@
-"""Gets the node's records to disk, and tells the node how far they have come.
+"""Writes the node's records to disk, and notifies the node when they are synced.
 
 Laws:
 
-1. Records are appended to the journal in memory in the step that made them. The node keeps what follows from
-   them until they are on disk (`broker.node.effects`).
+1. Records are appended to the journal in memory in the step that made them. The node keeps
+   their effects until they are on disk (`broker.node.effects`).
 2. One sync at a time, in a thread. Records that come meanwhile are the next batch. So batches are as large as
-   the disk is slow, and nobody has to choose their size.
+   the disk is slow, and need no setting for their size.
 3. A sync that fails ends the broker. What the disk has then is unknown, and a second sync would report
    success for pages that the system has given up: only a restart finds out.
 """
@@ -22,7 +22,7 @@ from broker.node import Input, JournalState, Synced
 
 @define(eq=False)
 class Commit:
-    """Gets the records of one broker to disk. `syncs`, `sync_s` and `records` are sums since the start.
+    """Writes the records of one broker to disk. `syncs`, `sync_s` and `records` are sums since the start.
 
     `after_sync` is called after every sync.
     """
@@ -60,7 +60,7 @@ class Commit:
                 self.after_sync()
 
     def look(self, step: Callable[[Input], None]) -> None:
-        """Tell the node whether there is room, if that has changed."""
+        """Notify the node whether there is room, if that has changed."""
         state = JournalState(self.store.has_room, self.store.is_full)
         if state != self._state:
             self._state = state

@@ -1,7 +1,7 @@
-"""The journal of a running broker: what looks after it from the first input to the last snapshot.
+"""The journal of a running broker, from the first input to the last snapshot.
 
 Law: a broker that ends in order leaves a snapshot of its last state, so that its next start replays nothing.
-One that does not leaves what was synced, which is everything that anybody was told.
+One that does not leaves the synced records, which cover every effect that a peer has seen.
 """
 
 import os
@@ -37,7 +37,7 @@ class Keeping:
 
     @classmethod
     def of(cls, memory: Memory, node: Node) -> "Keeping | None":
-        """Look after the journal of a broker, if it has one."""
+        """Keep the journal of a broker, if it has one."""
         journal = memory.journal
         if journal is None:
             return None
@@ -55,11 +55,11 @@ class Keeping:
         return keeping
 
     def look(self) -> None:
-        """Tell the node whether the journal has room."""
+        """Notify the node whether the journal has room."""
         self.commit.look(self._step)
 
     def begin(self, nursery: trio.Nursery, step: Callable[[Input], None]) -> None:
-        """From now on every record goes to the journal."""
+        """Start the tasks that write records and snapshots to the journal."""
         self._step = step
         self.commit.after_sync = self.snapshots.hurry
         nursery.start_soon(self.commit.run, step)
@@ -80,5 +80,5 @@ class Keeping:
         _log.info("journal closed", journal=str(self.journal.path), records=self.journal.synced)
 
     def close(self) -> None:
-        """Get everything to disk and let go of the directory, however the broker ended."""
+        """Write all records to disk and close the directory, however the broker ended."""
         self.journal.close()

@@ -1,7 +1,7 @@
-"""How a broker starts: with what its journal remembers, or with nothing.
+"""How a broker starts: recovered from its journal, or fresh.
 
-Law: everything that stands in the way, from the directory to a record that makes no sense, is found before a
-socket is opened, and said in one sentence.
+Law: every error, from the directory to a record that does not fit, is found before a socket is opened, and
+reported in one sentence.
 """
 
 import secrets
@@ -29,7 +29,7 @@ _log = structlog.get_logger()
 
 @frozen
 class Memory:
-    """The station, and the journal that it is written down in, if there is one.
+    """The station, and its journal if there is one.
 
     `replayed_s` is how long replaying took: the next start would take as long, but for a snapshot.
     """
@@ -40,7 +40,7 @@ class Memory:
 
 
 def remember(settings: Settings, over: Over | None = None) -> Memory:
-    """Make the station, or make it again; its ordering plugin wrapped if wanted. Raises `ConcordError`."""
+    """Make or recover the station, its ordering plugin wrapped if wanted. Raises `ConcordError`."""
     try:
         ordering = load(settings.ordering, settings.ordering_options)
         memory = _remember(settings, ordering if over is None else over(ordering))
@@ -85,7 +85,7 @@ def _fresh(settings: Settings, ordering: OrderingFactory, incarnation: str) -> S
 
 
 def _recovered(settings: Settings, ordering: OrderingFactory, journal: Journal) -> Station:
-    """Replay what the journal has; it gets nothing before `Station.begin`."""
+    """Replay the records of the journal; new ones are written after `Station.begin`."""
     recovered = journal.recovered
     for note in recovered.notes:
         _log.warning("journal repaired", journal=str(journal.path), what=note)

@@ -1,7 +1,7 @@
 """Metrics for Prometheus, in its text format over a few lines of HTTP.
 
-Law: nothing is counted for this module's sake. It is asked rarely, and then looks at what the shell and the
-core count anyway.
+Law: nothing is counted for this module alone. A scrape is rare, and reads the counters that the shell and the
+core have anyway.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ SCRAPES_MAX: Final = 16
 """Scrapes at a time; beyond that the oldest ends. A Prometheus server has one."""
 
 REQUEST_TIMEOUT_S: Final = 5.0
-"""A scraper that does not finish its request by then has gone wrong."""
+"""The timeout of a scrape's request."""
 
 
 Row = tuple[str, str, float]
@@ -50,14 +50,14 @@ def _labelled(name: str, text: str, label: str, values: Iterable[tuple[str, floa
 
 
 class BrokerCollector(Collector):
-    """What Prometheus gets to see of one broker."""
+    """The metrics of one broker."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._exchange = server.exchange
 
     def collect(self) -> Iterator[Metric]:
-        """Look at everything now."""
+        """Return all metrics as of now."""
         yield from self._totals()
         yield SummaryMetricFamily(
             "concord_matching_seconds",
@@ -89,7 +89,7 @@ class BrokerCollector(Collector):
             ("deliveries", "Publications sent to subscriptions of clients.", totals.deliveries),
             ("dropped", "Deliveries dropped at a subscription's bound.", totals.dropped),
             ("lost_links", "Links declared lost.", totals.lost_links),
-            ("gaps", "Gaps told to subscribers because something was lost.", totals.gaps),
+            ("gaps", "Gaps delivered to subscribers because something was lost.", totals.gaps),
             ("slow_subscriptions", "Times a subscription was found slow.", totals.slow),
             ("ended_slow_subscriptions", "Subscriptions ended at their bound.", totals.ended_slow),
             ("refused", "Connections, links and requests refused.", totals.refused),
@@ -100,7 +100,7 @@ class BrokerCollector(Collector):
         )
 
     def _budgets(self) -> Iterator[Metric]:
-        """What is used of what all peers together may have, and how much that is."""
+        """Return the limits for all peers together, and how much of each is used."""
         broker = self._exchange.budgets.broker
         limits = {resource.name.lower(): (broker.used[resource], n) for resource, n in broker.limits.items()}
         used = ((name, used) for name, (used, _) in limits.items())
@@ -159,7 +159,7 @@ class BrokerCollector(Collector):
                 "Brokers that would be dialled if the uplink were lost now.",
                 candidates,
             ),
-            ("known_brokers", "Brokers this one has heard of.", len(core.roster)),
+            ("known_brokers", "Brokers this one knows.", len(core.roster)),
         )
 
     def _replays(self) -> Iterator[Metric]:

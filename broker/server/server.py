@@ -3,8 +3,8 @@
 Laws:
 
 1. All effects of a step are carried out before the next step begins; nothing is awaited in between.
-2. One connection's end is the node's business. An exception out of a step is a defect that nobody knows the
-   extent of: it ends the broker, because a core that broke one of its own rules must not go on deciding.
+2. The node handles the end of a connection. An exception out of a step is a defect of unknown extent: it ends
+   the broker, because a core that broke one of its own rules must not go on deciding.
 """
 
 import errno
@@ -55,16 +55,16 @@ if TYPE_CHECKING:
     from broker.trace.counters import Tracer
 
 HANDSHAKE_TIMEOUT_S: Final = 10.0
-"""A peer that has not finished its TLS handshake by then has gone wrong."""
+"""The timeout of a TLS handshake."""
 
 RUN_BYTES: Final = 4
-"""Enough to tell the traces of one run of a broker from those of another."""
+"""Enough to distinguish the traces of one run of a broker from those of another."""
 
 TOKEN_BYTES: Final = 8
-"""Two sessions are told apart by this; 64 bits do not meet by chance."""
+"""This distinguishes two sessions; 64 random bits do not collide."""
 
 BACKLOG: Final = 1024
-"""Connections the system keeps for us to accept: all clients of a broker that restarts come back at once."""
+"""Connections the system keeps for us to accept: all clients of a broker that restarts reconnect at once."""
 
 RESERVED_DESCRIPTORS: Final = 64
 """Files that a broker must be able to open beside its connections: its journal's, uplinks, metrics, names."""
@@ -124,12 +124,12 @@ class Server:
 
     @property
     def exchange(self) -> Exchange:
-        """What the connections of the node share, to look at."""
+        """The state that the connections of the node share, for reading only."""
         return self.node.exchange
 
     @property
     def commit(self) -> Commit | None:
-        """What gets records to disk, if there is a journal."""
+        """The writer of records to disk, if there is a journal."""
         return None if self._keeping is None else self._keeping.commit
 
     def stop(self) -> None:
@@ -137,13 +137,13 @@ class Server:
         self._stopping.set()
 
     async def settled(self) -> None:
-        """Return when the broker is part of its overlay, or when its starter has waited long enough."""
+        """Return when the broker is ready: part of its overlay, or settled without an uplink."""
         await self._settled.wait()
 
     # --- stepping ---
 
     def step(self, content: Input) -> None:
-        """Feed the node, and carry out what it asks for (law 1)."""
+        """Feed the node, and carry out its effects (law 1)."""
         if self._has_failed:
             return
         pending: Input | None = content
@@ -161,7 +161,7 @@ class Server:
         self._wake_in_time()
 
     def received(self, number: int, content: bytes | bytearray | memoryview) -> None:
-        """Feed what came on a connection."""
+        """Feed the bytes received on a connection."""
         self.step(Received(number, content))
         self._unsampled_count += 1
         if self._unsampled_count >= SAMPLE_EVERY:
@@ -178,7 +178,7 @@ class Server:
             exchange.totals.matched += 1
 
     def _carry_out(self, effects: Effects) -> list[int]:
-        """Do what a step asks for, in the order of its fields; return the connections that were written."""
+        """Carry out the effects of a step in the order of the fields; return the connections written."""
         if effects.records:
             assert self._keeping is not None
             self._keeping.commit.record(effects.records)
@@ -305,7 +305,7 @@ class Server:
         await self._serve(Accepted(next(self._numbers), peer, names), TlsTransport(secure, stream))
 
     async def _shakes_hands(self, secure: "trio.SSLStream[trio.SocketStream]", peer: str) -> bool:
-        """Whether the peer speaks TLS with us, soon enough for the others that want to."""
+        """Return whether the peer has finished its TLS handshake in time."""
         with trio.move_on_after(HANDSHAKE_TIMEOUT_S) as scope:
             self._handshakes.add(peer, scope)
             if (oldest := self._handshakes.pop_surplus()) is not None:
@@ -378,7 +378,7 @@ def within_descriptors(limits: NodeLimits) -> NodeLimits:
 
 
 def _tracer(settings: Settings) -> "Tracer | None":
-    """Return what writes down what the broker counts, if that is wanted."""
+    """Return the writer of the broker's counters, if traces are wanted."""
     if settings.trace is None:
         return None
     from broker.trace.counters import Tracer  # noqa: PLC0415 - only who asks pays for the import
@@ -434,7 +434,7 @@ async def _listen(endpoint: Address) -> list[trio.SocketListener]:
 
 
 def _peer_of(stream: trio.SocketStream) -> str:
-    """Return the other end's address; it may be gone already."""
+    """Return the address of the peer, which may have disconnected already."""
     try:
         name = stream.socket.getpeername()
     except OSError:

@@ -1,11 +1,11 @@
-"""One socket: reads what comes into the node's steps, and writes what these ask for.
+"""One socket: feeds received bytes to the node, and writes the node's buffers.
 
 Laws:
 
 1. One reader task and one writer task. A buffer goes to the system at once if that takes it; the writer gets
    the rest.
-2. Whoever is paused is not read: what a peer sends then stays with the system, and in the end with the peer.
-3. The socket is closed when the node says so, or when the connection has ended at the other end.
+2. A paused connection is not read: the peer's bytes stay with the system, and in the end with the peer.
+3. The socket is closed when the node closes it, or when the connection has ended at the other end.
 """
 
 from typing import Final, Protocol
@@ -19,18 +19,18 @@ from broker.server.transport import Transport
 __all__ = ["Serving"]
 
 FINISH_S: Final = 1.0
-"""How long a peer gets to read what was written last."""
+"""How long a peer may take to read the last bytes."""
 
 
 class _Steps(Protocol):
     """Where inputs go."""
 
     def step(self, content: Input) -> None:
-        """Feed the node, and carry out what it asks for."""
+        """Feed the node, and carry out its effects."""
         ...
 
     def received(self, number: int, content: bytes | bytearray | memoryview) -> None:
-        """Feed what came on a connection."""
+        """Feed the bytes received on a connection."""
         ...
 
 
@@ -100,7 +100,7 @@ class Serving:
                 await self.transport.close()
 
     def _break(self, error: BaseException) -> None:
-        """It cannot be written any more: the reader finds the end, or is told."""
+        """Take the connection as broken for writing; the reader ends it."""
         self.reason = f"broken: {error}"
         self._is_broken = True
         self._rest = None
@@ -122,7 +122,7 @@ class Serving:
             received(number, content)
 
     async def _write(self) -> None:
-        """Send what the system did not take at once."""
+        """Send the bytes that the system did not take at once."""
         while True:
             await self._rest_waits.wait()
             self._rest_waits = trio.Event()

@@ -1,4 +1,4 @@
-"""What a broker is started with, checked before anything is opened."""
+"""The settings of a broker, checked before anything is opened."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -19,19 +19,19 @@ from broker.routing import DEFAULT, Routing
 from ordering.plugins import notes_version
 
 DEFAULT_LINK_TIMEOUT_S: Final = 10.0
-"""Longer than a busy or swapping machine is silent, short enough that routes through a dead one go soon."""
+"""Longer than a busy or swapping machine is silent, short enough that dead routes go soon."""
 
 DEFAULT_ORDERING: Final = "pairwise"
 """The ordering plugin that is used if none is named."""
 
 DEFAULT_REPLAY_CACHE_BYTES: Final = 16 * 1024 * 1024
-"""What local publishers published last, for those who ask later: about 100,000 small events."""
+"""The cache of local publications for replays: about 100,000 small events."""
 
 DEFAULT_REPLAY_COUNT: Final = 100_000
 """Small publications that come alone take three times their size in memory."""
 
 DEFAULT_REPLAY_AGE_S: Final = 3600.0
-"""Who wants more than the last hour wants a database."""
+"""Longer retention is the task of a database."""
 
 
 class SettingsError(ConcordError):
@@ -52,12 +52,12 @@ class Tls:
 
     @property
     def serves(self) -> bool:
-        """Whether those who connect are spoken to in TLS."""
+        """Whether accepted connections use TLS."""
         return self.certificate is not None
 
     @property
     def dials(self) -> bool:
-        """Whether the uplink is spoken to in TLS."""
+        """Whether the connection to the uplink uses TLS."""
         return self.certificate is not None or self.authority is not None
 
 
@@ -67,7 +67,7 @@ def _or_none_at_all(seconds: float | None) -> float:
 
 @frozen(kw_only=True)
 class Settings:
-    """Everything `concord broker` can be told. Raises `SettingsError` if it makes no sense together."""
+    """All settings of `concord broker`. Raises `SettingsError` if they contradict each other."""
 
     name: str
     listen: Address
@@ -148,7 +148,7 @@ class Settings:
         )
 
     def node_config(self, access: Access) -> NodeConfig:
-        """Return what the node has to know of this."""
+        """Return the configuration of the node."""
         return NodeConfig(
             name=self.name,
             manner=self.manner,
@@ -164,7 +164,7 @@ class Settings:
         )
 
     def reached_at(self, port: int) -> Address | None:
-        """Where other brokers can dial this one, which listens on that port; None if nobody has said so."""
+        """Return the address at which others dial this broker, listening on that port; None if not set."""
         if self.advertise_address is not None:
             return self.advertise_address
         return None if self.listen.is_wildcard else Address(self.listen.host, port)

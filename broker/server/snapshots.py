@@ -150,7 +150,7 @@ class SnapshotKeeper:
                 await self._wanted.wait()
 
     def hurry(self) -> None:
-        """Look now if there is no segment in reserve: the last one has just been begun."""
+        """Reserve a segment at once if none is reserved: the last one has just been begun."""
         if self.journal.wants_room:
             self._wanted.set()
 
@@ -173,12 +173,12 @@ class SnapshotKeeper:
 
     @property
     def _is_costly(self) -> bool:
-        """Whether another snapshot already would take too much of the time."""
+        """Whether another snapshot now would take too much of the time."""
         return self.age_s * PART_MAX < self.last_stall_s or self.age_s * APART_PART_MAX < self._apart_s
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time for a snapshot."""
+        """Whether a snapshot is due (law 2)."""
         if self.journal.appended == self._upto or self._is_costly:
             return False
         return (
@@ -217,7 +217,7 @@ class SnapshotKeeper:
             _log.warning("journal has no room for a snapshot", size_bytes=len(content))
 
     async def _taken_elsewhere(self, elsewhere: Elsewhere) -> bytes | None:
-        """Take it in another process; None if that is not possible, and is not tried again."""
+        """Take a snapshot in another process; return None if that failed, and do not try it again."""
         content = None
         with trio.CancelScope() as self._waiting:
             try:
@@ -229,7 +229,7 @@ class SnapshotKeeper:
         return content
 
     def stay(self) -> None:
-        """Nobody is held up any more: take what is left to take here and at once."""
+        """Take later snapshots in this process and at once: no client can be delayed any more."""
         self._elsewhere = None
         self._waiting.cancel()
 

@@ -4,8 +4,8 @@ Laws:
 
 1. A peer's certificate is accepted only if the authority given by `--tls-ca` (or, for an uplink without one,
    one that the system trusts) signed it, and an uplink's certificate must name the host that was dialled.
-2. If users are known by tokens, a peer without a certificate is let through to show its token; otherwise
-   whoever shows no certificate is not let in.
+2. If users are known by tokens, a peer without a certificate is admitted to show its token; otherwise a peer
+   without a certificate is refused.
 """
 
 import ssl
@@ -17,7 +17,7 @@ from broker.server.settings import SettingsError, Tls
 
 
 class _Certificate(TypedDict, total=False):
-    """What Python says about a certificate, as far as we look."""
+    """The fields of Python's description of a certificate that are used here."""
 
     subject: tuple[tuple[tuple[str, str], ...], ...]
     subjectAltName: tuple[tuple[str, str], ...]
@@ -38,7 +38,7 @@ def _fresh(purpose: ssl.Purpose, tls: Tls) -> ssl.SSLContext:
 
 
 def serving_context(tls: Tls, *, knows_users: bool) -> ssl.SSLContext | None:
-    """Return what to speak to those who connect, or None for plain TCP."""
+    """Return the TLS context for accepted connections, or None for plain TCP."""
     if not tls.serves:
         return None
     context = _fresh(ssl.Purpose.CLIENT_AUTH, tls)
@@ -48,7 +48,7 @@ def serving_context(tls: Tls, *, knows_users: bool) -> ssl.SSLContext | None:
 
 
 def dialling_context(tls: Tls) -> ssl.SSLContext | None:
-    """Return what to speak to an uplink, or None for plain TCP."""
+    """Return the TLS context for the uplink, or None for plain TCP."""
     return _fresh(ssl.Purpose.SERVER_AUTH, tls) if tls.dials else None
 
 

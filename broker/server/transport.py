@@ -21,15 +21,15 @@ READ_BYTES: Final = 256 * 1024
 """Most that one read takes: a thousand events or more per step, and still only milliseconds of work."""
 
 _BUFFER: Final = memoryview(bytearray(READ_BYTES))
-"""Shared by all connections; whoever feeds from it copies what stays."""
+"""Shared by all connections; its reader copies the bytes that it keeps."""
 
 LINGER_S: Final = 1.0
 """A connection that we end is read (and ignored) for so long, because closing a socket with unread bytes
-throws away what we sent last: the reason why."""
+discards the last bytes sent: the reason of the end."""
 
 
 class Transport(Protocol):
-    """What a connection needs of its stream."""
+    """The stream of a connection."""
 
     async def receive(self) -> memoryview | bytes | bytearray:
         """Return what has arrived, at least a byte; nothing at the end."""
@@ -44,7 +44,7 @@ class Transport(Protocol):
         ...
 
     async def finish(self) -> None:
-        """Say that nothing more will come, and give the peer a moment to read what it got."""
+        """End the sending side, and give the peer a moment to read the last bytes."""
         ...
 
     async def close(self) -> None:
@@ -90,7 +90,7 @@ class PlainTransport:
                 content = content[self._socket.send(content) :]
 
     async def finish(self) -> None:
-        """Say that nothing more will come, and give the peer a moment to read what it got."""
+        """End the sending side, and give the peer a moment to read the last bytes."""
         with trio.move_on_after(LINGER_S), contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
             while await self.receive():
@@ -123,12 +123,12 @@ class TlsTransport:
         await self.stream.send_all(content)
 
     async def finish(self) -> None:
-        """Say that nothing more will come, and give the peer a moment to read what it got."""
+        """End the sending side, and give the peer a moment to read the last bytes."""
         with trio.move_on_after(LINGER_S), contextlib.suppress(OSError, trio.BrokenResourceError):
             await self._below.send_eof()
             while await self._below.receive_some(READ_BYTES):
                 pass
 
     async def close(self) -> None:
-        """Free the socket, without the parting words of TLS: our frames say themselves where they end."""
+        """Free the socket without a TLS close alert: frames carry their own lengths."""
         await trio.aclose_forcefully(self.stream)

@@ -1,7 +1,7 @@
 """Filters as plain values. Reading them takes a fraction of the time of parsing their text.
 
 A filter is its source (or None) and its conjunctions; a conjunction is names and constraints in turn, and a
-constraint is its class, by place in `CLASSES`, and its fields. Sets are written in order.
+constraint is its class, by index in `CLASSES`, and its fields. Sets are written in order.
 """
 
 from collections.abc import Sequence

@@ -1,21 +1,21 @@
-"""A graph of objects as plain values, and back: what a snapshot is made of.
+"""A graph of objects as plain values, and back: the content of a snapshot.
 
 Why not pickles. A pickle calls what the file names; a restricted unpickler still calls the classes that it
 lets pass, with arguments of the file's choice, and sets attributes of whatever it has read, classes included.
 Here nothing is ever called for a file: an object is made empty, of a class that the reader was given, and its
-own fields are filled. It takes about as long, because what there is most of (filters, hops, publications)
-has a short form of its own, and what can be worked out again is left out.
+own fields are filled. It takes about as long, because the most frequent objects (filters, hops,
+publications) have short forms of their own, and derived state is left out.
 
-Numbers, texts, bytes, truth values and None stand for themselves. Everything else is a list: a code, and what
-belongs to it. An object is written where it is met first, later it is a reference; so what was one object is
-one object again. Hops, filters and publications stand in tables, which come first. A *part* is an object that
-reader and writer have already, by its place among the parts.
+Numbers, texts, bytes, truth values and None stand for themselves. Everything else is a list: a code, and its
+arguments. An object is written where it is met first, later it is a reference; so one object is one object
+again. Hops, filters and publications stand in tables, which come first. A *part* is an object that
+reader and writer have already, by its index among the parts.
 
 Laws.
 
 1. Written by `Writer`, read by `ValueReader`: the same graph, containers in the same order. Sets have none.
-2. What cannot be written (a function, a file, a class) is an error when the snapshot is taken, never when it
-   is needed.
+2. A value that cannot be written (a function, a file, a class) is an error when the snapshot is taken, never
+   when it is needed.
 3. A class is read only if it is known: it is in a package that was allowed, has been imported there, and has
    the fields that were written.
 """
@@ -50,7 +50,7 @@ HOP_NUMBER_MAX: Final = 10_000_000
 
 
 class SnapshotError(StationError):
-    """Something in the state of a broker, or of its ordering plugin, cannot be written down."""
+    """A value in the state of a broker, or of its ordering plugin, cannot be part of a snapshot."""
 
 
 @attrs.frozen
@@ -62,7 +62,7 @@ class Layout:
 
 
 def layout_of(owner: type) -> Layout:
-    """Say how objects of this class are written.
+    """Return how objects of this class are written.
 
     Raises:
         SnapshotError: they cannot be.
@@ -85,7 +85,7 @@ def layout_of(owner: type) -> Layout:
 
 
 class Writer:
-    """Writes one graph; `tables` holds what is referred to by number."""
+    """Writes one graph; `tables` returns the objects that are referred to by number."""
 
     def __init__(self, parts: Iterable[object]) -> None:
         self._parts = {id(part): number for number, part in enumerate(parts)}
@@ -103,7 +103,7 @@ class Writer:
         }
 
     def write(self, thing: object) -> object:
-        """Return the values for something."""
+        """Return the values for an object."""
         kind = type(thing)
         if kind in PLAIN:
             return thing
@@ -117,7 +117,7 @@ class Writer:
         return self._container(kind, thing) or self._object(kind, thing)
 
     def tables(self) -> list[object]:
-        """Return what was referred to by number so far."""
+        """Return the tables of objects that were referred to by number so far."""
         return [
             [[hop.number, hop.name, hop.is_link] for hop in self._hops],
             [values_of(content) for content, _ in self._filters],
@@ -207,7 +207,7 @@ class ValueReader:
         }
 
     def read(self, value: Any) -> Any:
-        """Return what these values stand for."""
+        """Return the object for these values."""
         return self._builders[value[0]](value) if type(value) is list else value
 
     def _items(self, values: list[Any], start: int = 1) -> list[object]:

@@ -1,4 +1,4 @@
-"""Traces: what happens while it happens, as Parquet files that anything can read.
+"""Traces: counters and events of a run as Parquet files.
 
 `rows` writes rows of any dataset, `counters` what a broker counts.
 """

@@ -1,8 +1,8 @@
-"""What a broker counts, written down every second: the dataset `brokers/` of a run's directory.
+"""The counters of a broker, written every second: the dataset `brokers/` of a run's directory.
 
-Counters only grow while the broker lives: what is wanted between two moments is the difference. Detection
+Counters only grow while the broker lives: the count between two moments is their difference. Detection
 times come as cumulative buckets, as Prometheus has them: `detection_us_le_100` counts those of at most 100
-microseconds. `waiting` and `queue_bytes` are what is there at the moment.
+microseconds. `waiting` and `queue_bytes` are values of the moment.
 """
 
 from bisect import bisect_left
@@ -28,7 +28,7 @@ COLUMNS: Final = {"broker": TEXT, "at_ns": WHOLE, "counter": TEXT, "value": FLOA
 BUCKETS_US: Final = tuple(
     mantissa * 10.0**exponent for exponent in range(6) for mantissa in (1, 1.5, 2, 3, 4, 5, 6, 8)
 )
-"""From a microsecond to most of a second, close enough together to tell a percentile to about a quarter."""
+"""From a microsecond to most of a second, close enough for percentiles to about a quarter."""
 
 _PUBLICATION, _ORDERING, _CONTROL = range(3)
 _KINDS: Final = {Publication: _PUBLICATION, OrderingMessage: _ORDERING}
@@ -65,7 +65,7 @@ class Tracer:
         self._detections[bisect_left(BUCKETS_US, taken_ns / _NS_PER_US)] += 1
 
     def _count(self, outgoing: Sequence[tuple[Hop, Sequence[LinkMessage]]]) -> None:
-        """Count what leaves over links, by kind."""
+        """Count the messages that leave over links, by kind."""
         for hop, messages in outgoing:
             if hop.is_link:
                 for message in messages:
@@ -73,7 +73,7 @@ class Tracer:
                     self._sent[_KINDS.get(kind, _CONTROL)] += 1
 
     def read(self, exchange: Exchange, sent_bytes: int) -> None:
-        """Note what every counter says now."""
+        """Record the present value of every counter."""
         at_ns = time_ns()
         for counter, value in (*self._counters(exchange), ("bytes_out", sent_bytes)):
             self.rows.append(self.name, at_ns, counter, float(value))

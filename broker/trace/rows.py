@@ -4,8 +4,8 @@ A Parquet file can be read only when its end has been written. So each second's 
 own: `STEM-000001.parquet`, `STEM-000002.parquet` and so on. A file gets its name when it is whole; until
 then it has one that readers of datasets pass over.
 
-Parquet is loaded when the first file is written, never by importing this. That takes a third of a second, in
-which nothing else is done: whoever measures calls `prepare` before.
+Parquet is loaded when the first file is written, never by importing this. That stalls the process for a third
+of a second: a measurement calls `prepare` before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from typing import Final
 from attrs import define, field
 
 FLUSH_EVERY_S: Final = 1.0
-"""What a crash may lose."""
+"""The time of which a crash may lose the rows."""
 
 ROWS_MAX: Final = 200_000
 """Kept at most before a file is written early: some tens of megabytes, and a file of a good size."""
@@ -50,7 +50,7 @@ class RowFiles:
             self.flush()
 
     def take(self) -> "Pending | None":
-        """Return what has come since the last time, to be written where that does not hold up anybody."""
+        """Return the rows since the last call, to be written in another thread."""
         if not self._rows:
             return None
         rows, self._rows = self._rows, []
@@ -59,7 +59,7 @@ class RowFiles:
         return Pending(self.folder, f"{self.stem}-{self._files:06}.parquet", self.columns, rows)
 
     def flush(self) -> None:
-        """Write what has come since the last time, here and now."""
+        """Write the rows since the last call, in this thread."""
         if (pending := self.take()) is not None:
             pending.write()
 

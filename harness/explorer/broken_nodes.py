@@ -257,7 +257,7 @@ def never_wakes(self: ReconnectTimeouts, at_s: float) -> None:
 def waits_for_who_is_there(self: ReconnectTimeouts, who: Any) -> None:
     """Go on waiting for somebody who is back."""
     if self._station is not None and who in self._deadlines_s:
-        self._station.came(*who.absence)
+        self._station.came(*who.station_key)
 
 
 def hears_everybody(self: node.Node, connection: Connection) -> None:

@@ -148,10 +148,16 @@ _CLIENT: Final = {
     "client-gap-uncounted": _whole("client", "none", (Inbox, "gap", c.counts_no_gap)),
     "client-gives-no-credit": _whole("client", "none", (Inbox, "handed_out", c.gives_no_credit_back)),
     "client-gives-credit-twice": _whole("client", "none", (Inbox, "handed_out", c.gives_credit_twice)),
-    "client-place-too-early": _whole("client", "churn", (Inbox, "place", property(c.goes_on_one_too_early))),
-    "client-place-had": _whole("client", "churn", (Inbox, "place", property(c.goes_on_where_it_was_had))),
+    "client-place-too-early": _whole(
+        "client", "churn", (Inbox, "resume_position", property(c.goes_on_one_too_early))
+    ),
+    "client-place-had": _whole(
+        "client", "churn", (Inbox, "resume_position", property(c.goes_on_where_it_was_had))
+    ),
     "client-hears-silence": _whole("client", "crash", (Silence, "look", c.hears_silence)),
-    "client-had-everything": _whole("client", "churn", (Inbox, "untold", c.says_everything_was_had)),
+    "client-had-everything": _whole(
+        "client", "churn", (Inbox, "unconfirmed_position", c.says_everything_was_had)
+    ),
     "client-forgotten-untold": _whole("client", "crash", (Inbox, "_begin_anew", c.misses_no_forgotten)),
     "client-dials-once": _whole("client", "churn", (ClientMachine, "tick", c.dials_never_again)),
     "client-resumes-nothing": _whole("client", "churn", (Session, "_ask_inbox", c.asks_inboxes_last)),

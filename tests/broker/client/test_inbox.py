@@ -88,7 +88,7 @@ def test_after_a_reconnection_it_goes_on_behind_what_had_arrived() -> None:
     box = inbox()
     box.put([b"x", b"y"], 2)
     box.open(1)
-    assert box.place == (2,)
+    assert box.resume_position == (2,)
     box.placed("S", 2, goes_on=True)
     box.put([b"z"], 1)
     assert [box.take(), box.take(), box.take()] == [[b"x", b"y"], [b"z"], None]
@@ -156,14 +156,14 @@ def test_what_was_handed_out_was_had_except_the_delivery_in_use(read_count: int,
 
 def test_progress_is_told_once_and_again_on_a_new_connection() -> None:
     box = inbox()
-    assert (box.untold(), box.untold()) == (0, None)
+    assert (box.unconfirmed_position(), box.unconfirmed_position()) == (0, None)
     box.put([b"x"], 1)
     box.take()
     box.handed_out(1)
-    assert (box.untold(), box.untold()) == (1, None)
+    assert (box.unconfirmed_position(), box.unconfirmed_position()) == (1, None)
     box.open(1)
     box.placed("S", 1, goes_on=True)
-    assert box.untold() == 1
+    assert box.unconfirmed_position() == 1
 
 
 def test_what_still_waits_is_not_credited_again_on_a_new_connection() -> None:
@@ -185,5 +185,5 @@ def test_what_was_had_is_confirmed_by_its_size_too() -> None:
         inbox.handed_out(1)
         owed.append(inbox.owes_confirmation)
         if inbox.owes_confirmation:
-            inbox.untold()
+            inbox.unconfirmed_position()
     assert owed == [False, True, False]

@@ -124,5 +124,5 @@ async def test_a_broker_refuses_what_no_client_of_ours_asks(
 
 
 def test_a_gap_says_that_the_past_is_not_whole() -> None:
-    assert str(Gap(None, "replay")).endswith("not all of the past that was asked for could be told")
+    assert str(Gap(None, "replay")).endswith("not all of the past that was asked for could be replayed")
     assert not Delivery(b"\0\0\0\2\x10\x01").replayed

@@ -99,9 +99,9 @@ async def test_it_shows_the_uplink_and_whom_the_broker_would_dial_without_it() -
         both = await explain(leaf, "--uplinks", "alice@B1.k/1", "1")
     assert told == [
         f"B3 at {leaf.address} is below B2 at {middle.address}",
-        "  attachments so far: 1, brokers it has heard of: 3",
+        "  attachments so far: 1, brokers it knows: 3",
         f"  would dial {middle.address} B2 (configured uplink)",
         f"  would dial {top.address} B1 (above the lost uplink)",
     ]
-    assert "is the top of its tree" in at_top
+    assert "is the root of its tree" in at_top
     assert both.returncode == 2
