@@ -25,7 +25,7 @@ from attrs import define, field
 
 from broker.core import Hop
 from broker.lines import json_line
-from broker.messages import Ended, LinkMessage, Subscribed
+from broker.messages import Ended, LinkMessage, Publication, Subscribed
 from broker.node.backpressure import Backpressure
 from broker.node.budget import Account, Resource
 from broker.node.connection import OUTBOX_BYTES, Connection
@@ -118,12 +118,28 @@ class LocalSubscription:
         self._unconfirmed.clear()
         self.unconfirmed_bytes = self._unconfirmed_extra = 0
         self._queued_extra = self._queued_count = 0
+        self._count_received(position)
         for piece in self.state.after(position):
             if isinstance(piece, Missing):
                 queue.add_gap(piece.count, BOUND)
             else:
                 self._add(piece)
         queue.allow_excess()
+
+    def _count_received(self, position: int) -> None:
+        """Count as unconfirmed what the client has received up to this position: the state still keeps it."""
+        at = self.state.taken
+        for batch in self.state.after(at):
+            if at >= position:
+                return
+            if not isinstance(batch, Missing):
+                received = batch[: position - at]
+                sizes = [len(each.frame) for each in received if isinstance(each, Publication)]
+                extra_bytes = len(sizes) * EVENT_BYTES
+                self._unconfirmed.append((at + len(received), sum(sizes), extra_bytes))
+                self.unconfirmed_bytes += sum(sizes)
+                self._unconfirmed_extra += extra_bytes
+            at += len(batch)
 
     def _add(self, messages: Sequence[LinkMessage]) -> None:
         for piece in pieces_of(messages):

@@ -17,7 +17,8 @@ from broker.node.reconnect_timeouts import ReconnectTimeouts
 from broker.node.starts import StartPosition
 from broker.node.subscriptions import LocalSubscription
 from broker.node.timers import Timers
-from broker.station import LinkState, LocalSubscriptionState, SubscriptionTerms
+from broker.sessions import Retained
+from broker.station import LinkState, LocalSubscriptionState, Station, SubscriptionTerms
 from broker.wire import encode
 
 _link_after = LinkState.after
@@ -194,6 +195,24 @@ def forgets_gaps(self: SubscriptionQueue, count: int, reason: str) -> None:
 def drops_in_silence(self: SubscriptionQueue, dropped: int) -> None:
     """Drop without a gap in the place."""
     del self, dropped
+
+
+def keeps_what_was_had(self: Retained[Any], count: int) -> None:
+    """Count what was acknowledged, and keep it."""
+    self.check_sent(count)
+    if count > self.acknowledged:
+        self._offset += count - self.acknowledged
+        self.acknowledged = count
+
+
+def keeps_what_was_dropped(self: Station, subscription: str, count: int) -> None:
+    """Keep in the station what a queue has dropped."""
+    del self, subscription, count
+
+
+def counts_nothing_received(self: LocalSubscription, position: int) -> None:
+    """Do not count what the client of a resumed subscription has received and not confirmed."""
+    del self, position
 
 
 def keeps_unconfirmed(self: LocalSubscription, position: int) -> None:

@@ -25,6 +25,7 @@ from broker.node.replaying import Replaying
 from broker.node.subscriptions import LocalSubscription
 from broker.node.timers import Timers
 from broker.node.uplinks import Uplinks
+from broker.sessions import Retained
 from broker.station import LinkState, LocalSubscriptionState, Station, inputs, snapshots
 from harness.explorer import broken_clients as c
 from harness.explorer import broken_ends as e
@@ -85,6 +86,11 @@ _QUEUES: Final = {
         "queues", "none", (SubscriptionQueue, "is_over_bound", property(n.never_looks_at_its_bound))
     ),
     "backlog-forgotten": _whole("queues", "none", (ClientSession, "pump", n.forgets_the_backlog)),
+    "had-is-kept": _whole("queues", "churn", (Retained, "acknowledge", n.keeps_what_was_had)),
+    "dropped-stays": _whole("queues", "none", (Station, "drop", n.keeps_what_was_dropped)),
+    "received-uncounted": _whole(
+        "queues", "restart", (LocalSubscription, "_count_received", n.counts_nothing_received)
+    ),
     "slow-never-ended": _whole("queues", "none", (Exchange, "after", n.ends_nobody)),
 }
 

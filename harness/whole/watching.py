@@ -1,8 +1,10 @@
 """What must hold after every step of a node, looked at where the step was."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
+from broker.messages import Publication
 from broker.node import Effects, Input, Node, Received, Tick
 from broker.node.backpressure import SLOW_AFTER_S
 from broker.node.budget import Resource
@@ -10,6 +12,7 @@ from broker.node.clients import ClientSession
 from broker.node.connection import OUTBOX_BYTES, Connection
 from broker.node.exchange import JUDGING_INTERVAL_S
 from broker.node.links import LinkSession
+from broker.sessions import Missing
 from broker.wire import DEFAULT_LIMITS
 from harness.simulator.needless import needless_waits
 from harness.whole.sites import WholeSite
@@ -47,6 +50,7 @@ def wrong_after(site: WholeSite, content: Input, effects: Effects) -> Iterator[s
         return
     if type(content) is Tick:
         yield from _waited_for(node)
+        yield from _retained(node)
     if type(content) is not Received:
         return
     yield from _waits_needlessly(node)
@@ -99,6 +103,21 @@ def _waited_for(node: Node) -> Iterator[str]:
         waited_s = node.exchange.now_s - backpressure._since_s  # noqa: SLF001 - only to look
         if backpressure.waiting and waited_s > WAITED_S_MAX:
             yield f"publishers wait for {subscription.id} since {waited_s:.3f} s"
+
+
+def _retained(node: Node) -> Iterator[str]:
+    """What the station keeps of deliveries that their programs have had, or that were dropped."""
+    for subscription in node.exchange.subscribers.values():
+        stream = subscription.state._stream  # noqa: SLF001 - only to look
+        retained_bytes, skipped = 0, stream._offset  # noqa: SLF001 - as above
+        for batch in stream._batches:  # noqa: SLF001 - as above
+            if not isinstance(batch, Missing):
+                left = islice(batch, skipped, None)
+                retained_bytes += sum(len(each.frame) for each in left if isinstance(each, Publication))
+            skipped = 0
+        needed_bytes = subscription.queue.queued_bytes + subscription.unconfirmed_bytes
+        if retained_bytes > needed_bytes and not subscription._is_over:  # noqa: SLF001 - as above
+            yield f"{retained_bytes} bytes are kept for {subscription.id}, which needs {needed_bytes}"
 
 
 def _overworked(site: WholeSite, connection: Connection) -> Iterator[str]:

@@ -11,6 +11,7 @@ FOUND = {
     "rest does not wait for a broker that is about to end": ("crash", 1_200_339),
     "a call that is published again is replayed where its time stands": ("crash", 1_200_450),
     "a replay ends with a gap when a neighbour is lost that had to answer": ("loss", 3_000_302),
+    "what a resumed client has received is kept, and charged to nobody": ("churn", 7_000_011),
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
