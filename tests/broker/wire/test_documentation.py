@@ -30,8 +30,8 @@ _SIZES: Final = {
 }
 
 _SENDERS: Final = {
-    frozenset({DecoderStage.HELLO}): "whoever dialled, first",
-    frozenset({DecoderStage.WELCOME}): "whoever was dialled, first",
+    frozenset({DecoderStage.HELLO}): "the end that dialled, first",
+    frozenset({DecoderStage.WELCOME}): "the end that was dialled, first",
     frozenset(DecoderStage) - {DecoderStage.OVER}: "both, last",
     frozenset({DecoderStage.LINK, DecoderStage.SERVER}): "broker",
     frozenset({DecoderStage.LINK, DecoderStage.SERVER, DecoderStage.CLIENT}): "both",
