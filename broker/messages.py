@@ -365,9 +365,9 @@ class SubscriptionAdded:
 class SubscriptionsReplaced:
     """Several changes in one: these are added, all under one number, and those withdrawn instead (R7).
 
-    A withdrawn subscription serves on until those that are added, now or in an earlier request, serve in its
-    stead. If they are too many for one page, several requests follow each other, and withdrawn ones come
-    last.
+    A withdrawn subscription serves on until those that are added, now or in an earlier request, serve as its
+    replacement. If they are too many for one page, several requests follow each other, and withdrawn ones
+    come last.
     """
 
     number: int
