@@ -166,7 +166,7 @@ class Session:
             return
         self._inboxes.remove(inbox)
         if self.welcome is not None:
-            self._tell_progress(inbox)
+            self._confirm_position(inbox)
             del self._requests[inbox.number]
             self._controls.append(encode(m.Unsubscribe(inbox.number)))
         inbox.enter(Phase.ENDED)
@@ -183,9 +183,9 @@ class Session:
         for inbox in self._inboxes:
             if inbox.durable:
                 inbox.notice_progress()
-                self._tell_progress(inbox)
+                self._confirm_position(inbox)
 
-    def _tell_progress(self, inbox: Inbox) -> None:
+    def _confirm_position(self, inbox: Inbox) -> None:
         if inbox.durable and self._reaches(inbox) and (had := inbox.unconfirmed_position()) is not None:
             self._controls.append(encode(m.Credit(inbox.number, 0, had)))
 

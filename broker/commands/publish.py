@@ -31,8 +31,8 @@ def command(  # noqa: PLR0913 - one for each option
     """Publish the JSON objects of FILE (default: standard input), one per line, each an event's attributes.
 
     Ends when everything has been taken over by the broker. With --when-wanted it begins to read when
-    somebody, anywhere, has subscribed to something that matches FILTER, and pauses while nobody has; what
-    one read has taken by then (64 KiB at most) is published when somebody is there again.
+    a subscription, at any broker, overlaps FILTER, and pauses while none does; the events of one read
+    (64 KiB at most) are then published when there is a subscription again.
     """
     parse(advertised)
 

@@ -224,7 +224,7 @@ class SystemFiles:
     def displaced(self) -> str:
         """Return what has happened to the directory if it is not where it was, or "".
 
-        The reserve of descriptors is filled as well: somebody may have closed some.
+        The reserve of descriptors is filled as well: others may have closed some.
         """
         self._descriptors.refill()
         own = os.fstat(self.directory)

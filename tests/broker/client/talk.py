@@ -74,7 +74,7 @@ class Talk:
         """Break the connection."""
         self.machine.lost("broken pipe", self.now_s)
 
-    def heard(self) -> list[object]:
+    def frames_sent(self) -> list[object]:
         """What the client says now; it is written at once."""
         messages = self.decoder.feed(self.machine.take_output())
         self.machine.written(self.now_s)
@@ -113,7 +113,7 @@ class Talk:
         while self.wants() is not Wants.DIAL:
             self.pass_to_deadline()
         self.open()
-        assert isinstance(self.heard()[0], m.Hello)
+        assert isinstance(self.frames_sent()[0], m.Hello)
         self.decoder.welcomed()
         self.say(welcome())
 
@@ -128,7 +128,7 @@ class Talk:
 
     def publisher(self, id_: str = "alice@B1/1", filter_: str = "True") -> Source:
         source = self.session.advertise(filter_)
-        (asked,) = self.heard()
+        (asked,) = self.frames_sent()
         assert isinstance(asked, m.Advertise)
         self.say(m.Advertised(asked.number, id_, 0))
         return source
@@ -141,7 +141,7 @@ class Talk:
     def subscription(self) -> Inbox:
         inbox = subscription(self.limits)
         self.session.subscribe(inbox, self.now_s)
-        (asked,) = self.heard()
+        (asked,) = self.frames_sent()
         assert isinstance(asked, m.Subscribe)
         self.say(
             m.Placed(asked.number, f"alice@B1/{asked.number}", 0, goes_on=False), m.Subscribed(asked.number)

@@ -195,7 +195,7 @@ def test_a_heartbeat_of_nothing_is_refused() -> None:
 
 def test_a_silent_broker_is_asked_after_a_heartbeat_and_lost_after_another(talk: Talk) -> None:
     assert talk.pass_to_deadline() == HEARTBEAT_S
-    assert talk.heard() == [m.Ping(1)]
+    assert talk.frames_sent() == [m.Ping(1)]
     assert talk.pass_to_deadline() == HEARTBEAT_S
     assert talk.life() is ClientLife.CONNECTED
     assert talk.pass_to_deadline() == pytest.approx(HEARTBEAT_S / 10)
@@ -206,7 +206,7 @@ def test_a_silent_broker_is_asked_after_a_heartbeat_and_lost_after_another(talk:
 def test_whatever_comes_is_a_sign_of_life(talk: Talk) -> None:
     for number in range(1, 4):
         talk.pass_s(HEARTBEAT_S)
-        assert talk.heard() == [m.Ping(number)]
+        assert talk.frames_sent() == [m.Ping(number)]
         talk.pass_s(HEARTBEAT_S * 1.05)
         talk.machine.received(encode(m.Pong(number))[:3], talk.now_s)
         assert talk.machine.next_deadline() == talk.now_s + HEARTBEAT_S
@@ -220,13 +220,13 @@ def test_who_hears_much_and_has_nothing_to_say_is_heard_all_the_same() -> None:
     for place in range(len(frame)):
         talk.machine.received(frame[place : place + 1], talk.now_s)
         talk.pass_s(HEARTBEAT_S / 2)
-    assert m.Pong(0) in talk.heard()
+    assert m.Pong(0) in talk.frames_sent()
 
 
 def test_a_process_that_was_held_up_asks_before_it_gives_up(talk: Talk) -> None:
     talk.now_s += 100 * HEARTBEAT_S
     talk.machine.tick(talk.now_s)
-    assert talk.heard() == [m.Ping(1)]
+    assert talk.frames_sent() == [m.Ping(1)]
     assert talk.machine.next_deadline() == talk.now_s + HEARTBEAT_S
     talk.now_s += 100 * HEARTBEAT_S
     talk.machine.tick(talk.now_s)
@@ -241,7 +241,7 @@ def test_each_connection_is_asked_before_it_is_lost(talk: Talk) -> None:
         talk.close()
         talk.connect()
     talk.pass_s(2 * HEARTBEAT_S)
-    assert talk.heard() == [m.Ping(3)]
+    assert talk.frames_sent() == [m.Ping(3)]
     assert talk.life() is ClientLife.CONNECTED
 
 
@@ -253,9 +253,9 @@ def test_a_slow_publishers_window_empties_by_itself_and_each_time() -> None:
     source = talk.publisher()
     for number in (2, 3):
         talk.publish(source)
-        assert sequences(talk.heard()) == [(source.id, number - 1)]
+        assert sequences(talk.frames_sent()) == [(source.id, number - 1)]
         assert talk.pass_to_deadline() <= talk.limits.flush_interval_s
-        assert talk.heard() == [m.Flush(number)]
+        assert talk.frames_sent() == [m.Flush(number)]
         talk.say(m.Flushed(number))
     assert talk.session.window.is_empty
 
@@ -264,12 +264,12 @@ def test_the_progress_of_a_durable_subscription_is_said_by_itself() -> None:
     talk = connected()
     inbox = subscription(durable="audit")
     talk.session.subscribe(inbox, talk.now_s)
-    talk.heard()
+    talk.frames_sent()
     talk.say(m.Placed(1, "S", 0, goes_on=False), m.Deliver(1, 2), *[frame(1, bytes(4000))] * 2)
     inbox.take()
     talk.session.credit(inbox, 2)
     talk.pass_to_deadline()
-    assert talk.heard() == [m.Credit(1, 0, 2)]
+    assert talk.frames_sent() == [m.Credit(1, 0, 2)]
 
 
 # --- losing and coming back ---
@@ -416,14 +416,14 @@ def test_who_leaves_waits_until_everything_is_taken_over_and_says_goodbye_last(t
     talk.publish(source, 3)
     talk.machine.leave(talk.now_s)
     assert talk.machine.state == "connected"
-    *publications, flush = talk.heard()
+    *publications, flush = talk.frames_sent()
     assert len(sequences(publications)) == 3
     assert flush == m.Flush(2)
     talk.say(m.Ping(7))
-    assert talk.heard() == [m.Pong(7)]
+    assert talk.frames_sent() == [m.Pong(7)]
     assert talk.life() is ClientLife.DRAINING
     talk.say(m.Flushed(2))
-    (goodbye,) = talk.heard()
+    (goodbye,) = talk.frames_sent()
     assert isinstance(goodbye, m.Fault)
     assert goodbye.code == "left"
     assert (talk.life(), talk.wants()) == (ClientLife.LEAVING, Wants.NOTHING)
@@ -441,7 +441,7 @@ def test_the_goodbye_waits_for_what_is_being_written(talk: Talk) -> None:
     assert not talk.machine.has_output
     talk.machine.written(talk.now_s)
     assert talk.life() is ClientLife.LEAVING
-    (goodbye,) = talk.heard()
+    (goodbye,) = talk.frames_sent()
     assert isinstance(goodbye, m.Fault)
 
 
@@ -479,11 +479,11 @@ def test_who_leaves_while_there_is_no_connection_is_gone_at_once(talk: Talk) -> 
 def test_leaving_takes_only_so_long_and_ends_with_a_goodbye(talk: Talk) -> None:
     talk.publish(talk.publisher())
     talk.machine.leave(talk.now_s)
-    talk.heard()
+    talk.frames_sent()
     assert talk.pass_to_deadline() == QUIET.close_timeout_s
-    (goodbye,) = talk.heard()
+    (goodbye,) = talk.frames_sent()
     assert isinstance(goodbye, m.Fault)
-    assert talk.heard() == []
+    assert talk.frames_sent() == []
     assert talk.wants() is Wants.CLOSE
 
 
@@ -491,7 +491,7 @@ def test_leaving_takes_only_so_long_and_ends_with_a_goodbye(talk: Talk) -> None:
 def test_a_broker_that_does_not_hang_up_after_the_goodbye_is_not_waited_for(close_timeout_s: float) -> None:
     talk = connected(Limits(close_timeout_s=close_timeout_s))
     talk.machine.leave(talk.now_s)
-    talk.heard()
+    talk.frames_sent()
     assert talk.pass_to_deadline() == min(close_timeout_s, FAREWELL_S)
     assert (talk.life(), talk.wants()) == (ClientLife.CLOSED, Wants.CLOSE)
     assert talk.machine.take_output() == b""
@@ -508,7 +508,7 @@ def test_who_closes_at_once_leaves_what_can_be_sent_and_a_goodbye(talk: Talk) ->
     talk.publish(talk.publisher())
     talk.machine.close(talk.now_s)
     assert talk.machine.has_output
-    publication, goodbye = talk.heard()
+    publication, goodbye = talk.frames_sent()
     assert isinstance(publication, m.Publication)
     assert isinstance(goodbye, m.Fault)
     assert not talk.machine.has_output
@@ -535,8 +535,8 @@ def test_leaving_goes_on_while_the_broker_is_asked_whether_it_is_there() -> None
     talk = connected(Limits(close_timeout_s=100, flush_interval_s=1e9))
     talk.publish(talk.publisher())
     talk.machine.leave(talk.now_s)
-    talk.heard()
+    talk.frames_sent()
     talk.pass_to_deadline()
-    assert talk.heard() == [m.Ping(1)]
+    assert talk.frames_sent() == [m.Ping(1)]
     talk.pass_s(HEARTBEAT_S * 1.2)
     assert talk.life() is ClientLife.CLOSED

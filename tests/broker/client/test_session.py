@@ -38,8 +38,8 @@ def test_hello_says_who_the_client_is_and_nothing_else_is_said_before_the_welcom
     talk = Talk()
     talk.session.advertise("True")
     talk.open()
-    assert talk.heard() == [m.Hello(VERSION, "client", "alice", "i0", "", "secret")]
-    assert talk.heard() == []
+    assert talk.frames_sent() == [m.Hello(VERSION, "client", "alice", "i0", "", "secret")]
+    assert talk.frames_sent() == []
 
 
 def test_requests_of_all_kinds_are_numbered_together(talk: Talk) -> None:
@@ -47,22 +47,22 @@ def test_requests_of_all_kinds_are_numbered_together(talk: Talk) -> None:
     talk.subscription()
     talk.publish(source)
     talk.session.window.flush()
-    assert m.Flush(3) in talk.heard()
+    assert m.Flush(3) in talk.frames_sent()
 
 
 def test_after_a_reconnection_only_what_was_not_taken_is_sent_again(talk: Talk) -> None:
     source = talk.publisher()
     talk.publish(source, 5)
-    talk.heard()
+    talk.frames_sent()
     talk.lose()
     talk.publish(source)
     talk.connect()
-    (asked,) = talk.heard()
+    (asked,) = talk.frames_sent()
     assert asked == m.Advertise(1, "True", "alice@B1/1")
     talk.publish(source)
-    assert talk.heard() == []
+    assert talk.frames_sent() == []
     talk.say(m.Advertised(1, "alice@B1/1", 3))
-    assert sequences(talk.heard()) == [("alice@B1/1", number) for number in (4, 5, 6, 7)]
+    assert sequences(talk.frames_sent()) == [("alice@B1/1", number) for number in (4, 5, 6, 7)]
 
 
 def test_nothing_leaves_before_every_publisher_has_been_answered(talk: Talk) -> None:
@@ -71,31 +71,31 @@ def test_nothing_leaves_before_every_publisher_has_been_answered(talk: Talk) -> 
     talk.publish(one)
     talk.publish(two)
     talk.connect()
-    assert len(talk.heard()) == 2
+    assert len(talk.frames_sent()) == 2
     talk.say(m.Advertised(2, "two", 0))
-    assert talk.heard() == []
+    assert talk.frames_sent() == []
     talk.say(m.Advertised(1, "one", 0))
-    assert sequences(talk.heard()) == [("one", 1), ("two", 1)]
+    assert sequences(talk.frames_sent()) == [("one", 1), ("two", 1)]
 
 
 def test_what_is_published_while_a_publisher_comes_back_waits_for_the_answer(talk: Talk) -> None:
     source = talk.publisher()
     talk.reconnect()
-    talk.heard()
+    talk.frames_sent()
     talk.publish(source)
-    assert talk.heard() == []
+    assert talk.frames_sent() == []
     talk.say(m.Advertised(1, "alice@B1/1", 0))
-    assert sequences(talk.heard()) == [("alice@B1/1", 1)]
+    assert sequences(talk.frames_sent()) == [("alice@B1/1", 1)]
 
 
 def test_a_publisher_that_the_broker_has_forgotten_starts_anew(talk: Talk) -> None:
     source = talk.publisher()
     talk.publish(source, 2)
-    talk.heard()
+    talk.frames_sent()
     talk.reconnect()
-    talk.heard()
+    talk.frames_sent()
     talk.say(m.Advertised(1, "alice@B2/9", 0))
-    assert sequences(talk.heard()) == [("alice@B2/9", 1), ("alice@B2/9", 2)]
+    assert sequences(talk.frames_sent()) == [("alice@B2/9", 1), ("alice@B2/9", 2)]
     assert (source.id, source.sequence) == ("alice@B2/9", 2)
 
 
@@ -103,10 +103,10 @@ def test_a_publisher_that_leaves_is_withdrawn_after_its_last_publication_was_tak
     source = talk.publisher()
     talk.publish(source)
     talk.session.unadvertise(source)
-    _, flush = talk.heard()
+    _, flush = talk.frames_sent()
     assert flush == m.Flush(2)
     talk.say(m.Flushed(2))
-    assert talk.heard() == [m.Unadvertise(1)]
+    assert talk.frames_sent() == [m.Unadvertise(1)]
 
 
 def test_a_publisher_that_left_while_the_connection_was_lost_comes_back_to_finish(talk: Talk) -> None:
@@ -115,17 +115,17 @@ def test_a_publisher_that_left_while_the_connection_was_lost_comes_back_to_finis
     talk.publish(source)
     talk.session.unadvertise(source)
     talk.connect()
-    assert talk.heard() == [m.Advertise(1, "True", "alice@B1/1")]
+    assert talk.frames_sent() == [m.Advertise(1, "True", "alice@B1/1")]
     talk.say(m.Advertised(1, "alice@B1/1", 1))
-    assert m.Unadvertise(1) in talk.heard()
+    assert m.Unadvertise(1) in talk.frames_sent()
 
 
 def test_a_publisher_that_left_is_not_advertised_again(talk: Talk) -> None:
     source = talk.publisher()
     talk.session.unadvertise(source)
-    assert talk.heard() == [m.Unadvertise(1)]
+    assert talk.frames_sent() == [m.Unadvertise(1)]
     talk.reconnect()
-    assert talk.heard() == []
+    assert talk.frames_sent() == []
 
 
 def test_deliveries_go_to_the_subscription_they_were_announced_for(talk: Talk) -> None:
@@ -141,7 +141,7 @@ def test_what_still_comes_for_a_subscription_that_was_left_is_dropped(talk: Talk
     left, stays = talk.subscription(), talk.subscription()
     talk.say(m.Deliver(1, 2), frame(1))
     talk.session.unsubscribe(left)
-    assert talk.heard() == [m.Unsubscribe(1)]
+    assert talk.frames_sent() == [m.Unsubscribe(1)]
     talk.say(
         frame(2), m.Deliver(1, 1), frame(3), m.Gap(1, 1), m.Ended(1, "slow", ""), m.Deliver(2, 1), frame(4)
     )
@@ -157,11 +157,11 @@ def test_credit_is_given_when_half_an_allowance_has_been_handed_out() -> None:
     talk.say(m.Deliver(1, 30), *[large] * 30)
     assert inbox.take() == [large] * 30
     talk.session.credit(inbox, 30)
-    assert talk.heard() == []
+    assert talk.frames_sent() == []
     talk.say(m.Deliver(1, 990), *[large] * 990)
     inbox.take()
     talk.session.credit(inbox, 990)
-    (credit,) = talk.heard()
+    (credit,) = talk.frames_sent()
     assert credit == m.Credit(1, inbox.allowance_count - 4, 1020)
 
 
@@ -169,7 +169,7 @@ def test_subscriptions_go_on_after_a_reconnection_behind_what_had_arrived(talk: 
     inbox = talk.subscription()
     talk.say(m.Deliver(1, 2), frame(1))
     talk.reconnect()
-    (asked,) = talk.heard()
+    (asked,) = talk.frames_sent()
     assert isinstance(asked, m.Subscribe)
     assert (asked.resume, asked.after) == ("alice@B1/1", (1,))
     talk.say(m.Placed(1, "alice@B1/1", 1, goes_on=True), m.Deliver(1, 1), frame(2))
@@ -180,7 +180,7 @@ def test_a_broker_that_has_forgotten_a_subscription_leaves_a_gap(talk: Talk) -> 
     inbox = talk.subscription()
     talk.say(m.Deliver(1, 2), frame(1))
     talk.reconnect()
-    talk.heard()
+    talk.frames_sent()
     talk.say(m.Placed(1, "alice@B1/5", 0, goes_on=False), m.Deliver(1, 1), frame(2))
     assert [inbox.take(), inbox.take(), inbox.take()] == [[frame(1)], Gap(None), [frame(2)]]
 
@@ -196,25 +196,25 @@ def test_progress_of_durable_subscriptions_is_told_without_waiting_for_credit(ta
     durable = subscription(durable="audit")
     for inbox in (durable, subscription()):
         talk.session.subscribe(inbox, talk.now_s)
-    talk.heard()
+    talk.frames_sent()
     talk.say(*[m.Placed(number, f"S{number}", 0, goes_on=False) for number in (1, 2)])
     talk.session.confirm_progress()
-    assert talk.heard() == [m.Credit(1, 0, 0)]
+    assert talk.frames_sent() == [m.Credit(1, 0, 0)]
     usual = bytes(4000)
     talk.say(m.Deliver(1, 2), frame(1, usual), frame(2, usual), m.Deliver(2, 1), frame(1))
     durable.take()
     talk.session.credit(durable, 2)
     talk.session.confirm_progress()
     talk.session.confirm_progress()
-    assert talk.heard() == [m.Credit(1, 0, 2)]
+    assert talk.frames_sent() == [m.Credit(1, 0, 2)]
     talk.session.unsubscribe(durable)
-    assert talk.heard() == [m.Unsubscribe(1)]
+    assert talk.frames_sent() == [m.Unsubscribe(1)]
 
 
 def test_a_place_that_the_program_kept_is_asked_for(talk: Talk) -> None:
     inbox = subscription(durable="audit", after=7)
     talk.session.subscribe(inbox, talk.now_s)
-    (asked,) = talk.heard()
+    (asked,) = talk.frames_sent()
     assert isinstance(asked, m.Subscribe)
     assert (asked.durable, asked.resume, asked.after) == ("audit", "", (7,))
     talk.say(m.Placed(1, "S", 7, goes_on=True), m.Deliver(1, 1), frame(8))
@@ -225,11 +225,11 @@ def test_a_place_that_the_program_kept_is_asked_for(talk: Talk) -> None:
 def test_a_durable_subscription_is_forgotten_once(talk: Talk) -> None:
     lost = Forgetting("audit")
     talk.session.ask(lost)
-    assert talk.heard() == [m.Forget(1, "audit")]
+    assert talk.frames_sent() == [m.Forget(1, "audit")]
     talk.reconnect()
     other = Forgetting("other")
     talk.session.ask(other)
-    assert talk.heard() == [m.Forget(1, "audit"), m.Forget(2, "other")]
+    assert talk.frames_sent() == [m.Forget(1, "audit"), m.Forget(2, "other")]
     talk.say(m.Refused(1, "unknown", "none"), m.Refused(2, "unknown", "none"))
     assert lost.is_answered
     assert lost.failure is None
@@ -243,7 +243,7 @@ def test_a_durable_subscription_is_forgotten_once(talk: Talk) -> None:
 
 def test_a_client_that_leaves_says_so(talk: Talk) -> None:
     talk.session.leave()
-    (fault,) = talk.heard()
+    (fault,) = talk.frames_sent()
     assert isinstance(fault, m.Fault)
     assert fault.code == "left"
 
@@ -265,7 +265,7 @@ def test_a_subscription_that_ended_says_why_and_is_not_asked_again(
     assert "'True': why" in str(inbox.ended)
     talk.session.unsubscribe(inbox)
     talk.reconnect()
-    assert talk.heard() == []
+    assert talk.frames_sent() == []
 
 
 @pytest.mark.parametrize(
@@ -282,10 +282,10 @@ def test_a_publisher_that_ended_says_why_and_sends_nothing_more(
     talk.publish(source, 3)
     talk.say(answer)
     assert type(source.ended) is error
-    assert talk.heard() == []
+    assert talk.frames_sent() == []
     talk.session.unadvertise(source)
     talk.reconnect()
-    assert talk.heard() == []
+    assert talk.frames_sent() == []
 
 
 def test_a_publisher_refused_on_the_way_back_holds_up_nobody(talk: Talk) -> None:
@@ -294,9 +294,9 @@ def test_a_publisher_refused_on_the_way_back_holds_up_nobody(talk: Talk) -> None
     talk.publish(one)
     talk.publish(two)
     talk.connect()
-    talk.heard()
+    talk.frames_sent()
     talk.say(m.Refused(1, "not-allowed", "why"), m.Advertised(2, "two", 0))
-    assert sequences(talk.heard()) == [("two", 1)]
+    assert sequences(talk.frames_sent()) == [("two", 1)]
 
 
 def test_a_publisher_that_left_on_the_way_back_holds_up_nobody(talk: Talk) -> None:
@@ -306,33 +306,33 @@ def test_a_publisher_that_left_on_the_way_back_holds_up_nobody(talk: Talk) -> No
     talk.session.unadvertise(two)
     talk.publish(one)
     talk.connect()
-    assert talk.heard() == [m.Advertise(1, "True", "one")]
+    assert talk.frames_sent() == [m.Advertise(1, "True", "one")]
     talk.say(m.Advertised(1, "one", 0))
-    assert sequences(talk.heard()) == [("one", 1)]
+    assert sequences(talk.frames_sent()) == [("one", 1)]
 
 
 def test_an_answer_to_what_was_asked_on_another_connection_breaks_the_protocol(talk: Talk) -> None:
     talk.publish(talk.publisher())
     talk.session.flush()
-    assert m.Flush(2) in talk.heard()
+    assert m.Flush(2) in talk.frames_sent()
     talk.reconnect()
-    talk.heard()
+    talk.frames_sent()
     talk.say(m.Flushed(2))
     assert "a flush 2 nobody asked" in str(failure_of(talk))
 
 
 def test_a_request_refused_by_a_broker_that_goes_away_is_asked_again(talk: Talk) -> None:
     source = talk.session.advertise("True")
-    talk.heard()
+    talk.frames_sent()
     talk.say(m.Refused(1, "closing", "shutting down"))
     assert source.ended is None
     talk.reconnect()
-    assert talk.heard() == [m.Advertise(1, "True", "")]
+    assert talk.frames_sent() == [m.Advertise(1, "True", "")]
 
 
 def test_a_ping_is_answered(talk: Talk) -> None:
     talk.say(m.Ping(9))
-    assert talk.heard() == [m.Pong(9)]
+    assert talk.frames_sent() == [m.Pong(9)]
 
 
 def test_a_fault_counts_after_what_came_before_it(talk: Talk) -> None:
@@ -374,7 +374,7 @@ def test_a_question_is_answered_by_its_number(talk: Talk) -> None:
     first, second = Question("", 0), Question("bob@B1/1", 7)
     talk.session.ask(first)
     talk.session.ask(second)
-    asked = talk.heard()
+    asked = talk.frames_sent()
     assert asked == [m.Explain(1, "", 0), m.Explain(2, "bob@B1/1", 7)]
     talk.say(m.Explained(2, ("a", "b")))
     assert (first.lines, second.lines) == (None, ("a", "b"))
@@ -408,6 +408,6 @@ def test_a_question_without_an_answer_is_asked_again_after_a_reconnection(talk: 
     talk.session.ask(dismissed)
     talk.session.dismiss(dismissed)
     talk.reconnect()
-    assert talk.heard() == [m.Explain(1, "bob@B1/1", 7)]
+    assert talk.frames_sent() == [m.Explain(1, "bob@B1/1", 7)]
     talk.say(m.Explained(1, ()))
     assert open_.lines == ()

@@ -161,7 +161,7 @@ class Driven:
     def lose(self, wire: Wire, reason: str = "broken") -> None:
         self.step(Gone(wire.number, reason))
 
-    def heard(self, wire: Wire, kind: type[T]) -> list[T]:
+    def frames_sent(self, wire: Wire, kind: type[T]) -> list[T]:
         """The messages of a kind, those that were asked for before left out."""
         found = [each for each in wire.messages if isinstance(each, kind)]
         wire.messages = [each for each in wire.messages if not isinstance(each, kind)]

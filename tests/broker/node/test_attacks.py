@@ -95,7 +95,7 @@ class Honest:
     got: int = 0
 
     def confirm(self) -> None:
-        self.got += sum(len(batch.frames) for batch in self.broker.heard(self.reader, DeliveredBatch))
+        self.got += sum(len(batch.frames) for batch in self.broker.frames_sent(self.reader, DeliveredBatch))
         self.broker.say(self.reader, encode(Credit(1, 0, self.got)))
 
     def goes_on(self) -> None:
@@ -108,7 +108,7 @@ class Honest:
 def publishing(broker: Driven, name: str = "honest", token: str = "") -> Publishing:
     wire = broker.client(name, token)
     broker.say(wire, advertise(1))
-    (answer,) = broker.heard(wire, Advertised)
+    (answer,) = broker.frames_sent(wire, Advertised)
     return Publishing(broker, wire, answer.publisher)
 
 
@@ -171,7 +171,7 @@ def test_who_does_not_read_is_not_told_of_every_change_that_others_make(broker: 
     rude, other = broker.client("rude"), broker.client("other")
     broker.say(rude, *[advertise(number, NOBODYS) for number in range(1, 501)])
     broker.catch_up()
-    broker.heard(rude, Advertised)
+    broker.frames_sent(rude, Advertised)
     rude.reads = False
     for number in range(1, 101):
         broker.say(other, subscribe(number, NOBODYS))
@@ -181,7 +181,7 @@ def test_who_does_not_read_is_not_told_of_every_change_that_others_make(broker: 
     broker.say(other, subscribe(101, NOBODYS))
     rude.reads = True
     broker.flush()
-    said = {wanted.number: wanted.is_wanted for wanted in broker.heard(rude, Wanted)}
+    said = {wanted.number: wanted.is_wanted for wanted in broker.frames_sent(rude, Wanted)}
     assert said == dict.fromkeys(range(1, 501), True)
 
 
@@ -197,7 +197,7 @@ def test_a_long_answer_waits_for_who_does_not_read_and_so_does_what_comes_behind
     rude.reads = True
     broker.flush()
     broker.catch_up()
-    lines = sum(len(page.lines) for page in broker.heard(rude, Explained))
+    lines = sum(len(page.lines) for page in broker.frames_sent(rude, Explained))
     assert lines == 20 * 40
 
 
@@ -223,10 +223,10 @@ def test_requests_beyond_the_work_of_a_step_wait_for_the_next_one(broker: Driven
     ]
     broker.say(busy, *frames)
     assert busy.is_paused
-    first = len(broker.heard(busy, Placed))
+    first = len(broker.frames_sent(busy, Placed))
     assert 0 < first < 20
     broker.catch_up()
-    assert first + len(broker.heard(busy, Placed)) == 40
+    assert first + len(broker.frames_sent(busy, Placed)) == 40
     assert not broker.wires[busy.number].is_paused
 
 
@@ -250,8 +250,8 @@ def test_a_malformed_frame_behind_much_work_is_refused_after_it(broker: Driven) 
     frames = [subscribe(number, f"name.startswith('{'y' * 400}')") for number in range(1, 41)]
     broker.say(busy, *frames, b"\x00\x00\x00\x02\xff\x00")
     broker.catch_up()
-    assert len(broker.heard(busy, Placed)) == 40
-    assert [fault.code for fault in broker.heard(busy, Fault)] == ["unknown"]
+    assert len(broker.frames_sent(busy, Placed)) == 40
+    assert [fault.code for fault in broker.frames_sent(busy, Fault)] == ["unknown"]
     assert busy.is_ended
 
 
@@ -263,14 +263,14 @@ def test_rights_come_before_work(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = broker.accept(certificates=("nobody",))
     broker.say(wire, encode(Hello(VERSION, "client", "x", "1", "", "")))
     broker.at(1)
-    assert broker.heard(wire, Welcome)
+    assert broker.frames_sent(wire, Welcome)
 
     def read(_: str) -> None:
         raise AssertionError("nobody makes a broker read a filter")
 
     monkeypatch.setattr("broker.node.clients.parse", read)
     broker.say(wire, subscribe(1), advertise(2), encode(Explain(3, "", 0, "waiting")))
-    refused = broker.heard(wire, Refused)
+    refused = broker.frames_sent(wire, Refused)
     assert [each.code for each in refused] == ["not-allowed"] * 3
     assert "may not subscribe at all" in refused[0].text
 
@@ -278,7 +278,7 @@ def test_rights_come_before_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_filter_that_is_too_deep_to_print_is_refused_like_any_other(broker: Driven) -> None:
     rude = broker.client("rude")
     broker.say(rude, subscribe(1, "(1" + "**1" * 2600 + ").z()"), encode(Ping(2)))
-    (refused,) = broker.heard(rude, Refused)
+    (refused,) = broker.frames_sent(rude, Refused)
     assert refused.code == "filter"
     assert not rude.is_ended
 
@@ -288,7 +288,7 @@ def test_no_more_requests_are_decoded_than_a_step_can_handle(broker: Driven) -> 
     broker.say(busy, *[encode(Ping(number)) for number in range(1, 5001)])
     assert 0 < len(broker.node.connections[busy.number].unhandled) <= CONTROLS_MAX
     broker.catch_up()
-    assert len(broker.heard(busy, Pong)) == 5000
+    assert len(broker.frames_sent(busy, Pong)) == 5000
 
 
 def test_an_answer_that_is_long_comes_in_pages_that_fit_into_frames(broker: Driven) -> None:
@@ -296,7 +296,7 @@ def test_an_answer_that_is_long_comes_in_pages_that_fit_into_frames(broker: Driv
     frames = [subscribe_durably(number, f"name == '{number:08000}'") for number in range(1, 41)]
     broker.say(curious, *frames, encode(Explain(41, "", 0, "durable")))
     broker.catch_up()
-    pages = broker.heard(curious, Explained)
+    pages = broker.frames_sent(curious, Explained)
     assert len(pages) > 3
     assert [page.more for page in pages] == [True] * (len(pages) - 1) + [False]
     assert sum(len(page.lines) for page in pages) == 40
@@ -310,8 +310,8 @@ def test_resuming_ones_own_live_publisher_leaves_no_ghost(broker: Driven) -> Non
     publisher = publishing(broker, "twice")
     before = set(broker.node.exchange.publishers)
     broker.say(publisher.wire, advertise(2, resume=publisher.id))
-    assert [ended.number for ended in broker.heard(publisher.wire, Ended)] == [1]
-    (answer,) = broker.heard(publisher.wire, Advertised)
+    assert [ended.number for ended in broker.frames_sent(publisher.wire, Ended)] == [1]
+    (answer,) = broker.frames_sent(publisher.wire, Advertised)
     assert (answer.number, answer.publisher) == (2, publisher.id)
     assert set(broker.node.exchange.publishers) == before
     broker.say(publisher.wire, encode(Fault("left", "")))
@@ -322,10 +322,10 @@ def test_a_living_neighbour_is_not_replaced_by_who_knows_its_incarnation() -> No
     broker = driven()
     real = broker.neighbour("B2", incarnation="run")
     thief = broker.neighbour("B2", incarnation="run")
-    (ping,) = broker.heard(real, Ping)
+    (ping,) = broker.frames_sent(real, Ping)
     broker.say(real, encode(Ping(ping.number)))
     broker.at(broker.now_s + 1.5)
-    assert [fault.code for fault in broker.heard(thief, Fault)] == ["duplicate-name"]
+    assert [fault.code for fault in broker.frames_sent(thief, Fault)] == ["duplicate-name"]
     assert not real.is_ended
 
 
@@ -343,10 +343,10 @@ def test_a_neighbours_name_belongs_to_the_user_that_first_took_it() -> None:
         return wire
 
     first = dial("ada")
-    assert broker.heard(first, Welcome)
+    assert broker.frames_sent(first, Welcome)
     broker.lose(first)
     second = dial("bob")
-    (fault,) = broker.heard(second, Fault)
+    (fault,) = broker.frames_sent(second, Fault)
     assert (fault.code, "belongs to another user" in fault.text) == ("auth", True)
 
 
@@ -357,7 +357,7 @@ def test_the_users_name_is_part_of_what_everybody_reads() -> None:
     broker.say(wire, encode(Hello(VERSION, "client", "bob", "1", "", "")))
     broker.at(1)
     broker.say(wire, advertise(1))
-    (answer,) = broker.heard(wire, Advertised)
+    (answer,) = broker.frames_sent(wire, Advertised)
     assert answer.publisher.startswith("ada/bob@B1.")
 
 
@@ -394,8 +394,8 @@ def test_a_defect_that_hurt_nothing_ends_the_connection_that_met_it(
     with monkeypatch.context() as broken:
         broken.setattr("broker.node.clients.parse", fail)
         broker.say(victim, encode(Flush(1)), subscribe(2))
-    assert broker.heard(victim, Flushed)
-    (fault,) = broker.heard(victim, Fault)
+    assert broker.frames_sent(victim, Flushed)
+    (fault,) = broker.frames_sent(victim, Fault)
     assert fault.code == "defect"
     assert victim.is_ended
     assert broker.node.exchange.totals.defects == 1

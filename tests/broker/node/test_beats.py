@@ -13,11 +13,11 @@ def test_a_peer_that_sends_one_large_frame_slowly_hears_something_each_beat() ->
     publisher = publishing(broker)
     prefix = publication_prefix(publisher.id)
     frame = encode_publication(prefix, 1, 0, {"x": 1}, bytes(1000), ordered=True)
-    broker.heard(publisher.wire, Pong)
+    broker.frames_sent(publisher.wire, Pong)
     for place in range(20):
         broker.at(broker.now_s + 1)
         broker.step(Received(publisher.wire.number, frame[place * 10 : place * 10 + 10]))
-        assert place == 0 or broker.heard(publisher.wire, Pong), "nothing was said since the last beat"
+        assert place == 0 or broker.frames_sent(publisher.wire, Pong), "nothing was said since the last beat"
     assert not publisher.wire.is_ended
 
 
@@ -28,6 +28,6 @@ def test_a_silent_peer_is_asked_although_the_disk_is_slow() -> None:
     broker.say(busy, encode(Ping(1)))
     broker.step(Synced(0))
     broker.at(broker.now_s + 3)
-    assert broker.heard(idle, Ping)
+    assert broker.frames_sent(idle, Ping)
     broker.at(broker.now_s + 6)
     assert idle.is_ended

@@ -22,7 +22,7 @@ def publisher(broker: Driven, name: str = "alice") -> tuple[Wire, bytes]:
     wire = broker.client(name)
     broker.say(wire, ADVERTISE)
     broker.sync()
-    (answer,) = broker.heard(wire, Advertised)
+    (answer,) = broker.frames_sent(wire, Advertised)
     return wire, publication_prefix(answer.publisher)
 
 
@@ -46,11 +46,11 @@ def test_an_answer_leaves_when_the_records_before_it_are_on_disk(steps: list[tup
         elif what == "sync":
             synced = max(synced, len(broker.records) - count)
             broker.step(Synced(synced))
-        for answer in broker.heard(wire, Flushed):
+        for answer in broker.frames_sent(wire, Flushed):
             assert covered.pop(answer.number) <= synced
         assert all(upto > synced for upto in covered.values())
     broker.sync()
-    assert [answer.number for answer in broker.heard(wire, Flushed)] == list(covered)
+    assert [answer.number for answer in broker.frames_sent(wire, Flushed)] == list(covered)
 
 
 def test_a_delivery_waits_for_the_sync_of_its_publication() -> None:
@@ -60,11 +60,11 @@ def test_a_delivery_waits_for_the_sync_of_its_publication() -> None:
     broker.say(reader, encode(Subscribe(1, "x > 0", True, 100, 1 << 20, "disconnect", "", 0, "", (), ())))
     broker.sync()
     broker.say(wire, *publications(prefix, 1, 3))
-    assert broker.heard(reader, DeliveredBatch) == []
+    assert broker.frames_sent(reader, DeliveredBatch) == []
     broker.step(Synced(len(broker.records) - 1))
-    assert broker.heard(reader, DeliveredBatch) == []
+    assert broker.frames_sent(reader, DeliveredBatch) == []
     broker.sync()
-    (batch,) = broker.heard(reader, DeliveredBatch)
+    (batch,) = broker.frames_sent(reader, DeliveredBatch)
     assert len(batch.frames) == 3
 
 
@@ -74,9 +74,9 @@ def test_what_follows_from_no_record_waits_for_no_sync_and_overtakes_nothing() -
     other = broker.client("bob")
     broker.say(wire, *publications(prefix, 1, 1), encode(Flush(2)))
     broker.say(other, encode(Ping(7)))
-    assert [pong.number for pong in broker.heard(other, Pong)] == [7]
+    assert [pong.number for pong in broker.frames_sent(other, Pong)] == [7]
     broker.say(wire, encode(Ping(8)))
-    assert broker.heard(wire, Pong) == []
+    assert broker.frames_sent(wire, Pong) == []
     broker.sync()
     names = [type(each).__name__ for each in wire.messages]
     assert names.index("Flushed") < names.index("Pong")
@@ -104,9 +104,9 @@ def test_a_connection_that_broke_is_closed_at_once() -> None:
 def test_without_room_nothing_is_granted_until_there_is_some() -> None:
     broker = driven(has_journal=True)
     wire, prefix = publisher(broker)
-    broker.heard(wire, Grant)
+    broker.frames_sent(wire, Grant)
     broker.step(JournalState(has_room=False, is_full=False))
     broker.say(wire, *publications(prefix, 1, 400, bytes(1000)))
-    assert broker.heard(wire, Grant) == []
+    assert broker.frames_sent(wire, Grant) == []
     broker.step(JournalState(has_room=True, is_full=False))
-    assert sum(grant.size_bytes for grant in broker.heard(wire, Grant)) >= 400_000
+    assert sum(grant.size_bytes for grant in broker.frames_sent(wire, Grant)) >= 400_000

@@ -38,10 +38,10 @@ def test_credit_without_end_makes_nobody_keep_more_than_the_bound() -> None:
     broker.say(rude, subscribe(1, credit=2**40, bound=128 * KIB))
     for _ in range(100):
         publisher.publish(10, bytes(1000))
-    (ended,) = broker.heard(rude, Ended)
+    (ended,) = broker.frames_sent(rude, Ended)
     assert ended.code == "slow"
     assert "bound" in ended.text
-    sent_bytes = sum(sum(map(len, batch.frames)) for batch in broker.heard(rude, DeliveredBatch))
+    sent_bytes = sum(sum(map(len, batch.frames)) for batch in broker.frames_sent(rude, DeliveredBatch))
     assert sent_bytes < SMALL.unconfirmed_bytes + 2 * 256 * KIB
     assert not [
         each for each in broker.node.exchange.subscribers.values() if each.state.terms.client == "rude"
@@ -56,7 +56,7 @@ def test_who_confirms_gets_everything_however_much_that_is() -> None:
     got = 0
     for _ in range(100):
         publisher.publish(10, bytes(1000))
-        got += sum(len(batch.frames) for batch in broker.heard(reader, DeliveredBatch))
+        got += sum(len(batch.frames) for batch in broker.frames_sent(reader, DeliveredBatch))
         broker.say(reader, encode(Credit(1, 0, got)))
     assert got == 1000
 
@@ -68,13 +68,13 @@ def test_many_queues_of_one_user_are_bounded_together() -> None:
     rude = broker.client("rude")
     for number in range(1, 21):
         broker.say(rude, subscribe(number, credit=0, bound=64 * MIB))
-        broker.heard(rude, Placed)
+        broker.frames_sent(rude, Placed)
     for _ in range(30):
         publisher.publish(10, bytes(1000))
     account = broker.node.exchange.budgets.broker
     queued = sum(each.queue.queued_bytes for each in broker.node.exchange.subscribers.values())
     assert queued < 2 * MIB
-    assert any("bytes kept for subscriptions" in ended.text for ended in broker.heard(rude, Ended))
+    assert any("bytes kept for subscriptions" in ended.text for ended in broker.frames_sent(rude, Ended))
     assert all(count >= 0 for count in account.used.values())
 
 
@@ -97,7 +97,7 @@ def test_who_keeps_most_pays_when_all_have_too_much(limit: dict[str, int], polic
         if number % 2:  # So it keeps more at a time than each of those that never confirm.
             others.confirm()
         broker.now_s += 0.05
-    assert not broker.heard(others.reader, Ended)
+    assert not broker.frames_sent(others.reader, Ended)
     assert kept_by(broker, "rude") < 2 * MIB
     others.goes_on()
 
@@ -133,7 +133,7 @@ def test_readers_of_the_same_events_share_what_these_take() -> None:
         broker.say(reader, subscribe(number, credit=2**20, bound=64 * MIB))
     for _ in range(10):
         publisher.publish(100)
-    frames = sum(sum(map(len, batch.frames)) for batch in broker.heard(reader, DeliveredBatch))
+    frames = sum(sum(map(len, batch.frames)) for batch in broker.frames_sent(reader, DeliveredBatch))
     assert frames
     kept = kept_by(broker, "reader")
     assert frames + EVENT_BYTES * 1000 <= kept < frames + 4 * EVENT_BYTES * 1000
@@ -158,7 +158,7 @@ def test_requests_are_bounded_and_say_by_what(limit: dict[str, int], owner: str)
     greedy = broker.client("greedy")
     broker.say(greedy, *[subscribe(number, f"a{number} > {number}000000") for number in range(1, 20)])
     broker.catch_up()
-    refused = broker.heard(greedy, Refused)
+    refused = broker.frames_sent(greedy, Refused)
     assert {each.code for each in refused} == {"too-many"}
     assert owner in refused[0].text
     others.goes_on()
@@ -173,7 +173,7 @@ def test_connections_that_say_nothing_are_bounded_and_end() -> None:
     others = honest(broker)
     silent = [broker.accept() for _ in range(6)]
     assert [wire.is_ended for wire in silent] == [True] * 2 + [False] * 4, "the oldest go"
-    assert [fault.code for fault in broker.heard(silent[0], Fault)] == ["busy"]
+    assert [fault.code for fault in broker.frames_sent(silent[0], Fault)] == ["busy"]
     broker.say(others.reader, encode(Ping(1)))
     others.goes_on()
     for now_s in range(1, 7):
@@ -197,7 +197,7 @@ def test_connections_of_an_address_are_bounded_and_those_of_others_are_not() -> 
     others = honest(broker)
     greedy = [broker.accept(address="10.0.0.1") for _ in range(5)]
     assert [wire.is_ended for wire in greedy] == [False] * 3 + [True] * 2
-    (fault,) = broker.heard(greedy[-1], Fault)
+    (fault,) = broker.frames_sent(greedy[-1], Fault)
     assert (fault.code, "address 10.0.0.1 has at most 3 connections" in fault.text) == ("busy", True)
     assert not broker.accept(address="10.0.0.2").is_ended
     broker.lose(greedy[0])
@@ -216,11 +216,11 @@ def test_connections_of_a_user_are_bounded() -> None:
         return wire
 
     adas = [dial("ada") for _ in range(3)]
-    (fault,) = broker.heard(adas[2], Fault)
+    (fault,) = broker.frames_sent(adas[2], Fault)
     assert (fault.code, "user 'ada' has at most 2 connections" in fault.text) == ("busy", True)
-    assert broker.heard(dial("bob"), Welcome)
+    assert broker.frames_sent(dial("bob"), Welcome)
     broker.lose(adas[0])
-    assert broker.heard(dial("ada"), Welcome)
+    assert broker.frames_sent(dial("ada"), Welcome)
 
 
 @pytest.mark.parametrize(
@@ -233,12 +233,12 @@ def test_who_subscribes_and_unsubscribes_over_and_over_has_to_rest(limits: NodeL
     for number in range(1, 101):
         broker.say(busy, subscribe(number), encode(Unsubscribe(number)))
     broker.catch_up()
-    assert len(broker.heard(busy, Placed)) == 11
+    assert len(broker.frames_sent(busy, Placed)) == 11
     assert busy.is_paused
     broker.at(broker.now_s + 2)
-    assert 9 <= len(broker.heard(busy, Placed)) <= 11
+    assert 9 <= len(broker.frames_sent(busy, Placed)) <= 11
     broker.at(broker.now_s + 30)
-    assert len(broker.heard(busy, Placed)) > 75, "and everything is handled in the end"
+    assert len(broker.frames_sent(busy, Placed)) > 75, "and everything is handled in the end"
     assert broker.node.exchange.totals.rested > 50
 
 
@@ -247,7 +247,7 @@ def test_connections_are_bounded_and_one_that_ends_makes_room() -> None:
     others = honest(broker)
     more = [broker.client(), broker.client()]
     refused = broker.accept()
-    assert [fault.code for fault in broker.heard(refused, Fault)] == ["busy"]
+    assert [fault.code for fault in broker.frames_sent(refused, Fault)] == ["busy"]
     broker.lose(refused)
     broker.lose(more[0])
     assert not broker.accept().is_ended
@@ -270,7 +270,7 @@ def test_replays_that_are_held_open_are_bounded(limit: dict[str, int], text: str
     broker.say(greedy, *[replay(number) for number in range(1, 11)])
     broker.catch_up()
     broker.say(greedy, replay(11))
-    refused = broker.heard(greedy, Refused)
+    refused = broker.frames_sent(greedy, Refused)
     assert [each.code for each in refused] == ["too-many"] * 8
     assert text in refused[0].text
     others.goes_on()
@@ -281,8 +281,8 @@ def test_questions_to_the_overlay_are_bounded_and_end_with_their_connection() ->
     curious = broker.client("curious")
     frames = [encode(Explain(number, "p@B9.1/1", 1, "way")) for number in range(1, 5)]
     broker.say(curious, *frames)
-    assert len(broker.heard(curious, Explained)) == 2
-    refused = broker.heard(curious, Refused)
+    assert len(broker.frames_sent(curious, Explained)) == 2
+    refused = broker.frames_sent(curious, Refused)
     assert [each.code for each in refused] == ["too-many"] * 2
     assert "at most 2 open questions" in refused[0].text
     assert broker.node.exchange.budgets.broker.used[Resource.QUESTIONS] == 0
