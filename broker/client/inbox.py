@@ -33,9 +33,9 @@ __all__ = ["Inbox"]
 _WEIGHT: Final = 8
 """The mean size moves by one part in so many towards each batch's mean: quick to follow, slow to panic."""
 
-CONFIRM_BYTES: Final = 64 * 1024
+CONFIRM_BYTES: Final = 128 * 1024
 """The user's position is confirmed after so many bytes at the latest: a broker stops sending at its limit of
-unconfirmed bytes, which is 256 KiB or more. One small frame for some hundred events."""
+unconfirmed bytes, which is 256 KiB or more. One small frame for a thousand small events."""
 
 _UNCONFIRMED: Final = -1
 """Less than any position: an earlier confirmation may have been lost, so another one is due."""
