@@ -4,7 +4,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
@@ -131,9 +133,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def search(site: Path) -> Iterator[Page]:
-    """The page of the site that searches, in a browser without a network."""
+Search = Callable[[str], list[str]]
+
+
+@contextmanager
+def _searching(site: Path) -> Iterator[Page]:
+    """Open the page of the site that searches, in a browser without a network."""
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
             executable_path=browser(), args=["--no-sandbox", "--disable-gpu"]
@@ -145,25 +150,37 @@ def search(site: Path) -> Iterator[Page]:
         chromium.close()
 
 
-def found(search: Page, words: str) -> list[str]:
-    """The pages that the search of the site gives for these words, best first, each once."""
-    names: list[str] = search.evaluate(ASKED, words)
-    return list(dict.fromkeys(names))
+@pytest.fixture(scope="module")
+def search(site: Path) -> Iterator[Search]:
+    """Ask the search of the site: its pages for some words, best first, each once.
+
+    The browser has a thread of its own: other tests may have one open in this one.
+    """
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        searching = _searching(site)
+        page = thread.submit(searching.__enter__).result()
+
+        def ask(words: str) -> list[str]:
+            names: list[str] = thread.submit(page.evaluate, ASKED, words).result()
+            return list(dict.fromkeys(names))
+
+        yield ask
+        thread.submit(searching.__exit__, None, None, None).result()
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked)
-def test_a_new_user_finds_the_answer_in_two_tries(search: Page, question: Question) -> None:
-    tries = [found(search, words)[:FIRST] for words in question.tries]
+def test_a_new_user_finds_the_answer_in_two_tries(search: Search, question: Question) -> None:
+    tries = [search(words)[:FIRST] for words in question.tries]
     assert any(set(each) & set(question.pages) for each in tries), tries
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_the_words_that_users_type_are_found(search: Page, word: str) -> None:
-    assert found(search, word)
+def test_the_words_that_users_type_are_found(search: Search, word: str) -> None:
+    assert search(word)
 
 
-def test_what_is_not_there_is_not_found(search: Page) -> None:
-    assert found(search, "xylophone") == []
+def test_what_is_not_there_is_not_found(search: Search) -> None:
+    assert search("xylophone") == []
 
 
 class References(HTMLParser):

@@ -385,11 +385,6 @@ def works_without_end(self: clients.ClientSession, messages: Sequence[object]) -
 _handle = clients.ClientSession.handle
 
 
-def pauses_nobody(self: node.Node, connection: Connection) -> bool:
-    """Read on from a client that does not read its answers."""
-    return connection in self._unhandled and not connection.is_ended
-
-
 def resumes_for_anybody(self: Any, client: str, user: str) -> bool:
     """Let any client resume what another has."""
     del self, client, user

@@ -135,7 +135,6 @@ _CONNECTIONS: Final = {
     ),
     "no-limits": _whole("budgets", "hostile", (Account, "refusal", n.knows_no_bound)),
     "steps-without-end": _whole("budgets", "hostile", (ClientSession, "handle", n.works_without_end)),
-    "never-paused": _whole("outbox", "hostile", (Node, "_should_pause", n.pauses_nobody)),
     "publishers-of-others": _whole("sessions", "hostile", (LocalPublisher, "is_of", n.resumes_for_anybody)),
     "subscriptions-of-others": _whole(
         "sessions", "hostile", (LocalSubscription, "is_of", n.resumes_for_anybody)
