@@ -17,7 +17,7 @@ from attrs import define, field
 from broker.client.delivery import Delivery, Gap
 from broker.client.driver import Driver
 from broker.client.reading import Reading
-from broker.errors import GapError
+from broker.errors import ConcordError, GapError
 
 BATCH_COUNT: Final = 1000
 """The default number of deliveries of a list: enough that the list costs nothing."""
@@ -69,7 +69,7 @@ class Deliveries:
     async def next_batch(self) -> Gap | None:
         """Wait for more deliveries in `batch`; or return the gap that comes first. Shells call this."""
         driver, reading = self._driver, self._reading
-        while not (arrived := reading.advance()):
+        while not (arrived := await self._advance()):
             driver.wake_if_due()
             self._is_waiting = True
             try:
@@ -78,6 +78,14 @@ class Deliveries:
                 self._is_waiting = False
         driver.wake_if_due()
         return arrived if isinstance(arrived, Gap) else None
+
+    async def _advance(self) -> bool | Gap:
+        """Take the next run; where that fails because all of it is being cancelled, be cancelled."""
+        try:
+            return self._reading.advance()
+        except ConcordError:
+            await self._driver.shell.pause()
+            raise
 
     def error_of(self, gap: Gap) -> GapError:
         """Return the error for a gap."""
