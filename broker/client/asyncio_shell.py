@@ -18,12 +18,11 @@ from random import Random
 
 from attrs import define, field
 
-from broker.addresses import Address, parse_address
+from broker.addresses import Address
 from broker.client.client import LIMITS, Client, ignore_change, machine_of
-from broker.client.driver import ALONE_BYTES, Driver, explain_error
+from broker.client.driver import ALONE_BYTES, Driver, address_of, explain_error
 from broker.client.life import ClientLife, StateChange, Wants
 from broker.client.limits import Limits
-from broker.errors import ConnectionFailedError
 
 
 @define(eq=False)
@@ -283,10 +282,7 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
         ConnectionFailedError: no connection could be made; the message names address and cause.
         BrokerFaultError: the broker refuses this client.
     """
-    try:
-        where = parse_address(address)
-    except ValueError as error:
-        raise ConnectionFailedError(f"cannot connect: {error}", address) from None
+    where = address_of(address)
     shell = AsyncioShell(where, tls, asyncio.get_running_loop())
     machine = machine_of(address, name, token, limits, random)
     shell.driver = driver = Driver(machine, shell, on_state or ignore_change)

@@ -14,19 +14,18 @@ from typing import Literal, TypeVar
 
 from attrs import define
 
-from broker.addresses import parse_address
 from broker.client import client as loops
 from broker.client import deliveries as reading
 from broker.client import publisher as publishing
 from broker.client.client import LIMITS, ignore_change, machine_of
 from broker.client.deliveries import BATCH_COUNT
 from broker.client.delivery import Delivery, Gap
-from broker.client.driver import Driver
+from broker.client.driver import Driver, address_of
 from broker.client.life import StateChange
 from broker.client.limits import BOUND_BYTES, Limits
 from broker.client.replay import Replay
 from broker.client.thread_shell import ThreadShell
-from broker.errors import ConnectionFailedError, GapError
+from broker.errors import GapError
 from broker.filters import Filter
 from broker.filters.constraints import Value
 
@@ -287,10 +286,7 @@ def connect(  # noqa: PLR0913 - every option but the first is named and may be l
         ConnectionFailedError: no connection could be made; the message names address and cause.
         BrokerFaultError: the broker refuses this client.
     """
-    try:
-        where = parse_address(address)
-    except ValueError as error:
-        raise ConnectionFailedError(f"cannot connect: {error}", address) from None
+    where = address_of(address)
     shell = ThreadShell(where, tls)
     machine = machine_of(address, name, token, limits, random)
     shell.driver = driver = Driver(machine, shell, on_state or ignore_change)

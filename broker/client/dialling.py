@@ -6,9 +6,7 @@ from typing import Final
 
 import trio
 
-from broker.addresses import parse_address
-from broker.client.driver import explain_error
-from broker.errors import ConnectionFailedError
+from broker.client.driver import address_of, explain_error
 
 Dial = Callable[[], Awaitable[trio.abc.Stream]]
 
@@ -22,10 +20,7 @@ def dialler(address: str, tls: ssl.SSLContext | None) -> Dial:
     Raises:
         ConnectionFailedError: this is no address.
     """
-    try:
-        where = parse_address(address)
-    except ValueError as error:
-        raise ConnectionFailedError(f"cannot connect: {error}", address) from None
+    where = address_of(address)
 
     async def dial() -> trio.abc.Stream:
         stream = await trio.open_tcp_stream(where.host, where.port)

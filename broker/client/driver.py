@@ -20,6 +20,7 @@ from typing import Final, Protocol
 import structlog
 from attrs import define, field
 
+from broker.addresses import Address, parse_address
 from broker.client.inbox import Inbox
 from broker.client.life import RECONNECTING, ClientLife, StateChange, Wants
 from broker.client.machine import ClientMachine
@@ -205,6 +206,18 @@ class Driver:
             self.on_state(change)
         except Exception as error:  # noqa: BLE001 - it is the user's, and the user's next call raises it
             self.machine.fail(error, self.shell.now_s())
+
+
+def address_of(text: str) -> Address:
+    """Read the address of a broker.
+
+    Raises:
+        ConnectionFailedError: the text is no address.
+    """
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        raise ConnectionFailedError(f"cannot connect: {error}", text) from None
 
 
 def explain_error(error: BaseException) -> str:
