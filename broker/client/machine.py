@@ -112,6 +112,7 @@ class ClientMachine:
 
     def __attrs_post_init__(self) -> None:
         self._addresses = (self.address, *self.others)
+        self.session.roams = bool(self.others)
 
     # --- what a shell looks at ---
 

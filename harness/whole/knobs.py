@@ -16,8 +16,8 @@ from harness.whole.sites import SiteTiming
 
 __all__ = ["WHOLE_FAULTS", "WholeKnobs", "draw"]
 
-WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "hostile")
-"""As for bare cores, and clients and brokers that say anything at any time."""
+WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "move", "hostile")
+"""As for bare cores; clients that go from broker to broker, and peers that say anything at any time."""
 
 
 LEASE_PART: Final = 2
@@ -76,6 +76,8 @@ class WholeKnobs:
     absences: int = 0
     max_open: int = 0
     """How many deliveries of durable subscriptions may be open; 0 if programs do not acknowledge."""
+    roams: bool = False
+    """Whether programs know several brokers, and go to another one when theirs is lost."""
     step_units: int = 4000
 
 
@@ -269,6 +271,30 @@ def _loss(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     )
 
 
+def _move(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
+    """Clients lose their brokers for so long that they go to others, and come back to where they were."""
+    low, high = brokers
+    base = _overflowing if random.random() < 0.1 else _calm  # noqa: PLR2004 - a part
+    return evolve(
+        base(random, (low, min(max(low, 3), high))),
+        publications=random.choice((40, 80)),
+        span_s=random.choice((5.0, 15.0)),
+        bursts=random.choice((1, 12)),
+        roams=True,
+        absences=random.choice((3, 6, 12)),
+        returns=random.choice((0, 0, 1)),
+        cuts=random.choice((0, 3)),
+        kills=random.choice((0, 1, 3)),
+        down_s=random.choice((1.0, 5.0)),
+        silent_kills=random.choice((0.0, 0.3)),
+        losses=random.choice((0, 0, 1)),
+        journals=random.choice((0.0, 0.5, 1.0)),
+        durable=random.choice((0.0, 0.5, 1.0)),
+        settles_first=True,
+        link_timeout_s=2.0,
+    )
+
+
 def _hostile(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Somebody says anything at any time, while honest clients go on."""
     return evolve(
@@ -286,6 +312,7 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "crash": (_crash,),
     "restart": (_restart,),
     "loss": (_loss,),
+    "move": (_move,),
     "hostile": (_hostile,),
 }
 

@@ -12,7 +12,7 @@ from broker.routing import DEFAULT, Routing, known, parse
 from broker.server.collector import undisturbed
 from harness.simulator.verdict import Fault
 from harness.whole.judging import go_on, judge
-from harness.whole.knobs import WholeKnobs, draw
+from harness.whole.knobs import draw
 from harness.whole.quiet import settle
 from harness.whole.remembering import remembered
 from harness.whole.story import calm, tell
@@ -23,6 +23,10 @@ __all__ = ["WholeOutcome", "at_rest", "happen", "of_seed", "trace_of", "world_of
 
 ACKNOWLEDGED_PART: Final = 0.3
 """In so many schedules programs acknowledge what comes to their durable subscriptions."""
+
+ROAMING: Final = frozenset({"churn", "crash", "restart", "loss"})
+ROAMING_PART: Final = 0.5
+"""In so many schedules of these kinds programs know several brokers."""
 
 ROUTED_PART: Final = 0.2
 """So many schedules have another pair of routing strategies."""
@@ -58,7 +62,8 @@ def world_of(
 ) -> WholeWorld:
     """Make the world of a seed; nothing has happened in it. Unless routing is given, some seeds draw it."""
     random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
-    knobs: WholeKnobs = evolve(draw(random, faults, brokers), max_open=_max_open(seed))
+    drawn = draw(random, faults, brokers)
+    knobs = evolve(drawn, max_open=_max_open(seed), roams=drawn.roams or _roams(seed, faults))
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
     return WholeWorld(random, knobs, ordering, _drawn(seed) if routing == DEFAULT else routing)
@@ -68,6 +73,12 @@ def _max_open(seed: int) -> int:
     """Draw how many deliveries may be unacknowledged, aside, as routing is drawn."""
     aside = Random(f"acknowledgements of {seed}")  # noqa: S311 - chance here is repeatable, not secret
     return aside.choice((1, 3, 100)) if aside.random() < ACKNOWLEDGED_PART else 0
+
+
+def _roams(seed: int, faults: str) -> bool:
+    """Draw whether programs know several brokers, aside as well."""
+    aside = Random(f"roaming of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return faults in ROAMING and aside.random() < ROAMING_PART
 
 
 def _drawn(seed: int) -> Routing:
