@@ -272,7 +272,7 @@ def _loss(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
 
 
 def _move(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
-    """Clients lose their brokers for so long that they go to others, and come back to where they were."""
+    """Clients lose their brokers for so long that they go to others, and return to where they were."""
     low, high = brokers
     base = _overflowing if random.random() < 0.1 else _calm  # noqa: PLR2004 - a part
     return evolve(
