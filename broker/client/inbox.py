@@ -33,9 +33,10 @@ __all__ = ["Inbox"]
 _WEIGHT: Final = 8
 """The mean size moves by one part in so many towards each batch's mean: quick to follow, slow to panic."""
 
-CONFIRM_BYTES: Final = 128 * 1024
+CONFIRM_BYTES: Final = 512 * 1024
 """The user's position is confirmed after so many bytes at the latest: a broker stops sending at its limit of
-unconfirmed bytes, which is 256 KiB or more. One small frame for a thousand small events."""
+unconfirmed bytes, which is 1 MiB or more. One small frame for some thousand small events: with 50 subscribers
+on a broker, confirmations four times as often took a tenth of its time."""
 
 _UNCONFIRMED: Final = -1
 """Less than any position: an earlier confirmation may have been lost, so another one is due."""

@@ -177,7 +177,7 @@ def test_what_was_had_is_confirmed_by_its_size_too() -> None:
     inbox = Inbox("True", True, 1, "disconnect", Limits())
     inbox.open(1)
     inbox.placed("s", 0, goes_on=False)
-    large = bytes(80_000)
+    large = bytes(300_000)
     owed = []
     for _ in range(3):
         inbox.put([large], len(large))
