@@ -39,6 +39,8 @@ class SubscriptionHistory:
     at: dict[int, int] = field(factory=dict)
     """What came at each position; begun anew when the broker counts anew."""
     id: str = ""
+    acknowledged: int = 0
+    """The last position that its programs have acknowledged."""
     is_contested: bool = False
     """Whether several processes have wanted it at the same time."""
 
@@ -55,6 +57,7 @@ class SubscriptionHistory:
     def begin_anew(self, broker: str) -> None:
         """Its broker counts anew; another broker has another subscription."""
         self.at = {}
+        self.acknowledged = 0
         if self.stream.broker != broker:
             self.earlier.append(self.stream)
             self.stream = Stream(self.stream.ordered, self.stream.kinds, broker)

@@ -21,6 +21,9 @@ from ordering.interface import OrderingFactory
 
 __all__ = ["WholeOutcome", "at_rest", "happen", "of_seed", "trace_of", "world_of"]
 
+ACKNOWLEDGED_PART: Final = 0.3
+"""In so many schedules programs acknowledge what comes to their durable subscriptions."""
+
 ROUTED_PART: Final = 0.2
 """So many schedules have another pair of routing strategies."""
 
@@ -55,10 +58,16 @@ def world_of(
 ) -> WholeWorld:
     """Make the world of a seed; nothing has happened in it. Unless routing is given, some seeds draw it."""
     random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
-    knobs: WholeKnobs = draw(random, faults, brokers)
+    knobs: WholeKnobs = evolve(draw(random, faults, brokers), max_open=_max_open(seed))
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
     return WholeWorld(random, knobs, ordering, _drawn(seed) if routing == DEFAULT else routing)
+
+
+def _max_open(seed: int) -> int:
+    """Draw how many deliveries may be unacknowledged, aside, as routing is drawn."""
+    aside = Random(f"acknowledgements of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return aside.choice((1, 3, 100)) if aside.random() < ACKNOWLEDGED_PART else 0
 
 
 def _drawn(seed: int) -> Routing:
