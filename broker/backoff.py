@@ -1,7 +1,7 @@
 """How long to wait before the next attempt to reach a broker.
 
 Law: a peer whose session is kept for a time tries many times within that time, to the
-end. So it finds also a broker that is up for moments only, and comes back to what is kept.
+end. So it finds also a broker that is up for moments only, and resumes its session there.
 """
 
 from typing import Final, Protocol
@@ -39,7 +39,7 @@ class Drawing(Protocol):
 class Backoff:
     """Waits double from attempt to attempt, and half of each is drawn.
 
-    So children of a broker that restarts do not come back all at once.
+    So children of a broker that restarts do not reconnect all at once.
     """
 
     _random: Drawing

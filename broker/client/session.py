@@ -173,7 +173,7 @@ class Session:
 
     def credit(self, inbox: Inbox, count: int) -> None:
         """Count deliveries that the user has had, and return credit when it is due."""
-        credit_count = inbox.handed_out(count)
+        credit_count = inbox.consumed(count)
         if (credit_count or inbox.owes_confirmation) and self._reaches(inbox):
             inbox.unconfirmed_position()
             self._controls.append(encode(m.Credit(inbox.number, credit_count, inbox.had)))

@@ -75,8 +75,8 @@ class _Segment:
 class SendWindow:
     """The publications to send, and those that were sent and may have to be sent again.
 
-    `quota_bytes` is how much may be appended before the user's task should come back here by way of
-    `refill`: it ends at the checkpoint interval and at the bound.
+    `quota_bytes` is how much may be appended before the user's task should call `refill`: it ends at the
+    checkpoint interval and at the bound.
     """
 
     limits: Limits

@@ -555,7 +555,7 @@ class ClientSession:
             self._refuse(request.number, "too-many", text)
             return
 
-        def answer(part: m.WayTold) -> None:
+        def answer(part: m.WayAnswer) -> None:
             for page in pages_of(request.number, iter(part.steps), more=part.more):
                 self.connection.send(page)
             if not part.more:

@@ -222,7 +222,7 @@ class Connection:
     def take(self, upto: int) -> bytes:
         """Return the next buffer to write; nothing if there is none, or one is being written.
 
-        Frames sent up to now leave when the record `upto` is on disk (law 2); 0 stands for no record.
+        Frames sent up to now leave when the record `upto` is on disk (law 2); 0 means no record.
         """
         self.is_filled = False
         if upto or self._sealed:

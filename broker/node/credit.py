@@ -111,7 +111,7 @@ class CreditWindow:
     """The receiver's side of one connection's credit.
 
     `available_bytes` is what the peer may still send; negative while one frame overdraws it. `held_bytes` was
-    received and has not been handed on. `session` is asked to grant when enough of it has come back.
+    received and has not been handed on. `session` is asked to grant when enough of the credit is free again.
     """
 
     _share: Sizing

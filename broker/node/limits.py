@@ -27,7 +27,7 @@ class NodeLimits:
 
     ungreeted: int = _bound(256)
     """Connections that have not greeted yet, and handshakes of TLS. All clients of a broker
-    that restarts come back at once, and each greets within a round trip. Beyond it the oldest one ends of
+    that restarts reconnect at once, and each greets within a round trip. Beyond it the oldest one ends of
     the address with most."""
 
     address_connections: int = _bound(1024)

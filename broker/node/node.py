@@ -475,9 +475,9 @@ class Node:
         self.exchange.settle()
         before, self._repaired = self._repaired, self._repairs()
         if before != self._repaired:
-            mended, asked, expired = (now - then for now, then in zip(self._repaired, before, strict=True))
+            repaired, asked, expired = (now - then for now, then in zip(self._repaired, before, strict=True))
             self.exchange.log.warning(
-                "routing tables were wrong", mended=mended, asked=asked, expired=expired
+                "routing tables were wrong", repaired=repaired, asked=asked, expired=expired
             )
 
     def _repairs(self) -> tuple[int, int, int]:

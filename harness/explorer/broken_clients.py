@@ -9,7 +9,7 @@ from broker.client.session import Session
 from broker.client.silence import Due, Silence
 from broker.client.window import PendingFlush, SendWindow, Source
 
-_handed_out = Inbox.handed_out
+_consumed = Inbox.consumed
 _take = SendWindow.take
 
 
@@ -72,13 +72,13 @@ _gap = Inbox.gap
 
 def gives_no_credit_back(self: Inbox, count: int) -> int:
     """Give no credit back."""
-    _handed_out(self, count)
+    _consumed(self, count)
     return 0
 
 
 def gives_credit_twice(self: Inbox, count: int) -> int:
     """Give credit back twice."""
-    return _handed_out(self, count) * 2
+    return _consumed(self, count) * 2
 
 
 def goes_on_one_too_early(self: Inbox) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from broker.core.routing import RoutingState
 from broker.core.subscribing import Subscribing
 from broker.filters import Filter
 from broker.leases import SWEEPS
-from broker.messages import LeaseRenewed, LeaseTold
+from broker.messages import LeaseListed, LeaseRenewed
 from broker.routing import RouteFilter
 
 __all__ = [
@@ -40,7 +40,7 @@ _SILENT: Final[WeakKeyDictionary[Leases, dict[Hop, int]]] = WeakKeyDictionary()
 def renews_nothing(self: Leases, message: LeaseRenewed, link: Hop) -> None:
     """Ask for the list although the digests agree, and take every entry for left out."""
     del message
-    _told(self, LeaseTold(0, (), ()), link)
+    _told(self, LeaseListed(0, (), ()), link)
 
 
 def announces_no_subscriptions(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[RouteFilter]]:
@@ -57,29 +57,29 @@ def expires_by_time(self: Leases, patience: int) -> None:
     """Let expire what no renewal has come for since the sweeps before, although the link only stalls."""
     self.expire_after = patience
     for link in self._routing.links.values():
-        _told(self, LeaseTold(0, (), ()), link)
+        _told(self, LeaseListed(0, (), ()), link)
 
 
-def expires_early(self: Leases, message: LeaseTold, link: Hop) -> None:
+def expires_early(self: Leases, message: LeaseListed, link: Hop) -> None:
     """Let an entry expire one list too early."""
     self.expire_after -= 1
     _told(self, message, link)
     self.expire_after += 1
 
 
-def expires_what_was_listed(self: Leases, message: LeaseTold, link: Hop) -> None:
+def expires_what_was_listed(self: Leases, message: LeaseListed, link: Hop) -> None:
     """Take what the list has for left out as well."""
     _told(self, message, link)
-    _told(self, LeaseTold(0, (), ()), link)
+    _told(self, LeaseListed(0, (), ()), link)
 
 
-def forgets_what_was_left_out(self: Leases, message: LeaseTold, link: Hop) -> None:
+def forgets_what_was_left_out(self: Leases, message: LeaseListed, link: Hop) -> None:
     """Begin to count anew with every list, so that nothing expires."""
     self._left_out.pop(link, None)
     _told(self, message, link)
 
 
-def takes_in_nothing(self: Leases, message: LeaseTold, link: Hop) -> None:
+def takes_in_nothing(self: Leases, message: LeaseListed, link: Hop) -> None:
     """Leave what is missing missing, although the list has it."""
     del self, message, link
 
@@ -126,7 +126,7 @@ def counts_time(self: Leases, patience: int) -> None:
         silent[link] = silent.get(link, 0) + 1
         if silent[link] > SWEEPS:
             for _ in range(patience):
-                _told(self, LeaseTold(0, (), ()), link)
+                _told(self, LeaseListed(0, (), ()), link)
 
 
 def hears_a_renewal(self: Leases, message: LeaseRenewed, link: Hop) -> None:

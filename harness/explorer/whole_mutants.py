@@ -151,8 +151,8 @@ _CLIENT: Final = {
     "client-without-credit": _whole("client", "none", (ClientWindow, "take", c.sends_without_credit)),
     "client-awaits-nothing": _whole("client", "churn", (Session, "_ask_source", c.awaits_no_answer)),
     "client-gap-uncounted": _whole("client", "none", (Inbox, "gap", c.counts_no_gap)),
-    "client-gives-no-credit": _whole("client", "none", (Inbox, "handed_out", c.gives_no_credit_back)),
-    "client-gives-credit-twice": _whole("client", "none", (Inbox, "handed_out", c.gives_credit_twice)),
+    "client-gives-no-credit": _whole("client", "none", (Inbox, "consumed", c.gives_no_credit_back)),
+    "client-gives-credit-twice": _whole("client", "none", (Inbox, "consumed", c.gives_credit_twice)),
     "client-place-too-early": _whole(
         "client", "churn", (Inbox, "resume_position", property(c.goes_on_one_too_early))
     ),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import Factory, define
 
 from broker.core import Hop
-from broker.messages import LeaseTold, LinkMessage
+from broker.messages import LeaseListed, LinkMessage
 from broker.routing import Routing
 from harness.simulator.corruption import corrupt as change_memory
 from harness.simulator.network import Site
@@ -58,7 +58,7 @@ class Leasing:
 
     def arrived(self, site: Site, hop: Hop, messages: "Sequence[LinkMessage]", before: int) -> None:
         """Note what a broker has received, and whether it let something expire too early (law 3)."""
-        self._lists[hop] = self._lists.get(hop, 0) + sum(isinstance(each, LeaseTold) for each in messages)
+        self._lists[hop] = self._lists.get(hop, 0) + sum(isinstance(each, LeaseListed) for each in messages)
         patience = self.patiences.get(site.name, 0)
         if site.core.leases.expired > before and self._lists[hop] < patience:
             text = f"{site.name} let something expire after {self._lists[hop]} lists of {patience}"
