@@ -8,8 +8,6 @@ from typing import Final, Protocol
 
 from attrs import define, field
 
-__all__ = ["FIRST_S", "LONGEST_S", "Backoff", "Drawing", "longest_while_kept_s"]
-
 FIRST_S: Final = 0.1
 """A broker that is being started beside us is there within a few attempts."""
 

@@ -28,8 +28,6 @@ from broker.client.limits import Limits
 from broker.errors import BrokerFaultError, ConcordError
 from broker.transitions import follow
 
-__all__ = ["Inbox"]
-
 _WEIGHT: Final = 8
 """The mean size moves by one part in so many towards each batch's mean: quick to follow, slow to panic."""
 

@@ -23,8 +23,6 @@ from broker.errors import ConcordError
 from broker.transitions import follow
 from broker.wire import decode_delivery, encode_publication, publication_prefix
 
-__all__ = ["PendingFlush", "SendWindow", "Source"]
-
 SEGMENT_BYTES: Final = 32 * 1024
 """Publications are kept in runs of about this size: what is done once per run costs nothing per publication,
 and a run is cut in two when credit ends inside it."""

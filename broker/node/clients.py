@@ -36,8 +36,6 @@ from broker.sessions import SessionError
 from broker.station import SubscriptionTerms
 from broker.wire import encode
 
-__all__ = ["ClientSession"]
-
 UNTAKEN_COUNT_MAX: Final = 1_000_000
 """Deliveries that were sent and not said to be taken. A client that never says so would fill the memory."""
 

@@ -28,8 +28,6 @@ from broker.node.timers import Timer
 from broker.transitions import Transitions, follow
 from broker.wire import Decoder, encode
 
-__all__ = ["OUTBOX_BYTES", "PARTING_S", "Connection", "ConnectionSession", "Host", "Life", "fault_of"]
-
 OUTBOX_BYTES: Final = 256 * 1024
 """Publications wait in the outbox only up to here: what the system takes in one or two writes."""
 

@@ -25,8 +25,6 @@ from typing import Protocol
 
 from attrs import define, field
 
-__all__ = ["CreditBatch", "CreditWindow", "Granting", "LinkSize", "Share", "Sizing"]
-
 SHARED_BYTES = 4 * 1024 * 1024
 """The bytes that all publishing clients may have under way together: half the default limit of a queue, so
 that a queue at its soft mark (a quarter) has room for everything that was already granted."""

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from broker.node.publishers import LocalPublisher
     from broker.node.subscriptions import LocalSubscription
 
-__all__ = ["Exchange", "HopSession", "OpenLink", "ThrottlingSubscription"]
 
 WAITING_COUNT_MAX: Final = 20_000
 """While more publications than this are pending, lower hops get no credit: a few megabytes of small events,

@@ -44,8 +44,6 @@ from broker.node.uplinks import Uplinks
 from broker.station import Station
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer, WireError, encode
 
-__all__ = ["BEATS", "DRAIN_S", "SILENT_BEATS", "Node"]
-
 BEATS: Final = 8
 """Connections are checked so many times within the link timeout."""
 

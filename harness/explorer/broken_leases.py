@@ -13,24 +13,6 @@ from broker.leases import SWEEPS
 from broker.messages import LeaseListed, LeaseRenewed
 from broker.routing import RouteFilter
 
-__all__ = [
-    "announces_no_subscriptions",
-    "asks_for_nothing",
-    "breaks_what_is_announced_again",
-    "counts_time",
-    "expires_by_time",
-    "expires_early",
-    "expires_what_was_listed",
-    "forgets_what_was_left_out",
-    "hears_a_renewal",
-    "mends_nothing",
-    "refreshes_like_the_thesis",
-    "renews_nothing",
-    "says_nothing",
-    "takes_in_nothing",
-    "tells_no_gap",
-]
-
 _announced, _told, _renewed = Leases._announced, Leases.listed, Leases.renewed
 
 _SILENT: Final[WeakKeyDictionary[Leases, dict[Hop, int]]] = WeakKeyDictionary()

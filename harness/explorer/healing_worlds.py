@@ -30,8 +30,6 @@ from harness.simulator.network import LinkEnd, Site
 from harness.simulator.world import World
 from ordering.fifo import Fifo
 
-__all__ = ["Loss", "WorldTally", "command", "explore", "losses"]
-
 FAR_EVERY: Final = 2
 """In place of the product's number: the same rounds, sooner."""
 

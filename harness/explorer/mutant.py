@@ -5,8 +5,6 @@ from types import ModuleType
 
 from attrs import frozen
 
-__all__ = ["Change", "Mutant"]
-
 Change = tuple[type | ModuleType, str, Callable[..., object] | property]
 
 

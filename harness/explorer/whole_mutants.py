@@ -36,8 +36,6 @@ from harness.explorer.mutant import Change, Mutant
 from harness.whole import sites
 from ordering.pairwise import Pairwise
 
-__all__ = ["WHOLE_MUTANTS"]
-
 
 def _whole(rule: str, faults: str, *changes: Change) -> Mutant:
     return Mutant(rule, faults, changes, is_whole=True)

@@ -14,8 +14,6 @@ from typing import Final
 from broker.core import BrokerCore
 from broker.messages import Publication
 
-__all__ = ["needless_waits"]
-
 AWAITS: Final = "the uplink's acknowledgement"
 """What `pairwise` says of an item that has asked its uplink."""
 

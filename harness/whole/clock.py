@@ -6,8 +6,6 @@ from typing import Final
 
 from attrs import define, field
 
-__all__ = ["Clock", "RestlessClockError"]
-
 AT_ONCE_MAX: Final = 20_000
 """More than any schedule does at one time."""
 

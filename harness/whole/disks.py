@@ -6,8 +6,6 @@ when it was written and every record in it is synced.
 
 from attrs import define, field
 
-__all__ = ["Disk"]
-
 
 @define(eq=False)
 class Disk:

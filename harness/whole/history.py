@@ -14,9 +14,6 @@ from broker.client.delivery import FORGOTTEN, Delivery, Gap
 from harness.simulator.record import PublishedEvent, Record, Stream
 from ordering import promises
 
-__all__ = ["SubscriptionHistory", "WholeHistory"]
-
-
 Memory = tuple[str, int]
 """A broker, and how often it has lost its memory: what was read at one is no cause for another one."""
 

@@ -23,8 +23,6 @@ from harness.whole.cables import Cable, CableEnd
 from harness.whole.sites import HOSTILE_TOKEN
 from harness.whole.world import WholeWorld
 
-__all__ = ["NAME", "SMALL_LIMITS", "Adversary"]
-
 NAME: Final = "H"
 """How the names of hostile clients begin."""
 

@@ -15,8 +15,6 @@ from attrs import define, field, frozen
 
 from broker.filters.constraints import Value
 
-__all__ = ["DrawnInterest", "Events"]
-
 EVERYTHING: Final = "level >= 0"
 TRIES: Final = 8
 

@@ -24,8 +24,6 @@ from harness.whole.leftovers import left_over
 from harness.whole.quiet import settle, unacknowledged
 from harness.whole.world import WholeWorld
 
-__all__ = ["go_on", "judge"]
-
 
 def judge(world: WholeWorld) -> list[Fault]:
     """Return everything that is wrong with what programs saw."""

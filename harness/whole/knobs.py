@@ -14,8 +14,6 @@ from broker.client.limits import Limits
 from harness.whole.cables import CableShape
 from harness.whole.sites import SiteTiming
 
-__all__ = ["WHOLE_FAULTS", "WholeKnobs", "draw"]
-
 WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "hostile")
 """As for bare cores, and clients and brokers that say anything at any time."""
 

@@ -11,8 +11,6 @@ from broker.node.links import LinkSession
 from harness.simulator.verdict import Fault
 from harness.whole.world import WholeWorld
 
-__all__ = ["left_over"]
-
 GRANT_PART: Final = 4
 """Less than this part of a window may be missing without a grant."""
 

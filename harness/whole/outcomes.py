@@ -19,8 +19,6 @@ from harness.whole.story import calm, tell
 from harness.whole.world import WholeWorld
 from ordering.interface import OrderingFactory
 
-__all__ = ["WholeOutcome", "at_rest", "happen", "of_seed", "trace_of", "world_of"]
-
 ROUTED_PART: Final = 0.2
 """So many schedules have another pair of routing strategies."""
 

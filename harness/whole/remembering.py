@@ -15,8 +15,6 @@ from broker.filters import language
 from broker.filters.filter import Filter
 from broker.wire import control
 
-__all__ = ["remembered"]
-
 KEPT: Final = 20_000
 """Frames, and filters: those of some hundred schedules."""
 

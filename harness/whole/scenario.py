@@ -48,8 +48,6 @@ from harness.whole.story import calm
 from harness.whole.world import AGE_S, WholeWorld
 from ordering.interface import OrderingFactory
 
-__all__ = ["Stage", "WholeScenarioError", "perform"]
-
 OUTPUT: Final = "= "
 """How a line of output begins."""
 

@@ -8,8 +8,6 @@ from harness.whole.quiet import settle
 from harness.whole.sites import WholeSite
 from harness.whole.world import WholeWorld
 
-__all__ = ["calm", "tell"]
-
 START_S: Final = 0.2
 """Within this time all brokers and programs of a schedule begin."""
 
