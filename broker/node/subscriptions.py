@@ -38,8 +38,6 @@ from broker.sessions import Missing
 from broker.station import LocalSubscriptionState
 from broker.wire import encode
 
-__all__ = ["LocalSubscription", "SubscriptionReader"]
-
 ACCOUNTED_BYTES: Final = 64 * 1024
 """Kept bytes are accounted in steps of this size: a read's worth, a small error per subscription."""
 
