@@ -160,7 +160,7 @@ class Deliveries:
     async def aclose(self) -> None:
         """Withdraw the subscription, and drop the deliveries that have not been yielded.
 
-        A durable one is let go: it stays at the broker, behind the last delivery that was handed out.
+        A durable one is let go: it stays at the broker, behind the last delivery that was yielded.
         """
         await self.leave(had_last=True)
 

@@ -177,7 +177,7 @@ class Session:
 
     def credit(self, inbox: Inbox, count: int) -> None:
         """Count deliveries that the user has had, and return credit when it is due."""
-        self._give_credit(inbox, inbox.handed_out(count))
+        self._give_credit(inbox, inbox.consumed(count))
 
     def acknowledge(self, inbox: Inbox, position: int) -> None:
         """Take the program's acknowledgement of all deliveries up to this position."""

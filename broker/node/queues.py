@@ -22,8 +22,6 @@ from broker.node.credit import CreditBatch
 from broker.replay_messages import ReplayCut
 from broker.wire import encode, marked
 
-__all__ = ["BOUND", "DROP", "FrameRun", "Hole", "LinkQueue", "RunCache", "SubscriptionQueue", "pieces_of"]
-
 DROP = "drop"
 """The policy that drops deliveries and leaves a gap; the other one, "disconnect", ends the subscription."""
 

@@ -1,4 +1,4 @@
-"""Mutants of what is around the core: the node, and the client's machine. They are for `--whole`."""
+"""Mutants of the node and of the client's machine, which are around the core. They are for `--whole`."""
 
 from typing import Final
 
@@ -36,8 +36,6 @@ from harness.explorer import broken_nodes as n
 from harness.explorer.mutant import Change, Mutant
 from harness.whole import sites
 from ordering.pairwise import Pairwise
-
-__all__ = ["WHOLE_MUTANTS"]
 
 
 def _whole(rule: str, faults: str, *changes: Change) -> Mutant:
@@ -117,7 +115,7 @@ _TIMERS: Final = {
     "absence-of-the-present": _whole(
         "timers", "churn", (ReconnectTimeouts, "cancel", n.waits_for_who_is_there)
     ),
-    "nobody-is-dead": _whole("timers", "crash", (Node, "_look_after", n.hears_everybody)),
+    "nobody-is-dead": _whole("timers", "crash", (Node, "_look_after", n.takes_nobody_for_lost)),
     "replay-stops": _whole("replay", "churn", (Replaying, "_look", n.replays_once)),
     "never-acknowledges": _whole("sessions", "none", (LinkSession, "acknowledge", n.never_acknowledges)),
     "uplink-not-dialled-again": _whole("healing", "churn", (Uplinks, "ended", n.never_dials_again)),
@@ -152,8 +150,8 @@ _CLIENT: Final = {
     "client-without-credit": _whole("client", "none", (ClientWindow, "take", c.sends_without_credit)),
     "client-awaits-nothing": _whole("client", "churn", (Session, "_ask_source", c.awaits_no_answer)),
     "client-gap-uncounted": _whole("client", "none", (Inbox, "gap", c.counts_no_gap)),
-    "client-gives-no-credit": _whole("client", "none", (Inbox, "handed_out", c.gives_no_credit_back)),
-    "client-gives-credit-twice": _whole("client", "none", (Inbox, "handed_out", c.gives_credit_twice)),
+    "client-gives-no-credit": _whole("client", "none", (Inbox, "consumed", c.gives_no_credit_back)),
+    "client-gives-credit-twice": _whole("client", "none", (Inbox, "consumed", c.gives_credit_twice)),
     "client-repeats-elsewhere": _whole("client", "move", (SeenEvents, "is_new", c.forgets_what_it_had)),
     "client-skips-uncounted": _whole("client", "move", (Inbox, "_put_new", c.counts_nothing_skipped)),
     "client-moves-untold": _whole("client", "move", (Inbox, "_begin_anew", c.misses_no_forgotten)),
@@ -171,7 +169,7 @@ _CLIENT: Final = {
     "client-place-had": _whole(
         "client", "churn", (Inbox, "resume_position", property(c.goes_on_where_it_was_had))
     ),
-    "client-hears-silence": _whole("client", "crash", (Silence, "look", c.hears_silence)),
+    "client-hears-silence": _whole("client", "crash", (Silence, "look", c.ignores_silence)),
     "client-had-everything": _whole(
         "client", "churn", (Inbox, "unconfirmed_position", c.says_everything_was_had)
     ),
@@ -185,7 +183,7 @@ _SETTINGS: Final = {
         "leases",
         "none",
         (Leases, "sweep", broken_leases.counts_time),
-        (Leases, "renewed", broken_leases.hears_a_renewal),
+        (Leases, "renewed", broken_leases.counts_a_renewal),
     ),
     "settings-not-compared": _whole(
         "greeting", "none", (GreetingContext, "objection", e.compares_no_settings)
