@@ -196,11 +196,11 @@ class WholeWorld:
         """The sites that are not gone for good, and not outside of the overlay."""
         return [site for site in self.sites.values() if not site.is_gone and not site.is_odd]
 
-    def begin_program(self, name: str = "", site: str = "") -> Program:
-        """Start a program somewhere."""
+    def begin_program(self, name: str = "", site: str = "", others: tuple[str, ...] = ()) -> Program:
+        """Start a program somewhere; it goes to the others, or to all where programs roam."""
         site = site or self.random.choice(self.live_sites()).name
         name = name or f"C{len(self.programs) + 1}"
-        program = Program(name, site, self, self.knobs.limits, self._others(site))
+        program = Program(name, site, self, self.knobs.limits, others or self._others(site))
         self.programs.append(program)
         program.look()
         return program
