@@ -81,6 +81,20 @@ def gives_credit_twice(self: Inbox, count: int) -> int:
     return _consumed(self, count) * 2
 
 
+def acknowledges_what_was_read(self: Inbox, position: int) -> int:
+    """Take everything that was read for acknowledged."""
+    return _acknowledge(self, max(position, self.yielded))
+
+
+def gives_no_credit_for_acknowledgements(self: Inbox, position: int) -> int:
+    """Give no credit back when the program acknowledges."""
+    _acknowledge(self, position)
+    return 0
+
+
+_acknowledge = Inbox.acknowledge
+
+
 def goes_on_one_too_early(self: Inbox) -> tuple[int, ...]:
     """Resume behind one delivery fewer than has arrived."""
     if self.id:

@@ -151,6 +151,12 @@ _CLIENT: Final = {
     "client-gap-uncounted": _whole("client", "none", (Inbox, "gap", c.counts_no_gap)),
     "client-gives-no-credit": _whole("client", "none", (Inbox, "consumed", c.gives_no_credit_back)),
     "client-gives-credit-twice": _whole("client", "none", (Inbox, "consumed", c.gives_credit_twice)),
+    "client-acknowledges-more": _whole(
+        "client", "churn", (Inbox, "acknowledge", c.acknowledges_what_was_read)
+    ),
+    "client-acknowledges-for-nothing": _whole(
+        "client", "churn", (Inbox, "acknowledge", c.gives_no_credit_for_acknowledgements)
+    ),
     "client-place-too-early": _whole(
         "client", "churn", (Inbox, "resume_position", property(c.goes_on_one_too_early))
     ),

@@ -36,6 +36,8 @@ class SubscriptionHistory:
     at: dict[int, int] = field(factory=dict)
     """The publication at each position, since the broker began to count."""
     id: str = ""
+    acknowledged: int = 0
+    """The last position that its programs have acknowledged."""
     is_contested: bool = False
     """Whether several processes have wanted it at the same time."""
 
@@ -52,6 +54,7 @@ class SubscriptionHistory:
     def begin_anew(self, broker: str) -> None:
         """Note that its broker counts from zero; another broker has another stream."""
         self.at = {}
+        self.acknowledged = 0
         if self.stream.broker != broker:
             self.earlier.append(self.stream)
             self.stream = Stream(self.stream.ordered, self.stream.kinds, broker)

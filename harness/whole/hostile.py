@@ -41,7 +41,7 @@ SMALL_LIMITS: Final = NodeLimits(
     durable=8,
     questions=4,
     kept_bytes=1 << 22,
-    unconfirmed_bytes=1 << 19,
+    unconfirmed_bytes=1 << 20,
     outbox_bytes=20_000,
     step_units=200,
 )

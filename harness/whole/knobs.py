@@ -72,6 +72,8 @@ class WholeKnobs:
     snapshots: int = 0
     hostile: int = 0
     absences: int = 0
+    max_open: int = 0
+    """How many deliveries of durable subscriptions may be open; 0 if programs do not acknowledge."""
     step_units: int = 4000
 
 

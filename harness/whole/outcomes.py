@@ -19,6 +19,9 @@ from harness.whole.schedule import calm, run_schedule
 from harness.whole.world import WholeWorld
 from ordering.interface import OrderingFactory
 
+ACKNOWLEDGED_PART: Final = 0.3
+"""In so many schedules programs acknowledge what comes to their durable subscriptions."""
+
 ROUTED_PART: Final = 0.2
 """The part of schedules with a drawn pair of routing strategies."""
 
@@ -53,10 +56,16 @@ def world_of(
 ) -> WholeWorld:
     """Make the world of a seed, before any event. Unless routing is given, some seeds draw it."""
     random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
-    knobs: WholeKnobs = draw(random, faults, brokers)
+    knobs: WholeKnobs = evolve(draw(random, faults, brokers), max_open=_max_open(seed))
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
     return WholeWorld(random, knobs, ordering, _drawn(seed) if routing == DEFAULT else routing)
+
+
+def _max_open(seed: int) -> int:
+    """Draw how many deliveries may be unacknowledged, aside, as routing is drawn."""
+    aside = Random(f"acknowledgements of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return aside.choice((1, 3, 100)) if aside.random() < ACKNOWLEDGED_PART else 0
 
 
 def _drawn(seed: int) -> Routing:

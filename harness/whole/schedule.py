@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from harness.whole.programs import Program
+from harness.whole.programs import Program, ProgramReading
 from harness.whole.quiet import settle
 from harness.whole.sites import WholeSite
 from harness.whole.world import WholeWorld
@@ -117,16 +117,18 @@ def _replace(world: WholeWorld) -> None:
     program = _program(world)
     if program is None:
         return
+    # What another process of its name has taken over is read there.
+    wanted = [reading for reading in program.reading if not reading.is_closed]
     program.vanish()
-    world.clock.after(world.random.random() * 0.5, partial(_begin_successor, world, program))
+    world.clock.after(world.random.random() * 0.5, partial(_begin_successor, world, program, wanted))
 
 
-def _begin_successor(world: WholeWorld, before: Program) -> None:
+def _begin_successor(world: WholeWorld, before: Program, wanted: list[ProgramReading]) -> None:
     if world.is_calm:
         return
     site = world.sites[before.site]
     again = world.begin_program(before.name, "" if site.is_gone else before.site)
-    for reading in before.reading:
+    for reading in wanted:
         if reading.line.durable and not reading.line.is_ended and not reading.is_ended:
             interest = world.events.interest(reading.inbox.filter)
             world.subscribe(again, reading.line.durable, interest)

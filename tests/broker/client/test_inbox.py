@@ -177,7 +177,7 @@ def test_what_was_had_is_confirmed_by_its_size_too() -> None:
     inbox = Inbox("True", True, 1, "disconnect", Limits())
     inbox.open(1)
     inbox.placed("s", 0, goes_on=False)
-    large = bytes(80_000)
+    large = bytes(300_000)
     owed = []
     for _ in range(3):
         inbox.put([large], len(large))
@@ -187,3 +187,37 @@ def test_what_was_had_is_confirmed_by_its_size_too() -> None:
         if inbox.owes_confirmation:
             inbox.unconfirmed_position()
     assert owed == [False, True, False]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), max_size=40), st.integers(1, 12))
+def test_no_more_are_open_than_may_be_and_every_acknowledgement_gives_credit_in_time(
+    steps: list[tuple[int, int]], max_open: int
+) -> None:
+    box = inbox()
+    box.max_open = max_open
+    credit_count = box.open(1)
+    arrived = 0
+    for wanted_count, acknowledged_count in steps:
+        if count := min(wanted_count, credit_count):
+            box.put([b"x" * 30] * count, 30 * count)
+            arrived, credit_count = arrived + count, credit_count - count
+        while isinstance(box.take(), list):
+            pass
+        assert arrived - box.had <= max_open
+        credit_count += box.acknowledge(min(box.had + acknowledged_count, arrived))
+        assert credit_count + arrived - box.had <= max_open
+        assert credit_count or arrived > box.had  # Somebody has a next step.
+    box.acknowledge(arrived)
+    assert box.had == arrived
+
+
+def test_what_was_open_when_positions_began_anew_is_open_no_more() -> None:
+    box = inbox()
+    box.max_open = 4
+    assert box.open(1) == 4
+    box.put([b"x"] * 4, 4)
+    box.take()
+    assert box.open(2) == 0
+    box.placed("T", 7, goes_on=False)
+    assert (box.era, box.had, box.credit_due()) == (1, 7, 4)
+    assert box.acknowledge(7) == 0
