@@ -206,7 +206,7 @@ def test_no_more_are_open_than_may_be_and_every_acknowledgement_gives_credit_in_
         assert arrived - box.had <= max_open
         credit_count += box.acknowledge(min(box.had + acknowledged_count, arrived))
         assert credit_count + arrived - box.had <= max_open
-        assert credit_count or arrived > box.had  # Somebody has a next step.
+        assert credit_count or arrived > box.had  # One of them has a next step.
     box.acknowledge(arrived)
     assert box.had == arrived
 
