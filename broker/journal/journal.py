@@ -213,7 +213,7 @@ class Journal:
 
     @property
     def is_full(self) -> bool:
-        """Return whether publications must be refused: no segment is reserved, and too little room is left."""
+        """Return whether publications must be refused: no segment is reserved and room is short."""
         return self._is_short and not self.has_room
 
     @property

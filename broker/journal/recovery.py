@@ -176,7 +176,7 @@ class _Search:
         )
 
     def judge_tail(self, found: JournalWalk) -> bool:
-        """Return whether the last segment can be continued; raise `JournalError` if it has no mere torn write."""
+        """Return whether the last segment can be continued; raise `JournalError` on any but a torn write."""
         name = name_of(found.head.first, SEGMENT)
         known = max(self.mark, found.later_last)
         if found.last < self.upto and known <= self.upto:

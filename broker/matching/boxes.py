@@ -175,7 +175,7 @@ def _conjunction(some: Iterable[int], more: Iterable[int]) -> Iterable[int]:
 
 
 def _is_narrow(low: float, high: float, cuts: list[float]) -> bool:
-    """Return whether a range is within one slice and much narrower; the first and the last slice have no end."""
+    """Return whether a range is within one slice with two ends, and much narrower."""
     slot = bisect_right(cuts, low)
     if bisect_right(cuts, high) != slot:
         return False
