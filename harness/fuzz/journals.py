@@ -119,7 +119,7 @@ def _judge(case: JournalCase, _: FuzzTally) -> str:
 
 
 def _judged(case: JournalCase, opened: Opening) -> bool:
-    """Whether it is opened; it is refused otherwise. Raises `Crash`."""
+    """Return whether it is opened; it is refused otherwise. Raises `Crash`."""
     try:
         appended = _went_on(case, opened())
     except ConcordError as error:

@@ -152,7 +152,7 @@ def test_an_uplink_that_lasted_is_dialled_soon_again() -> None:
     assert max(world.waited_s) <= 2 * min(world.waited_s)
 
 
-def test_when_no_uplink_is_left_others_that_were_heard_of_are_tried() -> None:
+def test_when_no_uplink_is_left_other_known_brokers_are_tried() -> None:
     world = World({FIRST: unreachable})
     world.core.reached_at("B5:1")
     world.core.roster.attached_to("B1")
