@@ -51,6 +51,7 @@ PURE: Final = (
     "broker.matching",
     "broker.messages",
     "broker.node",
+    "broker.publication",
     "broker.quantities",
     "broker.replay",
     "broker.replay_messages",
@@ -87,7 +88,7 @@ ROOMS: Final = (
         "transitions",
         "toml_files",
     ),
-    *("filters", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
+    *("filters", "publication", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
     *("sessions", "replay", "core", "station", "node", "journal", "client", "trace", "server", "commands"),
 )
 """The rooms of the broker: each uses those before it, never those behind it."""
