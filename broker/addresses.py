@@ -6,8 +6,6 @@ from typing import Final
 
 from attrs import frozen
 
-__all__ = ["Address", "parse_address"]
-
 _PORT_MAX: Final = 65_535
 """Ports are 16 bits in TCP. Port 0 asks the system for a free one, which only listening can use."""
 

@@ -1,14 +1,12 @@
 """How long to wait before the next attempt to reach a broker.
 
 Law: a peer whose session is kept for a time tries many times within that time, to the
-end. So it finds also a broker that is up for moments only, and comes back to what is kept.
+end. So it finds also a broker that is up for moments only, and resumes its session there.
 """
 
 from typing import Final, Protocol
 
 from attrs import define, field
-
-__all__ = ["FIRST_S", "LONGEST_S", "Backoff", "Drawing", "longest_while_kept_s"]
 
 FIRST_S: Final = 0.1
 """A broker that is being started beside us is there within a few attempts."""
@@ -39,7 +37,7 @@ class Drawing(Protocol):
 class Backoff:
     """Waits double from attempt to attempt, and half of each is drawn.
 
-    So children of a broker that restarts do not come back all at once.
+    So children of a broker that restarts do not reconnect all at once.
     """
 
     _random: Drawing

@@ -25,7 +25,7 @@ class ConnectionFailedError(ConcordError):
 
 
 class ConnectionLostError(ConcordError):
-    """The connection broke and will not come back: the time to reconnect, if bounded, has run out."""
+    """The connection broke and stays broken: the time to reconnect, if bounded, has run out."""
 
 
 class BrokerFaultError(ConcordError):

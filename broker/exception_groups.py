@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-__all__ = ["leaves"]
-
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
     """Every error inside an exception group, however deep: nurseries wrap what they raise."""

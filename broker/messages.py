@@ -400,7 +400,7 @@ class LeaseAsked:
 
 
 @frozen
-class LeaseTold:
+class LeaseListed:
     """The list of all that the sender has announced on this link, or a page of it, with its own `number`.
 
     Subscriptions that are new to the receiver are acknowledged under that number. Behind a page with `more`
@@ -515,7 +515,7 @@ class Whereabouts:
 
 @frozen
 class WayAsked:
-    """Asks which way a publication took on the receiver's side; the asker waits for one `WayTold`."""
+    """Asks which way a publication took on the receiver's side; the asker waits for one `WayAnswer`."""
 
     question: str
     publisher: str
@@ -523,7 +523,7 @@ class WayAsked:
 
 
 @frozen
-class WayTold:
+class WayAnswer:
     """The passages at the sender and behind it: one JSON object a broker. With `more` it is not all."""
 
     question: str
@@ -543,7 +543,7 @@ Control = (
     | SettleAsked
     | LeaseRenewed
     | LeaseAsked
-    | LeaseTold
+    | LeaseListed
     | AttachRequest
     | AttachAnswer
     | AttachDone
@@ -554,7 +554,7 @@ Control = (
     | BrokersChanged
     | Whereabouts
     | WayAsked
-    | WayTold
+    | WayAnswer
     | ReplayAsked
     | ReplayReady
     | ReplayMore

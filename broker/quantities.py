@@ -4,8 +4,6 @@ import re
 from math import isfinite
 from typing import Final
 
-__all__ = ["read_size", "read_span"]
-
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES: Final = {
     "": 1,

@@ -10,8 +10,6 @@ from typing import Final
 
 from broker.errors import ConcordError
 
-__all__ = ["TomlError", "load"]
-
 DOTS_MAX: Final = 4096
 """Of one line: half of what the longest filter could have."""
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TypeVar
 
-__all__ = ["Transitions", "follow"]
-
 State = TypeVar("State", bound=Enum)
 
 Transitions = Mapping[State, frozenset[State]]

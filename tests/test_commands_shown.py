@@ -126,7 +126,11 @@ PAGES: Final = [source for source in every_file() if source.path.suffix == ".md"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.path))
-def test_the_command_line_reads_every_command_of_a_page(page: Source) -> None:
+def test_the_command_line_reads_every_command_of_a_page(
+    page: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if setting := re.search(r"^export CONCORD_BROKER=(\S+)$", page.text, re.MULTILINE):
+        monkeypatch.setenv("CONCORD_BROKER", setting[1])
     assert list(shown(page)) == []
 
 

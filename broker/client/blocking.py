@@ -22,7 +22,7 @@ from broker.client.deliveries import BATCH_COUNT
 from broker.client.delivery import Delivery, Gap
 from broker.client.driver import Driver, address_of
 from broker.client.life import StateChange
-from broker.client.limits import BOUND_BYTES, Limits
+from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
 from broker.client.replay import Replay
 from broker.client.thread_shell import ThreadShell
 from broker.errors import GapError
@@ -113,6 +113,24 @@ class Deliveries:
     _shell: ThreadShell
     _deliveries: reading.Deliveries
 
+    def __attrs_post_init__(self) -> None:
+        self._deliveries.acknowledge_by(self._acknowledge)
+
+    def _acknowledge(self, era: int, position: int) -> None:
+        with self._shell.lock:
+            self._deliveries.acknowledge(era, position)
+
+    def ack(self, position: int) -> None:
+        """Acknowledge all deliveries up to this position, from any thread: the program is done with them.
+
+        Raises:
+            ValueError: nothing was delivered at that position, or the subscription was not made with
+                `ack="manual"`.
+            ClosedError: the subscription's block has been left.
+        """
+        with self._shell.lock:
+            self._deliveries.ack(position)
+
     @property
     def is_resumed(self) -> bool:
         """Whether the broker has resumed this durable subscription."""
@@ -159,14 +177,15 @@ class Deliveries:
         if (gap := gaps[0]) is not None:
             raise self._deliveries.error_of(gap)
 
-    def batches(self, max_count: int = BATCH_COUNT) -> Iterator[list[Delivery]]:
-        """Iterate over what has arrived, up to `max_count` deliveries at a time; gaps are raised.
+    def batches(self, max_count: int = BATCH_COUNT, max_s: float = 0) -> Iterator[list[Delivery]]:
+        """Iterate over lists of deliveries, up to `max_count` in each; gaps are raised between lists.
 
-        The deliveries of a list were had when the next list is asked for.
+        A list has what has arrived. With `max_s` it waits for more, for so long after its first delivery. The
+        deliveries of a list were had when the next list is asked for.
         """
-        self._deliveries.batches(max_count)
+        self._deliveries.batches(max_count, max_s)
         while True:
-            yield self._shell.run(self._deliveries.next_list(max_count))
+            yield self._shell.run(self._deliveries.next_list(max_count, max_s))
 
 
 @define(eq=False)
@@ -215,6 +234,8 @@ class Client:
         durable: str = "",
         age_s: float = 0,
         after: int | None = None,
+        ack: Literal["auto", "manual"] = "auto",
+        max_open: int = OPEN_COUNT,
         replay: Replay | str | int | None = None,
     ) -> Iterator[Deliveries]:
         """Subscribe to what the filter matches, as `concord.Client.subscribe` does; the options are the same.
@@ -231,6 +252,8 @@ class Client:
             durable=durable,
             age_s=age_s,
             after=after,
+            ack=ack,
+            max_open=max_open,
             replay=replay,
         )
         with _entered(self._shell, block) as deliveries:

@@ -12,7 +12,7 @@ from broker.backoff import Backoff
 from broker.client.deliveries import Deliveries
 from broker.client.driver import Driver
 from broker.client.life import Phase, StateChange
-from broker.client.limits import BOUND_BYTES, Limits
+from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
 from broker.client.machine import ClientMachine
 from broker.client.options import subscription
 from broker.client.outbox import Outbox
@@ -82,6 +82,8 @@ class Client:
         durable: str = "",
         age_s: float = 0,
         after: int | None = None,
+        ack: Literal["auto", "manual"] = "auto",
+        max_open: int = OPEN_COUNT,
         replay: Replay | str | int | None = None,
     ) -> AsyncIterator[Deliveries]:
         """Subscribe to what the filter matches; entered once every matching publication will come.
@@ -101,6 +103,9 @@ class Client:
             replay: which part of the past comes first: an age ("5m"; "now" is all since this call), a count
                 (1000), or a `Replay` with both. What is live follows; each publication comes once.
             after: the `position` behind which it is to resume, for a program that keeps its own position.
+            ack: "manual" if the program had a delivery of a durable subscription only when it has said so, by
+                `delivery.ack()` or `deliveries.ack(position)`; what it has not acknowledged comes again.
+            max_open: how many deliveries may be unacknowledged; no more come until some are acknowledged.
 
         Raises:
             FilterError: the filter cannot be read.
@@ -116,6 +121,8 @@ class Client:
             durable=durable,
             age_s=age_s,
             after=after,
+            ack=ack,
+            max_open=max_open,
             replay=replay,
             limits=machine.session.limits,
             now_s=self._driver.shell.now_s(),

@@ -9,7 +9,8 @@ Laws:
 * No delivery is missing silently: a gap is raised as `GapError`, or yielded by `with_gaps`.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Final
 
 from attrs import define, field
@@ -34,6 +35,7 @@ class Deliveries:
 
     def __attrs_post_init__(self) -> None:
         self._driver.await_arrivals(self._reading.inbox)
+        self.acknowledge_by(self.acknowledge)
 
     def __aiter__(self) -> AsyncIterator[Delivery]:
         """Yield deliveries; a gap is raised as `GapError`, and iterating again goes on behind it."""
@@ -96,30 +98,69 @@ class Deliveries:
         """The deliveries that have arrived and were not yielded yet; `next_batch` waits for more."""
         return self._reading.batch
 
-    def batches(self, max_count: int = BATCH_COUNT) -> AsyncIterator[list[Delivery]]:
-        """Yield lists of arrived deliveries, up to `max_count` in each; gaps are raised between lists.
+    def batches(self, max_count: int = BATCH_COUNT, max_s: float = 0) -> AsyncIterator[list[Delivery]]:
+        """Yield lists of deliveries, up to `max_count` in each; gaps are raised between lists.
 
-        The deliveries of a list were had when the next list is asked for.
+        A list has what has arrived. With `max_s` it waits for more, for so long after its first delivery. The
+        deliveries of a list were had when the next list is asked for.
 
         Raises:
-            ValueError: `max_count` is less than 1.
+            ValueError: `max_count` is less than 1, or `max_s` less than 0.
         """
         if max_count < 1:
             raise ValueError(f"max_count: expected 1 or more, got {max_count}")
-        return _Batches(self, max_count)
+        if not max_s >= 0:
+            raise ValueError(f"max_s: expected 0 or more, got {max_s}")
+        return _Batches(self, max_count, max_s)
 
-    async def next_list(self, max_count: int) -> list[Delivery]:
+    async def next_list(self, max_count: int, max_s: float) -> list[Delivery]:
         """Wait for up to so many deliveries. Raises `GapError` if some are missing before them."""
-        while not (batch := self._reading.take(max_count)):
+        reading, shell = self._reading, self._driver.shell
+        while not reading.gather(max_count):
             gap = await self.next_batch()
             if gap is not None:
                 raise self.error_of(gap)
-        return batch
+        if max_s and reading.may_gather(max_count):
+            deadline_s = shell.now_s() + max_s
+            try:
+                await shell.run_until(partial(self._gather, max_count), lambda: deadline_s)
+            except BaseException:
+                reading.put_back()
+                raise
+        return reading.gathered()
+
+    async def _gather(self, max_count: int) -> None:
+        """Gather deliveries until the list is full, or would have a gap."""
+        driver, reading = self._driver, self._reading
+        while reading.may_gather(max_count):
+            if not reading.extend():
+                driver.wake_if_due()
+                await driver.arrival(reading.inbox)
+            reading.gather(max_count)
+
+    def ack(self, position: int) -> None:
+        """Acknowledge all deliveries up to this position: the program is done with them.
+
+        Raises:
+            ValueError: nothing was delivered at that position, or the subscription was not made with
+                `ack="manual"`.
+            ClosedError: the subscription's block has been left.
+        """
+        self.acknowledge(self._reading.inbox.era, position)
+
+    def acknowledge(self, era: int, position: int) -> None:
+        """Acknowledge up to a position of that era. Deliveries call this."""
+        self._reading.acknowledged(era, position)
+        self._driver.wake_if_due()
+
+    def acknowledge_by(self, acknowledge: Callable[[int, int], None]) -> None:
+        """Let deliveries call this function instead of `acknowledge`."""
+        self._reading.acknowledge = acknowledge
 
     async def aclose(self) -> None:
         """Withdraw the subscription, and drop the deliveries that have not been yielded.
 
-        A durable one is let go: it stays at the broker, behind the last delivery that was handed out.
+        A durable one is let go: it stays at the broker, behind the last delivery that was yielded.
         """
         await self.leave(had_last=True)
 
@@ -153,6 +194,7 @@ class _Batches(AsyncIterator[list[Delivery]]):
 
     _deliveries: Deliveries
     _max_count: int
+    _max_s: float
 
     async def __anext__(self) -> list[Delivery]:
-        return await self._deliveries.next_list(self._max_count)
+        return await self._deliveries.next_list(self._max_count, self._max_s)

@@ -6,7 +6,7 @@ samples or forwards pays for nothing else, and the others pay the same as they w
 Its frame was checked when it arrived, its body is trusted: `broker.wire.decoder` says what that is, and why.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import cbor2
@@ -31,6 +31,8 @@ _WHY: Final = {
     FORGOTTEN: "the broker does not know any more what this subscription has had",
 }
 
+NOT_MANUAL: Final = "this subscription needs no acknowledgements: make it with ack='manual' to give them"
+
 _NS_PER_S: Final = 1e-9
 _UNREADABLE: Final = "the broker delivered at position {} what is no publication"
 
@@ -53,6 +55,27 @@ class Delivery:
     frame: bytes
     position: int = 0
     _decoded: _Fields | None = field(default=None, init=False)
+    _acknowledge: Callable[[int], None] = field(init=False)
+    """There only if the program acknowledges: all others pay nothing for it."""
+
+    @classmethod
+    def open(cls, acknowledge: Callable[[int], None], frame: bytes, position: int) -> "Delivery":
+        """Make a delivery that its program acknowledges."""
+        delivery = cls(frame, position)
+        delivery._acknowledge = acknowledge
+        return delivery
+
+    def ack(self) -> None:
+        """Acknowledge this delivery and all before it: the program is done with them.
+
+        Raises:
+            ValueError: the subscription was not made with `ack="manual"`.
+            ClosedError: its block has been left; the delivery comes again to the next program of that name.
+        """
+        acknowledge: Callable[[int], None] | None = getattr(self, "_acknowledge", None)
+        if acknowledge is None:
+            raise ValueError(NOT_MANUAL)
+        acknowledge(self.position)
 
     def _decode(self) -> _Fields:
         try:

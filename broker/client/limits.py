@@ -41,6 +41,9 @@ CREDIT_MIN: Final = 8
 CREDIT_MAX: Final = 16_384
 """Deliveries allowed however small they are; 700,000 of them a second pass with round trips of 20 ms."""
 
+OPEN_COUNT: Final = 10_000
+"""The default for deliveries that are not acknowledged, where the program acknowledges: several batches."""
+
 BOUND_BYTES: Final = 8 * _MIB
 """The default limit of a subscription's queue at the broker, beyond the client's inbox."""
 

@@ -94,8 +94,8 @@ class ClientMachine:
     _last_words: bytes = field(default=b"", init=False)
     _silence: Silence = field(factory=lambda: Silence(inf), init=False)
     _ping_count: int = field(default=0, init=False)
-    _heard_s: float = field(default=-inf, init=False)
-    _said_s: float = field(default=-inf, init=False)
+    _received_s: float = field(default=-inf, init=False)
+    _sent_s: float = field(default=-inf, init=False)
     _step_s: float = field(default=inf, init=False)
     _flush_s: float = field(default=inf, init=False)
     _give_up_s: float = field(default=inf, init=False)
@@ -203,7 +203,7 @@ class ClientMachine:
         if self.life is not ClientLife.CONNECTED and self.life not in _LISTENING:
             return
         self._silence.received(now_s)
-        self._heard_s = now_s
+        self._received_s = now_s
         try:
             self.session.receive(chunk, now_s)
             if self.life is ClientLife.GREETING:
@@ -225,7 +225,7 @@ class ClientMachine:
     def written(self, now_s: float) -> None:
         """All output that was taken has been handed to the transport."""
         self._is_unwritten = False
-        self._said_s = now_s
+        self._sent_s = now_s
         if self.life is ClientLife.DRAINING:
             self._say_goodbye(now_s)
 
@@ -337,7 +337,7 @@ class ClientMachine:
             self.session.window.flush_if_due()
             self.session.confirm_progress()
             # The broker's ping may be behind many bytes on their way: it needs a sign of life all the same.
-            if self._said_s < min(self._heard_s, now_s - self._silence.heartbeat_s / 2):
+            if self._sent_s < min(self._received_s, now_s - self._silence.heartbeat_s / 2):
                 self.session.send_keepalive()
 
     def _end_by(self, fault: BrokerFaultError, now_s: float) -> None:

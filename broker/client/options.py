@@ -1,10 +1,14 @@
 """Subscriptions as users ask for them: every option is checked before the broker is asked. No I/O."""
 
 import math
+from typing import Final
 
 from broker.client.inbox import Inbox
 from broker.client.limits import Limits
 from broker.client.replay import Replay
+
+MANUAL: Final = "manual"
+"""The `ack` of a program that acknowledges its deliveries."""
 
 
 def subscription(  # noqa: PLR0913 - one for each option
@@ -16,6 +20,8 @@ def subscription(  # noqa: PLR0913 - one for each option
     durable: str,
     age_s: float,
     after: int | None,
+    ack: str,
+    max_open: int,
     replay: Replay | str | int | None,
     limits: Limits,
     now_s: float,
@@ -28,10 +34,22 @@ def subscription(  # noqa: PLR0913 - one for each option
     if policy is None:
         policy = "drop" if durable else "disconnect"
     _check_options(policy, bound_bytes, durable, age_s, after)
+    _check_acknowledging(ack, max_open, durable)
     inbox = Inbox(filter_text, ordered, bound_bytes, policy, limits, durable, math.ceil(age_s), after)
+    inbox.max_open = max_open if ack == MANUAL else 0
     if replay is not None:
         inbox.replay = Replay.of(replay).asking(now_s)
     return inbox
+
+
+def _check_acknowledging(ack: str, max_open: int, durable: str) -> None:
+    """Raise `ValueError` for an invalid option about acknowledgements."""
+    if ack not in {"auto", MANUAL}:
+        raise ValueError(f"ack: expected 'auto' or 'manual', got {ack!r}")
+    if ack == MANUAL and not durable:
+        raise ValueError("ack='manual' is for subscriptions with a durable name: others end with the program")
+    if max_open < 1:
+        raise ValueError(f"max_open: expected 1 or more, got {max_open}")
 
 
 def _check_options(policy: str, bound_bytes: int, durable: str, age_s: float, after: int | None) -> None:

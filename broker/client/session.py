@@ -173,7 +173,13 @@ class Session:
 
     def credit(self, inbox: Inbox, count: int) -> None:
         """Count deliveries that the user has had, and return credit when it is due."""
-        credit_count = inbox.handed_out(count)
+        self._give_credit(inbox, inbox.consumed(count))
+
+    def acknowledge(self, inbox: Inbox, position: int) -> None:
+        """Take the program's acknowledgement of all deliveries up to this position."""
+        self._give_credit(inbox, inbox.acknowledge(position))
+
+    def _give_credit(self, inbox: Inbox, credit_count: int) -> None:
         if (credit_count or inbox.owes_confirmation) and self._reaches(inbox):
             inbox.unconfirmed_position()
             self._controls.append(encode(m.Credit(inbox.number, credit_count, inbox.had)))
@@ -356,6 +362,9 @@ class Session:
         inbox = self._requests.get(answer.number)
         if isinstance(inbox, Inbox):
             inbox.placed(answer.subscription, answer.position, goes_on=answer.goes_on)
+            if not answer.goes_on:
+                # Nothing that was open can be acknowledged any more, and its credit is free.
+                self._give_credit(inbox, inbox.credit_due())
             self.touched.append(inbox)
 
     def _on_gap(self, notice: m.Gap) -> None:

@@ -23,8 +23,6 @@ from broker.errors import ConcordError
 from broker.transitions import follow
 from broker.wire import decode_delivery, encode_publication, publication_prefix
 
-__all__ = ["PendingFlush", "SendWindow", "Source"]
-
 SEGMENT_BYTES: Final = 32 * 1024
 """Publications are kept in runs of about this size: what is done once per run costs nothing per publication,
 and a run is cut in two when credit ends inside it."""
@@ -75,8 +73,8 @@ class _Segment:
 class SendWindow:
     """The publications to send, and those that were sent and may have to be sent again.
 
-    `quota_bytes` is how much may be appended before the user's task should come back here by way of
-    `refill`: it ends at the checkpoint interval and at the bound.
+    `quota_bytes` is how much may be appended before the user's task should call `refill`: it ends at the
+    checkpoint interval and at the bound.
     """
 
     limits: Limits

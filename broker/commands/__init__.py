@@ -97,5 +97,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if known_status is None:
             raise
         sys.exit(known_status)
-    # A command that called `ctx.exit(n)` comes back as n; everything else comes back as what it returned.
+    # A command that called `ctx.exit(n)` gives the status n; every other one gives what it returned.
     sys.exit(status if isinstance(status, int) else 0)

@@ -22,6 +22,8 @@ from broker.commands.options import (
     ROUTING_DEFAULTS,
     SIZE,
     SPAN,
+    complete_orderings,
+    complete_routings,
     read_limits,
     read_pairs,
     read_routing,
@@ -139,6 +141,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
     "--ordering",
     default=DEFAULT_ORDERING,
     show_default=True,
+    shell_complete=complete_orderings,
     help="Ordering plugin; the same on all brokers.",
 )
 @click.option(
@@ -153,6 +156,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
     "--routing",
     metavar="NAME[+NAME]",
     callback=read_routing,
+    shell_complete=complete_routings,
     help="How subscriptions, and advertisements if another is named, are passed on: "
     f"{', '.join(known())}; the same on all brokers. Default: {ROUTING_DEFAULTS}.",
 )

@@ -61,7 +61,13 @@ def notice(text: str) -> None:
 _FILE = click.Path(exists=True, dir_okay=False)
 
 _OPTIONS = (
-    click.option("--broker", type=ADDRESS, required=True, help="The broker to connect to."),
+    click.option(
+        "--broker",
+        type=ADDRESS,
+        required=True,
+        envvar="CONCORD_BROKER",
+        help="The broker to connect to; or put it in CONCORD_BROKER.",
+    ),
     click.option("--name", help="What the broker calls this client. [default: the command's name]"),
     click.option(
         "--token",

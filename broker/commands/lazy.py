@@ -5,6 +5,7 @@ points are looked up only for a name that is not in the table, or to list all: t
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 
 import click
@@ -32,5 +33,16 @@ def lazy_group(commands: Mapping[str, str], entry_point_group: str = "") -> type
             command = point.load()
             assert isinstance(command, click.Command)
             return command
+
+        def resolve_command(
+            self, ctx: click.Context, args: list[str]
+        ) -> tuple[str | None, click.Command | None, list[str]]:
+            try:
+                return super().resolve_command(ctx, args)
+            except click.UsageError as error:
+                near = get_close_matches(args[0], self.list_commands(ctx), 1)
+                if not near:
+                    raise
+                raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from error
 
     return LazyGroup

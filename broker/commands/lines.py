@@ -31,12 +31,12 @@ Numbered = tuple[int, Mapping[str, Value]]
 async def object_batches(
     descriptor: int, ready: Callable[[], Awaitable[None]]
 ) -> AsyncGenerator[list[Numbered], None]:
-    """The objects of each read, with the numbers of their lines. Blank lines count, and are skipped.
+    """Yield the objects of each read, with the numbers of their lines. Blank lines count, and are skipped.
 
-    Waits for `ready` before each read, and before what was read is handed out.
+    Waits for `ready` before each read, and before its objects are yielded.
 
     Raises:
-        click.ClickException: a line is no object; the message names the line. All before it was handed out.
+        click.ClickException: a line is no object; the message names the line. All before it was yielded.
     """
     rest = b""
     number = 1

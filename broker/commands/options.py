@@ -11,10 +11,12 @@ import attrs
 import click
 
 from broker.addresses import Address, parse_address
+from broker.filters import FilterError
+from broker.filters import parse as parse_filter
 from broker.node.limits import NodeLimits
 from broker.quantities import read_size, read_span
-from broker.routing import DEFAULT, RoutingError, parse
-from ordering.plugins import UnknownOrderingError, routing
+from broker.routing import DEFAULT, RoutingError, known, parse
+from ordering.plugins import UnknownOrderingError, names, routing
 
 ROUTING_DEFAULTS: Final = f"{DEFAULT}, or what the ordering plugin needs"
 """The text of the default."""
@@ -63,6 +65,47 @@ def read_pairs(ctx: click.Context, param: click.Parameter, pairs: tuple[str, ...
         if not pair.partition("=")[0] or "=" not in pair:
             raise click.BadParameter(f"expected KEY=VALUE, got {pair!r}", ctx, param)
     return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def one_word(words: Sequence[str], place: str) -> str | None:
+    """Return the only argument of a command, or None without any.
+
+    Raises:
+        click.UsageError: there are several, as if the shell had taken a filter apart.
+    """
+    if len(words) > 1:
+        raise click.UsageError(
+            f"unexpected {' '.join(map(repr, words[1:]))}: quote the filter, so that the shell does not "
+            f"take it apart: {place} is one argument, as in \"symbol == 'IBM'\""
+        )
+    return words[0] if words else None
+
+
+def check_filter(text: str) -> None:
+    """Check a filter before anything is connected.
+
+    Raises:
+        FilterError: it cannot be read.
+        click.UsageError: it is one word that cannot be read: the shell may have taken the rest of it.
+    """
+    try:
+        parse_filter(text)
+    except FilterError as error:
+        if len(text.split()) > 1:
+            raise
+        quoted = f'quote the filter if the shell has taken it apart, as in "{text} > 100"'
+        raise click.UsageError(f"{error}; {quoted}") from error
+
+
+def complete_orderings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
+    """Return the ordering plugins that begin so, for shell completion."""
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+def complete_routings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
+    """Return the routing strategies, or pairs of them, that begin so, for shell completion."""
+    first, plus, rest = incomplete.rpartition("+")
+    return [f"{first}{plus}{name}" for name in known() if name.startswith(rest)]
 
 
 def read_limits(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> NodeLimits:

@@ -11,8 +11,8 @@ from broker.client import Deliveries, Delivery, Gap, Replay
 from broker.client.limits import BOUND_BYTES
 from broker.commands.connecting import Connecting, connecting_options, notice
 from broker.commands.lines import to_json
+from broker.commands.options import check_filter, one_word
 from broker.commands.signals import run_until_interrupted
-from broker.filters import parse
 
 
 @click.command(
@@ -50,11 +50,11 @@ from broker.filters import parse
 @click.option(
     "--forget", metavar="NAME", help="End the durable subscription of that name, and do nothing else."
 )
-@click.argument("filter_text", metavar="FILTER", required=False)
+@click.argument("words", metavar="[FILTER]", nargs=-1)
 def command(  # noqa: PLR0913 - one per option
     *,
     connecting: Connecting,
-    filter_text: str | None,
+    words: tuple[str, ...],
     count: int | None,
     policy: Literal["disconnect", "drop"] | None,
     bound_bytes: int,
@@ -68,8 +68,10 @@ def command(  # noqa: PLR0913 - one per option
     """Print what matches FILTER: publisher, sequence, published_at, attributes and payload of each delivery.
 
     A payload that is no UTF-8 text is printed as payload_base64, and a number that JSON does not have (NaN,
-    the infinities) as null. Gaps and lost connections are reported on standard error.
+    the infinities) as null. Gaps and lost connections are reported on standard error. What is printed can be
+    published again by concord publish --from-subscribe.
     """
+    filter_text = one_word(words, "FILTER")
     if forget is not None:
         run_until_interrupted(partial(_forget, connecting, forget))
         return
@@ -77,7 +79,7 @@ def command(  # noqa: PLR0913 - one per option
         raise click.UsageError("give a FILTER to subscribe to, or --forget NAME")
     if not durable and (age or after is not None):
         raise click.UsageError("--age and --after are for durable subscriptions: give --durable NAME")
-    parse(filter_text)
+    check_filter(filter_text)
     past = None if replay is None else _past_of(replay)
 
     async def run() -> None:
@@ -140,6 +142,8 @@ def _as_json(delivery: Delivery) -> dict[str, object]:
         "published_at": delivery.published_at,
         "attributes": delivery.attributes,
     }
+    if not delivery.ordered:
+        shown["ordered"] = False
     if delivery.replayed:
         shown["replayed"] = True
     try:

@@ -40,8 +40,8 @@ from broker.messages import (
     Flood,
     FloodDone,
     LeaseAsked,
+    LeaseListed,
     LeaseRenewed,
-    LeaseTold,
     LinkMessage,
     Notice,
     OrderingMessage,
@@ -53,8 +53,8 @@ from broker.messages import (
     SubscriptionsReplaced,
     SubscriptionWithdrawn,
     Synchronise,
+    WayAnswer,
     WayAsked,
-    WayTold,
     Whereabouts,
 )
 from broker.replay import Bounds, Cache, ReplayWindow
@@ -117,7 +117,7 @@ class BrokerCore:
         self._subscriptions: dict[str, Hop] = {}
         self.ways = Ways()
         self._questions = WayQuestions()
-        self._explained: list[WayTold] = []
+        self._explained: list[WayAnswer] = []
         self._replays = Replays(self._routing, self._send, self._send_now)
         self._cache = self._replays.cache
         self._handlers: Mapping[type, Callable[..., None]] = {
@@ -134,7 +134,7 @@ class BrokerCore:
             SettleAsked: self._routing.settle,
             LeaseRenewed: self.leases.renewed,
             LeaseAsked: self.leases.asked,
-            LeaseTold: self.leases.listed,
+            LeaseListed: self.leases.listed,
             Synchronise: self._synchronisation.synchronise,
             Flood: self._synchronisation.flood,
             FloodDone: self._synchronisation.done,
@@ -144,7 +144,7 @@ class BrokerCore:
             BrokersChanged: self._membership.brokers_changed,
             Whereabouts: self._directory.learn,
             WayAsked: self._way_asked,
-            WayTold: self._way_answered,
+            WayAnswer: self._way_answered,
             ReplayAsked: self._replays.asked,
             ReplayReady: self._replays.ready,
             ReplayMore: self._replays.more,
@@ -417,7 +417,7 @@ class BrokerCore:
             self._send_now(hop, message)
         self._send_answers(self._questions.ask(message.question, link, set(beyond), step))
 
-    def _way_answered(self, message: WayTold, link: Hop) -> None:
+    def _way_answered(self, message: WayAnswer, link: Hop) -> None:
         self._send_answers(self._questions.answered(message, link, self._routing.strategies.page_bytes))
 
     def _send_answers(self, answers: Iterable[Answer]) -> None:

@@ -3,7 +3,7 @@
 from attrs import define
 
 from broker.core.hops import Hop
-from broker.messages import LinkMessage, WayTold
+from broker.messages import LinkMessage, WayAnswer
 
 
 class ProtocolError(Exception):
@@ -36,7 +36,7 @@ class CoreEffects:
     replaying: list[str]
     """Subscriptions to which more of their past can be delivered, when there is room for it."""
 
-    explained: list[WayTold]
+    explained: list[WayAnswer]
     """Answers to local questions about a publication's way."""
 
     attached: list[Hop]

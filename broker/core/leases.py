@@ -45,8 +45,8 @@ from broker.filters import Filter
 from broker.messages import (
     AdvertisementAdded,
     LeaseAsked,
+    LeaseListed,
     LeaseRenewed,
-    LeaseTold,
     SubscriptionsReplaced,
 )
 from broker.routing.flooding import EVERYTHING
@@ -195,9 +195,9 @@ class Leases:
         *pages, last = cut_both(*self._announced(link), self._routing.strategies.page_bytes)
         for advertised, wanted in pages:
             number = self._routing.subscribing.request_number()
-            self._send(link, LeaseTold(number, advertised, wanted, more=True))
+            self._send(link, LeaseListed(number, advertised, wanted, more=True))
         number = self._routing.subscribing.request_number()
-        self._send(link, LeaseTold(number, *last))
+        self._send(link, LeaseListed(number, *last))
 
     # --- being renewed ---
 
@@ -222,7 +222,7 @@ class Leases:
         known = tables.entries_of(link)
         return advertised, {id_: route_filter_of(each) for id_, each in known.items() if id_ not in retiring}
 
-    def listed(self, message: LeaseTold, link: Hop) -> None:
+    def listed(self, message: LeaseListed, link: Hop) -> None:
         """Take in a page of the list of all that a neighbour has announced.
 
         With the last page, count the routes that are known and were on no page.
@@ -246,7 +246,7 @@ class Leases:
         for is_subscription, each in due:
             self._expire(link, each, is_subscription=is_subscription)
 
-    def _take_in_advertisements(self, message: LeaseTold, link: Hop) -> None:
+    def _take_in_advertisements(self, message: LeaseListed, link: Hop) -> None:
         known = self._routing.tables.advertisements(link).filters
         new = [(each, content) for each, content in message.advertisements if known.get(each) != content]
         self._routing.missed_from(link, [content for _, content in new])
@@ -255,7 +255,7 @@ class Leases:
                 self._routing.withdraw_advertisement(each, link)
             self._routing.add_advertisement(AdvertisementAdded(each, content), link)
 
-    def _take_in_subscriptions(self, message: LeaseTold, link: Hop) -> None:
+    def _take_in_subscriptions(self, message: LeaseListed, link: Hop) -> None:
         known, (_, wanted) = self._routing.tables.entries_of(link), self._known(link)
         new = tuple(route for route in message.subscriptions if wanted.get(route.id) != route)
         self._routing.missed_by(link, [route.filter for route in new])

@@ -16,7 +16,7 @@ from attrs import Factory, define, frozen
 from broker.core.hops import Hop, HopTable, members
 from broker.core.pages import cut
 from broker.lines import json_line
-from broker.messages import Publication, WayAsked, WayTold
+from broker.messages import Publication, WayAnswer, WayAsked
 from broker.wire import decode_delivery
 from ordering.interface import Blocked, Hops
 
@@ -26,7 +26,7 @@ WAYS_REMEMBERED = 4096
 LINES_DESCRIBED = 64
 """So many blocked hops are described: no person reads more."""
 
-Answer = tuple[Hop | None, WayTold]
+Answer = tuple[Hop | None, WayAnswer]
 """The link to answer through (None: a local client), and the answer."""
 
 _Passed = tuple[str, int, Hops, Hops]
@@ -90,7 +90,7 @@ class WayQuestions:
         self._open[question] = _WayQuestion(asker, waiting_for, [step])
         return self._answered((question,))
 
-    def answered(self, message: WayTold, link: Hop, page_bytes: int) -> list[Answer]:
+    def answered(self, message: WayAnswer, link: Hop, page_bytes: int) -> list[Answer]:
         """Take a neighbour's answer; pass on what fills a page, so that at most one is in memory."""
         name = message.question
         question = self._open.get(name)
@@ -100,11 +100,11 @@ class WayQuestions:
             question.waiting_for.discard(link)
         *full, rest = cut([*question.steps, *message.steps], page_bytes)
         question.steps = list(rest)
-        answers = [(question.asker, WayTold(name, steps, more=True)) for steps in full]
+        answers = [(question.asker, WayAnswer(name, steps, more=True)) for steps in full]
         return answers + self._answered((name,))
 
     def link_lost(self, link: Hop) -> list[Answer]:
-        """Drop the questions of a lost link, and wait for its answers no longer."""
+        """Drop the questions of a lost link; stop waiting for its answers."""
         for name in [name for name, question in self._open.items() if question.asker is link]:
             del self._open[name]
         for question in self._open.values():
@@ -114,7 +114,7 @@ class WayQuestions:
     def _answered(self, names: tuple[str, ...]) -> list[Answer]:
         over = [name for name in names if not self._open[name].waiting_for]
         closed = [(name, self._open.pop(name)) for name in over]
-        return [(question.asker, WayTold(name, tuple(question.steps))) for name, question in closed]
+        return [(question.asker, WayAnswer(name, tuple(question.steps))) for name, question in closed]
 
 
 def describe_way(

@@ -23,8 +23,6 @@ from attrs import evolve, field, frozen
 from broker.errors import ConcordError
 from broker.filters import Filter, FilterError, parse
 
-__all__ = ["EVERYBODY", "Access", "AuthError", "User", "read_access"]
-
 ROLES: Final = ("client", "broker")
 _KEYS: Final = ("token_sha256", "certificate", "roles", "advertise", "subscribe")
 _HASH_HEX_DIGITS: Final = 64

@@ -23,8 +23,6 @@ from broker.node.publishers import LocalPublisher
 from broker.page_limits import PAGE_ITEMS_BYTES
 from broker.wire import encode
 
-__all__ = ["Later", "lines_about", "pages_of"]
-
 LINES_AT_ONCE: Final = 64
 """Lines of a long answer that are made together: one to eight pages."""
 

@@ -14,8 +14,6 @@ Time is passed in, so that all of it is tested without waiting.
 
 from attrs import define, field
 
-__all__ = ["PROGRESS_BYTES", "SLOW_AFTER_S", "Backpressure"]
-
 SLOW_AFTER_S = 0.5
 """Longer than a busy machine leaves a process without the processor; short enough that a dead subscriber
 delays the others only once, and unnoticed by a human."""

@@ -36,8 +36,6 @@ from broker.sessions import SessionError
 from broker.station import SubscriptionTerms
 from broker.wire import encode
 
-__all__ = ["ClientSession"]
-
 UNTAKEN_COUNT_MAX: Final = 1_000_000
 """Deliveries that were sent and not said to be taken. A client that never says so would fill the memory."""
 
@@ -555,7 +553,7 @@ class ClientSession:
             self._refuse(request.number, "too-many", text)
             return
 
-        def answer(part: m.WayTold) -> None:
+        def answer(part: m.WayAnswer) -> None:
             for page in pages_of(request.number, iter(part.steps), more=part.more):
                 self.connection.send(page)
             if not part.more:

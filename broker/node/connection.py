@@ -28,8 +28,6 @@ from broker.node.timers import Timer
 from broker.transitions import Transitions, follow
 from broker.wire import Decoder, encode
 
-__all__ = ["OUTBOX_BYTES", "PARTING_S", "Connection", "ConnectionSession", "Host", "Life", "fault_of"]
-
 OUTBOX_BYTES: Final = 256 * 1024
 """Publications wait in the outbox only up to here: what the system takes in one or two writes."""
 
@@ -222,7 +220,7 @@ class Connection:
     def take(self, upto: int) -> bytes:
         """Return the next buffer to write; nothing if there is none, or one is being written.
 
-        Frames sent up to now leave when the record `upto` is on disk (law 2); 0 stands for no record.
+        Frames sent up to now leave when the record `upto` is on disk (law 2); 0 means no record.
         """
         self.is_filled = False
         if upto or self._sealed:

@@ -25,8 +25,6 @@ from typing import Protocol
 
 from attrs import define, field
 
-__all__ = ["CreditBatch", "CreditWindow", "Granting", "LinkSize", "Share", "Sizing"]
-
 SHARED_BYTES = 4 * 1024 * 1024
 """The bytes that all publishing clients may have under way together: half the default limit of a queue, so
 that a queue at its soft mark (a quarter) has room for everything that was already granted."""
@@ -111,7 +109,7 @@ class CreditWindow:
     """The receiver's side of one connection's credit.
 
     `available_bytes` is what the peer may still send; negative while one frame overdraws it. `held_bytes` was
-    received and has not been handed on. `session` is asked to grant when enough of it has come back.
+    received and has not been handed on. `session` is asked to grant when enough of the credit is free again.
     """
 
     _share: Sizing

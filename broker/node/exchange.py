@@ -16,7 +16,7 @@ from attrs import Factory, define, field
 
 from broker.core import BrokerCore, CoreEffects, Hop
 from broker.healing import Search
-from broker.messages import LinkMessage, Publication, WayTold
+from broker.messages import LinkMessage, Publication, WayAnswer
 from broker.node.backpressure import SLOW_AFTER_S
 from broker.node.budget import Budgets, Resource
 from broker.node.config import NodeConfig
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from broker.node.publishers import LocalPublisher
     from broker.node.subscriptions import LocalSubscription
 
-__all__ = ["Exchange", "HopSession", "OpenLink", "ThrottlingSubscription"]
 
 WAITING_COUNT_MAX: Final = 20_000
 """While more publications than this are pending, lower hops get no credit: a few megabytes of small events,
@@ -144,7 +143,7 @@ class Exchange:
     _is_starved: bool = field(default=False, init=False)
     _throttling: dict[ThrottlingSubscription, None] = field(factory=dict, init=False)
     _judging: Timer | None = field(default=None, init=False)
-    _questions: dict[str, Callable[[WayTold], None]] = field(factory=dict, init=False)
+    _questions: dict[str, Callable[[WayAnswer], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
     core: BrokerCore = field(init=False)
     """The core, for reading only: only the station changes it."""
@@ -169,7 +168,7 @@ class Exchange:
 
     # --- questions ---
 
-    def question(self, answer: Callable[[WayTold], None]) -> str:
+    def question(self, answer: Callable[[WayAnswer], None]) -> str:
         """Return an id for a question to the overlay; `answer` is called with each page of the answer."""
         name = self.station.mint("?")
         self._questions[name] = answer

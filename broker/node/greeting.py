@@ -36,19 +36,6 @@ from broker.station import LinkState
 from broker.transitions import Transitions, follow
 from broker.wire import DEFAULT_LIMITS, VERSION, encode
 
-__all__ = [
-    "FINAL_REFUSALS",
-    "NAME_BYTES_MAX",
-    "SETTLE_S",
-    "Callee",
-    "Dialled",
-    "Greeting",
-    "GreetingContext",
-    "difference",
-    "link_of",
-    "open_client",
-]
-
 NAME_BYTES_MAX: Final = 200
 """A publisher's id holds a client's name, a broker's name and two counters, and has to fit its limit."""
 

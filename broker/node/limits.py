@@ -27,7 +27,7 @@ class NodeLimits:
 
     ungreeted: int = _bound(256)
     """Connections that have not greeted yet, and handshakes of TLS. All clients of a broker
-    that restarts come back at once, and each greets within a round trip. Beyond it the oldest one ends of
+    that restarts reconnect at once, and each greets within a round trip. Beyond it the oldest one ends of
     the address with most."""
 
     address_connections: int = _bound(1024)
@@ -86,10 +86,10 @@ class NodeLimits:
     broker_kept_bytes: int = _bound(1024 * MIB)
     """The same of one broker. Beyond it the policy of the subscription that would keep more applies."""
 
-    unconfirmed_bytes: int = _bound(32 * MIB, least=256 * KIB)
+    unconfirmed_bytes: int = _bound(32 * MIB, least=MIB)
     """Sent to one subscription and not confirmed. The product's own client keeps 4 MiB, or 8 large events;
-    beyond it deliveries wait in the queue, under its bound. A client confirms every 64 KiB, so less than some
-    of these would stop it for good."""
+    beyond it deliveries wait in the queue, under its bound. A client confirms every 512 KiB, so that with
+    less than two of these it would wait."""
 
     outbox_bytes: int = _bound(1 * MIB)
     """Answers and deliveries that a client does not read. Beyond it nothing more is read from that client."""

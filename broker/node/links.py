@@ -31,8 +31,6 @@ from broker.station import LinkState
 from broker.transitions import Transitions, follow
 from broker.wire import encode
 
-__all__ = ["PASSING", "TRANSITIONS", "Carriage", "LinkSession", "LinkWatcher"]
-
 _OURS: Final = frozenset({Acknowledge, Grant, Ping, Pong, Fault})
 """Messages for the connection; all others are for the station."""
 

@@ -9,8 +9,6 @@ from typing import Generic, TypeVar
 
 from attrs import define, field
 
-__all__ = ["Newcomers", "address_of"]
-
 T = TypeVar("T")
 
 

@@ -44,8 +44,6 @@ from broker.node.uplinks import Uplinks
 from broker.station import Station
 from broker.wire import DEFAULT_LIMITS, Decoder, Peer, WireError, encode
 
-__all__ = ["BEATS", "DRAIN_S", "SILENT_BEATS", "Node"]
-
 BEATS: Final = 8
 """Connections are checked so many times within the link timeout."""
 
@@ -475,9 +473,9 @@ class Node:
         self.exchange.settle()
         before, self._repaired = self._repaired, self._repairs()
         if before != self._repaired:
-            mended, asked, expired = (now - then for now, then in zip(self._repaired, before, strict=True))
+            repaired, asked, expired = (now - then for now, then in zip(self._repaired, before, strict=True))
             self.exchange.log.warning(
-                "routing tables were wrong", mended=mended, asked=asked, expired=expired
+                "routing tables were wrong", repaired=repaired, asked=asked, expired=expired
             )
 
     def _repairs(self) -> tuple[int, int, int]:

@@ -20,8 +20,6 @@ from broker.node.budget import Account, Resource
 from broker.node.exchange import Exchange
 from broker.station import LocalPublisherState
 
-__all__ = ["LocalPublisher", "PublisherOwner"]
-
 
 class PublisherOwner(Protocol):
     """The session of the client that publishes."""

@@ -22,8 +22,6 @@ from broker.node.credit import CreditBatch
 from broker.replay_messages import ReplayCut
 from broker.wire import encode, marked
 
-__all__ = ["BOUND", "DROP", "FrameRun", "Hole", "LinkQueue", "RunCache", "SubscriptionQueue", "pieces_of"]
-
 DROP = "drop"
 """The policy that drops deliveries and leaves a gap; the other one, "disconnect", ends the subscription."""
 
@@ -200,10 +198,14 @@ class SubscriptionQueue:
             if _is_bound_hole(last) and self.queued_bytes * RESUME_PART > self.bound_bytes:
                 self._entries[-1] = Hole(last.count + run.count, BOUND)
                 return False
+        self.append(run)
+        return True
+
+    def append(self, run: FrameRun) -> None:
+        """Put publications at the end, whatever is there."""
         self._entries.append(run)
         self.queued_bytes += len(run.frames)
         self.queued_count += run.count
-        return True
 
     def take(self, room_bytes: int) -> list[bytes]:
         """Return the frames to send now: at most as many as credit allows, and none once the room is used."""
@@ -289,6 +291,15 @@ class SubscriptionQueue:
         if dropped:
             self._miss(dropped)
         return dropped
+
+    def miss(self, count: int, gap: Hole | None) -> None:
+        """Put so many more into the gap at the end; one of them may be a gap of unknown size itself."""
+        if gap is not None:
+            count -= 1
+        if count:
+            self._miss(count)
+        if gap is not None:
+            self._entries.append(gap)
 
     def _miss(self, dropped: int) -> None:
         before = self._entries[-1] if self._entries else None

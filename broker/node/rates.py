@@ -6,8 +6,6 @@ seconds.
 
 from attrs import define, field
 
-__all__ = ["Rate"]
-
 
 @define(eq=False)
 class Rate:

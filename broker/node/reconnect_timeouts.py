@@ -22,8 +22,6 @@ from attrs import define, field
 from broker.node.timers import Timer, Timers
 from broker.station import DisconnectedSince, ElapsedTime
 
-__all__ = ["PART", "ReconnectTimeouts", "Reconnectable", "TimeoutRecorder"]
-
 PART: Final = 0.05
 """The part of a timeout that a crash may forget, and after which time is recorded."""
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from broker.node.subscriptions import LocalSubscription
     from broker.station import Station
 
-__all__ = ["Replaying", "objection_to", "past_of", "room_for"]
 
 ROOM_BYTES_MAX: Final = 256 * 1024
 """The queue's limit during a replay: a few parts, so that the reader never waits for the broker."""

@@ -12,8 +12,6 @@ from broker.filters import Filter
 from broker.messages import Subscribe
 from broker.station import LocalSubscriptionState, SubscriptionTerms
 
-__all__ = ["StartPosition", "session_timeout_s", "start_of", "terms_of"]
-
 BOUND_BYTES_MIN: Final = 64 * 1024
 BOUND_BYTES_MAX: Final = 256 * 1024 * 1024
 """The limits of a subscription's queue: with less than a read's worth of events every burst would be a gap,

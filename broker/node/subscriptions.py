@@ -38,8 +38,6 @@ from broker.sessions import Missing
 from broker.station import LocalSubscriptionState
 from broker.wire import encode
 
-__all__ = ["LocalSubscription", "SubscriptionReader"]
-
 ACCOUNTED_BYTES: Final = 64 * 1024
 """Kept bytes are accounted in steps of this size: a read's worth, a small error per subscription."""
 
@@ -142,9 +140,12 @@ class LocalSubscription:
             at += len(batch)
 
     def _add(self, messages: Sequence[LinkMessage]) -> None:
+        """Queue what the station keeps: others that it keeps may follow, so nothing of it is dropped now."""
         for piece in pieces_of(messages):
             if isinstance(piece, FrameRun):
-                self._add_run(piece)
+                extra_bytes = self._extra_of_queue()
+                self.queue.append(piece)
+                self._count_extra(extra_bytes, piece)
             else:
                 self.queue.add_gap(piece.count, piece.reason)
 
@@ -236,13 +237,9 @@ class LocalSubscription:
         if run is not None:
             if self._send_at_once(run):
                 return
-            self._put_run(run)
+            self._drop(self._put_run(run))
         else:
-            for piece in pieces_of(messages):
-                if isinstance(piece, FrameRun):
-                    self._put_run(piece)
-                else:
-                    self._put_gap(piece)
+            self._put_mixed(messages)
         if self.queue.queued_bytes:
             self._keep(batch, now_s)
         self._look_at_account()
@@ -283,13 +280,30 @@ class LocalSubscription:
             self._queued_count = count
         return self._queued_extra
 
-    def _put_run(self, run: FrameRun) -> None:
+    def _put_mixed(self, messages: Sequence[LinkMessage]) -> None:
+        """Queue runs and the gaps between them. If one has no room, all behind it are dropped with it.
+
+        The station keeps all of them by now, and what it drops is its newest.
+        """
+        left_count = len(messages)
+        pieces = pieces_of(messages)
+        for piece in pieces:
+            left_count -= max(piece.count, 1)
+            if isinstance(piece, Hole):
+                self._put_gap(piece)
+            elif dropped_count := self._put_run(piece):
+                self._drop(dropped_count + left_count)
+                last_gap = next((each for each in pieces if isinstance(each, Hole)), None)
+                self.queue.miss(left_count, last_gap)
+                return
+
+    def _put_run(self, run: FrameRun) -> int:
+        """Queue a run; return how many of the newest deliveries had no room."""
         if self._is_over:
-            return
-        self._add_run(run)
+            return 0
+        dropped_count = self._add_run(run)
         self.pump()
-        if self.queue.is_over_bound:
-            self._overflow()
+        return dropped_count + (self._overflow() if self.queue.is_over_bound else 0)
 
     def _put_gap(self, gap: Hole) -> None:
         if not self._is_over:
@@ -297,13 +311,16 @@ class LocalSubscription:
             self.queue.add_gap(gap.count, gap.reason)
             self.pump()
 
-    def _add_run(self, run: FrameRun) -> None:
+    def _add_run(self, run: FrameRun) -> int:
         extra_bytes = self._extra_of_queue()
-        if self.queue.add(run):
-            self._queued_extra = extra_bytes + run.count * EVENT_BYTES // run.takers
-            self._queued_count = self.queue.queued_count
-        else:
-            self._drop(run.count)
+        if not self.queue.add(run):
+            return run.count
+        self._count_extra(extra_bytes, run)
+        return 0
+
+    def _count_extra(self, before_bytes: int, run: FrameRun) -> None:
+        self._queued_extra = before_bytes + run.count * EVENT_BYTES // run.takers
+        self._queued_count = self.queue.queued_count
 
     def _keep(self, batch: CreditBatch | None, now_s: float) -> None:
         """Let publishers wait if the queue is over its soft mark."""
@@ -362,15 +379,15 @@ class LocalSubscription:
             self._let_go()
         return self.backpressure.waiting
 
-    def _overflow(self) -> None:
+    def _overflow(self) -> int:
         queue = self.queue
         if queue.policy == DROP:
-            self._drop(queue.trim())
-            return
+            return queue.trim()
         self._cut_off(
             f"{queue.queued_count} deliveries ({queue.queued_bytes} bytes) waited for this subscription, "
             f"more than its bound of {queue.bound_bytes} bytes: read faster, or ask for a larger bound"
         )
+        return 0
 
     def _cut_off(self, text: str) -> None:
         """End it as a slow consumer."""

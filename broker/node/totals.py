@@ -2,8 +2,6 @@
 
 from attrs import define
 
-__all__ = ["Totals"]
-
 
 @define(eq=False)
 class Totals:

@@ -36,8 +36,6 @@ from broker.node.log import Log
 from broker.node.timers import Timer, Timers
 from broker.transitions import Transitions, follow
 
-__all__ = ["DIAL_TIMEOUT_S", "STEADY_S", "Uplinks", "Waiting"]
-
 DIAL_TIMEOUT_S: Final = 10.0
 """Connecting and TLS together; a broker that answers at all answers within a fraction of this."""
 

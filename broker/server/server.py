@@ -403,12 +403,12 @@ async def serve(
         if server.tracer is not None:
             nursery.start_soon(server.tracer.run, server.exchange, lambda: server.node.sent_bytes)
         accepting = trio.Event()
-        nursery.start_soon(_tell_when_settled, server, accepting, started)
+        nursery.start_soon(_report_when_settled, server, accepting, started)
         await server.run(accepting.set)
         nursery.cancel_scope.cancel()
 
 
-async def _tell_when_settled(
+async def _report_when_settled(
     server: Server, accepting: trio.Event, started: Callable[[Server], None]
 ) -> None:
     await accepting.wait()

@@ -16,8 +16,6 @@ from attrs import define, field
 from broker.node import Gone, Input, Written
 from broker.server.transport import Transport
 
-__all__ = ["Serving"]
-
 FINISH_S: Final = 1.0
 """How long a peer may take to read the last bytes."""
 

@@ -15,8 +15,6 @@ from typing import Final, Protocol
 import trio
 from attrs import define
 
-__all__ = ["READ_BYTES", "PlainTransport", "TlsTransport", "Transport"]
-
 READ_BYTES: Final = 256 * 1024
 """Most that one read takes: a thousand events or more per step, and still only milliseconds of work."""
 

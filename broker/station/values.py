@@ -6,7 +6,7 @@ Here nothing is ever called for a file: an object is made empty, of a class that
 own fields are filled. It takes about as long, because the most frequent objects (filters, hops,
 publications) have short forms of their own, and derived state is left out.
 
-Numbers, texts, bytes, truth values and None stand for themselves. Everything else is a list: a code, and its
+Numbers, texts, bytes, truth values and None are plain. Everything else is a list: a code, and its
 arguments. An object is written where it is met first, later it is a reference; so one object is one object
 again. Hops, filters and publications stand in tables, which come first. A *part* is an object that
 reader and writer have already, by its index among the parts.

@@ -115,11 +115,11 @@ ROWS: Final = (
     KindRow(0x58, m.Whereabouts, _LINK, Size.PAGE),
     # Broker to broker: explanations.
     KindRow(0x60, m.WayAsked, _LINK),
-    KindRow(0x61, m.WayTold, _LINK, Size.PAGE),
+    KindRow(0x61, m.WayAnswer, _LINK, Size.PAGE),
     # Broker to broker: leases.
     KindRow(0x70, m.LeaseRenewed, _LINK),
     KindRow(0x71, m.LeaseAsked, _LINK),
-    KindRow(0x72, m.LeaseTold, _LINK, Size.PAGE),
+    KindRow(0x72, m.LeaseListed, _LINK, Size.PAGE),
     # Broker to broker: replays.
     KindRow(0x78, r.ReplayAsked, _LINK),
     KindRow(0x79, r.ReplayReady, _LINK),

@@ -139,7 +139,7 @@ def _totals(run: RunDatasets, numbering: Numbering, streams: DataFrame) -> Answe
     if row["repeated"]["repeated_positions"]:
         raise UnknownVerdictError(
             f"deliveries/ has a position of {row['repeated']['subscriber']} twice: "
-            "what was delivered first cannot be told"
+            "the order of deliveries is unknown"
         )
     _refuse_silent(run, streams)
     sums: dict[str, int] = {name: row[name] for name in names}

@@ -116,6 +116,7 @@ def command(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Perform SCENARIO, the name of one that is shipped or a TOML file, with real brokers and clients.
 
+    `concord harness scenarios` lists those that are shipped, and with `--keys` what a file may have.
     Writes Parquet datasets and run.json to DIR, which `concord harness analyze` reads.
     """
     if not simulated:

@@ -5,7 +5,14 @@ from typing import TypeVar
 
 import click
 
-from broker.commands.options import ROUTING_DEFAULTS, read_pairs, read_routing, routing_for
+from broker.commands.options import (
+    ROUTING_DEFAULTS,
+    complete_orderings,
+    complete_routings,
+    read_pairs,
+    read_routing,
+    routing_for,
+)
 from broker.errors import ConcordError
 from broker.routing import known
 from harness.explorer.mutants import MUTANTS
@@ -53,11 +60,18 @@ def schedule_options(command: Decorated) -> Decorated:
             "hostile (peers that say anything at any time). "
             "Default: none; with --mutant, what finds it soonest.",
         ),
-        click.option("--ordering", default="pairwise", show_default=True, help="The ordering plugin."),
+        click.option(
+            "--ordering",
+            default="pairwise",
+            show_default=True,
+            shell_complete=complete_orderings,
+            help="The ordering plugin.",
+        ),
         click.option(
             "--routing",
             metavar="NAME[+NAME]",
             callback=read_routing,
+            shell_complete=complete_routings,
             help=f"How subscriptions, and advertisements, are passed on: {', '.join(known())}. "
             f"Default: {ROUTING_DEFAULTS}; with --mutant, where the rule matters.",
         ),

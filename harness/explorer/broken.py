@@ -1,6 +1,6 @@
-"""One rule broken per function: what the mutants put in the place of a method of the product.
+"""One rule broken per function: each replaces a method of the product in a mutant.
 
-Each does what the method does, but for the one thing its docstring says.
+A function does what the method does, except for what its docstring says.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,7 +56,7 @@ def never_late(self: Pairwise, event: Event, origin: Hops, mark: int, route: Rou
 def queues_what_comes_down(
     self: Pairwise, event: Event, origin: Hops, mark: int, route: Route
 ) -> Sequence[Emission]:
-    """Let what comes from the uplink wait behind what is pending (R1)."""
+    """Let an event from the uplink wait behind what is pending (R1)."""
     if origin and origin == self._uplink:
         emissions: list[Emission] = []
         self._add(_Pending(event, route.targets), emissions)
@@ -147,35 +147,35 @@ def overtakes(self: BrokerCore, link: Hop, message: Control) -> None:
 
 def waits_for_nobody(
     self: Barrier,
-    wish: RouteFilter,
+    route: RouteFilter,
     link: Hop | None,
     announcements: Iterable[Awaited],
     subscriptions: Iterable[str],
 ) -> list[Passed]:
     """Acknowledge an advertisement at once (R6)."""
     del self, announcements, subscriptions
-    return [Passed(wish.id, link)]
+    return [Passed(route.id, link)]
 
 
 def waits_for_no_subscription(
     self: Barrier,
-    wish: RouteFilter,
+    route: RouteFilter,
     link: Hop | None,
     announcements: Iterable[Awaited],
     subscriptions: Iterable[str],
 ) -> list[Passed]:
     """Acknowledge an advertisement before the subscriptions on their way to it are (R6)."""
     del subscriptions
-    return _start(self, wish, link, announcements, ())
+    return _start(self, route, link, announcements, ())
 
 
 def leaves_open(self: RoutingTables, entry: RouteEntry, link: Hop) -> None:
-    """Serve everybody from the start (R7)."""
+    """Leave every gate open (R7)."""
     del self, entry, link
 
 
 def keeps_old_routes(self: RoutingTables, entry: RouteEntry, link: Hop) -> None:
-    """Open a gate, but go on with the routes that were worked out before (R7)."""
+    """Open a gate, but go on with the cached routes (R7)."""
     del self
     entry.closed &= ~link.bit
 
@@ -187,25 +187,25 @@ def takes_any_answer(self: Subscribing, message: SubscriptionAcknowledged, link:
 
 
 def exposes_nothing_new(self: RoutingTables, content: Filter, change: int) -> None:
-    """Work out what is exposed when the uplink comes, and not when it advertises more (section 3)."""
+    """Compute what is exposed when the uplink is attached, and not when it advertises more (section 3)."""
     del self, content, change
 
 
 def withdraws_for_all(
-    self: Advertising, wish: RouteFilter, came_by: Hop | None, *, is_lost: bool = False
+    self: Advertising, route: RouteFilter, came_by: Hop | None, *, is_lost: bool = False
 ) -> list[Passed]:
-    """Withdraw an advertisement from everybody although it is known another way (R9)."""
-    for link, told in self.announced.items():
+    """Withdraw an advertisement from all neighbours although it is known through another link (R9)."""
+    for link, announced in self.announced.items():
         if link is not came_by:
-            told.edit(remove=[wish.id])
-            self._send(link, AdvertisementWithdrawn(wish.id, is_lost))
-    return self.barrier.withdrawn(wish.id, came_by)
+            announced.edit(remove=[route.id])
+            self._send(link, AdvertisementWithdrawn(route.id, is_lost))
+    return self.barrier.withdrawn(route.id, came_by)
 
 
 def withdraws_nothing(
     self: Announcements, add: Iterable[RouteFilter] = (), remove: Iterable[str] = ()
 ) -> Difference:
-    """Never take anything back from a neighbour (R8)."""
+    """Never withdraw anything from a neighbour (R8)."""
     return _edit(self, add) if remove == () else Difference()
 
 
@@ -219,7 +219,7 @@ def never_stale(self: Membership, announced: RouteIds) -> bool:
 
 
 def knows_nothing(self: Membership) -> frozenset[str]:
-    """Look at nothing, neither before the attachment nor when it happens."""
+    """Check nothing, neither before the attachment nor when it happens."""
     del self
     return frozenset()
 
@@ -262,27 +262,27 @@ def opens_by_name(self: Synchronisation, message: FloodDone, neighbour: Hop) -> 
 
 
 def asks_nobody_behind_new_links(self: Subscribing, link: Hop, entries: Iterable[RouteEntry]) -> None:
-    """Answer a subscription without those behind a link over which it may not go yet."""
+    """Acknowledge a subscription without the brokers behind a link over which it may not go yet."""
     del self, link, entries
 
 
 # --- gaps ---
 
 
-def tells_no_loss(self: Losses, advertisement: str, content: Filter) -> None:
-    """Tell nobody that an advertisement is lost, and believe later that it was told."""
+def sends_no_gap_for_a_loss(self: Losses, advertisement: str, content: Filter) -> None:
+    """Send no gap for a lost advertisement, and count it as sent."""
     del content
     self.count += 1
     self._lost[advertisement] = self.count
 
 
-def tells_no_absence(self: Losses, advertisements: Announced, link: Hop) -> None:
-    """Tell nobody what he missed of publishers behind a link that is new."""
+def sends_no_gap_for_an_absence(self: Losses, advertisements: Announced, link: Hop) -> None:
+    """Send no gap for what was missed of publishers behind a new link."""
     del self, advertisements, link
 
 
 def grants_everybody(self: Attachments, request: AttachRequest, came_by: Hop) -> list[Send]:
-    """Grant a request while asking to attach itself."""
+    """Grant every request, even while asking to be attached."""
     self._grants[request.asker, request.number] = came_by
     return [(came_by, AttachAnswer(request.asker, request.number, "granted"))]
 

@@ -9,19 +9,19 @@ from broker.client.session import Session
 from broker.client.silence import Due, Silence
 from broker.client.window import PendingFlush, SendWindow, Source
 
-_handed_out = Inbox.handed_out
+_consumed = Inbox.consumed
 _take = SendWindow.take
 
 
 def does_not_rewind(self: SendWindow) -> None:
-    """Do not send again what was not taken over when the connection broke."""
+    """Do not send again the publications that were unconfirmed when the connection broke."""
     self._open = None
     self._unflushed_bytes = 0
     self.credit_bytes = 0
 
 
 def drops_one_more(self: SendWindow, source: Source, sequence: int) -> None:
-    """Take one more publication for taken than the broker has said."""
+    """Count one more publication as taken than the broker has confirmed."""
     _taken(self, source, sequence + 1)
 
 
@@ -29,13 +29,13 @@ _taken = SendWindow.taken
 
 
 def renames_without_counting(self: SendWindow, source: Source, publisher: str) -> None:
-    """Go on with the old numbers under a new id."""
+    """Go on with the old sequence numbers under a new id."""
     del self
     source.name(publisher)
 
 
 def forgets_what_is_flushed_later(self: SendWindow, place: PendingFlush) -> None:
-    """Take everything that was sent for taken over when any flush is answered."""
+    """Count everything that was sent as taken over when any flush is answered."""
     place.is_done = True
     while self._sent:
         entry = self._sent.popleft()
@@ -52,7 +52,7 @@ def sends_without_credit(self: SendWindow, size_bytes: int) -> Iterator[Any]:
 
 
 def awaits_no_answer(self: Session, source: Source) -> None:
-    """Publish before the broker has said what it has taken."""
+    """Publish before the broker has answered which publications it has taken."""
     _ask_source(self, source)
     self._awaited.discard(source.number)
 
@@ -61,7 +61,7 @@ _ask_source = Session._ask_source
 
 
 def counts_no_gap(self: Inbox, count: int, reason: str) -> None:
-    """Count no position for what is missing."""
+    """Count no position for missing deliveries."""
     before = self.position
     _gap(self, count, reason)
     self.position = before
@@ -72,37 +72,51 @@ _gap = Inbox.gap
 
 def gives_no_credit_back(self: Inbox, count: int) -> int:
     """Give no credit back."""
-    _handed_out(self, count)
+    _consumed(self, count)
     return 0
 
 
 def gives_credit_twice(self: Inbox, count: int) -> int:
     """Give credit back twice."""
-    return _handed_out(self, count) * 2
+    return _consumed(self, count) * 2
+
+
+def acknowledges_what_was_read(self: Inbox, position: int) -> int:
+    """Take everything that was read for acknowledged."""
+    return _acknowledge(self, max(position, self.yielded))
+
+
+def gives_no_credit_for_acknowledgements(self: Inbox, position: int) -> int:
+    """Give no credit back when the program acknowledges."""
+    _acknowledge(self, position)
+    return 0
+
+
+_acknowledge = Inbox.acknowledge
 
 
 def goes_on_one_too_early(self: Inbox) -> tuple[int, ...]:
-    """Go on behind one delivery fewer than has arrived."""
+    """Resume behind one delivery fewer than has arrived."""
     if self.id:
         return (max(0, self.position - 1),)
     return () if self.after is None else (self.after,)
 
 
 def goes_on_where_it_was_had(self: Inbox) -> tuple[int, ...]:
-    """Go on behind what the program has had, although more has arrived."""
+    """Resume behind the last delivery that the program has had, although more have arrived."""
     if self.id:
         return (self.had,)
     return () if self.after is None else (self.after,)
 
 
-def hears_silence(self: Silence, now_s: float) -> Due:
-    """Never take a connection for lost."""
+def ignores_silence(self: Silence, now_s: float) -> Due:
+    """Never declare a silent connection lost."""
     self.deadline_s = now_s + self.heartbeat_s
     return Due.ASK
 
 
 def says_everything_was_had(self: Inbox) -> int | None:
-    """Say of everything that has arrived that the program has had it."""
+    """Confirm every delivery that has arrived, whether the program has had it or not."""
     if self.position == self._confirmed:
         return None
     self._confirmed = self.position
@@ -110,7 +124,7 @@ def says_everything_was_had(self: Inbox) -> int | None:
 
 
 def misses_no_forgotten(self: Inbox, position: int) -> None:
-    """Tell the program nothing when the broker has forgotten a subscription."""
+    """Deliver no gap when the broker has forgotten a subscription."""
     for entry in self._entries:
         entry.end = position
     self._reading, self._reading_end = None, position
@@ -118,13 +132,13 @@ def misses_no_forgotten(self: Inbox, position: int) -> None:
 
 
 def dials_never_again(self: ClientMachine, now_s: float) -> None:
-    """Do not dial after the wait."""
+    """Do not dial again after a connection has ended."""
     if self.life.name in {"CONNECTED", "DRAINING", "LEAVING"}:
         self._tick_connected(now_s)
 
 
 def asks_inboxes_last(self: Session, inbox: Inbox, now_s: float) -> None:
-    """Subscribe again without saying which subscription it was."""
+    """Subscribe again without the id of the earlier subscription."""
     identity, inbox.id = inbox.id, ""
     _ask_inbox(self, inbox, now_s)
     inbox.id = identity

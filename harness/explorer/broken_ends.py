@@ -1,4 +1,4 @@
-"""One law of what two ends share broken per function: sessions, credit, positions, and who comes back."""
+"""One law of what two ends share broken per function: sessions, credit, positions, and resumption."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -80,7 +80,7 @@ def adds_old_credit(self: LinkSession, connection: Connection, received: int, cr
 
 
 def frees_nothing_at_the_end(self: LinkQueue) -> list[CreditBatch]:
-    """Forget the batches of a link that is lost, or waits."""
+    """Forget the batches of a link that is lost or has no connection."""
     self._entries.clear()
     self.queued_bytes = self.queued_count = self._start = 0
     return []
@@ -106,7 +106,7 @@ def withholds_from_links(self: Exchange) -> None:
 
 
 def never_judges(self: Backpressure, now_s: float) -> bool:
-    """Let publishers wait for a subscriber that does not move."""
+    """Let publishers wait for a subscriber that makes no progress."""
     del self, now_s
     return False
 
@@ -115,7 +115,7 @@ def never_judges(self: Backpressure, now_s: float) -> bool:
 
 
 def counts_no_hole(self: SubscriptionQueue, room_bytes: int) -> list[bytes]:
-    """Count a gap of unknown size for nothing."""
+    """Count no position for a gap of unknown size."""
     unknown = sum(1 for each in self._entries if isinstance(each, Hole) and not each.count)
     chunks = _take(self, room_bytes)
     left = sum(1 for each in self._entries if isinstance(each, Hole) and not each.count)
@@ -124,7 +124,7 @@ def counts_no_hole(self: SubscriptionQueue, room_bytes: int) -> list[bytes]:
 
 
 def opens_nobody_again(self: LocalSubscription, reader: Any, queue: SubscriptionQueue, position: int) -> None:
-    """Say nothing of open gates to a client that comes back."""
+    """Do not confirm open gates to a client that resumes."""
     self._exchange.reconnect_timeouts.cancel(self)
     self._let_go()
     self._reader = reader
@@ -133,14 +133,14 @@ def opens_nobody_again(self: LocalSubscription, reader: Any, queue: Subscription
 
 
 def merges_pieces(self: LocalSubscription, messages: Sequence[LinkMessage]) -> None:
-    """Leave out the gaps when a queue is made again."""
+    """Leave out the gaps when a queue is rebuilt."""
     for piece in pieces_of(messages):
         if isinstance(piece, FrameRun):
             self._add_run(piece)
 
 
 def goes_on_with_the_old_queue(self: LocalSubscription, queue: SubscriptionQueue, position: int) -> None:
-    """Take what was sent on an old connection for sent when the queue is made again."""
+    """Count deliveries of an old connection as sent when the queue is rebuilt."""
     old = self.queue.position if hasattr(self, "queue") else position
     _begin(self, queue, max(position, min(old, self.state.emitted)))
 
@@ -149,7 +149,7 @@ def goes_on_with_the_old_queue(self: LocalSubscription, queue: SubscriptionQueue
 
 
 def takes_twice(self: ClientSession, publisher: LocalPublisher, publication: Any) -> None:
-    """Take again what was taken before a connection broke."""
+    """Accept again the publications that were taken before a connection broke."""
     if publication.sequence <= publisher.taken:
         taken = publisher.state.taken
         self._exchange.station.publish(publisher.id, [publication])
@@ -162,13 +162,13 @@ _overlook = ClientSession._overlook
 
 
 def says_nothing_taken(self: ClientSession, publisher: LocalPublisher) -> None:
-    """Say that nothing of a publisher has been taken."""
+    """Answer that no publication of a publisher has been taken."""
     answer = Advertised(publisher.number, publisher.id, 0, publisher.is_wanted)
     self.connection.send(encode(answer))
 
 
 def forgets_at_once(self: LocalPublisher) -> None:
-    """Withdraw a publisher with its connection, and remember nothing of it."""
+    """Withdraw a publisher with its connection, and forget what was taken of it."""
     self.owner = None
     self._exchange.reconnect_timeouts.cancel(self)
     del self._exchange.publishers[self.id]
@@ -181,13 +181,13 @@ def forgets_at_once(self: LocalPublisher) -> None:
 
 
 def takes_all_for_synced(self: Node, content: Synced) -> None:
-    """Take what was written since for synced, too."""
+    """Count records as synced that were appended after the sync began."""
     del content
     _synced(self, Synced(self.exchange.records))
 
 
 def unseals_the_first(self: Node, content: Synced) -> None:
-    """Let out after a sync what one connection has, and no other."""
+    """Release sealed output of one connection after a sync, and of no other."""
     self.exchange.synced = content.count
     for connection in list(self.connections.values())[:1]:
         connection.unseal(content.count)
@@ -196,12 +196,12 @@ def unseals_the_first(self: Node, content: Synced) -> None:
 
 
 def stays_silent(self: Node, connection: Connection) -> None:
-    """Say nothing to a peer that sends one large frame over a slow connection."""
+    """Send no sign of life to a peer that sends one large frame over a slow connection."""
     del self, connection
 
 
 def greets_without_end(self: Node, connection: Connection) -> None:
-    """Wait without end for a peer that says no Hello."""
+    """Wait without end for a peer that sends no Hello."""
     if connection.life is Life.SERVING:
         _look_after(self, connection)
 
@@ -210,7 +210,7 @@ _look_after = Node._look_after
 
 
 def wakes_too_late(self: ReconnectTimeouts, at_s: float) -> None:
-    """Set the timer of who is away once, and never to an earlier time."""
+    """Set the timer of disconnected sessions once, and never to an earlier time."""
     if self._timer is None or not self._timer.is_set:
         self._timer = self._timers.at(at_s, self._look) if at_s != float("inf") else None
 
@@ -219,7 +219,7 @@ def wakes_too_late(self: ReconnectTimeouts, at_s: float) -> None:
 
 
 def flushed_when_sent(self: ClientWindow) -> PendingFlush:
-    """Say that everything was taken over when it has been sent."""
+    """Confirm a flush when everything has been sent."""
     place = _flush(self)
     if not any(not isinstance(each, PendingFlush) for each in self._unsent):
         place.is_done = True
@@ -239,7 +239,7 @@ _session_take = Session.take
 
 
 def rewinds_backwards(self: ClientWindow) -> None:
-    """Send again what was not sent before what was."""
+    """Send the unsent publications before those that have to be sent again."""
     self._unsent.extend(self._sent)
     self._sent.clear()
     self._open = None

@@ -20,7 +20,7 @@ _restore = Station.restore
 
 
 def acknowledges_at_once(self: LinkSession) -> None:
-    """Acknowledge what has come before it is on disk."""
+    """Acknowledge messages before they are on disk."""
     connection = self._connection
     if connection is not None and self.state.received > self._acknowledged:
         self._acknowledged = self.state.received
@@ -28,19 +28,19 @@ def acknowledges_at_once(self: LinkSession) -> None:
 
 
 def learns_nothing(self: Station, link: Hop, count: int) -> None:
-    """Do not learn what the other end has: a resumed session repeats."""
+    """Ignore the acknowledgements of the other end: a resumed session repeats."""
     del self, link, count
 
 
 def counts_anew(self: Station, *state: Any) -> None:
-    """Forget in a snapshot how much of each session has come."""
+    """Restore sessions without their counts of received messages."""
     for place in state[1].values():
         place.received = 0
     _restore(self, *state)
 
 
 def takes_anew(self: Station, *state: Any) -> None:
-    """Forget in a snapshot how far each publisher had come."""
+    """Restore publishers without their last sequence numbers."""
     for place in state[2].values():
         place.taken = 0
     _restore(self, *state)
@@ -61,7 +61,7 @@ def applies_half(self: Station, link: Hop, messages: Sequence[LinkMessage]) -> N
 
 
 def takes_at_the_end(record: bytes) -> tuple[i.Input, bool]:
-    """Replay without regard to when effects were taken: what left as two notes leaves as one."""
+    """Replay without regard to when effects were taken: two notes leave as one."""
     return _read_record(record)[0], False
 
 
@@ -73,6 +73,6 @@ def loses_the_last_record(  # noqa: PLR0913, PLR0917 - as that of `recover`
     records: Sequence[bytes],
     routing: Routing,
 ) -> Station | None:
-    """Begin again without the last record that was on disk."""
+    """Recover without the last record on disk."""
     kept = records[:-1] if len(records) > 1 else records
     return recover(name, ordering, ordering_name, snapshot, kept, routing)

@@ -1,4 +1,4 @@
-"""Leases with one rule broken per function: what the mutants put in the place of a method of the product."""
+"""Leases with one rule broken per function: each replaces a method of the product in a mutant."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -10,37 +10,19 @@ from broker.core.routing import RoutingState
 from broker.core.subscribing import Subscribing
 from broker.filters import Filter
 from broker.leases import SWEEPS
-from broker.messages import LeaseRenewed, LeaseTold
+from broker.messages import LeaseListed, LeaseRenewed
 from broker.routing import RouteFilter
 
-__all__ = [
-    "announces_no_subscriptions",
-    "asks_for_nothing",
-    "breaks_what_is_announced_again",
-    "counts_time",
-    "expires_by_time",
-    "expires_early",
-    "expires_what_was_listed",
-    "forgets_what_was_left_out",
-    "hears_a_renewal",
-    "mends_nothing",
-    "refreshes_like_the_thesis",
-    "renews_nothing",
-    "says_nothing",
-    "takes_in_nothing",
-    "tells_no_gap",
-]
-
-_announced, _told, _renewed = Leases._announced, Leases.listed, Leases.renewed
+_announced, _listed, _renewed = Leases._announced, Leases.listed, Leases.renewed
 
 _SILENT: Final[WeakKeyDictionary[Leases, dict[Hop, int]]] = WeakKeyDictionary()
-"""How many sweeps there were on each link since the last renewal."""
+"""The sweeps on each link since the last renewal."""
 
 
 def renews_nothing(self: Leases, message: LeaseRenewed, link: Hop) -> None:
-    """Ask for the list although the digests agree, and take every entry for left out."""
+    """Count every entry as left out when a renewal comes, although the digests agree."""
     del message
-    _told(self, LeaseTold(0, (), ()), link)
+    _listed(self, LeaseListed(0, (), ()), link)
 
 
 def announces_no_subscriptions(self: Leases, link: Hop) -> tuple[list[tuple[str, Filter]], list[RouteFilter]]:
@@ -49,38 +31,38 @@ def announces_no_subscriptions(self: Leases, link: Hop) -> tuple[list[tuple[str,
 
 
 def says_nothing(self: Leases) -> None:
-    """Never renew what was announced."""
+    """Never renew announcements."""
     del self
 
 
-def expires_by_time(self: Leases, patience: int) -> None:
-    """Let expire what no renewal has come for since the sweeps before, although the link only stalls."""
-    self.expire_after = patience
+def expires_by_time(self: Leases, expire_after: int) -> None:
+    """Let an entry expire that was not renewed since earlier sweeps, although the link only stalls."""
+    self.expire_after = expire_after
     for link in self._routing.links.values():
-        _told(self, LeaseTold(0, (), ()), link)
+        _listed(self, LeaseListed(0, (), ()), link)
 
 
-def expires_early(self: Leases, message: LeaseTold, link: Hop) -> None:
+def expires_early(self: Leases, message: LeaseListed, link: Hop) -> None:
     """Let an entry expire one list too early."""
     self.expire_after -= 1
-    _told(self, message, link)
+    _listed(self, message, link)
     self.expire_after += 1
 
 
-def expires_what_was_listed(self: Leases, message: LeaseTold, link: Hop) -> None:
-    """Take what the list has for left out as well."""
-    _told(self, message, link)
-    _told(self, LeaseTold(0, (), ()), link)
+def expires_what_was_listed(self: Leases, message: LeaseListed, link: Hop) -> None:
+    """Count the listed entries as left out as well."""
+    _listed(self, message, link)
+    _listed(self, LeaseListed(0, (), ()), link)
 
 
-def forgets_what_was_left_out(self: Leases, message: LeaseTold, link: Hop) -> None:
-    """Begin to count anew with every list, so that nothing expires."""
+def forgets_what_was_left_out(self: Leases, message: LeaseListed, link: Hop) -> None:
+    """Count from zero with every list, so that nothing expires."""
     self._left_out.pop(link, None)
-    _told(self, message, link)
+    _listed(self, message, link)
 
 
-def takes_in_nothing(self: Leases, message: LeaseTold, link: Hop) -> None:
-    """Leave what is missing missing, although the list has it."""
+def takes_in_nothing(self: Leases, message: LeaseListed, link: Hop) -> None:
+    """Add no entry that is missing, although the list has it."""
     del self, message, link
 
 
@@ -89,19 +71,19 @@ def asks_for_nothing(self: Leases, message: LeaseRenewed, link: Hop) -> None:
     del self, message, link
 
 
-def mends_nothing(self: Repairs) -> None:
-    """Renew whatever was announced, right or wrong."""
+def repairs_nothing(self: Repairs) -> None:
+    """Renew every announcement, right or wrong."""
     del self
 
 
-def tells_no_gap(self: RoutingState, hop: Hop, contents: Iterable[Filter]) -> None:
-    """Repair what was wrong and tell nobody who may have missed something."""
+def sends_no_gap(self: RoutingState, hop: Hop, contents: Iterable[Filter]) -> None:
+    """Repair tables and send no gap to subscribers that may have missed events."""
     del self, hop, contents
 
 
-def breaks_what_is_announced_again(self: Subscribing, wish: RouteFilter, link: Hop) -> bool:
-    """Withdraw an entry that is announced again, and begin with it anew."""
-    del self, wish, link
+def breaks_what_is_announced_again(self: Subscribing, route: RouteFilter, link: Hop) -> bool:
+    """Withdraw an entry that is announced again, and add it anew."""
+    del self, route, link
     return False
 
 
@@ -115,21 +97,21 @@ def refreshes_like_the_thesis(self: Leases, link: Hop) -> tuple[list[tuple[str, 
     hops: dict[Filter, set[Hop]] = {}
     for entry in offered:
         hops.setdefault(entry.filter, set()).add(entry.hop)
-    return advertised, [wish for wish in wanted if len(hops[wish.filter]) < 2]  # noqa: PLR2004 - two are equal
+    return advertised, [route for route in wanted if len(hops[route.filter]) < 2]  # noqa: PLR2004 - two are equal
 
 
-def counts_time(self: Leases, patience: int) -> None:
-    """Let expire what was not renewed for a lease, although the renewal waits behind credit (V1)."""
-    self.expire_after = patience
+def counts_time(self: Leases, expire_after: int) -> None:
+    """Let an entry expire that was not renewed for a lease, although its renewal waits for credit (V1)."""
+    self.expire_after = expire_after
     silent = _SILENT.setdefault(self, {})
     for link in list(self._routing.links.values()):
         silent[link] = silent.get(link, 0) + 1
         if silent[link] > SWEEPS:
-            for _ in range(patience):
-                _told(self, LeaseTold(0, (), ()), link)
+            for _ in range(expire_after):
+                _listed(self, LeaseListed(0, (), ()), link)
 
 
-def hears_a_renewal(self: Leases, message: LeaseRenewed, link: Hop) -> None:
-    """Begin to count anew."""
+def counts_a_renewal(self: Leases, message: LeaseRenewed, link: Hop) -> None:
+    """Count the sweeps of a link from zero after a renewal."""
     _SILENT.setdefault(self, {})[link] = 0
     _renewed(self, message, link)

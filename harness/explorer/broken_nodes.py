@@ -37,7 +37,7 @@ _go_on = clients.ClientSession._go_on
 
 
 def resumes_one_too_far(self: LinkState, count: int) -> list[LinkMessage]:
-    """Leave out the first message that the other end of a resumed link lacks."""
+    """Skip the first message that the other end of a resumed link lacks."""
     return _link_after(self, count)[1:]
 
 
@@ -48,42 +48,42 @@ def resumes_one_too_early(self: LinkSession, connection: Connection, received: i
 
 
 def delivers_one_too_few(self: LocalSubscriptionState, position: int) -> list[Any]:
-    """Leave out the first delivery that a subscription lacks when its queue is made again."""
+    """Skip the first delivery that a subscription lacks when its queue is rebuilt."""
     left = _subscription_after(self, position)
     return left[1:] if position else left
 
 
 def begins_where_it_was_taken(self: LocalSubscription, queue: SubscriptionQueue, position: int) -> None:
-    """Make a queue again from what the program has confirmed, not from what its client has."""
+    """Rebuild a queue from the position that the program has confirmed, not from that of its client."""
     del position
     _begin(self, queue, self.state.taken)
 
 
 def begins_at_the_end(self: LocalSubscription, queue: SubscriptionQueue, position: int) -> None:
-    """Make a queue again without what was kept."""
+    """Rebuild a queue without the deliveries that were kept."""
     _begin(self, queue, max(position, self.state.emitted))
 
 
 def takes_received_as_had(request: Subscribe, place: LocalSubscriptionState) -> StartPosition:
-    """Take what a client goes on behind as what its program has had, up to what was sent."""
+    """Count everything that was sent to a durable subscription as confirmed when it resumes."""
     if request.after or not request.durable:
         return _start_of(request, place)
     return StartPosition(place.emitted, 0, goes_on=True)
 
 
 def says_one_more_taken(self: clients.ClientSession, publisher: LocalPublisher) -> None:
-    """Tell a publisher that comes back that one more was taken."""
+    """Confirm one more publication to a publisher that resumes."""
     taken = publisher.taken + 1 if publisher.taken else 0
     self.connection.send(encode(Advertised(publisher.number, publisher.id, taken, publisher.is_wanted)))
 
 
 def keeps_the_old_reader(self: LocalSubscription) -> None:
-    """Do not tell the connection that had a subscription that another one has taken it over."""
+    """Send no notice to the connection whose subscription another one has taken over."""
     del self
 
 
 def retires_nothing(self: LocalPublisher) -> None:
-    """Forget what was taken of a publisher whose client did not come back in time."""
+    """Forget what was taken of a publisher whose client did not resume in time."""
     self._exchange.reconnect_timeouts.cancel(self)
     self.owner = None
     del self._exchange.publishers[self.id]
@@ -93,7 +93,7 @@ def retires_nothing(self: LocalPublisher) -> None:
 
 
 def answers_no_resumption(self: LocalPublisher, owner: Any, number: int) -> None:
-    """Do not answer a publisher that comes back."""
+    """Do not answer a publisher that resumes."""
     self._exchange.reconnect_timeouts.cancel(self)
     self.owner, self.number = owner, number
 
@@ -129,7 +129,7 @@ def returns_nothing(self: CreditBatch) -> None:
 
 
 def keeps_batches_at_the_end(self: Connection) -> None:
-    """Do not let go of the batches that wait for a connection that has ended."""
+    """Do not release the batches that wait for a connection that has ended."""
     session, self.session = self.session, None
     if session is not None:
         session.lost(self.reason)
@@ -142,7 +142,7 @@ def forgets_held_batches(self: LinkQueue, batches: Sequence[CreditBatch]) -> Seq
 
 
 def keeps_batches_of_the_withdrawn(self: LocalSubscription) -> None:
-    """Do not let go of the batches that a subscription holds."""
+    """Do not release the batches that a subscription holds."""
     del self
 
 
@@ -164,12 +164,12 @@ def first_ignores_renewal(self: CreditWindow) -> int:
 
 
 def stays_in_the_share(self: CreditWindow) -> None:
-    """Leave nothing to others when a connection that published is over."""
+    """Keep the share of a connection that published after its end."""
     del self
 
 
 def grants_without_end(self: CreditWindow) -> int:
-    """Grant what has been granted already."""
+    """Grant credit again that has been granted already."""
     if not self._joined:
         return 0
     missing_bytes = self._share.size_bytes - self.held_bytes
@@ -193,12 +193,12 @@ def forgets_gaps(self: SubscriptionQueue, count: int, reason: str) -> None:
 
 
 def drops_in_silence(self: SubscriptionQueue, dropped: int) -> None:
-    """Drop without a gap in the place."""
+    """Drop deliveries without a gap in their place."""
     del self, dropped
 
 
 def keeps_what_was_had(self: Retained[Any], count: int) -> None:
-    """Count what was acknowledged, and keep it."""
+    """Count what was acknowledged, and retain it."""
     self.check_sent(count)
     if count > self.acknowledged:
         self._offset += count - self.acknowledged
@@ -206,17 +206,17 @@ def keeps_what_was_had(self: Retained[Any], count: int) -> None:
 
 
 def keeps_what_was_dropped(self: Station, subscription: str, count: int) -> None:
-    """Keep in the station what a queue has dropped."""
+    """Retain in the station what a queue has dropped."""
     del self, subscription, count
 
 
 def counts_nothing_received(self: LocalSubscription, position: int) -> None:
-    """Do not count what the client of a resumed subscription has received and not confirmed."""
+    """Do not count deliveries that the client of a resumed subscription has received and not confirmed."""
     del self, position
 
 
 def keeps_unconfirmed(self: LocalSubscription, position: int) -> None:
-    """Count what was confirmed as unconfirmed."""
+    """Count confirmed deliveries as unconfirmed."""
     self._exchange.station.taken(self.id, position)
     self._look_at_account()
 
@@ -236,7 +236,7 @@ def forgets_the_backlog(self: clients.ClientSession) -> None:
 
 
 def unseals_early(self: Connection, synced: int) -> None:
-    """Let out what waits for the next record, too, at each sync."""
+    """Release at each sync the output that waits for the next record, too."""
     while self._sealed and self._sealed[0].upto <= synced + 1:
         sealed = self._sealed.popleft()
         self._ready += sealed.chunks
@@ -244,7 +244,7 @@ def unseals_early(self: Connection, synced: int) -> None:
 
 
 def seals_nothing(self: Connection, upto: int) -> None:
-    """Let out what follows from a record before that is on disk."""
+    """Release output that follows from a record before that is on disk."""
     del upto
     self._ready += self._fresh
     self._ready_batches += self._fresh_batches
@@ -264,29 +264,29 @@ _written = Connection.written
 
 
 def fires_once(self: Timers, wait_s: Callable[[], float], call: Callable[[], None]) -> None:
-    """Do once what is to be done again and again."""
+    """Call a repeated timer once."""
     self.after(wait_s(), call)
 
 
 def never_wakes(self: ReconnectTimeouts, at_s: float) -> None:
-    """Set no timer for who is away."""
+    """Set no timer for disconnected sessions."""
     del self, at_s
 
 
 def waits_for_who_is_there(self: ReconnectTimeouts, who: Any) -> None:
-    """Go on waiting for somebody who is back."""
+    """Keep the timeout of a session that has resumed."""
     if self._station is not None and who in self._deadlines_s:
         self._station.came(*who.station_key)
 
 
-def hears_everybody(self: node.Node, connection: Connection) -> None:
-    """Take nobody for dead."""
+def takes_nobody_for_lost(self: node.Node, connection: Connection) -> None:
+    """Never declare a silent peer lost."""
     del self
     connection.has_received = False
 
 
 def replays_once(self: Any) -> None:
-    """Look once whether a queue has room for more of the past."""
+    """Check only once whether a queue has room for more of the past."""
     self._timer = None
     for subscription in list(self._waiting):
         del self._waiting[subscription]
@@ -299,21 +299,21 @@ def replays_once(self: Any) -> None:
 
 
 def pumps_nothing(self: Connection) -> None:
-    """Ask no session for more when a buffer has been written."""
+    """Ask no session for more output when a buffer has been written."""
     session, self.session = self.session, None
     _written(self)
     self.session = session
 
 
 def never_resumes(self: node.Node, connection: Connection) -> None:
-    """Never read again who was paused."""
+    """Never resume a connection that was paused."""
     if not connection.is_paused and self._should_pause(connection):
         connection.is_paused = True
         self._effects.pauses.append(connection.number)
 
 
 def closes_before_the_end(self: node.Node, connection: Connection) -> None:
-    """Close a connection before its last words are written."""
+    """Close a connection before its last frames are written."""
     if connection.number not in self.connections:
         return
     self._unhandled.pop(connection, None)
@@ -326,7 +326,7 @@ def closes_before_the_end(self: node.Node, connection: Connection) -> None:
 
 
 def forgets_the_unhandled(self: node.Node, connection: Connection, content: bytes) -> bool:
-    """Forget the messages that no step had time for."""
+    """Forget the messages that one step had no time for."""
     connection.unhandled = ()
     return _feed(self, connection, content)
 
@@ -335,22 +335,22 @@ _feed = node.Node._feed
 
 
 def settles_no_account(self: LocalSubscription) -> None:
-    """Give nothing back when a subscription ends."""
+    """Release no budget of the user when a subscription ends."""
     del self
 
 
 def lets_go_for_nothing(self: clients.ClientSession, number: int) -> None:
-    """Give a connection nothing back when a subscription leaves it."""
+    """Release no budget of a connection when a subscription leaves it."""
     self._subscriptions.pop(number, None)
 
 
 def ends_nobody(self: Exchange, step: Callable[[], None]) -> None:
-    """Never end who is to be ended once the effects are carried out."""
+    """Never end the subscriptions that are due to end after a step."""
     del self, step
 
 
 def never_acknowledges(self: LinkSession) -> None:
-    """Never tell a neighbour what it need not keep."""
+    """Never acknowledge the messages of a neighbour."""
     del self
 
 
@@ -360,20 +360,20 @@ def never_dials_again(self: Any) -> None:
 
 
 def keeps_its_reader(self: LocalSubscription) -> None:
-    """Go on sending to a connection that is over."""
+    """Keep sending to a connection that is over."""
     reader = self._reader
     _detach(self)
     self._reader = reader
 
 
 def knows_no_bound(self: Any, resource: Any, count: int = 1) -> str:
-    """Refuse nobody anything."""
+    """Refuse nothing, whatever the limits are."""
     del self, resource, count
     return ""
 
 
 def works_without_end(self: clients.ClientSession, messages: Sequence[object]) -> int:
-    """Handle everything that has arrived in one step, however much it is."""
+    """Handle all arrived messages in one step, however many there are."""
     place = 0
     while place < len(messages):
         place += _handle(self, messages[place:]) or 1
@@ -386,12 +386,12 @@ _handle = clients.ClientSession.handle
 
 
 def resumes_for_anybody(self: Any, client: str, user: str) -> bool:
-    """Let any client resume what another has."""
+    """Let any client resume the publishers and subscriptions of others."""
     del self, client, user
     return True
 
 
 def contains_nothing(self: Exchange, connection: Connection, error: Exception) -> None:
-    """Let a defect that one connection meets stop the broker."""
+    """Let an error at one connection stop the broker."""
     del self, connection
     raise error

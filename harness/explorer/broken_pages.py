@@ -1,4 +1,4 @@
-"""One law of pages broken per function: each acts on less than was announced, or on more."""
+"""One law of pages broken per function: each acts on fewer items than were announced, or on more."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ _take = Collector.take
 
 
 def forgets_the_first(collected: Sequence[Collected]) -> Collected:
-    """Leave the first page out of the whole."""
+    """Leave the first page out of the message."""
     return _whole(collected[1:])
 
 
@@ -25,7 +25,7 @@ def begins_with_the_last(collected: Sequence[Collected]) -> Sequence[Control]:
 
 
 def acts_on_every_page(self: Collector, message: LinkMessage, link: Hop) -> LinkMessage:
-    """Take every page for the whole message."""
+    """Act on every page as if it were the whole message."""
     del self, link
     return message
 
@@ -45,5 +45,5 @@ def forgets_nothing(self: Collector, link: Hop) -> None:
 def withdraws_first(
     added: Sequence[RouteFilter], removed: Sequence[str], page_bytes: int
 ) -> list[tuple[tuple[RouteFilter, ...], tuple[str, ...]]]:
-    """Withdraw on the first pages, and add what serves instead on later ones (R7)."""
+    """Withdraw on the first pages, and add the replacements on later ones (R7)."""
     return cut_both(added, removed, page_bytes)[::-1]

@@ -1,4 +1,4 @@
-"""One formal promise broken per function: what clients are told too early, and what comes too late."""
+"""One formal promise broken per function: acknowledgements come too early, or deliveries too late."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _unsubscribe = BrokerCore.unsubscribe
 
 
 def acknowledges_its_own_at_once(self: Subscribing, entry: RouteEntry) -> None:
-    """Tell local clients that a subscription is complete before any neighbour has acknowledged it (R7)."""
+    """Acknowledge a local subscription before any neighbour has acknowledged it (R7)."""
     if entry.hop.is_link or entry.is_answered:
         _complete_if_open(self, entry)
     else:
@@ -24,21 +24,21 @@ def acknowledges_its_own_at_once(self: Subscribing, entry: RouteEntry) -> None:
 
 
 def opens_under_a_closed_cover(self: Subscribing, neighbour: Neighbour, entry: RouteEntry) -> list[str]:
-    """Take what stands for another subscription for acknowledged, although it is not yet (R7)."""
-    wish = route_filter_of(entry)
-    standing = [neighbour.announced.routes[each] for each in neighbour.announced.covers_of(wish)]
-    if standing and all(told.item != wish.item for told in standing):
+    """Open the gate of a covered subscription before its cover is acknowledged (R7)."""
+    route = route_filter_of(entry)
+    covers = [neighbour.announced.routes[each] for each in neighbour.announced.covers_of(route)]
+    if covers and all(each.item != route.item for each in covers):
         return []
     return _wait(self, neighbour, entry)
 
 
 def lets_them_leave_later(self: BrokerCore, subscription: str) -> None:
-    """Go on delivering to a client that has unsubscribed until a neighbour has sent something more."""
+    """Go on delivering to a client that has unsubscribed until a neighbour sends another message."""
     vars(self).setdefault("_leaving", []).append(subscription)
 
 
 def lets_them_leave_now(self: BrokerCore, link: Hop, messages: Sequence[LinkMessage]) -> None:
-    """Take what comes, and then let those go that have unsubscribed."""
+    """Receive the messages, and then withdraw the subscriptions that were unsubscribed."""
     _receive(self, link, messages)
     for subscription in vars(self).pop("_leaving", ()):
         _unsubscribe(self, subscription)

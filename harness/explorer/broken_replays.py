@@ -12,12 +12,12 @@ _hold = Playback.hold
 
 
 def asks_nobody_else(self: Replays, message: ReplayAsked, link: Hop) -> None:
-    """Answer for this broker alone: who is behind it is not asked."""
+    """Answer for this broker alone, without asking the brokers behind it."""
     self._ask(message, link, [])
 
 
 def holds_nothing_back(self: Playback, messages: Sequence[LinkMessage]) -> bool:
-    """Deliver what is live at once, before the past."""
+    """Deliver live events at once, before the past."""
     is_marked = _hold(self, messages)
     self._out += [each for each in self._held if isinstance(each, Publication)]
     self._held.clear()
@@ -25,6 +25,6 @@ def holds_nothing_back(self: Playback, messages: Sequence[LinkMessage]) -> bool:
 
 
 def plays_everything(self: Playback, item: Item) -> bool:
-    """Replay what came live, too."""
+    """Replay events that were delivered live, too."""
     del self, item
     return True

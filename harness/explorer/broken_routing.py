@@ -1,4 +1,4 @@
-"""One rule broken per function of what holds where routes stand for one another."""
+"""One rule broken per function, of those that matter where routes cover one another."""
 
 from collections.abc import Iterable
 
@@ -14,19 +14,19 @@ _route_replaced = Barrier.route_replaced
 
 
 def breaks_before_it_makes(self: Subscribing, withdrawn: str, link: Hop, arrivals: Arrivals) -> None:
-    """Withdraw what is replaced at once, although what serves in its place is not open yet (R7)."""
+    """Withdraw a replaced route at once, although its replacement is not open yet (R7)."""
     del arrivals
     self.unsubscribe(withdrawn, link)
 
 
 def rides_at_once(self: Subscribing, link: Hop, neighbour: Neighbour, entry: RouteEntry, number: int) -> None:
-    """Open the gate of a subscription that has moved before the routes that it rides on have settled (R9)."""
+    """Open the gate of a moved subscription before the routes that it depends on have settled (R9)."""
     del self, link, neighbour, entry, number
 
 
-def forgets_who_moved(self: Gates, told: str) -> bool:
-    """Take what is told instead of something that has moved for something new (R9)."""
-    del self, told
+def forgets_who_moved(self: Gates, announced: str) -> bool:
+    """Forget that the announcement replaces one that has moved (R9)."""
+    del self, announced
     return False
 
 
@@ -39,11 +39,11 @@ def trusts_every_name(self: Attachments, request: AttachRequest) -> bool:
 def forgets_what_was_replaced(
     self: Barrier, subscription: str, link: Hop, instead: Iterable[str]
 ) -> list[Passed]:
-    """Take a subscription that is replaced for one that is acknowledged (R6)."""
+    """Count a replaced subscription as acknowledged (R6)."""
     del instead
     return _route_replaced(self, subscription, link, ())
 
 
-def tells_no_crossing(self: Subscribing, link: Hop, neighbour: Neighbour) -> None:
-    """Do not tell those who subscribed while what stands for them was still to cross a new link."""
+def sends_no_crossing_gap(self: Subscribing, link: Hop, neighbour: Neighbour) -> None:
+    """Send no gap to subscriptions whose cover had not crossed a new link when they began."""
     del self, link, neighbour

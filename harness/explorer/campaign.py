@@ -1,11 +1,11 @@
-"""Campaigns: many schedules, one after the other or on several processors, and what became of them.
+"""Campaigns: many schedules, one after the other or on several processors, and their results.
 
 Laws.
 
 1. A campaign's result depends on its settings alone, not on how many processes share the work.
 2. Of every campaign some schedules happen twice, and must leave the same trace.
-3. What the quick verdict finds is told by the checker of `ordering`, and a sample of the rest is checked by
-   it too.
+3. What the quick verdict finds is checked by the checker of `ordering` too, whose witness is reported; so is
+   a sample of the rest.
 """
 
 from collections import Counter
@@ -47,11 +47,11 @@ KINDS: Final = (
     "ended",
     "error",
 )
-"""What can be wrong: something promised is broken, something waits for ever, an axiom of the formal
-specifications does not hold, a routing table is wrong, or the product itself."""
+"""The kinds of faults: a promise is broken, something waits for ever, an axiom of the formal specifications
+does not hold, a routing table is wrong, or a core has raised."""
 
 BATCH: Final = 200
-"""Schedules per piece of work: about half a second, so that progress shows and the last piece is short."""
+"""Schedules per piece of work: about half a second, so that progress is seen and the last piece is short."""
 
 REPEATED_EVERY: Final = 250
 """One schedule in so many happens twice, and is judged by the checker too. It costs one percent."""
@@ -59,7 +59,7 @@ REPEATED_EVERY: Final = 250
 
 @frozen
 class CampaignSettings:
-    """What a campaign explores. `brokers` are the least and most per tree, `options` the plugin's."""
+    """The settings of a campaign. `brokers` are the least and most per tree, `options` the plugin's."""
 
     schedules: int
     seed: int = 0
@@ -84,7 +84,7 @@ class CampaignSettings:
 
 @define
 class Tally:
-    """What became of the schedules so far. `kinds` counts schedules, not single violations."""
+    """The results of the schedules so far. `kinds` counts schedules, not single violations."""
 
     schedules: int = 0
     publications: int = 0
@@ -94,7 +94,7 @@ class Tally:
     first: dict[str, object] = field(factory=dict)
 
     def add(self, other: "Tally") -> None:
-        """Count what became of later schedules."""
+        """Add the results of later schedules."""
         self.schedules += other.schedules
         self.publications += other.publications
         self.deliveries += other.deliveries
@@ -114,7 +114,7 @@ def run(
     *,
     until_found: bool = False,
 ) -> Tally:
-    """Let all schedules happen; or, if that is asked for, no more than up to the first violation."""
+    """Run all schedules or, with `until_found`, those up to the first violation."""
     tally = Tally()
     for piece in _pieces(partial(explore, settings, until_found=until_found), settings, jobs):
         tally.add(piece)
@@ -135,7 +135,7 @@ def _pieces(work: Callable[[range], Tally], settings: CampaignSettings, jobs: in
 
 
 def explore(settings: CampaignSettings, seeds: range, *, until_found: bool = False) -> Tally:
-    """Let the schedules of some seeds happen, one after the other; no more than `run` would."""
+    """Run the schedules of some seeds, one after the other; or those up to the first violation."""
     ordering = plugins.load(settings.ordering, settings.options)
     routing = parse(settings.routing)
     tally = Tally()
@@ -158,7 +158,7 @@ def judge(
     ordering: OrderingFactory,
     routing: Routing = DEFAULT,
 ) -> tuple[Outcome, list[Fault]]:
-    """Let one schedule happen and judge it; for some seeds twice, and with the checker too (laws 2 and 3)."""
+    """Run one schedule and judge it; for some seeds twice, and with the checker too (laws 2 and 3)."""
     outcome = of_seed(seed, faults, brokers, ordering, routing=routing)
     found = list(outcome.faults)
     if seed % REPEATED_EVERY == 0:
@@ -175,7 +175,7 @@ def judge_whole(
     ordering: OrderingFactory,
     routing: Routing = DEFAULT,
 ) -> tuple[WholeOutcome, list[Fault]]:
-    """Let one schedule of whole brokers happen and judge it; for some seeds twice (law 2)."""
+    """Run one schedule of whole brokers and judge it; for some seeds twice (law 2)."""
     outcome = outcomes.of_seed(seed, faults, brokers, ordering, routing)
     found = list(outcome.faults)
     if seed % REPEATED_EVERY == 0:
@@ -218,7 +218,7 @@ def _count(
     tally.schedules += 1
     tally.publications += len(outcome.world.record.publications)
     tally.deliveries += outcome.world.record.delivery_count
-    told = []
+    found = []
     if faults and not tally.first:
-        told = [each for each in second_opinion(outcome) if each[0] == faults[0][0]]
-    _note(tally, settings, seed, faults, told[0][1] if told else "")
+        found = [each for each in second_opinion(outcome) if each[0] == faults[0][0]]
+    _note(tally, settings, seed, faults, found[0][1] if found else "")

@@ -1,18 +1,18 @@
 """Routing configurations judged as G. Mühl defines them: what each table lets through, by trying every event.
 
-`nu(B, D)` is what a broker sends towards a destination: the kinds of events that some entry for it takes.
-What is wanted there is found by brute force, over all kinds that simulated events have.
+`nu(B, D)` is what broker B sends towards a destination D: the kinds of events that some entry for it takes.
+The kinds that D needs are found by brute force, over all kinds that simulated events have.
 
 | a configuration is | if on every directed link |
 |---|---|
-| valid | `nu` has at least what those behind the link want and those on this side publish |
-| perfect | `nu` has exactly what those behind the link want, of what overlaps an advertisement known here |
+| valid | `nu` has at least the kinds subscribed to behind the link and published on this side |
+| perfect | `nu` has exactly the kinds subscribed to behind it that overlap an advertisement known here |
 | weakly valid | the same as valid, for subscriptions and advertisements that have been acknowledged |
 
-Towards a local client `nu` is exactly what it wants, always and at once.
+Towards a local client `nu` is exactly what its subscriptions match, always and at once.
 
-With gates (R7) an entry lets through what comes from one link and not yet what comes from another. So weak
-validity is asked for every publisher, on the way from it to every subscription, broker by broker.
+With gates (R7) an entry lets events of one link through and not yet those of another. So weak validity is
+checked for every publisher, on the path from it to every subscription, broker by broker.
 """
 
 from collections.abc import Iterator
@@ -28,12 +28,12 @@ Kinds = frozenset[str]
 
 
 def nu(site: Site, hop: Hop) -> Kinds:
-    """What the broker sends towards a neighbour, whatever link it comes from."""
+    """Return the kinds that the broker sends towards a neighbour, from whichever link they come."""
     return frozenset().union(*(kinds_of(entry.filter) for entry in site.core.tables.entries_of(hop).values()))
 
 
 def needed(site: Site, hop: Hop) -> Kinds:
-    """What a neighbour has to send here: what is wanted through other hops, as far as it may have it."""
+    """Return the kinds that a neighbour has to send here: wanted through other hops, and advertised there."""
     advertised = site.core.tables.advertisements(hop)
     return frozenset().union(
         *(
@@ -45,7 +45,7 @@ def needed(site: Site, hop: Hop) -> Kinds:
 
 
 def invalid(world: World) -> Iterator[str]:
-    """Every link of a world at rest that sends less than it must."""
+    """Yield every link of a world at rest that sends less than it must."""
     for site in world.sites.values():
         for hop in site.core.neighbours.values():
             beyond = sites_beyond(site, hop)
@@ -59,7 +59,7 @@ def invalid(world: World) -> Iterator[str]:
 
 
 def imperfect(world: World) -> Iterator[str]:
-    """Every link of a world at rest that sends more than it must."""
+    """Yield every link of a world at rest that sends more than it must."""
     for site in world.sites.values():
         for hop in site.core.neighbours.values():
             port = site.outgoing[hop]
@@ -69,7 +69,7 @@ def imperfect(world: World) -> Iterator[str]:
 
 
 def inexact(world: World, site: Site) -> Iterator[str]:
-    """What is wrong between a broker and its own clients."""
+    """Yield what is wrong between a broker and its own clients."""
     has = {entry.id: entry.filter for entry in site.core.tables.entries() if not entry.hop.is_link}
     should = {each.name: each.filter for each in world.subscribers.values() if each.site is site}
     if has != should:
@@ -90,9 +90,9 @@ class PossibleWays:
                 self._next.update({(site, other): hop for other in sites_beyond(site, hop)})
 
     def weakly_invalid(self, changed: Site) -> Iterator[str]:
-        """What acknowledged publishers and subscriptions have no way for, after a step of this broker.
+        """Yield the gaps on paths between acknowledged publishers and subscriptions, after a step.
 
-        Where somebody has just been acknowledged the whole way is looked at, otherwise this broker alone.
+        If one of the two has just been acknowledged the whole path is checked, otherwise this broker alone.
         """
         subscribers = [each for each in self._world.subscribers.values() if each.is_open]
         publishers = [each for each in self._world.publishers.values() if each.is_ready]

@@ -1,8 +1,8 @@
 """A schedule as a space-time diagram in text: a column per broker and per subscription, time runs downwards.
 
-A row is one action. In a broker's column stands what arrives (`<B2 P1:1`: from B2, the first publication of
-P1) and what it sends (`>B3 P1:1?`: the question mark asks for an acknowledgement); in a subscription's column
-what it delivers.
+A row is one action. A broker's column has the messages that arrive (`<B2 P1:1`: from B2, the first
+publication of P1) and those that it sends (`>B3 P1:1?`: the question mark asks for an acknowledgement); a
+subscription's column has its deliveries.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from harness.simulator.world import Action
 from ordering.interface import OrderingFactory
 
 CELL_MAX: Final = 28
-"""Longer cells are cut: what matters of long messages is at their beginning."""
+"""Longer cells are cut: the beginning of a long message is what matters."""
 
 
 @define(eq=False)
@@ -28,7 +28,7 @@ class Diagram:
     rows: list[tuple[str, dict[str, list[str]]]] = Factory(list)
 
     def column(self, name: str) -> None:
-        """Make room for a broker or subscription."""
+        """Add a column for a broker or subscription."""
         self.columns.setdefault(name, len(name))
 
     def begin(self, title: str) -> None:
@@ -36,7 +36,7 @@ class Diagram:
         self.rows.append((title, {}))
 
     def put(self, column: str, text: str) -> None:
-        """Something happens in the present row."""
+        """Write into a cell of the present row."""
         self.column(column)
         text = text if len(text) <= CELL_MAX else f"{text[: CELL_MAX - 2]}.."
         if not self.rows:
@@ -63,7 +63,7 @@ class Diagram:
 def draw(
     actions: Sequence[Action], ordering: OrderingFactory, routing: Routing = DEFAULT
 ) -> tuple[Diagram, Outcome]:
-    """Let a schedule happen once more and draw it, its liveness phase included."""
+    """Run a schedule once more and draw it, its liveness phase included."""
     diagram = Diagram()
     for kind in ("start", "subscribe"):
         for action in actions:

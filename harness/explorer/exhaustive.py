@@ -1,11 +1,11 @@
 """Small worlds, exhaustively: every interleaving, up to equal states, with at most one change at any point.
 
-Theory of operation: a core is deterministic, so its state is what it has been fed. States of a core are
-interned by fingerprint; what a state does with an input is worked out once, by feeding a new core everything
-again, and remembered. The state of a world is then a small tuple, and most steps are a lookup.
+Theory of operation: a core is deterministic, so its state follows from its inputs. States of a core are
+interned by fingerprint; the reaction of a state to an input is computed once, by feeding a new core all
+inputs again, and cached. The state of a world is then a small tuple, and most steps are a lookup.
 
 Checked at every delivery: no two subscriptions disagree, none delivers twice, each publisher's order is kept.
-Checked wherever nothing can happen any more: nothing waits, and who should have everything has it.
+Checked in every state without a next step: nothing waits, and no subscription lacks an event.
 """
 
 from collections.abc import Hashable, Iterator
@@ -22,20 +22,20 @@ from harness.simulator.interests import attributes_of, filter_of
 from ordering.interface import OrderingFactory
 
 Input = tuple[Hashable, ...]
-"""A verb and its arguments: what a core is fed."""
+"""An input of a core: a verb and its arguments."""
 
 Message = Hashable
 """A message as a value; publications become tuples."""
 
 END: Final = "end"
-"""Stands in a link for its loss."""
+"""The loss of a link, as the last of its messages."""
 
 LEFT_TO_DO: Final = ("waiting", "closed_gates", "open_barriers", "open_floods", "joining")
 
 
 @frozen
 class Reaction:
-    """What a core does with an input: its next state, what it sends and delivers, who may go on."""
+    """The reaction of a core to an input: its next state, messages, deliveries, publishers that may begin."""
 
     state: int
     sent: tuple[tuple[str, tuple[Message, ...]], ...]
@@ -45,7 +45,7 @@ class Reaction:
 
 @define(eq=False)
 class Cores:
-    """All states that cores have been in, and what they did in them."""
+    """All states that cores have been in, with their reactions."""
 
     ordering: OrderingFactory
     _ids: dict[Hashable, int] = Factory(dict)
@@ -54,15 +54,15 @@ class Cores:
     _reactions: dict[tuple[int, Input], Reaction] = Factory(dict)
 
     def new(self, name: str) -> int:
-        """Return the state of a core that has been fed nothing."""
+        """Return the state of a core that has had no input."""
         return self._intern(BrokerCore(name, self.ordering, routing=SIMPLE), (("name", name),))
 
     def is_quiet(self, state: int) -> bool:
-        """Whether nothing is left to do in this state."""
+        """Return whether nothing is left to do in this state."""
         return self._quiet[state]
 
     def react(self, state: int, given: Input) -> Reaction:
-        """Feed an input."""
+        """Return the reaction of a state to an input."""
         reaction = self._reactions.get((state, given))
         if reaction is None:
             reaction = self._reactions[state, given] = self._work_out(state, given)
@@ -107,7 +107,7 @@ def _as_value(message: LinkMessage) -> Message:
 
 
 def _feed(core: BrokerCore, links: dict[str, Hop], given: Input) -> None:
-    """Carry an input out on a core, whose links go by their names."""
+    """Feed an input to a core whose links are known by their names."""
     match given:
         case ("open", str(name), bool(uplink)):
             links[name] = core.open_link(name, uplink=uplink)
@@ -136,9 +136,9 @@ def _feed(core: BrokerCore, links: dict[str, Hop], given: Input) -> None:
 class SmallWorld:
     """A small world before anything happens, and the one thing that may change at any point.
 
-    `uplinks` names each broker's uplink ("" for the top). A publisher is its broker, what it advertises, and
+    `uplinks` names each broker's uplink ("" for the root). A publisher is its broker, what it advertises, and
     the kinds it publishes; a subscription its broker and kinds. `change` is an input for a broker, a crash, a
-    `dial` by which a top becomes a child elsewhere, or a `move`: the connection to the uplink is lost, then
+    `dial` by which a root becomes a child elsewhere, or a `move`: the connection to the uplink is lost, then
     the broker dials another.
     """
 
@@ -149,7 +149,7 @@ class SmallWorld:
     unordered: frozenset[str] = frozenset()
     """Subscriptions that take no part in pairwise order."""
     is_read: bool = False
-    """Whether publishers read all that is delivered at their broker before they publish."""
+    """Whether publishers read all deliveries at their broker before they publish."""
 
     def __str__(self) -> str:
         tree = ", ".join(f"{name} under {up}" if up else name for name, up in self.uplinks)
@@ -167,7 +167,7 @@ CHANGED: Final = 2
 
 @frozen
 class _State:
-    """One state of a world. `cores` and `links` are sorted; a core that has crashed is not there."""
+    """One state of a world. `cores` and `links` are sorted; a core that has crashed is in neither."""
 
     cores: tuple[tuple[str, int], ...]
     links: tuple[tuple[tuple[str, str], tuple[Message, ...]], ...]
@@ -176,12 +176,12 @@ class _State:
     ready: frozenset[str]
     phase: int
     pasts: tuple[tuple[tuple[str, int], frozenset[tuple[str, int]]], ...] = ()
-    """What came before each publication, where publishers read."""
+    """The causes of each publication, where publishers read."""
 
 
 @frozen
 class WorldFinding:
-    """How many states a world has, and what is wrong with the first that is not as it should be."""
+    """The number of states of a world, and what is wrong with the first state that breaks a promise."""
 
     states: int
     wrong: str = ""
@@ -220,7 +220,7 @@ class Exploration:
     # --- the beginning ---
 
     def _settled(self) -> _State:
-        """All brokers attached, all clients there, everything at rest."""
+        """Return the state with all brokers attached, all clients connected, and nothing in flight."""
         cores = tuple(sorted((name, self.cores.new(name)) for name, _ in self.world.uplinks))
         phase = CHANGED if self.world.change is None else UNCHANGED
         state = _State(cores, (), (), (0,) * len(self._scripts()), frozenset(), phase)
@@ -241,7 +241,7 @@ class Exploration:
         return state
 
     def _scripts(self) -> list[tuple[str, str, str]]:
-        """Name, broker and kinds of every publisher; one that comes later publishes once."""
+        """Return name, broker and kinds of every publisher; one that begins later publishes once."""
         scripts = [(f"P{n}", b, kinds) for n, (b, _, kinds) in enumerate(self.world.publishers, 1)]
         if self.world.change is not None and self.world.change[1][0] == "advertise":
             broker, (_, name, kinds) = self.world.change
@@ -251,7 +251,7 @@ class Exploration:
     # --- steps ---
 
     def _steps(self, state: _State) -> Iterator[tuple[bool, _State]]:
-        """Every state that may follow, and whether it is the change that leads there."""
+        """Yield every state that may follow, and whether the change leads there."""
         alive = dict(state.cores)
         for number, (name, broker, kinds) in enumerate(self._scripts()):
             done = state.published[number]
@@ -274,7 +274,7 @@ class Exploration:
     def _pasts(
         self, state: _State, key: tuple[str, int], broker: str
     ) -> tuple[tuple[tuple[str, int], frozenset[tuple[str, int]]], ...]:
-        """The pasts, with that of one more publication: what was delivered at its broker, and their pasts."""
+        """Return the pasts with that of one more publication: the deliveries at its broker, and theirs."""
         if not self.world.is_read:
             return ()
         known, delivered = dict(state.pasts), dict(state.delivered)
@@ -318,7 +318,7 @@ class Exploration:
         return self._fed(evolve(state, links=rest), receiver, given)
 
     def _fed(self, state: _State, broker: str, given: Input) -> _State:
-        """Feed one broker, and put on their way what it sends."""
+        """Feed one broker, and send its messages."""
         cores = dict(state.cores)
         reaction = self.cores.react(cores[broker], given)
         cores[broker] = reaction.state
@@ -350,14 +350,14 @@ class Exploration:
     # --- the end ---
 
     def _unfinished(self, state: _State) -> str:
-        """What is missing or waits although nothing can happen any more but the change."""
+        """Return what is missing or waits although only the change can still happen."""
         for name, core in state.cores:
             if not self.cores.is_quiet(core):
                 return f"{name} still waits for something"
         return "" if self._is_lossy(state) else self._missing(state)
 
     def _is_lossy(self, state: _State) -> bool:
-        """Whether some publications need not have arrived: trees are apart, or a fault came between."""
+        """Return whether some publications need not have arrived: trees are apart, or after a fault."""
         if self.world.change is None:
             return False
         verb = self.world.change[1][0]
@@ -377,7 +377,7 @@ class Exploration:
 
 
 def _lost(state: _State, lost: list[tuple[str, str]]) -> Iterator[_State]:
-    """Lose these directions, in every way: of each, a prefix of what is on its way arrives, then the end."""
+    """Yield every loss of these directions: of each a prefix of the messages arrives, then the end."""
     links = dict(state.links)
     sent = [links.get(ends, ()) for ends in lost]
     gone = {frozenset(ends) for ends in lost}
@@ -389,7 +389,7 @@ def _lost(state: _State, lost: list[tuple[str, str]]) -> Iterator[_State]:
 
 
 def _is_lost(links: tuple[tuple[tuple[str, str], tuple[Message, ...]], ...], one: str, other: str) -> bool:
-    """Whether a connection is lost and one of its ends has not noticed: what is sent goes nowhere."""
+    """Return whether a connection is lost and one end has not noticed: what that one sends is lost too."""
     ends = {(one, other), (other, one)}
     return any(between in ends and messages[-1] == END for between, messages in links)
 
@@ -399,7 +399,7 @@ def _by_ends(item: tuple[tuple[str, str], tuple[Message, ...]]) -> tuple[str, st
 
 
 def _disagreement(state: _State, unordered: frozenset[str]) -> str:
-    """How two subscriptions disagree, or what one delivers wrongly; an empty text if nothing is wrong."""
+    """Return how two subscriptions disagree, or what one delivers wrongly; "" if nothing is wrong."""
     pasts = dict(state.pasts)
     for place, (name, keys) in enumerate(state.delivered):
         if len(set(keys)) < len(keys):

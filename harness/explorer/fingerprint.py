@@ -1,7 +1,7 @@
 """The state of a core as a value: equal values mean states that behave alike.
 
 The walk follows attributes and containers from the core and names objects by the order in which it meets
-them, so that states of two cores compare. Left out is what only remembers or measures.
+them, so that states of two cores compare. It leaves out fields that only cache or measure.
 """
 
 from collections import deque
@@ -14,7 +14,7 @@ from broker.matching import MatchingIndex
 from broker.messages import Publication
 
 LEFT_OUT: Final = frozenset({"_handlers", "ways", "_questions", "_fan_outs", "measures", "_context"})
-"""What a core remembers for those who ask, counts, or could work out again from the rest."""
+"""The fields that a core keeps for explanations, counts, or could compute again from the rest."""
 
 _VALUES: Final = (str, int, float, bytes, frozenset, Filter, type(None))
 

@@ -1,12 +1,12 @@
 """Small overlays that lose brokers, exhaustively: every tree, every loss, every order in which things happen.
 
 A world is a tree of a few brokers that all know each other, some of which are lost at once, and uplinks
-that are configured or not. From there every interleaving is followed, up to equal states, of what arrives
-(the losses too, which each neighbour notices on its own) and of the steps that brokers without an uplink
-take. Each broker takes so many at most; far rounds come every second time, so that they are among them.
+that are configured or not. From there every interleaving is followed, up to equal states, of arrivals (of
+the losses too, which each neighbour notices on its own) and of the steps of brokers without an uplink. The
+steps of each broker are limited; far rounds come every second time, so that some are among them.
 
-Checked in every state: no broker is below itself. Checked in every state in which nothing is on its way: if
-all go on, all survivors become one tree with exact tables.
+Checked in every state: no broker is below itself. Checked in every state with nothing in flight: if all go
+on, all survivors become one tree with exact tables.
 
 Run as `python -m harness.explorer.healing_worlds`.
 """
@@ -30,18 +30,16 @@ from harness.simulator.network import LinkEnd, Site
 from harness.simulator.world import World
 from ordering.fifo import Fifo
 
-__all__ = ["Loss", "WorldTally", "command", "explore", "losses"]
-
 FAR_EVERY: Final = 2
-"""In place of the product's number: the same rounds, sooner."""
+"""Replaces the product's number: the same rounds, sooner."""
 
 SURVIVORS: Final = 2
-"""Fewer have nobody to find."""
+"""The fewest brokers that remain: one alone has no other to find."""
 
 
 @frozen
 class Loss:
-    """One world. `parents` says who is below whom; `lost` goes at once; `steps` are those of each broker."""
+    """One world. `parents` has each broker's parent, `lost` are lost at once, `steps` limits each broker."""
 
     parents: tuple[tuple[str, str], ...]
     lost: tuple[str, ...]
@@ -57,7 +55,7 @@ class Loss:
 
 @define
 class WorldTally:
-    """What was seen. `faults` are told with the world."""
+    """The counts of some worlds. Each of `faults` names its world."""
 
     worlds: int = 0
     states: int = 0
@@ -65,7 +63,7 @@ class WorldTally:
     faults: tuple[str, ...] = ()
 
     def add(self, other: "WorldTally") -> None:
-        """Count another world."""
+        """Add the counts of another world."""
         self.worlds += other.worlds
         self.states += other.states
         self.rests += other.rests
@@ -73,7 +71,7 @@ class WorldTally:
 
 
 def losses(count: int, steps: int) -> Iterator[Loss]:
-    """Yield all worlds of so many brokers: every tree with every order of names, and every loss."""
+    """Yield all worlds of this number of brokers: every tree with every order of names, and every loss."""
     names = [f"B{number}" for number in range(1, count + 1)]
     seen = set()
     for order in permutations(names):
@@ -89,7 +87,7 @@ def losses(count: int, steps: int) -> Iterator[Loss]:
 
 def explore(loss: Loss) -> WorldTally:
     """Follow every interleaving of one world; stop at the first fault."""
-    before, search.FAR_EVERY = search.FAR_EVERY, FAR_EVERY  # type: ignore[misc]  # sooner, as told above
+    before, search.FAR_EVERY = search.FAR_EVERY, FAR_EVERY  # type: ignore[misc]  # sooner, as said above
     try:
         return _explored(loss)
     finally:
@@ -174,7 +172,7 @@ END: Final = "end"
 
 
 def _ring(world: World) -> str:
-    """Whether somebody is below itself, by the links at whose both ends the brokers are attached."""
+    """Return how a broker is below itself, by the links that both ends count as attached; "" if none is."""
     above = {site.name: _attached_to(site) for site in world.sites.values()}
     for name, first in above.items():
         at, passed = first, set()

@@ -1,4 +1,4 @@
-"""A simulated record as a history for the checker of `ordering`, and what that says about it."""
+"""A simulated record as a history for the checker of `ordering`, and the checker's verdict on it."""
 
 from collections.abc import Iterator
 
@@ -8,17 +8,17 @@ from harness.simulator.verdict import Fault
 from ordering.verdicts import History, HistoryEvent, HistorySubscription, Key, check
 
 SAME_KIND = {"unpublished": "duplicate", "unmatched": "duplicate"}
-"""What breaks integrity counts as one kind in a campaign."""
+"""The kinds of the checker that count as one kind in a campaign."""
 
 
 def second_opinion(outcome: Outcome) -> list[Fault]:
-    """Judge the record with the checker; the faults are told with their smallest witnesses."""
+    """Judge the record with the checker; return the faults with their smallest witnesses."""
     verdicts = check(history_of(outcome))
     return [(SAME_KIND.get(v.kind, v.kind), v.text) for v in verdicts.violations]
 
 
 def history_of(outcome: Outcome) -> History:
-    """Return what clients saw in a schedule; if memory changed, once that had been repaired."""
+    """Return the history of a schedule; if memory changed, from its repair on."""
     record, leasing = outcome.world.record, outcome.world.leasing
     if leasing.corruptions:
         record = record.since(leasing.sound_from)
@@ -48,7 +48,7 @@ def history_of(outcome: Outcome) -> History:
 def _subscriptions(
     record: Record, name: str, stream: Stream, owed: dict[str, set[Key]]
 ) -> Iterator[HistorySubscription]:
-    """What a subscription saw; what was replayed is another one, outside the order of what is live."""
+    """Yield a subscription; its replayed deliveries are another one, as live order does not bind them."""
     keys = [(published.publisher, published.sequence) for published in record.publications]
     matching = {
         key
@@ -59,16 +59,16 @@ def _subscriptions(
     live = [keys[number] for number in stream.delivered if not stream.replayed >> number & 1]
     still_owed = owed.get(name)
     for part, numbers in past.items():
-        told = [keys[number] for number in numbers]
-        yield HistorySubscription(part, told, stream.broker, ordered=False, matching=matching, owed=None)
-        still_owed = None if still_owed is None else still_owed - set(told)
+        replayed = [keys[number] for number in numbers]
+        yield HistorySubscription(part, replayed, stream.broker, ordered=False, matching=matching, owed=None)
+        still_owed = None if still_owed is None else still_owed - set(replayed)
     yield HistorySubscription(name, live, stream.broker, stream.ordered, matching, still_owed)
 
 
 def _pasts(record: Record, name: str, stream: Stream, count: int | None = None) -> dict[str, list[int]]:
-    """What was replayed, or the first so much of it; where clocks differ, each publisher's part by itself.
+    """Return the replayed deliveries, or the first `count`; each publisher's alone where clocks differ.
 
-    The past is in the order of the clocks: where these do not agree, it need not be in causal order.
+    A replay is in the order of the clocks: where these do not agree, it need not be in causal order.
     """
     parts: dict[str, list[int]] = {}
     replayed = [number for number in stream.delivered if stream.replayed >> number & 1]

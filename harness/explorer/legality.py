@@ -1,21 +1,21 @@
-"""What a routing strategy must do to be legal, watched from outside while brokers run.
+"""What a routing strategy must do to be legal, checked from outside while brokers run.
 
-G. Mühl's criterion (definition 3.4): whatever `administer` does, publications reach everybody if after every
-step of a broker B, caused by S,
+G. Mühl's criterion (definition 3.4): whatever `administer` does, publications reach every subscriber if after
+every step of a broker B, caused by S,
 
 1. the step ends;
 2. (a) if S is a client, B sends it exactly what it wants; (b) if S is a neighbour, B sends it at least what S
-   needed when it sent what B has taken in; (c) what B has for others does not change;
-3. every other neighbour H that does not send B as much as S wants is told so.
+   needed when it sent the messages that B has received; (c) B's entries for others do not change;
+3. B announces to every other neighbour H that does not send B as much as S wants.
 
-Here (b) and (3) are one question: what B needs of H is noted, and how many messages it has sent to H by then.
-As soon as H has taken in so many, it must send B at least that. The witness says whether B told too little,
-or nothing at all.
+Here (b) and (3) are one question: the check notes what B needs of H, and how many messages B has sent to H by
+then. As soon as H has received so many, it must send B at least that. The witness says whether B announced
+too little, or nothing.
 
-Acknowledgements are no part of the criterion. What has been withdrawn may serve on until what serves in its
-place is open (`broker.core.gates`), so (c) allows entries for others to go if enough is left.
+Acknowledgements are no part of the criterion. A withdrawn entry may serve until its replacement is open
+(`broker.core.gates`), so (c) allows entries for others to go if enough is left.
 
-Ordering may keep control messages back. So this is watched under `fifo`, which keeps nothing.
+Ordering may delay control messages. So this is checked under `fifo`, which delays none.
 """
 
 from collections import deque
@@ -31,9 +31,9 @@ from harness.simulator.world import World
 
 @frozen
 class _Need:
-    """What a broker needs of a neighbour that it has told so in these messages, or in none.
+    """What a broker needs of a neighbour, and the messages by which it has announced that, if any.
 
-    After a step in which several messages came, nobody knows what it needed between them.
+    After a step that received several messages, the needs between them are unknown.
     """
 
     kinds: Kinds
@@ -43,13 +43,13 @@ class _Need:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the neighbour was not told."""
+        """Return whether nothing was announced to the neighbour."""
         return self.first == self.last
 
 
 @define(eq=False)
 class _WatchedLink:
-    """One direction of a link: what its sender has needed of its receiver, and how far that has read."""
+    """One direction of a link: the needs of its sender, and how many messages its receiver has taken."""
 
     needs: deque[_Need] = Factory(deque)
     sent: int = 0
@@ -58,7 +58,7 @@ class _WatchedLink:
 
 @define(eq=False)
 class LegalityWatch:
-    """Looks at every step of a world that does not change its tree any more."""
+    """Checks every step of a world whose tree does not change any more."""
 
     _world: World
     wrong: list[str] = Factory(list)
@@ -73,7 +73,7 @@ class LegalityWatch:
                 link.needs.append(_Need(needed(site, hop), 0, link.sent))
 
     def step(self, site: Site, port: Port | None, count: int) -> None:
-        """A broker has taken in so many messages, or its client did something."""
+        """Check a step: a broker has received so many messages, or its client did something."""
         if port is not None:
             self._links[port].taken += count
         for hop in site.core.neighbours.values():
@@ -83,7 +83,7 @@ class LegalityWatch:
         self.wrong += self._touched(site, port)
 
     def rest(self) -> None:
-        """Everything has arrived."""
+        """Check once more when everything has arrived."""
         for site in self._world.sites.values():
             self.wrong += self._lacking(site)
 
@@ -97,7 +97,7 @@ class LegalityWatch:
         link.sent = sent
 
     def _lacking(self, site: Site) -> Iterator[str]:
-        """What this broker does not send to neighbours that need it (2b, 3)."""
+        """Yield what this broker does not send to neighbours that need it (2b, 3)."""
         for hop in site.core.neighbours.values():
             back = site.outgoing[hop].back
             link = self._links[back]
@@ -105,24 +105,23 @@ class LegalityWatch:
                 link.needs.popleft()
             need = link.needs[0]
             missing = need.kinds - nu(site, hop)
-            if (
-                len(link.needs) > 1 and link.needs[1].first < link.taken
-            ):  # It has read some of these messages.
+            if len(link.needs) > 1 and link.needs[1].first < link.taken:  # Some of these have arrived.
                 following = link.needs[1]
                 missing = missing & following.kinds if following.is_one_step else frozenset()
             if missing:
-                is_silent = need.is_silent
-                why = f"{hop.name} said nothing (3)" if is_silent else "it has taken in what it was told (2b)"
+                why = (
+                    f"{hop.name} announced nothing (3)" if need.is_silent else "it has received the need (2b)"
+                )
                 yield f"{site.name} does not send {''.join(sorted(missing))} to {hop.name}, and {why}"
 
     def _touched(self, site: Site, port: Port | None) -> Iterator[str]:
-        """Entries for others than the neighbour that said something (2c)."""
+        """Yield new entries for neighbours that have sent nothing (2c)."""
         before, after = self._entries[site], _entries(site)
         self._entries[site] = after
         for hop in site.core.neighbours.values():
             new = after[hop] - before[hop]
             if new and (port is None or port.hop is not hop):
-                yield f"{site.name} has {sorted(new)} for {hop.name}, which said nothing (2c)"
+                yield f"{site.name} has {sorted(new)} for {hop.name}, which announced nothing (2c)"
 
 
 def _entries(site: Site) -> dict[Hop, frozenset[str]]:

@@ -1,18 +1,16 @@
-"""What a mutant of the product is: a rule, and the methods that are replaced to break it."""
+"""A mutant of the product: a rule, and the methods that are replaced to break it."""
 
 from collections.abc import Callable
 from types import ModuleType
 
 from attrs import frozen
 
-__all__ = ["Change", "Mutant"]
-
 Change = tuple[type | ModuleType, str, Callable[..., object] | property]
 
 
 @frozen
 class Mutant:
-    """A rule and how it is broken. `routing` says where it matters, `is_whole` if whole brokers do."""
+    """A rule and how it is broken. `routing` is where it matters, `is_whole` if it needs whole brokers."""
 
     rule: str
     faults: str
@@ -22,6 +20,6 @@ class Mutant:
 
     @property
     def text(self) -> str:
-        """What it does, in words."""
+        """Return the first line of its docstring."""
         instead = self.changes[0][2]
         return str(instead.__doc__).partition("\n")[0]

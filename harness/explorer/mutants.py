@@ -1,4 +1,4 @@
-"""The product with one rule broken, by name. A test of order is worth only what it catches.
+"""The product with one rule broken, by name. A test of order is worth as much as the mutants that it finds.
 
 A mutant replaces a few methods while it is applied, so the product pays nothing for being testable. `faults`
 are those under which a campaign finds it soonest.
@@ -92,7 +92,10 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "simple+covering",
     ),
     "untold-crossing": Mutant(
-        "gaps", "healing", ((Subscribing, "_note_crossed", broken_routing.tells_no_crossing),), "covering"
+        "gaps",
+        "healing",
+        ((Subscribing, "_note_crossed", broken_routing.sends_no_crossing_gap),),
+        "covering",
     ),
     "closed-cover-opens": Mutant(
         "R7", "churn", ((Subscribing, "_wait", broken_promises.opens_under_a_closed_cover),), "covering"
@@ -131,8 +134,8 @@ MUTANTS: Final[dict[str, Mutant]] = {
         ),
     ),
     "opens-without-asking": _one("R7", "crash", Subscribing, "_block", broken.asks_nobody_behind_new_links),
-    "untold-loss": _one("gaps", "crash", Losses, "lost", broken.tells_no_loss),
-    "untold-absence": _one("gaps", "healing", Losses, "found", broken.tells_no_absence),
+    "untold-loss": _one("gaps", "crash", Losses, "lost", broken.sends_no_gap_for_a_loss),
+    "untold-absence": _one("gaps", "healing", Losses, "found", broken.sends_no_gap_for_an_absence),
     "lost-uplink-drops": _one("R8", "healing", Pairwise, "uplink_changed", broken_healing.drops_what_waits),
     "dials-the-smallest": _one("healing", "healing", Search, "next", broken_healing.dials_the_smallest),
     "nobody-twice": _one("healing", "healing", Search, "begin_round", broken_healing.tries_nobody_twice),
@@ -144,7 +147,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "healing", "healing", Search, "_beyond_configured", broken_healing.waits_for_larger_names
     ),
     "stale-above": _one("healing", "healing", Search, "candidates", broken_healing.believes_itself_below),
-    "news-not-told-on": _one("healing", "healing", Directory, "learn", broken_healing.tells_nothing_on),
+    "news-not-told-on": _one("healing", "healing", Directory, "learn", broken_healing.passes_nothing_on),
     "silent-attachment": _one(
         "healing", "healing", Directory, "attached", broken_healing.says_nothing_when_attached
     ),
@@ -166,10 +169,13 @@ MUTANTS: Final[dict[str, Mutant]] = {
     ),
     "lease-list-unread": _one("leases", "churn+leases", Leases, "listed", broken_leases.takes_in_nothing),
     "lease-never-asked": _one("leases", "churn+leases", Leases, "renewed", broken_leases.asks_for_nothing),
-    "lease-unmended": _one("leases", "churn+leases", Repairs, "make", broken_leases.mends_nothing),
-    "lease-untold-below": _one("gaps", "churn+leases", RoutingState, "missed_by", broken_leases.tells_no_gap),
+    "lease-unmended": _one("leases", "churn+leases", Repairs, "make", broken_leases.repairs_nothing),
+    "lease-untold-below": _one("gaps", "churn+leases", RoutingState, "missed_by", broken_leases.sends_no_gap),
     "lease-untold-here": Mutant(
-        "gaps", "none+leases", ((RoutingState, "missed_from", broken_leases.tells_no_gap),), "covering+simple"
+        "gaps",
+        "none+leases",
+        ((RoutingState, "missed_from", broken_leases.sends_no_gap),),
+        "covering+simple",
     ),
     "lease-announced-again": Mutant(
         "leases",
@@ -202,7 +208,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
 
 @contextmanager
 def applied(name: str | None) -> Iterator[None]:
-    """While this lasts, every core made or in use has the rule broken; None leaves all rules whole."""
+    """Break the rule of a mutant in every core while this lasts; None breaks none."""
     changes = MUTANTS[name].changes if name else ()
     before = [(owner, attribute, owner.__dict__[attribute]) for owner, attribute, _ in changes]
     try:

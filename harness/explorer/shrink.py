@@ -1,8 +1,8 @@
-"""Makes a schedule that breaks a promise as small as can be, and still breaks the same kind of promise.
+"""Makes a schedule that breaks a promise as small as can be, so that it breaks the same kind of promise.
 
 A schedule is a list of actions, and any part of it is a schedule too. So shrinking is leaving out: first
-everything about one broker, one publisher, one subscription; then two brokers become one; then runs of
-actions go, longer ones first; deliveries one by one become `drain`, and kinds become one kind.
+all actions of one broker, one publisher, one subscription; then two brokers become one; then runs of actions
+go, longer ones first; single deliveries become `drain`, and kinds become one kind.
 """
 
 import re
@@ -53,7 +53,7 @@ def _cost(actions: Schedule) -> tuple[int, int]:
 
 
 def _without_names(actions: Schedule) -> Iterator[Schedule]:
-    """Leave out one broker, publisher or subscription altogether."""
+    """Yield the schedule without one broker, publisher or subscription."""
     named = {"start", "advertise", "subscribe"}
     for name in dict.fromkeys(str(action[1]) for action in actions if action[0] in named):
         yield tuple(action for action in actions if not _mentions(action, name))
@@ -68,7 +68,7 @@ def _mentions(action: Action, name: str) -> bool:
 
 
 def _merged(actions: Schedule) -> Iterator[Schedule]:
-    """Let one broker be another as well: its clients and its neighbours come to that one."""
+    """Yield the schedule with one broker merged into another, with its clients and neighbours."""
     names = list(dict.fromkeys(str(action[1]) for action in actions if action[0] == "start"))
     for gone in names:
         for other in names:
@@ -83,7 +83,7 @@ def _renamed(action: Action, gone: str, other: str) -> Action:
 
 
 def _calmer(actions: Schedule) -> Iterator[Schedule]:
-    """Publish without having read, and everything ordered."""
+    """Yield the schedule with one publication that has read nothing, or one subscription that is ordered."""
     for place, action in enumerate(actions):
         if action[0] == "publish" and len(action) > 3:  # noqa: PLR2004 - there is more than name and kind
             yield (*actions[:place], action[:3], *actions[place + 1 :])
@@ -92,7 +92,7 @@ def _calmer(actions: Schedule) -> Iterator[Schedule]:
 
 
 def _drained(actions: Schedule) -> Iterator[Schedule]:
-    """Let a run of deliveries be everything that is on its way."""
+    """Yield the schedule with a run of deliveries replaced by `drain`."""
     start = 0
     while start < len(actions):
         end = start
@@ -104,7 +104,7 @@ def _drained(actions: Schedule) -> Iterator[Schedule]:
 
 
 def _simpler(actions: Schedule) -> Iterator[Schedule]:
-    """Everybody wants and publishes one kind of event."""
+    """Yield the schedule with one kind of event for all."""
     place = {"advertise": 3, "subscribe": 3, "publish": 2}
     yield tuple(
         (*action[: place[action[0]]], "a", *action[place[action[0]] + 1 :]) if action[0] in place else action

@@ -1,16 +1,16 @@
-"""Every pair of routing strategies under churn: random trees, clients that come and go all the time.
+"""Every pair of routing strategies under churn: random trees, and clients that come and go all the time.
 
     python -m harness.explorer.strategies [--runs N] [--seed N] [--routing NAME[+NAME]]... [--jobs N]
 
-Prints a table with a row per pair, as in `docs/results/routing.md`. The exit status is 1 if anything was
-wrong. A run follows from its seed and its pair alone. What is asked of each:
+Prints a table with a row per pair, as in `docs/results/routing.md`. The exit status is 1 if any run had a
+fault. A run follows from its seed and its pair alone. The properties that are checked:
 
 | property | when |
 |---|---|
 | order, integrity, completeness, and the formal promises | always |
 | weakly valid tables; local ones exact | after every step of every broker |
 | valid tables; as from scratch; perfect, where the strategies promise it | when everything has arrived |
-| nothing is left | when everybody has withdrawn |
+| nothing is left | when all clients have withdrawn |
 | every step is legal (`legality`) | in every fifth run, again under `fifo` |
 """
 
@@ -44,27 +44,27 @@ from ordering.pairwise import Pairwise
 SUBSCRIPTIONS: Final = ("flooding", "simple", "identity", "covering", "merging", "merging:3")
 ADVERTISEMENTS: Final = ("flooding", "simple", "identity", "covering", "merging")
 PAIRS: Final = tuple("+".join(pair) for pair in product(SUBSCRIPTIONS, ADVERTISEMENTS))
-"""Every pair; advertisements are not merged into hulls, for what a publisher may publish would grow."""
+"""Every pair; advertisements are merged exactly, as a wider one would let publishers publish more."""
 
 MANY: Final = 16
-"""So many kinds that ranges are apart, and a hull of two takes more than anybody wants."""
+"""So many kinds that ranges are apart, and two merged into one take more than any subscription wants."""
 
 WIDE: Final = 6
 """The most kinds that one filter takes."""
 
 LEGAL_EVERY: Final = 5
-"""Of so many runs one happens again under `fifo`, to see whether every step is legal (`legality`)."""
+"""One run in so many happens again under `fifo`, to check that every step is legal (`legality`)."""
 
 BATCH: Final = 100
 """Runs per piece of work: some seconds."""
 
 LEFT_IN_ANY_CASE: Final = frozenset({"links", "subscriptions", "advertisements", "filters"})
-"""What a broker counts that is not zero at the end: its links, and what stands for everything."""
+"""The counts of a broker that are not zero at the end: its links, and the entries of flooding."""
 
 
 @frozen
 class StrategyRun:
-    """What became of one run."""
+    """The result of one run."""
 
     faults: tuple[Fault, ...]
     publications: int
@@ -73,7 +73,7 @@ class StrategyRun:
 
 
 def restless(random: Random) -> Knobs:
-    """Draw a schedule in which hardly anything happens but that clients come and go."""
+    """Draw the knobs of a schedule in which mostly clients come and go."""
     kinds = random.choice((2, 3, 4, 6, MANY, MANY))
     flags = random.choice((0.0, 0.0, 0.3))
     return Knobs(
@@ -101,7 +101,7 @@ def restless(random: Random) -> Knobs:
 
 @define(eq=False)
 class _StrategySteps:
-    """Looks at every step of a world, and keeps what is wrong."""
+    """Checks every step of a world, and keeps what is wrong."""
 
     world: World
     ways: PossibleWays
@@ -117,7 +117,7 @@ class _StrategySteps:
 
 
 def prepare(seed: int, routing: Routing, ordering: OrderingFactory) -> tuple[World, ScheduleDriver]:
-    """Make the schedule of a seed, without anything happening yet."""
+    """Make the world and the driver of a seed, before any action."""
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     knobs = restless(random)
     weights = knobs.weights
@@ -126,18 +126,18 @@ def prepare(seed: int, routing: Routing, ordering: OrderingFactory) -> tuple[Wor
 
 
 def run(seed: int, routing: Routing, ordering: OrderingFactory = Pairwise) -> StrategyRun:
-    """Let one schedule happen, and look at everything that was promised."""
+    """Run one schedule, and check every promise."""
     world, driver = prepare(seed, routing, ordering)
     steps = _StrategySteps(world, PossibleWays(world))
     driver.begin = partial(_watch, steps)
     faults = _caught(lambda: [*_happen(driver, world), *_end(world, driver.random, routing)])
-    told = [("configuration", text) for text in steps.wrong]
-    found = (*told, *faults, *broken_promises(world))
+    wrong = [("configuration", text) for text in steps.wrong]
+    found = (*wrong, *faults, *broken_promises(world))
     return StrategyRun(found, len(world.record.publications), world.record.delivery_count, steps.count)
 
 
 def illegal(seed: int, routing: Routing) -> list[Fault]:
-    """Let the same schedule happen without order, and look for steps that no legal strategy may take."""
+    """Run the same schedule without order; return the steps that no legal strategy may take."""
     world, driver = prepare(seed, routing, Fifo)
     watches: list[LegalityWatch] = []
 
@@ -158,7 +158,7 @@ def _until_rest(driver: ScheduleDriver, world: World) -> list[Fault]:
 
 
 def _watch(steps: _StrategySteps) -> None:
-    """The tree stands: from now on every step counts."""
+    """Check every step from now on: the tree is complete."""
     steps.ways = PossibleWays(steps.world)
     steps.world.after = steps.step
 
@@ -172,7 +172,7 @@ def _happen(driver: ScheduleDriver, world: World) -> Iterator[Fault]:
 
 
 def _end(world: World, random: Random, routing: Routing) -> Iterator[Fault]:
-    """Everybody withdraws, in any order, while what is on its way arrives; nothing may be left."""
+    """Let all clients withdraw, in any order, while messages arrive; yield what is left."""
     leaving = [("unsubscribe", name) for name in world.subscribers]
     leaving += [("unadvertise", name) for name in world.publishers]
     random.shuffle(leaving)
@@ -208,7 +208,7 @@ def _caught(happen: Callable[[], list[Fault]]) -> list[Fault]:
 
 @define
 class StrategyRow:
-    """What became of the runs of one pair."""
+    """The results of the runs of one pair."""
 
     pair: str
     runs: int = 0
@@ -219,7 +219,7 @@ class StrategyRow:
     first: str = ""
 
     def add(self, other: "StrategyRow") -> None:
-        """Count later runs."""
+        """Add the results of later runs."""
         self.runs += other.runs
         self.publications += other.publications
         self.deliveries += other.deliveries
@@ -240,7 +240,7 @@ HEADER: Final = (
 
 
 def runs(pair: str, seeds: range) -> StrategyRow:
-    """Let the runs of some seeds happen."""
+    """Return the results of the runs of some seeds."""
     row, routing = StrategyRow(pair), parse(pair)
     for seed in seeds:
         became = run(seed, routing)
@@ -276,7 +276,7 @@ def table(pairs: tuple[str, ...], seeds: range, jobs: int) -> Iterator[StrategyR
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 def main(*, count: int, seed: int, pairs: tuple[str, ...], jobs: int) -> None:
-    """Let many runs happen for every pair of strategies, and print the table."""
+    """Run many schedules for every pair of strategies, and print the table."""
     click.echo(HEADER)
     rows = []
     for row in table(tuple(str(parse(pair)) for pair in pairs), range(seed, seed + count), jobs):

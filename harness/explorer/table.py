@@ -2,9 +2,9 @@
 
     python -m harness.explorer.table [--seeds N] [--within-s S]
 
-Every mutant is looked for from several seeds, far apart, on one processor. A cell says how many schedules it
-took, the last column how much processor time the slowest of these needed. The exit status is 1 if one needed
-too much.
+Every mutant is searched from several seeds, far apart, on one processor. A cell has the number of schedules
+that it took, the last column the processor time of the slowest search. The exit status is 1 if one needed too
+much.
 """
 
 import sys
@@ -18,7 +18,7 @@ from harness.explorer.campaign import CampaignSettings, run
 from harness.explorer.mutants import MUTANTS
 
 APART: Final = 1_000_000
-"""From one first seed to the next: no campaign in the table comes to another's seeds."""
+"""From one first seed to the next: no campaign in the table reaches another's seeds."""
 
 PIECE: Final = 200
 """Schedules between two looks at the clock."""

@@ -1,4 +1,4 @@
-"""Mutants of what is around the core: the node, and the client's machine. They are for `--whole`."""
+"""Mutants of the node and of the client's machine, which are around the core. They are for `--whole`."""
 
 from typing import Final
 
@@ -35,8 +35,6 @@ from harness.explorer import broken_nodes as n
 from harness.explorer.mutant import Change, Mutant
 from harness.whole import sites
 from ordering.pairwise import Pairwise
-
-__all__ = ["WHOLE_MUTANTS"]
 
 
 def _whole(rule: str, faults: str, *changes: Change) -> Mutant:
@@ -116,7 +114,7 @@ _TIMERS: Final = {
     "absence-of-the-present": _whole(
         "timers", "churn", (ReconnectTimeouts, "cancel", n.waits_for_who_is_there)
     ),
-    "nobody-is-dead": _whole("timers", "crash", (Node, "_look_after", n.hears_everybody)),
+    "nobody-is-dead": _whole("timers", "crash", (Node, "_look_after", n.takes_nobody_for_lost)),
     "replay-stops": _whole("replay", "churn", (Replaying, "_look", n.replays_once)),
     "never-acknowledges": _whole("sessions", "none", (LinkSession, "acknowledge", n.never_acknowledges)),
     "uplink-not-dialled-again": _whole("healing", "churn", (Uplinks, "ended", n.never_dials_again)),
@@ -151,15 +149,21 @@ _CLIENT: Final = {
     "client-without-credit": _whole("client", "none", (ClientWindow, "take", c.sends_without_credit)),
     "client-awaits-nothing": _whole("client", "churn", (Session, "_ask_source", c.awaits_no_answer)),
     "client-gap-uncounted": _whole("client", "none", (Inbox, "gap", c.counts_no_gap)),
-    "client-gives-no-credit": _whole("client", "none", (Inbox, "handed_out", c.gives_no_credit_back)),
-    "client-gives-credit-twice": _whole("client", "none", (Inbox, "handed_out", c.gives_credit_twice)),
+    "client-gives-no-credit": _whole("client", "none", (Inbox, "consumed", c.gives_no_credit_back)),
+    "client-gives-credit-twice": _whole("client", "none", (Inbox, "consumed", c.gives_credit_twice)),
+    "client-acknowledges-more": _whole(
+        "client", "churn", (Inbox, "acknowledge", c.acknowledges_what_was_read)
+    ),
+    "client-acknowledges-for-nothing": _whole(
+        "client", "churn", (Inbox, "acknowledge", c.gives_no_credit_for_acknowledgements)
+    ),
     "client-place-too-early": _whole(
         "client", "churn", (Inbox, "resume_position", property(c.goes_on_one_too_early))
     ),
     "client-place-had": _whole(
         "client", "churn", (Inbox, "resume_position", property(c.goes_on_where_it_was_had))
     ),
-    "client-hears-silence": _whole("client", "crash", (Silence, "look", c.hears_silence)),
+    "client-hears-silence": _whole("client", "crash", (Silence, "look", c.ignores_silence)),
     "client-had-everything": _whole(
         "client", "churn", (Inbox, "unconfirmed_position", c.says_everything_was_had)
     ),
@@ -173,7 +177,7 @@ _SETTINGS: Final = {
         "leases",
         "none",
         (Leases, "sweep", broken_leases.counts_time),
-        (Leases, "renewed", broken_leases.hears_a_renewal),
+        (Leases, "renewed", broken_leases.counts_a_renewal),
     ),
     "settings-not-compared": _whole(
         "greeting", "none", (GreetingContext, "objection", e.compares_no_settings)

@@ -1,10 +1,10 @@
-"""Which small worlds there are, and a program that explores all of them.
+"""All small worlds, and a program that explores them.
 
     python -m harness.explorer.worlds [--only KIND] [--jobs N] [--every N]
 
 Static worlds are those of the protocol's model: two and three brokers, two publishers with two publications
 each, two and three subscriptions of a few filters anywhere. Changing worlds add one advertisement,
-subscription, withdrawal or crash at any point; in moving worlds a top attaches elsewhere at any point, or a
+subscription, withdrawal or crash at any point; in moving worlds a root attaches elsewhere at any point, or a
 broker loses its uplink and dials another; in reading worlds publishers read, and some subscriptions are not
 ordered.
 """
@@ -44,16 +44,16 @@ SCRIPTS: Final = (
     (("a", "aa"), ("a", "aa")),
     (("ab", "ab"), ("ab", "ba")),
 )
-"""What two publishers advertise and publish."""
+"""The advertisements and publications of two publishers."""
 
 FILTERS: Final = ("a", "ab", "b")
 
 PIECE: Final = 40
-"""Worlds explored with one memory of cores: they share a tree, mostly, and so what cores do."""
+"""Worlds that share the reactions of cores: most have the same tree."""
 
 
 def static_worlds() -> Iterator[SmallWorld]:
-    """Every world in which nothing changes."""
+    """Yield every world in which nothing changes."""
     for tree in TREES:
         names = [name for name, _ in tree]
         for places in product(names, repeat=2):
@@ -66,7 +66,7 @@ def static_worlds() -> Iterator[SmallWorld]:
 
 
 def changing_worlds() -> Iterator[SmallWorld]:
-    """Every world in which all want one kind of event, with each change that there is."""
+    """Yield every world in which all want one kind of event, with each possible change."""
     for tree in TREES:
         names = [name for name, _ in tree]
         for places in product(names, repeat=2):
@@ -79,7 +79,7 @@ def changing_worlds() -> Iterator[SmallWorld]:
 
 
 def moving_worlds() -> Iterator[SmallWorld]:
-    """Every world in which a top attaches elsewhere, or a broker moves, while all want one kind of event."""
+    """Yield every world in which a root attaches elsewhere, or a broker moves; all want one kind of event."""
     for tree, change in MOVES:
         names = [name for name, _ in tree]
         for places in product(names, repeat=2):
@@ -89,7 +89,7 @@ def moving_worlds() -> Iterator[SmallWorld]:
 
 
 def reading_worlds() -> Iterator[SmallWorld]:
-    """Every world in which publishers read and each subscription is ordered or not; a broker may move."""
+    """Yield every world in which publishers read, with subscriptions ordered or not; a broker may move."""
     for tree, change in (*((tree, None) for tree in TREES), *MOVES[4:]):
         names = [name for name, _ in tree]
         for places in product(names, repeat=2):

@@ -8,6 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final, cast
 from unittest.mock import patch
@@ -22,7 +23,7 @@ from broker.client.outbox import Outbox
 from broker.client.session import Session
 from broker.client.window import Source
 from broker.commands import lines as product
-from broker.commands.publish import _publish_all
+from broker.commands.publish import LinePublisher, plain_event
 from broker.filters import parse
 from broker.filters.constraints import Value
 from harness.fuzz.campaigns import Campaign, Crash, FuzzTally, command_for, line_of
@@ -73,6 +74,9 @@ class _Publishing:
         self.count += 1
         return self._outbox.put(attributes, payload, 0, ordered)
 
+    async def flush(self) -> None:
+        await trio.lowlevel.checkpoint()
+
 
 def _make(random: Random) -> JsonLineCase:
     return JsonLineCase(random.choice(FILTERS), spoilt(random, _LINES), random.choice((1000, 3000, 8000)))
@@ -98,7 +102,8 @@ async def _published(case: JsonLineCase, read_bytes: int) -> tuple[int, str]:
         os.lseek(file.fileno(), 0, os.SEEK_SET)
         batches = product.object_batches(file.fileno(), trio.lowlevel.checkpoint)
         try:
-            await _publish_all(cast("Publisher", publisher), batches, b"", ordered=True)
+            lines = LinePublisher(cast("Publisher", publisher), partial(plain_event, payload=b""))
+            await lines.publish_all(batches)
         except Exception as error:  # noqa: BLE001 - what else it is, is judged
             line = line_of(error)
             _check_number(line, case.content)

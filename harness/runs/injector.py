@@ -1,7 +1,7 @@
-"""Whom faults hit, and what they do to a run, when they say it; each is noted in the trace.
+"""The targets of faults, and what faults do to a run, and when; each is noted in the trace.
 
-Names in faults are looked up in the plan of a run. `random` is anybody, and a name with `*` anybody it fits:
-drawn anew each time the fault happens, by the scenario's seed.
+Names in faults are looked up in the plan of a run. `random` is any target, and a name with `*` any that it
+fits: drawn anew each time the fault happens, by the scenario's seed.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -37,7 +37,7 @@ class Overlay:
         "chain",
         ("chain", "star", "tree", "list"),
         "core brokers in a chain with edge brokers at each; a hub with edge brokers; a random tree; "
-        "or what `uplinks` says",
+        "or the brokers of `uplinks`",
     )
     cores: int = whole(3, 1, BROKERS_MAX, "chain: how many core brokers; the one in the middle is the root")
     edges_per_core: int = whole(5, 0, BROKERS_MAX, "chain: how many edge brokers each core broker has")
@@ -75,8 +75,8 @@ class Links:
 class Publishers:
     """The publishers, their rates and payloads."""
 
-    count: int = whole(12, 1, CLIENTS_MAX, "how many publishers, dealt out to brokers in turn")
-    at: tuple[str, ...] = texts((), "at which brokers; nothing means at all brokers that are nobody's uplink")
+    count: int = whole(12, 1, CLIENTS_MAX, "how many publishers, assigned to brokers in turn")
+    at: tuple[str, ...] = texts((), "at which brokers; none means all brokers without children")
     rate: str = choice(
         "steady",
         ("steady", "random", "bursts", "flood"),
@@ -88,21 +88,21 @@ class Publishers:
     payload_bytes_max: int = whole(
         0, 0, _MIB, "if larger than payload_bytes: sizes are drawn between the two"
     )
-    ordered_percent: float = number(100.0, 0, 100, "how many publications ask for order")
+    ordered_percent: float = number(100.0, 0, 100, "how many publications are ordered")
 
 
 @attrs.frozen
 class Subscribers:
     """The subscribers."""
 
-    count: int = whole(12, 1, CLIENTS_MAX, "how many subscriptions, dealt out to brokers in turn")
-    at: tuple[str, ...] = texts((), "at which brokers; nothing means at all brokers that are nobody's uplink")
+    count: int = whole(12, 1, CLIENTS_MAX, "how many subscriptions, assigned to brokers in turn")
+    at: tuple[str, ...] = texts((), "at which brokers; none means all brokers without children")
     per_connection: int = whole(1, 1, 1000, "how many subscriptions of a broker share a connection")
-    ordered_percent: float = number(100.0, 0, 100, "how many subscriptions ask for order")
+    ordered_percent: float = number(100.0, 0, 100, "how many subscriptions are ordered")
     policy: str = choice(
         "disconnect",
         ("disconnect", "drop"),
-        "what becomes of one that is too slow, see docs/reference/client.md",
+        "what happens to one that is too slow, see docs/reference/client.md",
     )
     bound_bytes: int = whole(8 * _MIB, 64 * 1024, 256 * _MIB, "queue of a subscription at its broker")
 
@@ -114,7 +114,7 @@ class Filters:
     kind: str = choice(
         "overlap",
         ("overlap", "market"),
-        "brokers in groups, where everybody in a group wants all that the group publishes; or symbols of "
+        "brokers in groups, whose subscriptions match all that the group publishes; or symbols of "
         "skewed popularity with price ranges",
     )
     overlap_percent: float = number(
@@ -138,21 +138,22 @@ class Clients:
 class Scenario:
     """Everything about one run but its ordering's name, which may be given on the command line."""
 
-    about: str = text("", "what it is for, in one line", "one line of text")
-    seed: int = whole(1, 0, 2**63 - 1, "where all chance comes from")
+    about: str = text("", "what the scenario is for", "one line of text")
+    seed: int = whole(1, 0, 2**63 - 1, "the seed of everything that is drawn")
     duration_s: float = number(5.0, 0.1, 86_400, "how long publishers publish")
-    drain_s: float = number(10.0, 0, 3600, "how long at most to wait afterwards for what is still on its way")
+    drain_s: float = number(10.0, 0, 3600, "how long to wait at most for the last deliveries")
     ordering: str = text("pairwise", "the ordering plugin", "an ordering plugin's name")
     ordering_options: Mapping[str, str] = texts_by_name("options of the ordering plugin")
     orderings: tuple[str, ...] = texts(
-        ("pairwise", "fifo", "sequencer", "published"), "what `compare` compares if it is not told"
+        ("pairwise", "fifo", "sequencer", "published"),
+        "the orderings that `compare` runs by default",
     )
     faults: tuple[str, ...] = texts((), "what goes wrong and when: `concord harness faults` lists the forms")
-    journal: bool = flag("brokers write a journal, and a restarted one goes on where it was", default=False)
+    journal: bool = flag("brokers write a journal, and a restarted one recovers its state", default=False)
     matches: str = choice(
         "auto",
         ("auto", "yes", "no"),
-        "whether to work out by brute force what should be delivered; auto: if it is not too much",
+        "whether to compute by brute force what should be delivered; auto: if that is affordable",
     )
     overlay: Overlay = table(Overlay)  # noqa: RUF009 - a field
     links: Links = table(Links)  # noqa: RUF009 - a field

@@ -1,7 +1,7 @@
 """Memory that changes by itself: what may happen to the tables of a simulated broker, drawn by chance.
 
-Everything is changed behind the back of the core, and stays well formed: it is what a defect or a torn write
-that nobody noticed leaves behind, not a broken object.
+The core does not learn of a change, and the tables stay well formed, as after a defect or an unnoticed torn
+write.
 """
 
 # ruff: noqa: SLF001 - it changes what nobody may change
@@ -17,13 +17,13 @@ from broker.routing import RouteFilter
 from harness.simulator.interests import KINDS, filter_of
 
 GARBAGE: Final = "G"
-"""What begins with it was invented."""
+"""The first letter of every invented id."""
 
 KINDS_OF_GARBAGE: Final = 4
 
 
 def corrupt(core: BrokerCore, random: Random) -> str:
-    """Change something; say what, or nothing if there was nothing to change."""
+    """Change one part of the memory; return what was changed, "" if there was nothing to change."""
     links = list(core.neighbours.values())
     if not links:
         return ""
@@ -41,7 +41,7 @@ def _some_entry(core: BrokerCore, link: Hop, random: Random) -> RouteEntry | Non
 
 
 def drop_entry(core: BrokerCore, link: Hop, random: Random) -> str:
-    """A subscription that came over a link is gone."""
+    """Remove a subscription that came over a link."""
     entry = _some_entry(core, link, random)
     if entry is None:
         return ""
@@ -50,14 +50,14 @@ def drop_entry(core: BrokerCore, link: Hop, random: Random) -> str:
 
 
 def invent_entry(core: BrokerCore, link: Hop, random: Random) -> str:
-    """A subscription is there that nobody asked for."""
+    """Add a subscription that no neighbour has announced."""
     invented = f"{GARBAGE}{random.randrange(2**30)}"
     core.tables.add_entry(RouteEntry(invented, _some_filter(random), random.random() < 0.5, link))  # noqa: PLR2004 - a coin
     return f"{core.name} has an invented entry {invented} of {link.name}"
 
 
 def change_filter(core: BrokerCore, link: Hop, random: Random) -> str:
-    """A subscription means something else."""
+    """Give a subscription another filter."""
     entry = _some_entry(core, link, random)
     if entry is None:
         return ""
@@ -66,7 +66,7 @@ def change_filter(core: BrokerCore, link: Hop, random: Random) -> str:
 
 
 def flip_gate(core: BrokerCore, link: Hop, random: Random) -> str:
-    """A gate is open that is to be closed, or the other way round."""
+    """Open a gate that is closed, or close one that is open."""
     entries = [entry for entry in core.tables.entries() if entry.hop is not link]
     if not entries:
         return ""
@@ -77,7 +77,7 @@ def flip_gate(core: BrokerCore, link: Hop, random: Random) -> str:
 
 
 def drop_advertisement(core: BrokerCore, link: Hop, random: Random) -> str:
-    """An advertisement that came over a link is gone."""
+    """Remove an advertisement that came over a link."""
     known = list(core.tables.advertisements(link).filters)
     if not known:
         return ""
@@ -87,43 +87,43 @@ def drop_advertisement(core: BrokerCore, link: Hop, random: Random) -> str:
 
 
 def invent_advertisement(core: BrokerCore, link: Hop, random: Random) -> str:
-    """An advertisement is there that nobody made."""
+    """Add an advertisement that no neighbour has announced."""
     invented = f"{GARBAGE}{random.randrange(2**30)}"
     core.tables.add_advertisement(link, invented, _some_filter(random))
     return f"{core.name} has an invented advertisement {invented} of {link.name}"
 
 
-def forget_told(core: BrokerCore, link: Hop, random: Random) -> str:
-    """A neighbour counts as not told of something that it was told."""
+def forget_announcement(core: BrokerCore, link: Hop, random: Random) -> str:
+    """Forget that a subscription was announced to a neighbour."""
     neighbour = core._routing.subscribing.neighbours[link]
-    told = [entry.id for entry in neighbour.offered.values()]
-    if not told:
+    announced = [entry.id for entry in neighbour.offered.values()]
+    if not announced:
         return ""
-    gone = random.choice(told)
+    gone = random.choice(announced)
     neighbour.announced.edit(remove=[gone])
-    return f"{core.name} forgot that it told {link.name} of {gone}"
+    return f"{core.name} forgot that it announced {gone} to {link.name}"
 
 
-def invent_told(core: BrokerCore, link: Hop, random: Random) -> str:
-    """A neighbour counts as told of something that it was not told."""
-    told = core._routing.subscribing.neighbours[link].announced
+def invent_announcement(core: BrokerCore, link: Hop, random: Random) -> str:
+    """Count a subscription as announced to a neighbour that was not."""
+    announced = core._routing.subscribing.neighbours[link].announced
     invented = RouteFilter(f"{GARBAGE}{random.randrange(2**30)}", _some_filter(random))
-    told.edit(add=[invented])
-    return f"{core.name} believes that it told {link.name} of {invented.id}"
+    announced.edit(add=[invented])
+    return f"{core.name} believes that it announced {invented.id} to {link.name}"
 
 
-def forget_told_advertisement(core: BrokerCore, link: Hop, random: Random) -> str:
-    """The same for an advertisement."""
+def forget_announced_advertisement(core: BrokerCore, link: Hop, random: Random) -> str:
+    """Forget that an advertisement was announced to a neighbour."""
     known = list(core.tables.advertisements_but(link))
     if not known:
         return ""
     gone = random.choice(known)
     core._routing.advertising.announced[link].edit(remove=[gone])
-    return f"{core.name} forgot that it told {link.name} of the advertisement {gone}"
+    return f"{core.name} forgot that it announced the advertisement {gone} to {link.name}"
 
 
 def forget_offer(core: BrokerCore, link: Hop, random: Random) -> str:
-    """A subscription is not among those that a neighbour might be told of."""
+    """Remove a subscription from the candidates for announcements to a neighbour."""
     offered = core._routing.subscribing.neighbours[link].offered
     if not offered:
         return ""
@@ -139,9 +139,9 @@ CORRUPTIONS: Final[tuple[Callable[[BrokerCore, Hop, Random], str], ...]] = (
     flip_gate,
     drop_advertisement,
     invent_advertisement,
-    forget_told,
-    invent_told,
-    forget_told_advertisement,
+    forget_announcement,
+    invent_announcement,
+    forget_announced_advertisement,
     forget_offer,
 )
-"""All of them, each as likely as the others."""
+"""All changes, each as likely as the others."""

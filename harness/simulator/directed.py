@@ -1,13 +1,13 @@
-"""Directed schedules: what chance does not build in a hundred thousand tries, told step by step.
+"""Directed schedules: situations that chance does not build in a hundred thousand tries, step by step.
 
-They are plots whose deliveries are told too. A schedule follows one of them, now and then with something else
-arriving in between, or with a step left out. Each is the smallest that is known to need one rule of R7 or R9:
+They are scripts that fix the deliveries too. A schedule follows one of them, now and then with another
+arrival in between, or with a step left out. Each is the smallest that is known to need one rule of R7 or R9:
 with that rule broken a promise is broken, although every other rule holds.
 """
 
 from typing import Final
 
-from harness.simulator.plots import read
+from harness.simulator.scripts import read
 from harness.simulator.world import Action
 
 EARLY_ANSWER: Final = """
@@ -18,8 +18,8 @@ deliver B1<B2 1 / settle B2 B3 / deliver B2>B1 9
 advertise P3 B4 a / deliver B4>B3 9 / deliver B1<B2 9 / deliver B2<B3 9
 publish P2 a
 """
-"""R7. B1 has taken S1 back and asked for it anew when the answer to its first request comes. If that
-counted, P2 might publish while B3 still asks B4 anew, and B2 would not know yet that S1 is to have it."""
+"""R7. B1 has withdrawn S1 and announced it again when the acknowledgement of its first request comes. If that
+counted, P2 might publish while B3 still waits for B4 anew, and B2 would not know yet that S1 needs it."""
 
 FLOOD_BEHIND: Final = """
 start B1 / start B2 / start B3 / dial B2 B1 / drain
@@ -28,9 +28,9 @@ dial B3 B2 / settle B2 B3 / settle B1 B2 / settle B2 B3 / publish P2 a / settle 
 cut B3>B2 9 9 / deliver B2<B3 99
 dial B3 B1 / settle B1 B3 / publish P2 a / settle B1 B3
 """
-"""R9, the flood is waited for. S1 rides to B2 on P1's route. B3 is attached to B2, then to B1, before the
-flood of its first attachment has come to B1. If B2 let S1 cross at once, P2's first event would be on
-its way behind that flood, and B1, to whom nothing is stale, would take the second one first."""
+"""R9, the flood is waited for. S1 is announced to B2 because of P1. B3 is attached to B2, then to B1, before
+the flood of its first attachment has come to B1. If B2 let S1 cross at once, P2's first event would be on
+its way behind that flood, and B1, for which nothing is stale, would take the second one first."""
 
 OLD_FLOODS: Final = """
 start B1 / start B2 / start B3 / start B4 / dial B2 B1 / drain / dial B4 B1 / drain
@@ -75,10 +75,10 @@ start B1 / start B2 / start B3 / dial B2 B1 / drain / advertise P1 B3 a / begin
 dial B3 B1 / settle B1 B3 / subscribe S1 B1 a / publish P1 a / settle B1 B2 / settle B1 B3 / publish P1 a
 """
 """R7. B3 has been attached, and its flood has not come to B2, so no subscription may cross to it yet. If S1
-were open already, it would miss what P1 publishes, and nothing would tell."""
+were open already, it would miss what P1 publishes, without a gap."""
 
 DIRECTED: Final[dict[str, tuple[tuple[Action, ...], ...]]] = {
     "churn": (read(EARLY_ANSWER),),
     "crash": tuple(map(read, (FLOOD_BEHIND, OLD_FLOODS, KNOWN_TWO_WAYS, STALE_SINCE, BEHIND_A_NEW_LINK))),
 }
-"""All of them, by the faults that they belong to."""
+"""All directed schedules, by the faults that they belong to."""

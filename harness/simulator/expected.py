@@ -1,9 +1,9 @@
-"""What a table should hold, computed from scratch out of what clients want and publish.
+"""What a routing table should hold, computed from all subscriptions and advertisements.
 
-Under a strategy that tells less than everything, ids are the brokers' own affair. Then tables are compared by
-filters; under merging, which may tell the same in several ways, by the kinds of events that they let through.
-What nobody on this side publishes does not count there: a union that is wanted here may have other parts.
-Where unions may be hulls, what is let through depends on what was told before, and has to be enough.
+Under a strategy that announces less than every route, brokers choose the ids. Then tables are compared by
+filters; under merging, which may announce the same in several ways, by the kinds of events that they let
+through. Kinds that nobody publishes on this side do not count: a merged filter may take them or not. Where a
+merged filter may take more than its parts, it depends on earlier announcements, and has to be enough.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from harness.simulator.interests import kinds_of
 
 
 def expected_advertisements(routing: Routing, published: Sequence[RouteFilter]) -> list[RouteFilter]:
-    """What should be known through a link behind which this is published."""
+    """Return the advertisements that must be known through a link, given those of the brokers behind it."""
     strategy = routing.advertisements
     return [EVERYTHING] if strategy.floods else list(strategy.reduce(published))
 
@@ -23,11 +23,14 @@ def expected_advertisements(routing: Routing, published: Sequence[RouteFilter]) 
 def expected_subscriptions(
     routing: Routing, wanted: Sequence[RouteFilter], published_here: Sequence[Filter]
 ) -> list[RouteFilter]:
-    """What should be known through a link behind which this is wanted, if that is published on this side."""
+    """Return the subscriptions that must be known through a link.
+
+    Given are the subscriptions of the brokers behind it, and the advertisements on this side.
+    """
     here = [EVERYTHING.filter] if routing.advertisements.floods else published_here
     if routing.subscriptions.floods:
         return [EVERYTHING] if here else []
-    of_interest = [wish for wish in wanted if any(wish.filter.overlaps(each) for each in here)]
+    of_interest = [route for route in wanted if any(route.filter.overlaps(each) for each in here)]
     strategy = routing.subscriptions
     return list(strategy.reduce(of_interest)) if strategy.is_perfect else of_interest
 
@@ -35,11 +38,11 @@ def expected_subscriptions(
 def is_as_it_should(
     strategy: Strategy, has: Sequence[RouteFilter], should: Sequence[RouteFilter], published: Sequence[Filter]
 ) -> bool:
-    """Whether a table is right, if this is published on this side."""
+    """Return whether a table has the routes that it should have, given the advertisements on this side."""
     if strategy.is_exact:
-        return {wish.id for wish in has} == {wish.id for wish in should}
+        return {route.id for route in has} == {route.id for route in should}
     if not strategy.unites:
-        return {wish.item for wish in has} == {wish.item for wish in should}
+        return {route.item for route in has} == {route.item for route in should}
     here = frozenset[str]().union(*map(kinds_of, published))
     for is_ordered in (True, False):
         lets, must = (_let_through(each, ordered=is_ordered) & here for each in (has, should))
@@ -48,6 +51,8 @@ def is_as_it_should(
     return True
 
 
-def _let_through(wishes: Sequence[RouteFilter], *, ordered: bool) -> frozenset[str]:
-    """The kinds that some entry takes, or some ordered one."""
-    return frozenset[str]().union(*(kinds_of(wish.filter) for wish in wishes if wish.ordered or not ordered))
+def _let_through(routes: Sequence[RouteFilter], *, ordered: bool) -> frozenset[str]:
+    """Return the kinds that some entry takes, or some ordered one."""
+    return frozenset[str]().union(
+        *(kinds_of(route.filter) for route in routes if route.ordered or not ordered)
+    )

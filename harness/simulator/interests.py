@@ -2,7 +2,7 @@
 
 A set is written from its first kind to its last, `abd`. A run of neighbours written from its last to its
 first, `dcb`, is a range, and so is a kind written twice: it takes the same events, and as a filter it can be
-united with others into hulls.
+merged with others into a wider range.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
-"""What kind of schedule a seed gives: every knob is drawn from the seed itself (swarm testing).
+"""The knobs of a schedule, its rates and sizes: each is drawn from the seed (swarm testing).
 
 Uniform chance rarely builds the situations in which a rule matters: two faults close together, a neighbour
-that never answers, one kind of event that everybody wants. So each seed first draws a regime, and whole
-schedules live in it.
+that never answers, one kind of event that all subscribers want. So each seed first draws a regime, and its
+whole schedule has the rates of that.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from attrs import evolve, frozen
 
 from harness.simulator.directed import DIRECTED
 from harness.simulator.past import ENOUGH_BYTES
-from harness.simulator.plots import COVER_PLOTS, PLOTS
+from harness.simulator.scripts import COVER_SCRIPTS, SCRIPTS
 from harness.simulator.world import Action
 
 LEASES: Final = "+leases"
-"""Behind the name of faults: brokers renew and sweep, links stall, and in calm schedules memory changes."""
+"""The suffix of faults: brokers renew and sweep, links stall, and in calm schedules memory changes."""
 
 FAULTS: Final = tuple(
     faults + leases for leases in ("", LEASES) for faults in ("none", "churn", "crash", "healing")
@@ -28,9 +28,9 @@ attach anywhere; brokers are lost for good, several at once, and the rest heals 
 
 @frozen
 class Knobs:
-    """One schedule's character. Chances are per event that is not a delivery; the rest of them publish.
+    """The knobs of one schedule. Chances are per event that is not a delivery; the rest of them publish.
 
-    `slips` is the chance that a step of the plot is left out.
+    `slips` is the chance that a step of the script is left out.
     """
 
     brokers: int
@@ -58,20 +58,20 @@ class Knobs:
     restart: float = 0.0
     crashes: int = 0
     cuts: int = 0
-    plot: tuple[Action, ...] = ()
+    script: tuple[Action, ...] = ()
     ranges: float = 0.0
-    """How many filters are ranges, and not sets."""
+    """The part of filters that are ranges, and not sets."""
     heal: float = 0.0
     lose: float = 0.0
     losses: tuple[str, ...] = ()
-    """Who is lost, one after the other; empty if brokers do not heal by themselves."""
+    """Which brokers are lost, one loss after the other; empty if brokers do not heal by themselves."""
     preferences: str = "parent"
     """Which uplinks are configured."""
     slips: float = 0.0
     refresh: float = 0.0
     sweep: float = 0.0
-    lease_patiences: tuple[int, ...] = (1,)
-    """The patience of brokers that sweep, drawn for each of them."""
+    expire_after: tuple[int, ...] = (1,)
+    """After how many lists without it a broker lets a route expire, drawn for each broker that sweeps."""
     leaseless: float = 0.0
     """The chance that a broker has no leases."""
     corrupt: float = 0.0
@@ -97,7 +97,7 @@ WEIGHTS: Final[tuple[tuple[float, ...], ...]] = (
     (1.0, 1.0, 1.0, 0.0),
     (1.0, 0.1),
 )
-"""How eagerly directions deliver: all alike, some far behind, some only when nothing else can happen."""
+"""How often directions deliver: all alike, some far behind, some only when nothing else can happen."""
 
 
 REPLAYING: Final = 0.25
@@ -105,7 +105,7 @@ REPLAYING: Final = 0.25
 
 
 def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
-    """Draw the knobs of one schedule, of a tree with so many brokers."""
+    """Draw the knobs of one schedule, of a tree with this least and most brokers."""
     regimes = REGIMES[faults.removesuffix(LEASES)]
     knobs = regimes[int(random.random() * len(regimes))](random, brokers)
     if not faults.endswith(LEASES):
@@ -114,15 +114,15 @@ def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
 
 
 def _leasing(knobs: Knobs, random: Random) -> Knobs:
-    """Brokers renew and sweep, seldom or often, out of step; links stall meanwhile, some memory changes."""
-    is_calm = not (knobs.cuts or knobs.crashes or knobs.losses or knobs.plot)
+    """Let brokers renew and sweep, seldom or often, out of step; links stall, and some memory changes."""
+    is_calm = not (knobs.cuts or knobs.crashes or knobs.losses or knobs.script)
     corrupt = random.choice((0.0, 0.0, 0.05)) if is_calm else 0.0
     return evolve(
         knobs,
         corrupt=corrupt,
         refresh=random.choice((0.02, 0.05, 0.15)),
         sweep=random.choice((0.02, 0.05, 0.15)),
-        lease_patiences=random.choice(((1,), (2,), (1, 2, 4))),
+        expire_after=random.choice(((1,), (2,), (1, 2, 4))),
         leaseless=0.0 if corrupt else random.choice((0.0, 0.0, 0.3)),
         stall=random.choice((0.0, 0.05, 0.15)),
     )
@@ -164,7 +164,7 @@ def _churning(random: Random, brokers: tuple[int, int]) -> Knobs:
 
 
 def _crowded(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Few kinds, much churn, and directions that lag behind: advertisements cross publications."""
+    """Draw few kinds, much churn, and directions that lag behind: advertisements cross publications."""
     return evolve(
         _churning(random, brokers),
         kinds=random.choice((1, 1, 2)),
@@ -181,7 +181,7 @@ def _crowded(random: Random, brokers: tuple[int, int]) -> Knobs:
 
 
 def _failing(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Brokers die and connections are lost now and then; tops attach elsewhere."""
+    """Brokers die and connections are lost now and then; roots attach elsewhere."""
     return evolve(
         _churning(random, brokers),
         crash=0.05,
@@ -194,7 +194,7 @@ def _failing(random: Random, brokers: tuple[int, int]) -> Knobs:
 
 
 def _dense(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Many faults close together, and everybody wants the one kind of event there is."""
+    """Many faults are close together, and all subscribers want the one kind of event."""
     low, high = brokers
     return evolve(
         _churning(random, (min(max(low, 3), high), min(max(low, 5), high))),
@@ -211,7 +211,7 @@ def _dense(random: Random, brokers: tuple[int, int]) -> Knobs:
 
 
 def _rings(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Connections are lost all the time, and several tops attach to each other at the same time."""
+    """Connections are lost all the time, and several roots attach to each other at the same time."""
     return evolve(
         _dense(random, brokers),
         eagerness=random.choice((0.3, 0.5, 0.7)),
@@ -229,7 +229,7 @@ def _rings(random: Random, brokers: tuple[int, int]) -> Knobs:
 
 
 def _moving(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Parts of the tree move while much is on its way, some of it far behind: old and new paths compete."""
+    """Parts of the tree move while many messages are in flight: old and new paths compete."""
     low, high = brokers
     publishers = random.randint(1, 3)
     return evolve(
@@ -251,7 +251,7 @@ def _moving(random: Random, brokers: tuple[int, int]) -> Knobs:
 
 
 def _flapping(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Few brokers whose connections come and go, often to the same neighbour; answers are far behind."""
+    """Connections of few brokers break and return, often to the same neighbour; answers are far behind."""
     low, high = brokers
     return evolve(
         _moving(random, (min(max(low, 3), high), min(max(low, 4), high))),
@@ -265,44 +265,44 @@ def _flapping(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
-def _plotted(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """A plot: what happens is told, what arrives when is not."""
+def _scripted(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """A script fixes the actions, and chance the arrivals."""
     knobs = evolve(
         _moving(random, brokers),
         eagerness=random.choice((0.6, 0.8, 0.9, 0.95)),
         weights=random.choice(((1.0,), (1.0, 0.1), (1.0, 1.0, 0.1, 0.02), (1.0, 0.03))),
     )
-    return _telling(knobs, random.choice(PLOTS), brokers)
+    return _following(knobs, random.choice(SCRIPTS), brokers)
 
 
 def _directed_churn(random: Random, brokers: tuple[int, int]) -> Knobs:
     """A directed schedule in which clients come and go."""
-    return _telling(_strict(_crowded(random, brokers), random), random.choice(DIRECTED["churn"]), brokers)
+    return _following(_strict(_crowded(random, brokers), random), random.choice(DIRECTED["churn"]), brokers)
 
 
 def _directed_crash(random: Random, brokers: tuple[int, int]) -> Knobs:
     """A directed schedule in which brokers move."""
-    return _telling(_strict(_moving(random, brokers), random), random.choice(DIRECTED["crash"]), brokers)
+    return _following(_strict(_moving(random, brokers), random), random.choice(DIRECTED["crash"]), brokers)
 
 
 def _strict(knobs: Knobs, random: Random) -> Knobs:
-    """What arrives when is told as well, and little else happens."""
+    """Let the script fix most arrivals as well."""
     return evolve(
         knobs, eagerness=random.choice((0.0, 0.0, 0.02, 0.1)), slips=random.choice((0.0, 0.0, 0.03))
     )
 
 
-def _telling(knobs: Knobs, plot: tuple[Action, ...], brokers: tuple[int, int]) -> Knobs:
-    """Tell this plot, unless there are not the brokers for it."""
-    needed = sum(action[0] == "start" for action in plot)
-    return evolve(knobs, plot=plot) if brokers[0] <= needed <= brokers[1] else knobs
+def _following(knobs: Knobs, script: tuple[Action, ...], brokers: tuple[int, int]) -> Knobs:
+    """Follow this script, unless it needs more or fewer brokers."""
+    needed = sum(action[0] == "start" for action in script)
+    return evolve(knobs, script=script) if brokers[0] <= needed <= brokers[1] else knobs
 
 
 LOSSES: Final = ("one", "root", "root", "middle", "neighbours", "root and a child", "many", "all but two")
-"""Who is lost at once: anybody, the root, one that has children, a broker and its parent, and so on."""
+"""Which brokers are lost at once: any one, the root, one that has children, a broker and its parent, ..."""
 
 PREFERENCES: Final = ("parent", "parent", "nobody", "parent and others", "anybody")
-"""The configured uplinks of a broker: what it was attached to first, and what else."""
+"""The configured uplinks of a broker: its first parent, and others."""
 
 
 def _losing(random: Random, brokers: tuple[int, int]) -> Knobs:
@@ -323,17 +323,17 @@ def _losing(random: Random, brokers: tuple[int, int]) -> Knobs:
 
 
 def _breaking(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Connections break as well: brokers that are alive search too, old and new ways compete."""
+    """Connections break as well: live brokers search too, and old and new paths compete."""
     return evolve(_losing(random, brokers), cut=random.choice((0.05, 0.1)), cuts=6)
 
 
 def _returning(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Brokers that were lost come back without their memory, where others may have taken their place."""
+    """Lost brokers start again without their memory, where others may have taken their place."""
     return evolve(_breaking(random, brokers), restart=random.choice((0.05, 0.15)))
 
 
 def _gathering(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """Everybody begins alone, and brokers are lost before all have heard of each other."""
+    """Every broker starts alone, and some are lost before all know of each other."""
     return evolve(_returning(random, brokers), starts_joined=False, settles_first=False, heal=0.5)
 
 
@@ -341,7 +341,7 @@ Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
     "churn": (*(_churning, _crowded) * 4, _directed_churn),
-    "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _plotted, _plotted, _directed_crash),
+    "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _scripted, _scripted, _directed_crash),
     "healing": (_losing, _losing, _breaking, _returning, _gathering),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""
@@ -349,7 +349,7 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
 
 def with_replays(knobs: Knobs, random: Random) -> Knobs:
     """Let subscriptions ask for the past, in some schedules; the caches are large or small."""
-    if knobs.plot or knobs.corrupt or random.random() >= REPLAYING:
+    if knobs.script or knobs.corrupt or random.random() >= REPLAYING:
         return knobs
     return evolve(
         knobs,
@@ -362,14 +362,14 @@ def with_replays(knobs: Knobs, random: Random) -> Knobs:
 
 
 PAGING: Final = 0.3
-"""The part of all schedules in which what brokers announce does not fit into one page."""
+"""The part of all schedules in which announcements do not fit into one page."""
 
 PAGES_BYTES: Final = (1, 1, 40, 100)
-"""One item a page, two or three, and some more: what is announced in a schedule has up to ten."""
+"""The sizes of pages for one item, two or three, and some more: a schedule has up to ten to announce."""
 
 
 def with_pages(knobs: Knobs, random: Random) -> Knobs:
-    """Make pages small in some schedules; the others are as they would be without this."""
+    """Make pages small in some schedules; the others stay as they are."""
     if random.random() >= PAGING:
         return knobs
     return evolve(knobs, page_bytes=random.choice(PAGES_BYTES))
@@ -384,7 +384,7 @@ def with_covers(knobs: Knobs, random: Random, brokers: tuple[int, int]) -> Knobs
     if not knobs.cuts or random.random() >= COVERING:
         return knobs
     if random.random() < 0.5:  # noqa: PLR2004 - a fair coin
-        return _telling(knobs, random.choice(COVER_PLOTS), brokers)
+        return _following(knobs, random.choice(COVER_SCRIPTS), brokers)
     kinds = random.choice((1, 2, 3))
     return evolve(
         knobs,
@@ -393,5 +393,5 @@ def with_covers(knobs: Knobs, random: Random, brokers: tuple[int, int]) -> Knobs
         unordered_subscriptions=random.choice((0.0, 0.5)),
         subscribe=random.choice((0.15, 0.25)),
         unsubscribe=random.choice((0.05, 0.15)),
-        plot=(),
+        script=(),
     )

@@ -1,16 +1,16 @@
 """Leases in the simulator: brokers renew and sweep, memory changes by itself, and what leases promise then.
 
-The verbs of `world` that are about leases are here. There is no clock: whoever draws a schedule lets brokers
-renew and sweep in any order, late or never, while links deliver, stall or are lost.
+The verbs of `world` that are about leases are here. There is no clock: a schedule lets brokers renew and
+sweep in any order, late or never, while links deliver, stall or are lost.
 
 Laws.
 
-1. Where no memory changes, leases change nothing, however late renewals are, and whoever has no leases.
-2. After the last change, so many turns as the most patient broker counts make all tables right.
-3. A broker that lets something expire has been sent at least so many lists over that link.
-4. What a subscription misses because memory changed, it is told, then or when that is found. There are two
-   exceptions: what changes back before it is found, and what is announced anew before that, in the course of
-   things, where one announcement stands for others.
+1. Where no memory changes, leases change nothing, however late renewals are, and with or without leases.
+2. After the last change, as many turns as the largest `expire_after` make all tables right.
+3. A broker that lets a route expire has received at least `expire_after` lists over that link.
+4. A subscription gets a gap for what it misses because memory changed, then or when the change is found.
+   There are two exceptions: a change that is undone before it is found, and one that is replaced before that
+   by a regular announcement, where one announcement covers others.
 """
 
 from operator import sub
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import Factory, define
 
 from broker.core import Hop
-from broker.messages import LeaseTold, LinkMessage
+from broker.messages import LeaseListed, LinkMessage
 from broker.routing import Routing
 from harness.simulator.corruption import corrupt as change_memory
 from harness.simulator.network import Site
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
     from harness.simulator.world import World
 
 TURNS: Final = 3
-"""So many turns of leases change nothing in a world in which nothing is wrong."""
+"""The turns of leases that must change nothing in a world in which nothing is wrong."""
 
 REPLACING: Final = {"advertise", "subscribe", "unadvertise", "unsubscribe"}
-"""Where one announcement stands for others, these may announce something in the place of what is wrong."""
+"""The verbs that may replace a wrong announcement, where one announcement covers others."""
 
 Changes = tuple[int, int, int]
-"""How often a broker has repaired what it announced, asked for a list, and let something expire."""
+"""How often a broker has repaired an announcement, asked for a list, and let a route expire."""
 
 
 @define(eq=False)
 class Leasing:
-    """The brokers that have leases, with their patience, and what happened to memory.
+    """The brokers that have leases, after how many lists each lets a route expire, and changes of memory.
 
-    Where it changed, order and completeness are promised for publications from number `sound_from` on. If
-    something `is_replaced`, it may never be found (law 4).
+    After a change, order and completeness are promised for publications from number `sound_from` on. If a
+    change `is_replaced`, it may never be found (law 4).
     """
 
-    patiences: dict[str, int] = Factory(dict)
+    expire_after: dict[str, int] = Factory(dict)
     corruptions: list[str] = Factory(list)
     is_replaced: bool = False
     sound_from: int = 0
@@ -57,16 +57,16 @@ class Leasing:
     _lists: dict[Hop, int] = Factory(dict)
 
     def arrived(self, site: Site, hop: Hop, messages: "Sequence[LinkMessage]", before: int) -> None:
-        """Note what a broker has received, and whether it let something expire too early (law 3)."""
-        self._lists[hop] = self._lists.get(hop, 0) + sum(isinstance(each, LeaseTold) for each in messages)
-        patience = self.patiences.get(site.name, 0)
-        if site.core.leases.expired > before and self._lists[hop] < patience:
-            text = f"{site.name} let something expire after {self._lists[hop]} lists of {patience}"
+        """Count the lists that a broker has received, and note a route that expired too early (law 3)."""
+        self._lists[hop] = self._lists.get(hop, 0) + sum(isinstance(each, LeaseListed) for each in messages)
+        expire_after = self.expire_after.get(site.name, 0)
+        if site.core.leases.expired > before and self._lists[hop] < expire_after:
+            text = f"{site.name} let something expire after {self._lists[hop]} lists of {expire_after}"
             self.hasty.append(("leases", text))
 
 
 def is_exact(routing: Routing) -> bool:
-    """Whether everything is announced for itself, and nothing stands for anything else."""
+    """Return whether every route is announced itself, and none covers another."""
     return routing.subscriptions.is_exact and routing.advertisements.is_exact
 
 
@@ -74,29 +74,29 @@ def is_exact(routing: Routing) -> bool:
 
 
 def refresh(world: "World", name: str) -> bool:
-    """A broker renews what it has announced to its neighbours."""
+    """Let a broker renew its announcements to its neighbours."""
     site = world.sites.get(name)
     if site is None:
         return False
-    world.leasing.patiences.setdefault(name, 0)
+    world.leasing.expire_after.setdefault(name, 0)
     site.core.refresh()
     world.collect(site)
     return True
 
 
-def sweep(world: "World", name: str, patience: int = 1) -> bool:
-    """A broker sweeps, whatever its neighbours have sent since: a link may stall for longer than a lease."""
+def sweep(world: "World", name: str, expire_after: int = 1) -> bool:
+    """Let a broker sweep, whatever its neighbours have sent: a link may stall for longer than a lease."""
     site = world.sites.get(name)
     if site is None:
         return False
-    world.leasing.patiences[name] = patience
-    site.core.sweep(patience)
+    world.leasing.expire_after[name] = expire_after
+    site.core.sweep(expire_after)
     world.collect(site)
     return True
 
 
 def corrupt(world: "World", name: str, chance: int) -> bool:
-    """Something happens to the memory of a broker, drawn from this number."""
+    """Change the memory of a broker, as drawn from this number."""
     site = world.sites.get(name)
     if site is None:
         return False
@@ -112,7 +112,7 @@ def corrupt(world: "World", name: str, chance: int) -> bool:
 
 
 def note_replaced(world: "World", verb: str) -> None:
-    """Note an action that may announce something anew before it is found to be wrong (law 4)."""
+    """Note an action that may replace a wrong announcement before it is found (law 4)."""
     if world.leasing.corruptions and verb in REPLACING and not is_exact(world.routing):
         world.leasing.is_replaced = True
 
@@ -126,19 +126,19 @@ def recover(world: "World") -> None:
     if not leasing.corruptions:
         return
     for name in world.sites:
-        leasing.patiences.setdefault(name, 0)
-    for _ in range(max(1, *leasing.patiences.values())):
+        leasing.expire_after.setdefault(name, 0)
+    for _ in range(max(1, *leasing.expire_after.values())):
         _turn(world)
     leasing.sound_from = len(world.record.publications)
 
 
 def wrong_leases(world: "World") -> "list[Fault]":
-    """Whatever leases change, although nothing is wrong; let them have some more turns to do so."""
+    """Take some more turns; return what leases change although nothing is wrong."""
     none = (0, 0, 0)
     before = _changes(world) if world.leasing.corruptions else {}
-    for _ in range(TURNS if world.leasing.patiences else 0):
+    for _ in range(TURNS if world.leasing.expire_after else 0):
         _turn(world)
-    text = "{} mended what it tells {} times, was told otherwise {} times, and let {} expire"
+    text = "{} repaired its announcements {} times, asked for {} lists, and let {} routes expire"
     found = [
         ("leases", text.format(name, *map(sub, changes, before.get(name, none))))
         for name, changes in _changes(world).items()
@@ -148,9 +148,9 @@ def wrong_leases(world: "World") -> "list[Fault]":
 
 
 def _turn(world: "World") -> None:
-    """Let every broker that has leases sweep and renew, once."""
-    for name, patience in list(world.leasing.patiences.items()):
-        world.do(("sweep", name, patience or 1))
+    """Let every broker that has leases sweep and renew once."""
+    for name, expire_after in list(world.leasing.expire_after.items()):
+        world.do(("sweep", name, expire_after or 1))
         world.do(("refresh", name))
     world.do(("drain",))
 

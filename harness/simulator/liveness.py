@@ -1,7 +1,7 @@
-"""The end of every schedule: what is on its way arrives, what is apart is joined, and nothing may be left.
+"""The liveness phase of a schedule: messages in flight arrive, trees are joined, and nothing may be left.
 
 A world at rest is checked against a computation from scratch: every routing table, every gate, every barrier.
-A route that is wrong shows here at once, long before it costs somebody a publication.
+A wrong route shows here at once, long before a subscriber misses a publication.
 """
 
 from typing import Final
@@ -30,14 +30,14 @@ LEFT_TO_DO: Final = (
     "attachments",
     "replays",
 )
-"""What is counted while somebody waits for something."""
+"""The counts of a core that are zero at rest."""
 
 ROUNDS_MAX: Final = 40
 """More rounds of joining trees than there are brokers in a schedule with faults."""
 
 
 def rest(world: World) -> list[tuple[str, str]]:
-    """Bring the world to rest; return what is wrong then, as kinds and words."""
+    """Bring the world to rest; return what is wrong then, as faults."""
     try:
         world.do(("drain",))
         heals = all(site.search is not None for site in world.sites.values())
@@ -54,7 +54,7 @@ def wrong_at_rest(world: World) -> list[tuple[str, str]]:
 
 
 def go_on(world: World) -> list[tuple[str, str]]:
-    """After all that: everybody publishes once more of every kind, and all of it arrives."""
+    """Let every publisher publish once more of every kind, and all of it arrive; return faults."""
     try:
         for publisher in list(world.publishers.values()):
             for kind in publisher.kinds:
@@ -67,20 +67,20 @@ def go_on(world: World) -> list[tuple[str, str]]:
 
 def _join_all(world: World) -> list[tuple[str, str]]:
     for _ in range(ROUNDS_MAX):
-        tops = [site for site in world.sites.values() if site.core.uplink is None]
-        stuck = [site.name for site in tops if site.dialling is not None]
+        roots = [site for site in world.sites.values() if site.core.uplink is None]
+        stuck = [site.name for site in roots if site.dialling is not None]
         if stuck:
             return [("stuck", f"{name} waits for ever to be attached") for name in stuck]
-        if len(tops) < 2:  # noqa: PLR2004 - one tree is left
+        if len(roots) < 2:  # noqa: PLR2004 - one tree is left
             return []
-        for top in tops[1:]:
-            world.do(("dial", top.name, tops[0].name))
+        for root in roots[1:]:
+            world.do(("dial", root.name, roots[0].name))
             world.do(("drain",))
     return [("stuck", "the trees do not join")]
 
 
 def _left_over(world: World) -> list[tuple[str, str]]:
-    """Whatever somebody still waits for."""
+    """Return everything that a broker or a client still waits for."""
     wrong = []
     for site in world.sites.values():
         counts = site.core.counts()
@@ -93,7 +93,7 @@ def _left_over(world: World) -> list[tuple[str, str]]:
 
 
 def _wrong_tables(world: World) -> list[tuple[str, str]]:
-    """Compare every broker's tables with what clients hold at this moment."""
+    """Compare every broker's tables with the present publishers and subscriptions."""
     wrong = []
     for site in world.sites.values():
         tables = site.core.tables
@@ -123,14 +123,14 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
     return wrong
 
 
-def _listed(wishes: list[RouteFilter]) -> list[str]:
-    return sorted(f"{wish.id}: {wish.filter}{'' if wish.ordered else ' unordered'}" for wish in wishes)
+def _listed(routes: list[RouteFilter]) -> list[str]:
+    return sorted(f"{route.id}: {route.filter}{'' if route.ordered else ' unordered'}" for route in routes)
 
 
 def _wrong_interest(world: World) -> list[tuple[str, str]]:
-    """Compare what publishers were told with who has subscribed, anywhere in their tree.
+    """Compare the notices of interest that publishers got with the subscriptions of their tree.
 
-    Where more may be asked for than is wanted, somebody may seem to listen who does not.
+    Where announced filters may take more than the subscriptions do, a publisher may be wanted by none.
     """
     wrong = []
     for publisher in world.publishers.values():
@@ -145,12 +145,12 @@ def _wrong_interest(world: World) -> list[tuple[str, str]]:
         strategy = world.routing.subscriptions
         is_excused = not strategy.is_perfect and publisher.is_wanted
         if publisher.is_wanted is not bool(listeners) and not is_excused:
-            told = "wanted" if publisher.is_wanted else "not wanted"
-            wrong.append(("interest", f"{publisher.name} was told to be {told}, and {listeners} listen"))
+            notice = "wanted" if publisher.is_wanted else "not wanted"
+            wrong.append(("interest", f"{publisher.name} counts as {notice}, and {listeners} listen"))
     return wrong
 
 
 def _this_side(site: Site, hop: Hop) -> set[Site]:
-    """The broker and all brokers behind its other links; who has no other tree to be in is in none."""
+    """Return the broker and all brokers behind its other links."""
     others = [other for other in site.core.neighbours.values() if other is not hop]
     return {site}.union(*(sites_beyond(site, other) for other in others))

@@ -1,4 +1,4 @@
-"""Who is lost at once, and which uplinks brokers have configured, in schedules of losses for good."""
+"""Which brokers are lost at once, and which uplinks are configured, in schedules of losses for good."""
 
 from collections.abc import Sequence
 from random import Random
@@ -8,11 +8,11 @@ from harness.simulator.network import Site
 from harness.simulator.world import World
 
 SURVIVORS: Final = 2
-"""So many remain at least, to disagree."""
+"""The fewest brokers that remain: two, to disagree."""
 
 
 def chosen(how: str, world: World, random: Random) -> list[Site]:
-    """Choose who is lost; what the tree does not have at this moment is anybody."""
+    """Choose the brokers to lose: any one, if the tree has none of this description."""
     sites = list(world.sites.values())
     room = len(sites) - SURVIVORS
     if room < 1:

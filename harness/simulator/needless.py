@@ -1,4 +1,4 @@
-"""Needless waiting: what nobody asked an order for waits for no acknowledgement.
+"""Needless waiting: an event that needs no order waits for no acknowledgement.
 
 Laws.
 
@@ -14,14 +14,12 @@ from typing import Final
 from broker.core import BrokerCore
 from broker.messages import Publication
 
-__all__ = ["needless_waits"]
-
 AWAITS: Final = "the uplink's acknowledgement"
-"""What `pairwise` says of an item that has asked its uplink."""
+"""The reason that `pairwise` gives for an item that has asked its uplink."""
 
 
 def needless_waits(core: BrokerCore, unordered: Container[str]) -> Iterator[str]:
-    """Say what waits for nobody's sake; `unordered` are the names of local subscriptions without order."""
+    """Yield what waits without need; `unordered` are the names of local subscriptions without order."""
     if not core.waiting_count:
         return
     for blocked in core.blocked():

@@ -3,8 +3,8 @@
 Laws.
 
 1. What was sent arrives in order, or not at all: a lost connection delivers a prefix, then its end.
-2. Each end learns by itself that a connection is lost, after what still arrives. Until then it goes on.
-3. A direction that is sealed takes nothing more.
+2. Each end learns on its own that a connection is lost, after the last message that arrives.
+3. A direction that is sealed takes no more messages.
 """
 
 from collections import deque
@@ -20,20 +20,20 @@ from broker.messages import LinkMessage
 
 @define(eq=False)
 class LinkEnd:
-    """Stands in a queue for the loss of the connection."""
+    """The loss of the connection, as the last entry of a queue."""
 
 
 END: Final = LinkEnd()
 
 NOWHERE: Final = Hop(0, "", is_link=False, bit=0)
-"""Where ports lead that are no end of a connection."""
+"""The hop of ports that are no end of a connection."""
 
 
 @define(eq=False)
 class Site:
-    """A broker. `outgoing` are its connections, `dialling` asks to attach it. Each run is a site of its own.
+    """A run of a broker. `outgoing` are its connections; `dialling` is the one that asks to attach it.
 
-    If it heals by itself, `search` says whom to dial, and `candidate` is who was dialled last.
+    If it heals by itself, `search` chooses the broker to dial, and `candidate` is the last choice.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Site:
 
     @property
     def asked(self) -> Hop | None:
-        """The link through which it asks to be attached."""
+        """Return the link through which it asks to be attached."""
         return None if self.dialling is None else self.dialling.hop
 
     def link_to(self, name: str) -> Hop | None:
@@ -55,9 +55,9 @@ class Site:
 
 @define(eq=False)
 class Port:
-    """Where one direction of a connection arrives: at `site`, which knows the connection as `hop`.
+    """The receiving end of one direction of a connection, at `site`, which knows the connection as `hop`.
 
-    One with a `subscription` is its client instead, which has room for more of its past.
+    A port with a `subscription` is no connection: its client has room for more of the past.
     """
 
     label: str
@@ -72,7 +72,7 @@ class Port:
 
     @property
     def back(self) -> "Port":
-        """The other direction."""
+        """Return the other direction."""
         return self._back[0]
 
     def join(self, back: "Port") -> None:
@@ -83,18 +83,18 @@ class Port:
 
 @define(eq=False)
 class Ready:
-    """The ports at which something waits to arrive, in an order that depends on nothing but what happened."""
+    """The ports that have messages in flight, in an order that follows from the actions alone."""
 
     ports: list[Port] = Factory(list)
 
     def add(self, port: Port) -> None:
-        """Something waits at this port."""
+        """Add a port."""
         if port.place < 0:
             port.place = len(self.ports)
             self.ports.append(port)
 
     def remove(self, port: Port) -> None:
-        """Nothing waits at this port any more."""
+        """Remove a port."""
         if port.place >= 0:
             last = self.ports.pop()
             if last is not port:
@@ -105,7 +105,7 @@ class Ready:
 
 @define(eq=False)
 class Network:
-    """All connections. `weigh` says how eagerly a new direction delivers, compared with 1.0."""
+    """All connections, by the labels of their ports."""
 
     ready: Ready = Factory(Ready)
     _ports: dict[str, Port] = Factory(dict)
@@ -128,17 +128,17 @@ class Network:
         return down
 
     def port(self, label: str) -> Port | None:
-        """The direction of that label, if there ever was one."""
+        """Return the port of that label, if there ever was one."""
         return self._ports.get(label)
 
     def send(self, port: Port, messages: Sequence[LinkMessage]) -> None:
-        """Put messages on their way."""
+        """Send messages to a port."""
         if messages and not port.is_sealed:
             port.queue.extend(messages)
             self.ready.add(port)
 
     def carry(self, site: Site, effects: CoreEffects) -> list[tuple[Hop, list[LinkMessage]]]:
-        """Put on its way what a core says to its neighbours; return what it says to its own clients."""
+        """Send what a core has for its neighbours; return what it has for its own clients."""
         local = []
         for hop, messages in effects.outgoing:
             if not hop.is_link:
@@ -148,7 +148,7 @@ class Network:
         return local
 
     def seal(self, port: Port, kept: int) -> None:
-        """The direction is lost after the first `kept` messages that are on their way."""
+        """Lose a direction after the first `kept` messages in flight."""
         if port.is_sealed:
             return
         port.is_sealed = True
@@ -158,13 +158,13 @@ class Network:
         self.ready.add(port)
 
     def abandon(self, port: Port) -> None:
-        """Nobody listens at this port any more."""
+        """Drop what is in flight to a port, and take nothing more."""
         port.is_sealed = True
         port.queue.clear()
         self.ready.remove(port)
 
     def take(self, port: Port, count: int) -> tuple[list[LinkMessage], bool]:
-        """Take what arrives next, at most `count` messages, and whether the end was reached."""
+        """Return the next messages, at most `count`, and whether the end was reached."""
         messages: list[LinkMessage] = []
         queue = port.queue
         while queue and len(messages) < count:
@@ -179,7 +179,7 @@ class Network:
 
 
 def sites_beyond(site: Site, hop: Hop) -> set[Site]:
-    """All brokers behind a link."""
+    """Return all brokers behind a link."""
     first = site.outgoing[hop].site
     found, todo = {first}, [(first, site)]
     while todo:

@@ -1,4 +1,4 @@
-"""What a schedule came to: its faults, by kind, after the liveness phase.
+"""The outcome of a schedule: its faults, by kind, after the liveness phase.
 
 An exception out of a core is a fault of kind "error": in a world of honest brokers no core may raise.
 """
@@ -19,14 +19,14 @@ from ordering.interface import OrderingFactory
 
 @frozen
 class Outcome:
-    """One schedule's end. `actions` are the schedule without its liveness phase."""
+    """The outcome of one schedule. `actions` are the schedule without its liveness phase."""
 
     world: World
     actions: tuple[Action, ...]
     faults: tuple[Fault, ...]
 
     def has(self, kind: str) -> bool:
-        """Whether some fault is of this kind."""
+        """Return whether some fault is of this kind."""
         return any(fault[0] == kind for fault in self.faults)
 
 
@@ -38,7 +38,7 @@ def of_seed(  # noqa: PLR0913, PLR0917 - what a schedule follows from
     watch: Watch | None = None,
     routing: Routing = DEFAULT,
 ) -> Outcome:
-    """Let the schedule of a seed happen and judge it."""
+    """Run the schedule of a seed and judge it."""
     made = driver(seed, faults, brokers, ordering, routing)
     made.world.watch = watch
     return _judged(made.world, made.run)
@@ -51,7 +51,7 @@ def of_actions(
     announce: Callable[[Action], None] | None = None,
     routing: Routing = DEFAULT,
 ) -> Outcome:
-    """Carry out a schedule and judge it; whoever watches is told each action and what follows from it."""
+    """Run a schedule and judge it; `announce` gets each action, `watch` what follows from it."""
     world = World(ordering, routing, watch=watch, announce=announce)
     return _judged(world, lambda: repeat(world, actions))
 
@@ -63,7 +63,7 @@ def trace_of(
     ordering: OrderingFactory,
     routing: Routing = DEFAULT,
 ) -> str:
-    """Everything that happens in the schedule of a seed, as a text of fixed length: the same for ever."""
+    """Return a digest of everything that happens in the schedule of a seed: always the same."""
     digest = sha256()
 
     def watch(place: str, text: str) -> None:

@@ -2,15 +2,15 @@
 
 Laws.
 
-1. A publication is owed to a subscription that is open, if the way between their two brokers was at rest once
-   (everything had arrived), and nothing of that way has been lost since. Whether the rest of the overlay is
-   whole does not matter.
-2. It is owed no more when something of the way is lost before it was delivered: a broker or a link of it. It
-   may have been on that link, or kept by that broker.
+1. A publication is owed to a subscription that is open, if the path between their two brokers was at rest
+   once (everything had arrived), and no broker or link of that path has been lost since. The rest of the
+   overlay does not matter.
+2. It is owed no more when a broker or a link of the path is lost before it was delivered: it may have been on
+   that link, or pending at that broker.
 3. A loss excuses nothing that was published before the last moment of rest: by then it had to be delivered.
 
-So after a loss everything is owed again that is published within what is left in one piece; and within the
-whole tree once that has healed and come to rest, when all gates and barriers are open.
+So after a loss every publication within a part that is still connected is owed again; and within the whole
+tree once that has healed and come to rest, when all gates and barriers are open.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from harness.simulator.record import Record
 
 @define(eq=False)
 class Owing:
-    """The links that were at rest and are not lost, as pairs of sites, and what is on its way."""
+    """The links that were at rest and are not lost, as pairs of sites, and the publications in flight."""
 
     _record: Record
     _links: dict[Site, dict[Site, None]] = Factory(dict)
@@ -33,14 +33,14 @@ class Owing:
     _destinations: dict[str, Site] = Factory(dict)
 
     def at_rest(self, sites: Iterable[Site]) -> None:
-        """Everything has arrived (law 3)."""
+        """Note that everything has arrived (law 3)."""
         self._links = {site: _neighbours(site) for site in sites}
         self._reached.clear()
         self._first_in_flight = len(self._record.publications)
         self._origins.clear()
 
     def published_at(self, site: Site, wanted_by: Iterable[tuple[str, Site]]) -> tuple[str, ...]:
-        """Return the subscriptions to which what is published here now is owed (law 1)."""
+        """Return the subscriptions to which a publication at this site is owed now (law 1)."""
         self._origins.append(site)
         reached = self._reached_from(site)
         owed = [(name, at) for name, at in wanted_by if at in reached]
@@ -48,11 +48,11 @@ class Owing:
         return tuple(name for name, _ in owed)
 
     def meet(self, one: Site, other: Site) -> bool:
-        """Whether there is a way at rest between two sites."""
+        """Return whether there is a path at rest between two sites."""
         return other in self._reached_from(one)
 
     def link_lost(self, one: Site, other: Site) -> None:
-        """Whatever had a way over this link and has not been delivered is owed no more (law 2)."""
+        """Excuse what has a path over this link and has not been delivered (law 2)."""
         if other not in self._links.get(one, ()):
             return
         del self._links[one][other], self._links[other][one]
@@ -66,11 +66,11 @@ class Owing:
         return is_delivered or self._destinations[name] in self._reached_from(origin)
 
     def reaches(self, one: Site, other: Site) -> bool:
-        """Whether the way between two sites was at rest and is whole."""
+        """Return whether the path between two sites was at rest and is whole."""
         return one in self._links and other in self._reached_from(one)
 
     def _reached_from(self, site: Site) -> frozenset[Site]:
-        """All sites to which a way is at rest."""
+        """Return all sites to which a path is at rest."""
         found = self._reached.get(site)
         if found is None:
             found = self._reached[site] = frozenset(self._walk(site))
@@ -87,7 +87,7 @@ class Owing:
 
 
 def _neighbours(site: Site) -> dict[Site, None]:
-    """Whom the site is linked to, both ends being attached."""
+    """Return the sites with a link to this one that both ends count as attached."""
     found: dict[Site, None] = {}
     for hop in site.core.neighbours.values():
         port = site.outgoing[hop]

@@ -2,10 +2,10 @@
 
 Laws.
 
-1. What matches and is in the window is owed if its broker still runs and the way to it was at rest once and
-   nothing of it has been lost since: what was published before, for it is in that broker's cache, and what is
-   published until the subscription is open ("first-try completeness").
-2. It is owed no more when something of the way is lost before it was delivered. At rest all must be there.
+1. A publication that matches and is in the window is owed if its broker still runs and the path to it was at
+   rest once and is whole since: if it was published before, for it is in that broker's cache, or until the
+   subscription is open ("first-try completeness").
+2. It is owed no more when a part of the path is lost before it was delivered. At rest all must be there.
 """
 
 from collections.abc import Iterable
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 ENOUGH_BYTES: Final = 10**6
-"""A cache of so many bytes never forgets anything in a schedule."""
+"""A cache of so many bytes holds all publications of a schedule."""
 
 
 @define(eq=False)
 class SimulatedPast:
-    """What was published where and when, and what is owed of it to whom."""
+    """The publications with their brokers and times, and those that are owed to each subscription."""
 
     _record: Record
     _owing: Owing
@@ -37,7 +37,7 @@ class SimulatedPast:
     missing: list[tuple[str, int]] = Factory(list)
 
     def asked(self, name: str, site: Site, kinds: str, since_ns: int | None) -> None:
-        """A subscription asks for the past since then; nothing is owed if it only wants the newest."""
+        """Note that a subscription asks for the past since a time; nothing is owed without one."""
         self._sites[name] = site
         owed = self._owed[name] = self._owed.get(name, {})
         if since_ns is None:
@@ -52,7 +52,7 @@ class SimulatedPast:
     def published_at(
         self, origin: Site, published_ns: int, kind: str, subscribers: Iterable["SimulatedSubscriber"]
     ) -> None:
-        """Something is published: it is owed to those that have asked and are not open (law 1)."""
+        """Note a publication: it is owed to subscriptions that have asked and are not open (law 1)."""
         number = len(self._origins)
         self._origins.append((origin, published_ns, kind))
         for each in subscribers:
@@ -62,14 +62,14 @@ class SimulatedPast:
                 self._owed[each.name][number] = origin
 
     def link_lost(self) -> None:
-        """A link was lost: what came over it and has not been delivered is owed no more (law 2)."""
+        """Excuse what has a path over a lost link and has not been delivered (law 2)."""
         for name, owed in self._owed.items():
             for number in self._undelivered(name):
                 if not self._owing.reaches(owed[number], self._sites[name]):
                     del owed[number]
 
     def at_rest(self) -> None:
-        """Everything has arrived (law 2)."""
+        """Note that everything has arrived (law 2)."""
         for name, owed in self._owed.items():
             self.missing += [(name, number) for number in self._undelivered(name)]
             owed.clear()
@@ -79,5 +79,5 @@ class SimulatedPast:
         return [number for number in self._owed[name] if not seen >> number & 1]
 
     def forget(self, name: str) -> None:
-        """Its client has left."""
+        """Note that the client of a subscription has left."""
         self._owed.pop(name, None)

@@ -1,8 +1,8 @@
-"""Every promise that a world has broken, as far as clients can tell; what is left over is told elsewhere.
+"""Every promise to clients that a world has broken; what is left over at rest is judged by `liveness`.
 
-If tables were corrupted, order and completeness are promised again once they have been repaired. Nothing is
-delivered twice, to whom it does not match, or before an earlier one of its publisher, all the time; and
-nothing is missing for which no gap is told, then or when it is found that tables were wrong.
+If tables were corrupted, order and completeness are promised again once they have been repaired. Always, no
+publication is delivered twice, against its filter, or before an earlier one of its publisher; and for each
+that is missing there is a gap, in its place or when it is found that tables were wrong.
 """
 
 from harness.simulator.verdict import (
@@ -11,15 +11,15 @@ from harness.simulator.verdict import (
     faults_in,
     integrity_of,
     missing_in,
-    never_told_in,
+    never_reported_in,
     past_missing_in,
-    untold_in,
+    unreported_in,
 )
 from harness.simulator.world import World
 
 
 def broken_promises(world: World) -> list[Fault]:
-    """What is wrong with the record of a world that has come to its end."""
+    """Return what is wrong with the record of a world that has come to its end."""
     return [*_broken(world), *(("needless", text) for text in world.needless)]
 
 
@@ -31,19 +31,19 @@ def _broken(world: World) -> list[Fault]:
             *faults_in(sound),
             *missing_in(sound, list(world.subscribers)),
             *integrity_of(record),
-            *never_told_in(record, [] if world.leasing.is_replaced else _met(world)),
+            *never_reported_in(record, [] if world.leasing.is_replaced else _met(world)),
         ]
     return [
         *faults_in(record),
         *missing_in(record, list(world.subscribers)),
         *past_missing_in(record, world.past.missing),
-        *untold_in(record, _met(world)),
+        *unreported_in(record, _met(world)),
         *broken_axioms(record),
     ]
 
 
 def _met(world: World) -> list[tuple[str, str]]:
-    """The subscriptions and publishers that are in one tree at the end: between them nothing is untold."""
+    """Return the pairs of subscription and publisher in one tree at the end: between them no gap may lack."""
     return [
         (subscriber.name, publisher.name)
         for subscriber in world.subscribers.values()

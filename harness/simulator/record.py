@@ -1,4 +1,4 @@
-"""What clients saw: who published what after reading what, and what each subscription delivered, in order.
+"""The history of clients: each publication with what its publisher had read, and the deliveries, in order.
 
 `operations` are the same as one trace, for the formal promises: every subscription and every publisher is a
 client there, and a filter is the text of its kinds.
@@ -17,10 +17,10 @@ from ordering.verdicts import Key
 
 @define(eq=False)
 class PublishedEvent:
-    """One publication. `past` is what came before it causally, `owed` who must deliver it, after all losses.
+    """One publication. `past` are its causes, `owed` the subscriptions that must deliver it after all losses.
 
-    `wanted` names the open subscriptions that match it, wherever they are: who does not deliver it must have
-    been told a gap. `read` says how much of which subscription its publisher had read.
+    `wanted` names the open subscriptions that match it, wherever they are: each delivers it or gets a gap.
+    `read` says how much of which subscription its publisher had read.
     """
 
     publisher: str
@@ -40,9 +40,9 @@ class PublishedEvent:
 
 @define(eq=False)
 class Stream:
-    """What one subscription delivered. `known` is that and its causal past.
+    """The deliveries of one subscription. `known` are these and their causes.
 
-    `gaps` says before which deliveries it was told that something may be missing.
+    `gaps` are the positions of deliveries before which it got a gap.
     """
 
     ordered: bool
@@ -56,18 +56,18 @@ class Stream:
     faults: list[str] = Factory(list)
 
     def since(self, first: int) -> "Stream":
-        """Return what it delivered, from this publication on."""
+        """Return the stream of the deliveries from this publication on."""
         delivered = [number for number in self.delivered if number >= first]
         seen = sum(1 << number for number in set(delivered))
         return Stream(self.ordered, self.kinds, self.broker, delivered, seen, self.replayed & seen)
 
 
 REPLAYED: Final = 0x02
-"""The bit in the flags of a frame."""
+"""The bit for a replayed delivery in the flags of a frame."""
 
 
 def is_replayed(publication: Publication) -> bool:
-    """Whether a delivery is of the past."""
+    """Return whether a delivery was replayed."""
     return bool(publication.frame) and bool(publication.frame[5] & REPLAYED)
 
 
@@ -75,7 +75,7 @@ def is_replayed(publication: Publication) -> bool:
 class Record:
     """The history of one schedule.
 
-    `clocks_agree` unless a publisher's clock was told to be wrong, `caches_hold` unless one was small.
+    `clocks_agree` unless a publisher's clock was set wrong, `caches_hold` unless a cache was small.
     """
 
     clocks_agree: bool = True
@@ -90,7 +90,7 @@ class Record:
     def publish(
         self, publisher: str, broker: str, kind: str, flags: tuple[bool, str | None], owed: tuple[str, ...]
     ) -> PublishedEvent:
-        """Note a publication. The flags: is it ordered, and whom has it read."""
+        """Note a publication. The flags are whether it is ordered, and the subscription that was read."""
         ordered, reader = flags
         sequence = self._last[publisher] = self._last.get(publisher, 0) + 1
         number = len(self.publications)
@@ -129,7 +129,7 @@ class Record:
             stream.known |= published.past | bit
 
     def gap(self, subscription: str) -> None:
-        """Note that it was told that something may be missing here."""
+        """Note that a subscription got a gap."""
         stream = self.streams[subscription]
         stream.gaps.append(len(stream.delivered))
 
@@ -141,10 +141,10 @@ class Record:
         return Record(self.clocks_agree, self.caches_hold, publications, streams)
 
     def matches(self, kinds: str, key: Key) -> bool:
-        """Whether a filter of these kinds matches a publication."""
+        """Return whether a filter of these kinds matches a publication."""
         return self.publications[self._index[key]].kind in kinds
 
     @property
     def delivery_count(self) -> int:
-        """How many deliveries there were."""
+        """Return the number of deliveries."""
         return sum(len(stream.delivered) for stream in self.streams.values())

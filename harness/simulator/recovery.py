@@ -1,10 +1,10 @@
 """Recovery from corrupted tables, in a simulated world that has a clock: how long it takes, and that it does.
 
-Brokers in a random tree renew and sweep by clocks of their own, links delay each message as chance will have
-it, clients come and go and publish. Meanwhile tables are corrupted again and again. After the last corruption
-clients only publish; from `Terms.recovery_s` on everything has to be right: all tables as from scratch,
-nothing waits, and what is published from then on is delivered exactly where it is wanted, in one order.
-What was published before may be missing, too much, or in another order.
+Brokers in a random tree renew and sweep by clocks of their own, links delay each message at random, clients
+come and go and publish. Meanwhile tables are corrupted again and again. After the last corruption clients
+only publish; from `Terms.recovery_s` on all tables have to be as from scratch, nothing waits, and later
+publications are delivered to exactly the subscriptions that match, in one order. Earlier ones may be missing,
+delivered too often, or in another order.
 """
 
 import heapq
@@ -31,14 +31,14 @@ KINDS_COUNT: Final = 3
 CLIENTS: Final = 6
 CORRUPTIONS: Final = 6
 CORRUPTED_S: Final = 30.0
-"""For so long tables are corrupted while clients come and go."""
+"""How long tables are corrupted while clients come and go."""
 
 TERMS: Final = Terms(lease_s=20.0, delay_max_s=3.0, delay_min_s=0.1)
 
 
 @frozen
 class RecoveryResult:
-    """What became of one seed: when it was right again after the last corruption, and what is wrong."""
+    """The result of one seed: when its tables were right again after the last corruption, and its faults."""
 
     took_s: float
     bound_s: float
@@ -62,12 +62,12 @@ class Recovery:
     _names: Iterator[int] = field(factory=lambda: iter(range(1, 10**9)))
 
     def at(self, time_s: float, what: Callable[[], None]) -> None:
-        """Let something happen then."""
+        """Call this at that time."""
         self._count += 1
         heapq.heappush(self._timers, (time_s, self._count, what))
 
     def every(self, interval_s: float, what: Callable[[], object]) -> None:
-        """Let something happen often, from some moment on."""
+        """Call this at every interval, from a random moment on."""
 
         def happen() -> None:
             what()
@@ -76,7 +76,7 @@ class Recovery:
         self.at(self.now_s + self.random.uniform(0, interval_s), happen)
 
     def run_until(self, end_s: float, look: Callable[[], None] = lambda: None) -> None:
-        """Let happen what happens until then, each message after its delay."""
+        """Run timers and deliver messages, each after its delay, up to that time."""
         while True:
             self._note_sent()
             ports = [(due[0], port.label) for port, due in self._due.items() if due]
@@ -117,17 +117,17 @@ class Recovery:
             self.every(self.terms.sweep_s, lambda site=site: self.sweep(site))  # type: ignore[misc]  # this site
 
     def refresh(self, site: Site) -> None:
-        """It is time to renew."""
+        """Let a broker renew its announcements."""
         site.core.refresh()
         self.world.collect(site)
 
     def sweep(self, site: Site) -> None:
-        """It is time to sweep."""
+        """Let a broker sweep."""
         site.core.sweep(self.terms.missed_renewals_max)
         self.world.collect(site)
 
     def corrupt(self) -> None:
-        """Something happens to the memory of some broker."""
+        """Corrupt the memory of some broker."""
         site = self.random.choice(list(self.world.sites.values()))
         text = corrupt(site.core, self.random)
         if text:
@@ -151,7 +151,7 @@ class Recovery:
                 self.publish()
 
     def publish(self) -> None:
-        """Somebody publishes."""
+        """Let a publisher publish."""
         ready = [each for each in self.world.publishers.values() if each.is_ready]
         if ready:
             publisher = self.random.choice(ready)
@@ -161,7 +161,7 @@ class Recovery:
 def recover(
     seed: int, ordering: OrderingFactory, routing: Routing = DEFAULT, terms: Terms = TERMS
 ) -> RecoveryResult:
-    """Let one world be corrupted and recover."""
+    """Corrupt one world, and let it recover."""
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     made = Recovery(random, World(ordering, routing), terms)
     made.begin()
@@ -190,7 +190,7 @@ def recover(
 
 
 def _diameter(world: World) -> int:
-    """How many links the longest way has."""
+    """Return the number of links of the longest path."""
     sites = list(world.sites.values())
     return max(_farthest(site) for site in sites)
 
@@ -201,7 +201,7 @@ def _farthest(site: Site, came_from: Site | None = None) -> int:
 
 
 def _wrong_afterwards(made: Recovery) -> list[str]:
-    """Publish from everybody to everybody, and look whether it comes, once and in one order."""
+    """Let publishers publish; return what is not delivered once, to each subscription, in one order."""
     world, record = made.world, made.world.record
     begun, had = len(record.publications), {name: len(s.delivered) for name, s in record.streams.items()}
     for _ in range(20):

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from harness.simulator.world import SimulatedSubscriber, World
 
 ROOM_BYTES: Final = 1
-"""What is asked for at a time: one publication."""
+"""How much a subscription asks for at a time: one publication."""
 
 BOUND_BYTES: Final = 10**9
-"""Nothing is cut short for want of room."""
+"""A bound that no replay reaches."""
 
 
 Event = tuple[int, str, bool, int]
@@ -26,14 +26,14 @@ Event = tuple[int, str, bool, int]
 
 @cache
 def frame_of(publisher: str, event: Event) -> bytes:
-    """The whole frame of a simulated publication: caches hold frames."""
+    """Return the whole frame of a simulated publication: caches hold frames."""
     sequence, kind, ordered, published_ns = event
     prefix = publication_prefix(publisher)
     return encode_publication(prefix, sequence, published_ns, attributes_of(kind), b"", ordered)
 
 
 def publication_for(site: Site, publisher: str, event: Event) -> Publication:
-    """Make a publication, with its frame if somebody will keep it."""
+    """Make a publication, with its frame if its broker has a cache."""
     sequence, kind, ordered, published_ns = event
     if not site.core.cache.is_on:
         return Publication(publisher, sequence, attributes_of(kind), ordered, b"")
@@ -42,7 +42,7 @@ def publication_for(site: Site, publisher: str, event: Event) -> Publication:
 
 
 def subscribe(world: "World", subscriber: "SimulatedSubscriber") -> None:
-    """Subscribe where the client is, with the part of the past that it wants."""
+    """Subscribe at the client's broker, with the part of the past that it asks for."""
     name, site, core = subscriber.name, subscriber.site, subscriber.site.core
     ordered = world.record.streams[name].ordered
     since_ns, newest = subscriber.since_ns, subscriber.newest
@@ -55,14 +55,14 @@ def subscribe(world: "World", subscriber: "SimulatedSubscriber") -> None:
 
 
 def go_on(world: "World", names: Iterable[str]) -> None:
-    """These can be given more of their past."""
+    """Note that these subscriptions can get more of their past."""
     for name in names:
         if name in world.subscribers:
             has_more(world, world.subscribers[name])
 
 
 def has_more(world: "World", subscriber: "SimulatedSubscriber") -> None:
-    """Its client will ask for more, sooner or later."""
+    """Let the client of a subscription ask for more, sooner or later."""
     port = world.pulling.get(subscriber.name)
     if port is None:
         label = f"{subscriber.name}?"

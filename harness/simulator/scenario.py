@@ -1,17 +1,17 @@
-"""Scenario files: a schedule written down, by hand or by the explorer, and what comes out between its lines.
+"""Scenario files: a schedule as text, by hand or from the explorer, with its output between the lines.
 
-A line is an action (see `world`), a comment (`# ...`), `show`, `rest` or `go on`. After `show` stands what
-there is to see at that moment, after the others what the liveness phase and the verdict say; these lines
-begin with `= `.
+A line is an action (see `world`), a comment (`# ...`), `show`, `rest` or `go on`. `show` is followed by the
+state at that moment, the others by the results of the liveness phase and the verdict; lines of output begin
+with `= `.
 
-    show    what each subscription has delivered, what was replayed in brackets, and where it was told a gap;
-            what brokers keep, and why; who still waits to begin; where brokers that heal by themselves are in
-            the tree
-    routing NAME[+NAME]    how subscriptions and advertisements are passed on; before a broker starts
-    rest    let everything arrive, join what is apart, and judge
-    go on   let everybody publish once more, which must arrive everywhere, and judge
+    show    the deliveries of each subscription, replayed ones in brackets, and its gaps; what is pending at
+            brokers, and why; publishers and subscriptions that are not open; the uplinks of brokers that heal
+            by themselves
+    routing NAME[+NAME]    the routing strategies of subscriptions and advertisements; before a broker starts
+    rest    let everything arrive, join trees that are apart, and judge
+    go on   let every publisher publish once more, which must arrive everywhere, and judge
 
-A file is performed, and gives itself with these lines written anew: unchanged if all is as expected.
+Performing a file returns its text with new output: unchanged if all is as expected.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from typing import Final
 
 from broker.routing import parse
 from harness.simulator.liveness import go_on, rest
+from harness.simulator.message_texts import text_of
 from harness.simulator.promises import broken_promises
 from harness.simulator.record import Record, Stream
-from harness.simulator.telling import told
 from harness.simulator.verdict import Fault
 from harness.simulator.world import Action, World
 from ordering.interface import OrderingFactory
@@ -31,7 +31,7 @@ PHASES: Final = {"rest": rest, "go on": go_on}
 ROUTING: Final = "routing "
 
 OUTPUT: Final = "= "
-"""How a line of output begins."""
+"""The beginning of a line of output."""
 
 
 class ScheduleTextError(ValueError):
@@ -39,7 +39,7 @@ class ScheduleTextError(ValueError):
 
 
 def perform(text: str, ordering: OrderingFactory) -> str:
-    """Carry out a scenario; return it with what came out."""
+    """Carry out a scenario; return its text with new output."""
     world = World(ordering)
     lines: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -75,16 +75,16 @@ def action_of(line: str) -> Action:
 
 def _seen(world: World) -> Iterator[str]:
     for name, stream in world.record.streams.items():
-        yield " ".join([f"{name}:", *_told(stream, world.record)])
+        yield " ".join([f"{name}:", *_deliveries_of(stream, world.record)])
     for site in world.sites.values():
         if site.dialling is not None:
             yield f"{site.name} waits to become a child of {site.dialling.hop.name}"
         for blocked in site.core.blocked():
-            what = told(blocked.item)  # type: ignore[arg-type]  # a plugin keeps what it was given
+            what = text_of(blocked.item)  # type: ignore[arg-type]  # a plugin keeps what it was given
             yield f"{site.name} keeps {what}: it waits for {blocked.reason}"
         if site.search is not None:
             uplink = site.core.uplink
-            yield f"{site.name} is {'a top' if uplink is None else f'below {uplink.name}'}"
+            yield f"{site.name} is {'a root' if uplink is None else f'below {uplink.name}'}"
     for publisher in world.publishers.values():
         if not publisher.is_ready:
             yield f"{publisher.name} may not publish yet"
@@ -93,8 +93,8 @@ def _seen(world: World) -> Iterator[str]:
             yield f"{subscriber.name} has closed gates"
 
 
-def _told(stream: Stream, record: Record) -> Iterator[str]:
-    """What a subscription has delivered, and where it was told a gap."""
+def _deliveries_of(stream: Stream, record: Record) -> Iterator[str]:
+    """Yield what a subscription has delivered, and its gaps."""
     for place, number in enumerate((*stream.delivered, None)):
         if place in stream.gaps:
             yield "gap"
@@ -105,5 +105,5 @@ def _told(stream: Stream, record: Record) -> Iterator[str]:
 
 def _judged(world: World, left: list[Fault]) -> list[str]:
     faults = [*left, *broken_promises(world)]
-    told_once = dict.fromkeys(f"{kind}: {text}" for kind, text in faults)
-    return [*_seen(world), *(told_once or ["every promise was kept"])]
+    distinct = dict.fromkeys(f"{kind}: {text}" for kind, text in faults)
+    return [*_seen(world), *(distinct or ["every promise was kept"])]

@@ -4,7 +4,7 @@ Laws.
 
 1. Everything that is drawn is drawn from the seed's own generator, in an order that depends only on the seed.
 2. A schedule is its list of actions: carried out again in a new world they give the same record.
-3. Every schedule ends with a liveness phase (`rest`): what is on its way arrives, what is apart is joined.
+3. Every schedule ends with a liveness phase (`rest`): messages in flight arrive, trees are joined.
 """
 
 from bisect import bisect_right
@@ -25,17 +25,17 @@ from harness.simulator.world import Action, World
 from ordering.interface import OrderingFactory
 
 EVENTS_PER_PUBLICATION: Final = 4
-"""A schedule ends after so many events, although publishers that wait may have published less than meant."""
+"""A schedule ends after so many events, even if publishers that wait have published less than planned."""
 
 BEGIN: Final[Action] = ("begin",)
-"""Where the set-up of a plot ends."""
+"""The action at which the set-up of a script ends."""
 
-PATIENCE: Final = 8
+DRAWS_MAX: Final = 8
 """How often another direction is drawn when one lags behind, before something else happens."""
 
 
 CHANCES: Final = 1000
-"""So many different corruptions of one memory are drawn from."""
+"""How many numbers a corruption is drawn from."""
 
 SOME: Final = 0.25
 
@@ -51,22 +51,22 @@ class ScheduleDriver:
     aside: Random = field(factory=lambda: Random(0))  # noqa: S311 - chance here is repeatable, not secret
     published: int = 0
     begin: Callable[[], None] | None = None
-    """Is called when the tree stands, before any client comes."""
+    """Called when the tree is complete, before any client connects."""
     _publishers: int = 0
     _subscriptions: int = 0
     _crashes: int = 0
     _cuts: int = 0
     _dead: list[str] = field(factory=list)
     _uplinks: dict[str, tuple[str, ...]] = field(factory=dict)
-    _patiences: dict[str, int] = field(factory=dict)
+    _expire_after: dict[str, int] = field(factory=dict)
     _stalled: dict[str, float] = field(factory=dict)
 
     def run(self) -> None:
-        """Set up, then let things happen until everything has been published, or the plot has been told."""
+        """Set up, then draw events until all publications are made, or follow the script to its end."""
         if self.knobs.page_bytes:
             self.world.do(("page", self.knobs.page_bytes))
-        if self.knobs.plot:
-            self._tell(self.knobs.plot)
+        if self.knobs.script:
+            self._follow(self.knobs.script)
             return
         self._set_up()
         knobs = self.knobs
@@ -113,11 +113,11 @@ class ScheduleDriver:
             if not events[bisect_right(limits, draw_one())]():
                 self._deliver()
 
-    def _tell(self, plot: tuple[Action, ...]) -> None:
-        beginning = plot.index(BEGIN)
-        for action in plot[:beginning]:
+    def _follow(self, script: tuple[Action, ...]) -> None:
+        beginning = script.index(BEGIN)
+        for action in script[:beginning]:
             self.world.do(action)
-        for action in plot[beginning + 1 :]:
+        for action in script[beginning + 1 :]:
             while self.random.random() < self.knobs.eagerness and self._deliver():
                 pass
             if self.knobs.slips and self.random.random() < self.knobs.slips:
@@ -179,7 +179,7 @@ class ScheduleDriver:
         ready = self.world.network.ready.ports
         if not ready:
             return False
-        for _ in range(PATIENCE):
+        for _ in range(DRAWS_MAX):
             port = ready[self._below(len(ready))]
             if port.weight >= 1.0 or self.random.random() < port.weight:
                 break
@@ -202,7 +202,7 @@ class ScheduleDriver:
         return self.world.do(("subscribe", name, site.name, self._kinds(), *flag, *self._window()))
 
     def _window(self) -> tuple[str | int, ...]:
-        """Which part of the past a subscription asks for, if any."""
+        """Draw the part of the past that a subscription asks for, if any."""
         aside = self.aside
         if not self.knobs.replays or aside.random() >= self.knobs.replays:
             return ()
@@ -281,13 +281,13 @@ class ScheduleDriver:
         return self._below(len(port.queue) + 1)
 
     def _attach(self) -> bool:
-        tops = [s for s in self.world.sites.values() if s.core.uplink is None and s.dialling is None]
-        if not tops:
+        roots = [s for s in self.world.sites.values() if s.core.uplink is None and s.dialling is None]
+        if not roots:
             return False
-        top = tops[self._below(len(tops))]
+        root = roots[self._below(len(roots))]
         site = self._site()
         assert site is not None
-        return self.world.do(("dial", top.name, site.name))
+        return self.world.do(("dial", root.name, site.name))
 
     def _restart(self) -> bool:
         if not self._dead:
@@ -299,11 +299,11 @@ class ScheduleDriver:
         return name not in self._uplinks or self.world.do(("reach", name, *self._uplinks[name]))
 
     def _heal(self) -> bool:
-        tops = [s for s in self.world.sites.values() if s.core.uplink is None and s.dialling is None]
-        return bool(tops) and self.world.do(("heal", tops[self._below(len(tops))].name))
+        roots = [s for s in self.world.sites.values() if s.core.uplink is None and s.dialling is None]
+        return bool(roots) and self.world.do(("heal", roots[self._below(len(roots))].name))
 
     def _lose(self) -> bool:
-        """Lose brokers for good, at once: nothing arrives in between."""
+        """Lose brokers for good, all at once: nothing arrives in between."""
         if self._crashes >= len(self.knobs.losses):
             return False
         self._crashes += 1
@@ -316,28 +316,28 @@ class ScheduleDriver:
 
     def _refresh(self) -> bool:
         site = self._site()
-        return site is not None and self._patience_of(site) > 0 and self.world.do(("refresh", site.name))
+        return site is not None and self._expire_after_of(site) > 0 and self.world.do(("refresh", site.name))
 
     def _sweep(self) -> bool:
         site = self._site()
-        if site is None or not self._patience_of(site):
+        if site is None or not self._expire_after_of(site):
             return False
-        return self.world.do(("sweep", site.name, self._patience_of(site)))
+        return self.world.do(("sweep", site.name, self._expire_after_of(site)))
 
-    def _patience_of(self, site: Site) -> int:
-        """How patient a broker is that sweeps; 0 if it has no leases."""
-        if site.name not in self._patiences:
+    def _expire_after_of(self, site: Site) -> int:
+        """Return after how many lists without it this broker lets a route expire; 0 if it has no leases."""
+        if site.name not in self._expire_after:
             is_leaseless = self.random.random() < self.knobs.leaseless
-            patiences = self.knobs.lease_patiences
-            self._patiences[site.name] = 0 if is_leaseless else patiences[self._below(len(patiences))]
-        return self._patiences[site.name]
+            choices = self.knobs.expire_after
+            self._expire_after[site.name] = 0 if is_leaseless else choices[self._below(len(choices))]
+        return self._expire_after[site.name]
 
     def _corrupt(self) -> bool:
         site = self._site()
         return site is not None and self.world.do(("corrupt", site.name, self._below(CHANCES)))
 
     def _stall(self) -> bool:
-        """A direction of a link delivers nothing from now on, or goes on."""
+        """Let a direction of a link stall from now on, or go on."""
         ports = [port for site in self.world.sites.values() for port in site.outgoing.values()]
         if not ports:
             return False
@@ -358,8 +358,8 @@ def driver(
 ) -> ScheduleDriver:
     """Prepare the schedule of this seed; `run` lets it happen, up to its liveness phase.
 
-    Where something may stand for something else, every second schedule has ranges instead of sets, as what
-    covers and what can be united depends on the filters; and more of that changes while brokers move.
+    Where a route may cover others, every second schedule has ranges instead of sets, as the filters decide
+    what covers and what can be merged; and more covers change while brokers move.
     """
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     aside = Random(~seed)  # noqa: S311 - as above; what is drawn here changes nothing in other schedules
@@ -375,6 +375,6 @@ def driver(
 
 
 def repeat(world: World, actions: tuple[Action, ...]) -> None:
-    """Carry out the actions of a schedule, leaving out those that make no sense any more."""
+    """Carry out the actions of a schedule, without those that make no sense any more."""
     for action in actions:
         world.do(action)

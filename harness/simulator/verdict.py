@@ -1,7 +1,7 @@
 """A quick verdict on a record: the promises of the protocol, in a few operations on bits per delivery.
 
-The checker in `ordering` says the same at length, with a witness in words; a campaign asks it only about what
-this finds, and about a sample of the rest. The formal promises are judged by their own checker, always.
+The checker in `ordering` judges the same at length, with a witness in words; a campaign calls it only where
+this one finds a fault, and for a sample of the rest. The formal promises always have their own checker.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ Fault = tuple[str, str]
 
 
 def faults_in(record: Record) -> list[Fault]:
-    """Everything that breaks a promise about order and integrity."""
+    """Return everything that breaks a promise about order and integrity."""
     return [
         *_duplicates(record),
         *_own_order(record),
@@ -26,12 +26,12 @@ def faults_in(record: Record) -> list[Fault]:
 
 
 def integrity_of(record: Record) -> list[Fault]:
-    """What was delivered twice, to whom it does not match, or before an earlier one of its publisher."""
+    """Return what was delivered twice, against its filter, or before an earlier one of its publisher."""
     return [*_duplicates(record), *_own_order(record)]
 
 
 def missing_in(record: Record, subscribers: list[str]) -> list[Fault]:
-    """What these subscriptions should have delivered and did not (`owing` says what that is)."""
+    """Return the deliveries that these subscriptions owe (see `owing`) and did not make."""
     return [
         ("missing", f"{name} never got {published}")
         for name in subscribers
@@ -40,10 +40,10 @@ def missing_in(record: Record, subscribers: list[str]) -> list[Fault]:
     ]
 
 
-def untold_in(record: Record, pairs: list[tuple[str, str]]) -> list[Fault]:
-    """What these subscriptions miss of these publishers without a gap in its place.
+def unreported_in(record: Record, pairs: list[tuple[str, str]]) -> list[Fault]:
+    """Return what each subscription misses of the publisher beside it without a gap in its place.
 
-    In its place: behind what came of that publisher before it, and before what came of it afterwards.
+    The place is behind the last earlier delivery of that publisher, and before the next later one.
     """
     return [
         ("gap", f"{name} never got {missed}, and no gap says so in its place")
@@ -53,8 +53,8 @@ def untold_in(record: Record, pairs: list[tuple[str, str]]) -> list[Fault]:
     ]
 
 
-def never_told_in(record: Record, pairs: list[tuple[str, str]]) -> list[Fault]:
-    """The same without a gap in its place or later: it is told when it is found that tables were wrong."""
+def never_reported_in(record: Record, pairs: list[tuple[str, str]]) -> list[Fault]:
+    """Return what is missing without a gap in its place or later: wrong tables may be found later."""
     return [
         ("gap", f"{name} never got {missed}, and no gap says so then or later")
         for name, publisher in pairs
@@ -64,7 +64,7 @@ def never_told_in(record: Record, pairs: list[tuple[str, str]]) -> list[Fault]:
 
 
 def _missed(record: Record, name: str, publisher: str) -> Iterator[tuple[PublishedEvent, range]]:
-    """What a subscription did not deliver of a publisher, and between which of its deliveries."""
+    """Yield each run that a subscription misses of a publisher, with the positions where a gap belongs."""
     stream = record.streams[name]
     after, missed = 0, None
     position_of = {number: position for position, number in enumerate(stream.delivered)}
@@ -73,7 +73,7 @@ def _missed(record: Record, name: str, publisher: str) -> Iterator[tuple[Publish
             continue
         position = position_of.get(number)
         if position is not None and stream.replayed >> number & 1:
-            after, missed = position + 1, None  # Whoever asks for the newest past is owed nothing before it.
+            after, missed = position + 1, None  # A replay of the newest events owes none of the earlier ones.
             continue
         if position is None:
             missed = missed or (published if name in published.wanted else None)
@@ -86,13 +86,13 @@ def _missed(record: Record, name: str, publisher: str) -> Iterator[tuple[Publish
 
 
 def broken_axioms(record: Record) -> list[Fault]:
-    """What breaks an axiom of the formal specifications, with its first witness."""
+    """Return the axioms of the formal specifications that are broken, each with its first witness."""
     promises = check(Trace(record.operations, record.matches))
     return [("promise", f"{axiom}: {promises[axiom].witnesses[0]}") for axiom in promises.broken]
 
 
 def past_missing_in(record: Record, missing: Iterable[tuple[str, int]]) -> list[Fault]:
-    """What was not replayed and should have been (`past` says what that is)."""
+    """Return what was not replayed and is owed (see `past`)."""
     return [
         ("missing", f"{name} never got {record.publications[number]} of the past") for name, number in missing
     ]
@@ -121,7 +121,7 @@ def _causal(record: Record) -> Iterator[Fault]:
             published = record.publications[number]
             late = published.past & stream.seen & ~before
             if late and not record.clocks_agree and stream.replayed >> number & 1:
-                # Whose clock is behind is replayed too early: so it is told.
+                # A publisher whose clock is behind is replayed too early, as documented.
                 late &= ~stream.replayed
             if late:
                 cause = record.publications[late.bit_length() - 1]
@@ -141,7 +141,7 @@ def _pairs(record: Record) -> Iterator[Fault]:
 
 
 def _past_order(record: Record) -> Iterator[Fault]:
-    """What is replayed is in one order for all; where nothing is forgotten, in the order of the clocks."""
+    """Check that replays have one order for all; where caches hold everything, the order of the clocks."""
     streams = [(name, stream) for name, stream in record.streams.items() if stream.replayed]
     for (one, a), (other, b) in combinations(streams, 2):
         views = _restricted(a, a.replayed & b.replayed), _restricted(b, a.replayed & b.replayed)
@@ -166,7 +166,7 @@ def _order_of_past(record: Record) -> list[tuple[int, str, int]]:
 
 def _restricted(stream: Stream, common: int) -> list[int]:
     found = [number for number in stream.delivered if common >> number & 1]
-    # What came twice is told as such; order is about the first time.
+    # A duplicate has a fault of its own; order is about the first delivery.
     return list(dict.fromkeys(found)) if stream.faults else found
 
 

@@ -1,38 +1,39 @@
 """The simulated world: brokers, their clients and their network, changed by one action at a time.
 
 An action is a tuple of a verb and its arguments; its text is a line of a scenario file. An action that makes
-no sense in the present state (a delivery where nothing waits, a crash of who is dead) does nothing, so that
-a schedule with some actions left out is a schedule still. Names say when things began: `B2` is a broker,
+no sense in the present state (a delivery where nothing waits, a crash of a dead broker) does nothing, so that
+a schedule with some actions left out is a schedule still. A name counts what began before: `B2` is a broker,
 `P1` a publisher, `S3` a subscription, `B2>B1` the direction from B2, which dialled, to B1, and `B1<B2` the
 other; `B2>B1.2` belongs to the second connection of the two.
 
     start B1                          a broker starts, or starts again after a crash
-    dial B2 B1                        B2 wants to become a child of B1
+    dial B2 B1                        B2 dials B1, to become its child
     reach B2 [B1 B3]                  others can dial B2 from now on; its uplinks, in order of preference
     heal B2                           B2, if it has no uplink, takes the next step to get one
     advertise P1 B1 ab                a client of B1 will publish events of the kinds a and b
-    subscribe S1 B2 a [unordered]     a client of B2 wants events of kind a
+    subscribe S1 B2 a [unordered]     a client of B2 subscribes to events of kind a
     keep B1 [1000] [4096]             B1 keeps so many bytes of what its publishers publish, for replays, and
                                       looks at so many publications at a time
-    subscribe S1 B2 a since 30 [newest 2]  the same; first the past since then, or the newest two of it
+    subscribe S1 B2 a since 30 [newest 2]  the same; first the past since time 30, or the newest two of it
     pull S1                           its client has room for more of the past
-    unadvertise P1, unsubscribe S1    and leaves again
+    unadvertise P1, unsubscribe S1    a publisher or subscription is withdrawn
     publish P1 a [S1] [unordered] [@57]  an event of kind a, published after reading all that S1 delivered;
                                       by the publisher's clock at 57
-    deliver B2>B1 [3]                 the next three messages arrive there (1 if none is given)
+    deliver B2>B1 [3]                 the next three messages of this direction arrive (1 if none is given)
     crash B2 [B2>B1 1]...             B2 dies; of what it had sent, only the first message arrives at B1
     cut B2>B1 3 0                     the connection is lost; three messages and none still arrive
-    settle B1 B2...                   what is on its way between these arrives, and what follows from it among
-                                      them; not what was sent over connections that are lost
+    settle B1 B2...                   messages in flight between these brokers arrive, and what follows from
+                                      them there; not what was sent over connections that are lost
     refresh B1                        B1 renews what it has announced to its neighbours
-    sweep B1 [3]                      B1 sweeps, with a patience of three (1 if none is given)
+    sweep B1 [3]                      B1 sweeps; a route expires after three lists without it (1 if none is
+                                      given)
     corrupt B1 17                     the memory of B1 changes by itself, as the number says
     page 40                           brokers that start from now on announce what they know in pages with so
                                       many bytes of items
     drain                             everything on its way arrives
 
-There are no sessions and no journals here: who is lost is lost for good, and so is every connection. Whole
-brokers, which have both, are in `harness.whole`.
+There are no sessions and no journals here: a broker that is lost is lost for good, and so is a connection.
+Whole brokers, which have both, are in `harness.whole`.
 """
 
 from collections.abc import Callable, Mapping
@@ -51,22 +52,22 @@ from broker.routing import DEFAULT, Routing
 from harness.simulator import leasing, replays
 from harness.simulator.interests import filter_of
 from harness.simulator.leasing import Leasing
+from harness.simulator.message_texts import text_of
 from harness.simulator.needless import needless_waits
 from harness.simulator.network import Network, Port, Site
 from harness.simulator.owing import Owing
 from harness.simulator.past import ENOUGH_BYTES, SimulatedPast
 from harness.simulator.record import Record, Stream
-from harness.simulator.telling import told
 from ordering import promises
 from ordering.interface import OrderingFactory
 
 Action = tuple[str | int, ...]
 
 Watch = Callable[[str, str], None]
-"""Is told what happens: at which broker or subscription, and what, in a few characters."""
+"""Receives each event of a schedule: the broker or subscription, and a few characters about it."""
 
 After = Callable[[Site, Port | None, int], None]
-"""Is told of every step of a broker: at which port how many messages came; at none if it was a client."""
+"""Receives each step of a broker: the port and how many messages arrived there; None if a client acted."""
 
 DRAIN_LIMIT: Final = 50_000
 """More deliveries than any schedule needs to come to rest; beyond it brokers talk in circles."""
@@ -78,7 +79,7 @@ class RestlessError(Exception):
 
 @define(eq=False)
 class SimulatedPublisher:
-    """A client's publisher: who, where, what, whether it may publish, and whether it is wanted."""
+    """A client's publisher. `is_ready` once it may publish, `is_wanted` while a subscription overlaps it."""
 
     name: str
     site: Site
@@ -88,7 +89,7 @@ class SimulatedPublisher:
 
     @property
     def filter(self) -> Filter:
-        """What it advertises."""
+        """Return the filter that it advertises."""
         return filter_of(self.kinds)
 
 
@@ -105,15 +106,15 @@ class SimulatedSubscriber:
 
     @property
     def filter(self) -> Filter:
-        """What it wants."""
+        """Return the filter that it subscribes with."""
         return filter_of(self.kinds)
 
 
 @define(eq=False)
 class World:
-    """Everything that exists at one moment, and the record of what clients saw.
+    """All brokers, clients and connections at one moment, and the record of what clients saw.
 
-    `owing` knows which deliveries must come; `acquainted` are those that were all in one tree at rest.
+    `owing` knows which deliveries are due; `acquainted` are the brokers that were all in one tree at rest.
     """
 
     ordering: OrderingFactory
@@ -131,7 +132,7 @@ class World:
     owing: Owing = field(init=False)
     has_losses: bool = False
     needless: list[str] = Factory(list)
-    """What has waited although nobody had asked for an order."""
+    """The items that have waited although no subscription asked for an order."""
     leasing: Leasing = Factory(Leasing)
     acquainted: frozenset[Site] = frozenset()
     past: SimulatedPast = field(init=False)
@@ -143,7 +144,7 @@ class World:
         self.past = SimulatedPast(self.record, self.owing)
 
     def do(self, action: Action) -> bool:
-        """Carry out an action and remember it; say whether it made sense."""
+        """Carry out an action and keep it; return whether it made sense."""
         self.actions.append(action)
         leasing.note_replaced(self, str(action[0]))
         if self.announce is not None:
@@ -156,7 +157,7 @@ class World:
     # --- brokers and connections ---
 
     def start(self, name: str) -> bool:
-        """A broker starts."""
+        """Start a broker."""
         if name in self.sites:
             return False
         count = self._starts[name] = self._starts.get(name, 0) + 1
@@ -164,15 +165,15 @@ class World:
         return True
 
     def page(self, size_bytes: int) -> bool:
-        """Brokers that start from now on cut what they announce into pages of this size."""
+        """Let brokers that start from now on cut announcements into pages of this size."""
         self.routing = evolve(self.routing, page_bytes=size_bytes)
         return True
 
     def dial(self, child: str, parent: str) -> bool:
-        """A top asks to become a child of another broker, which may still have an old link of that name.
+        """Let a root ask another broker to attach it; that one may still have an old link of this name.
 
         As in the shell, a broker has one link per name: the dialler must have noticed that an old one is
-        lost, the listener gives an old one up, unless it is itself below the dialler.
+        lost, the listener closes an old one, unless it is itself below the dialler.
         """
         if child == parent or child not in self.sites or parent not in self.sites:
             return False
@@ -193,7 +194,7 @@ class World:
         return True
 
     def reach(self, name: str, *uplinks: str) -> bool:
-        """Others can dial the broker, and it heals by itself: the address of a broker is its name."""
+        """Let a broker be dialled by others and search its uplink itself; its address is its name."""
         site = self.sites.get(name)
         if site is None or site.search is not None:
             return False
@@ -203,7 +204,7 @@ class World:
         return True
 
     def heal(self, name: str) -> bool:
-        """A broker without an uplink dials its next candidate, or begins another round."""
+        """Let a broker without an uplink dial its next candidate, or begin another round."""
         site = self.sites.get(name)
         if site is None or site.search is None or site.core.uplink is not None or site.dialling is not None:
             return False
@@ -218,7 +219,7 @@ class World:
         return True
 
     def crash(self, name: str, *kept: str | int) -> bool:
-        """A broker dies; of what it had sent, its neighbours get a prefix."""
+        """Kill a broker; its neighbours receive a prefix of what it had sent."""
         site = self.sites.get(name)
         if site is None:
             return False
@@ -238,7 +239,7 @@ class World:
         return True
 
     def cut(self, label: str, kept: int, kept_back: int) -> bool:
-        """A connection is lost while both ends live; each end gets a prefix and then notices."""
+        """Break a connection of two live brokers; each receives a prefix and then notices the loss."""
         port = self.network.port(label)
         if port is None or port.is_sealed or port.back.is_sealed:
             return False
@@ -250,7 +251,7 @@ class World:
         return True
 
     def lose(self, port: Port) -> None:
-        """The site at this port knows now that the connection is lost, or closes it itself."""
+        """Let the broker at this port notice that its connection is lost, or close it."""
         site = port.site
         if site.outgoing.pop(port.hop, None) is None:
             return
@@ -269,7 +270,7 @@ class World:
     # --- clients ---
 
     def advertise(self, name: str, broker: str, kinds: str) -> bool:
-        """A client announces what it will publish."""
+        """Let a client advertise what it will publish."""
         site = self.sites.get(broker)
         if site is None or name in self.publishers:
             return False
@@ -280,7 +281,7 @@ class World:
         return True
 
     def unadvertise(self, name: str) -> bool:
-        """A publisher leaves."""
+        """Withdraw a publisher."""
         publisher = self.publishers.get(name)
         if publisher is None:
             return False
@@ -290,14 +291,14 @@ class World:
         return True
 
     def subscribe(self, name: str, broker: str, kinds: str, *rest: str | int) -> bool:
-        """A client subscribes."""
+        """Let a client subscribe."""
         site = self.sites.get(broker)
         if site is None or name in self.record.streams:
             return False
-        wishes = dict(pairwise(rest))
-        since_ns = int(wishes["since"]) if "since" in wishes else None
+        options = dict(pairwise(rest))
+        since_ns = int(options["since"]) if "since" in options else None
         self.subscribers[name] = SimulatedSubscriber(
-            name, site, kinds, since_ns=since_ns, newest=int(wishes.get("newest", 0))
+            name, site, kinds, since_ns=since_ns, newest=int(options.get("newest", 0))
         )
         self.record.streams[name] = Stream("unordered" not in rest, kinds, broker)
         self.note(promises.subscribe(name, kinds))
@@ -306,7 +307,7 @@ class World:
         return True
 
     def keep(self, name: str, size_bytes: int = ENOUGH_BYTES, step_count: int = 1) -> bool:
-        """A broker keeps what its publishers publish."""
+        """Let a broker keep what its publishers publish."""
         site = self.sites.get(name)
         if site is None:
             return False
@@ -316,7 +317,7 @@ class World:
         return True
 
     def pull(self, name: str) -> bool:
-        """The client of a subscription has room for more of its past."""
+        """Let the client of a subscription ask for more of the past."""
         port = self.pulling.get(name)
         if port is None or port.place < 0:
             return False
@@ -327,7 +328,7 @@ class World:
         return True
 
     def unsubscribe(self, name: str) -> bool:
-        """A subscriber leaves."""
+        """Withdraw a subscription."""
         subscriber = self.subscribers.get(name)
         if subscriber is None:
             return False
@@ -346,11 +347,11 @@ class World:
         self.note(promises.unsubscribe(subscriber.name, subscriber.kinds))
 
     def note(self, operation: promises.Operation) -> None:
-        """Remember what a client did or saw, or what became of the overlay, as a step of the formal trace."""
+        """Append an operation to the formal trace: of a client, or of the overlay."""
         self.record.operations.append(operation)
 
     def publish(self, name: str, kind: str, *rest: str) -> bool:
-        """A publisher whose barrier is passed publishes; what it has read came before."""
+        """Let a publisher that may publish do so; what it has read came before."""
         publisher = self.publishers.get(name)
         if publisher is None or not publisher.is_ready or kind not in publisher.kinds:
             return False
@@ -376,13 +377,13 @@ class World:
 
     @property
     def clock_ns(self) -> int:
-        """The time: it goes on by ten with each publication."""
+        """Return the time, which each publication advances by ten."""
         return 10 * len(self.record.publications) + 10
 
     # --- what follows ---
 
     def deliver(self, label: str, count: int = 1) -> bool:
-        """The next messages arrive at that port."""
+        """Deliver the next messages at the port of this label."""
         port = self.network.port(label)
         if port is None or not port.queue:
             return False
@@ -397,7 +398,7 @@ class World:
             return
         messages, is_lost = self.network.take(port, count)
         if self.watch is not None:
-            self._tell_arrivals(port, messages, self.watch, is_lost=is_lost)
+            self._show_arrivals(port, messages, self.watch, is_lost=is_lost)
         if messages:
             expired = site.core.leases.expired
             site.core.receive(port.hop, messages)
@@ -407,15 +408,15 @@ class World:
             self.lose(port)
 
     @staticmethod
-    def _tell_arrivals(port: Port, messages: list[LinkMessage], watch: Watch, *, is_lost: bool) -> None:
+    def _show_arrivals(port: Port, messages: list[LinkMessage], watch: Watch, *, is_lost: bool) -> None:
         sender = port.label.replace("<", ">").partition(".")[0].split(">")[0]
         for message in messages:
-            watch(port.site.name, f"<{sender} {told(message)}")
+            watch(port.site.name, f"<{sender} {text_of(message)}")
         if is_lost:
             watch(port.site.name, f"<{sender} lost")
 
     def settle(self, *names: str) -> bool:
-        """Let everything arrive that is on its way between some brokers, over connections that live."""
+        """Deliver all messages in flight between some brokers, over connections that live."""
         sites = [self.sites[name] for name in names if name in self.sites]
         for _ in range(DRAIN_LIMIT):
             ports = [port for site in sites for port in site.outgoing.values() if port.site in sites]
@@ -426,7 +427,7 @@ class World:
         raise RestlessError(f"{', '.join(names)} go on sending to each other for ever")
 
     def drain(self) -> bool:
-        """Let everything arrive that is on its way, and what follows from it."""
+        """Deliver all messages in flight, and all that follow from them."""
         ready = self.network.ready.ports
         for _ in range(DRAIN_LIMIT):
             if not ready:
@@ -445,7 +446,7 @@ class World:
             self.note(promises.torn())
 
     def collect(self, site: Site, port: Port | None = None, count: int = 0) -> None:
-        """Carry out what a core wants done."""
+        """Carry out the effects of a core."""
         self._release(site, site.core.take())
         if site.core.waiting_count:
             unordered = {name for name, stream in self.record.streams.items() if not stream.ordered}
@@ -458,7 +459,7 @@ class World:
             for hop, messages in effects.outgoing:
                 place, sign = (site.name, f">{hop.name} ") if hop.is_link else (hop.name, "")
                 for message in messages:
-                    self.watch(place, sign + told(message))
+                    self.watch(place, sign + text_of(message))
         for hop, messages in self.network.carry(site, effects):
             self._take_deliveries(hop.name, messages)
         self._note_progress(effects)
@@ -473,7 +474,7 @@ class World:
             self._acknowledged(name)
         for name, is_wanted in effects.wanted:
             if name in self.publishers:
-                assert self.publishers[name].is_wanted is not is_wanted, f"{name} was told the same twice"
+                assert self.publishers[name].is_wanted is not is_wanted, f"{name} got the same notice twice"
                 self.publishers[name].is_wanted = is_wanted
 
     def _note_links(self, site: Site, effects: CoreEffects) -> None:
@@ -487,7 +488,7 @@ class World:
                 self.lose(port.back)
 
     def _acknowledged(self, name: str) -> None:
-        """A client is told that all gates of its subscription are open; one that has left must not be."""
+        """Note that a client learns that all gates of its subscription are open."""
         self.note(promises.acknowledge(name, self.record.streams[name].kinds))
         if name in self.subscribers:
             self.subscribers[name].is_open = True

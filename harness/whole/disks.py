@@ -1,17 +1,15 @@
 """The journal of one simulated broker: its records, how many are on disk, and the last snapshot.
 
-Law: a crash keeps everything that was synced, and a few records behind that or none; a snapshot is there
-when it was written and every record in it is synced.
+Law: a crash keeps everything that was synced, and a few records behind that or none; a snapshot survives if
+every record in it is synced.
 """
 
 from attrs import define, field
 
-__all__ = ["Disk"]
-
 
 @define(eq=False)
 class Disk:
-    """What a broker has written. Numbers count records since the first run."""
+    """The records and the snapshot of a broker. Numbers count records since the first run."""
 
     incarnation: str
     records: list[bytes] = field(factory=list, init=False)
@@ -23,31 +21,31 @@ class Disk:
 
     @property
     def appended(self) -> int:
-        """The number of the last record."""
+        """Return the number of the last record."""
         return len(self.records)
 
     def append(self, records: list[bytes]) -> None:
-        """Take records."""
+        """Append records."""
         self.records += records
 
     def sync(self, upto: int) -> None:
-        """Everything up to this record is on disk."""
+        """Note that all records up to this one are on disk."""
         self.synced = max(self.synced, upto)
         if self._next is not None and self._next[1] <= self.synced:
             self._snapshot, self._next = self._next, None
 
     def keep_snapshot(self, content: bytes) -> None:
-        """Keep a snapshot of the state after all records."""
+        """Write a snapshot of the state after all records."""
         self._next = content, self.appended
         self.sync(self.synced)
 
     @property
     def unsynced(self) -> int:
-        """How many records may be lost."""
+        """Return how many records a crash may lose."""
         return self.appended - self.synced
 
     def crash(self, surviving: int) -> None:
-        """Lose what was not synced, but for the first so many records of that."""
+        """Lose the records that were not synced, except for the first `surviving` of them."""
         kept = self.synced + min(surviving, self.unsynced)
         del self.records[kept:]
         self.synced = self.first = kept

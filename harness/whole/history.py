@@ -1,8 +1,8 @@
-"""What programs saw through the client's API: who published what after reading what, and who got what.
+"""The history of programs, seen through the client's API: publications with their causes, and deliveries.
 
 A publication that a client sends again under a new id, because its broker has lost its memory, is another
-one. A durable subscription is one stream, however many inboxes read it: what comes again there is the same at
-the same position, or it is a fault.
+one. A durable subscription is one stream, however many inboxes read it: a delivery that is repeated there is
+the same at the same position, or it is a fault.
 """
 
 from collections.abc import Iterator
@@ -14,19 +14,16 @@ from broker.client.delivery import FORGOTTEN, Delivery, Gap
 from harness.simulator.record import PublishedEvent, Record, Stream
 from ordering import promises
 
-__all__ = ["SubscriptionHistory", "WholeHistory"]
-
-
 Memory = tuple[str, int]
-"""A broker, and how often it has lost its memory: what was read at one is no cause for another one."""
+"""A broker, and how often it has lost its memory: events read at one are no causes at another."""
 
 
 @define(eq=False)
 class SubscriptionHistory:
-    """One subscription, as its program sees it. `id` is what the broker called it last.
+    """One subscription, as its program sees it. `id` is its last id at a broker.
 
-    Where its program goes on at another broker it begins anew behind a gap, as another subscription:
-    `earlier` is what it was before.
+    Where its program resumes at another broker it begins anew behind a gap, as another subscription:
+    `earlier` has the streams of the brokers before.
     """
 
     name: str
@@ -37,24 +34,27 @@ class SubscriptionHistory:
     is_ended: bool = False
     gaps: list[tuple[int, Gap]] = field(factory=list)
     at: dict[int, int] = field(factory=dict)
-    """What came at each position; begun anew when the broker counts anew."""
+    """The publication at each position, since the broker began to count."""
     id: str = ""
+    acknowledged: int = 0
+    """The last position that its programs have acknowledged."""
     is_contested: bool = False
     """Whether several processes have wanted it at the same time."""
 
     @property
     def streams(self) -> Iterator[Stream]:
-        """What it was at each of its brokers, one after the other."""
+        """Return its stream at each of its brokers, one after the other."""
         return chain(self.earlier, (self.stream,))
 
     @property
     def delivered(self) -> list[int]:
-        """Everything that its program got."""
+        """Return all deliveries to its program."""
         return [number for stream in self.streams for number in stream.delivered]
 
     def begin_anew(self, broker: str) -> None:
-        """Its broker counts anew; another broker has another subscription."""
+        """Note that its broker counts from zero; another broker has another stream."""
         self.at = {}
+        self.acknowledged = 0
         if self.stream.broker != broker:
             self.earlier.append(self.stream)
             self.stream = Stream(self.stream.ordered, self.stream.kinds, broker)
@@ -68,14 +68,14 @@ class WholeHistory:
     lines: dict[str, SubscriptionHistory] = field(factory=dict)
     faults: list[tuple[str, str]] = field(factory=list)
     dead: set[str] = field(factory=set)
-    """Ids of publishers that are no more."""
+    """Ids of publishers that have ended."""
     _operations: list[promises.Operation] = field(factory=list)
     _index: dict[tuple[str, int], int] = field(factory=dict)
     _known: dict[str, int] = field(factory=dict)
     _read: dict[Memory, int] = field(factory=dict)
 
     def publish(self, key: tuple[str, int], memory: Memory, kind: str, *, ordered: bool) -> PublishedEvent:
-        """Note a publication at a broker; what has been read there came before."""
+        """Note a publication at a broker; the events that were read there are its causes."""
         number = len(self.publications)
         self._index[key] = number
         publisher, sequence = key
@@ -94,11 +94,11 @@ class WholeHistory:
         return published
 
     def deliver(self, line: SubscriptionHistory, delivery: Delivery, memory: Memory) -> None:
-        """Note what a program got, and of which memory of which broker."""
+        """Note a delivery to a program, and the memory of the broker that it came from."""
         key = delivery.publisher, delivery.sequence
         number = self._index.get(key)
         if number is None and delivery.publisher.startswith(("H", "hostile/")):
-            return  # It comes from somebody hostile, who may publish.
+            return  # It comes from a hostile peer, which may publish.
         if number is None:
             self.faults.append(("duplicate", f"{line.name} got {key}, which nobody published"))
             return
@@ -117,7 +117,7 @@ class WholeHistory:
         self._add(line, delivery, number)
 
     def _add(self, line: SubscriptionHistory, delivery: Delivery, number: int) -> None:
-        """Put a delivery that has not come before behind the others."""
+        """Append a delivery that is not a repetition."""
         stream, published, bit = line.stream, self.publications[number], 1 << number
         if stream.seen & bit:
             stream.faults.append(f"{line.name} got {published} twice")
@@ -134,7 +134,7 @@ class WholeHistory:
             stream.known |= published.past | bit
 
     def gap(self, line: SubscriptionHistory, gap: Gap, broker: str) -> None:
-        """Note that a program was given a gap; behind one of the forgotten, positions are counted anew."""
+        """Note a gap for a program; behind one for a forgotten subscription, positions begin anew."""
         if gap.reason == FORGOTTEN:
             line.begin_anew(broker)
         line.stream.gaps.append(len(line.stream.delivered))
@@ -142,13 +142,13 @@ class WholeHistory:
 
     @property
     def delivery_count(self) -> int:
-        """How many deliveries there were."""
+        """Return the number of deliveries."""
         return sum(len(line.delivered) for line in self.lines.values())
 
     def record(self) -> Record:
-        """Return it as the simulator's verdicts read it.
+        """Return the history as the simulator's verdicts read it.
 
-        A call that is published again keeps its time, by which it is replayed: its causes may have a later
+        An event that is published again keeps its time, by which it is replayed: its causes may have a later
         one.
         """
         streams = {

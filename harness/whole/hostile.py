@@ -1,9 +1,9 @@
-"""A hostile peer: it says anything at any time to a broker, and reads or does not.
+"""A hostile peer: it sends anything at any time to a broker, and reads or does not.
 
-It knows the ids of everybody's publishers and subscriptions, but nobody's token and no session of a link. It
-has a user of its own, so what it uses up is its own; its name begins with `H`.
+It knows the ids of all publishers and subscriptions, but no token of others and no session of a link. It has
+a user of its own, whose budget it uses up; its name begins with `H`.
 
-Law: a connection that a broker ends on its side ends with a `Fault` that has words, for whoever reads.
+Law: a connection that a broker ends on its side ends with a `Fault` that has words, if the peer reads.
 """
 
 from collections.abc import Callable
@@ -23,10 +23,8 @@ from harness.whole.cables import Cable, CableEnd
 from harness.whole.sites import HOSTILE_TOKEN
 from harness.whole.world import WholeWorld
 
-__all__ = ["NAME", "SMALL_LIMITS", "Adversary"]
-
 NAME: Final = "H"
-"""How the names of hostile clients begin."""
+"""The beginning of the names of hostile clients."""
 
 SMALL_LIMITS: Final = NodeLimits(
     connections=24,
@@ -43,7 +41,7 @@ SMALL_LIMITS: Final = NodeLimits(
     durable=8,
     questions=4,
     kept_bytes=1 << 22,
-    unconfirmed_bytes=1 << 19,
+    unconfirmed_bytes=1 << 20,
     outbox_bytes=20_000,
     step_units=200,
 )
@@ -65,7 +63,7 @@ _FILTERS: Final = (
 
 @define(eq=False)
 class Adversary:
-    """One hostile connection, and what it is up to."""
+    """One hostile connection, and what it sends."""
 
     world: WholeWorld
     random: Random = field(init=False)
@@ -76,22 +74,22 @@ class Adversary:
     _turns: int = field(default=0, init=False)
     _number: int = field(default=0, init=False)
     _sequence: int = field(default=0, init=False)
-    _heard: bytearray = field(factory=bytearray, init=False)
+    _received: bytearray = field(factory=bytearray, init=False)
     _last_kind: int = field(default=0, init=False)
-    _said_fault: bool = field(default=False, init=False)
+    _sent_fault: bool = field(default=False, init=False)
     _reads: bool = field(default=True, init=False)
-    _patience: int = field(default=0, init=False)
-    _speaks: Callable[[], bytes] = field(init=False)
+    _turns_to_welcome: int = field(default=0, init=False)
+    _make_frames: Callable[[], bytes] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.random = random = Random(self.world.random.getrandbits(32))  # noqa: S311 - a schedule
-        self._speaks = random.choice(
+        self._make_frames = random.choice(
             (self._request, self._request, self._flood, self._anything, self._damaged, self._bytes)
         )
         self._turns = random.choice((1, 5, 30))
 
     def begin(self) -> None:
-        """Connect somewhere."""
+        """Connect to some broker."""
         world, random = self.world, self.random
         site = random.choice(list(world.sites.values()))
         if not site.is_up or world.is_calm:
@@ -103,22 +101,22 @@ class Adversary:
         site.accept(theirs)
         if random.random() < 0.15:  # noqa: PLR2004 - some never read
             self._reads = False
-            self._speaks, self._turns = self._flood, 30
+            self._make_frames, self._turns = self._flood, 30
             self.end.pause()
-        self._patience = 30 if random.random() < 0.9 else 0  # noqa: PLR2004 - mostly
-        self._say(self._greeting())
+        self._turns_to_welcome = 30 if random.random() < 0.9 else 0  # noqa: PLR2004 - mostly
+        self._send(self._greeting())
         self._go_on()
 
     def _go_on(self) -> None:
-        """Say something more, after a while or at once; or leave."""
+        """Send something more, after a while or at once; or leave."""
         if self.end is None:
             return
-        if self._patience:
-            self._patience -= 1  # Who speaks before the welcome is not listened to for long.
+        if self._turns_to_welcome:
+            self._turns_to_welcome -= 1  # A broker soon closes a connection that sends before the welcome.
             self.world.clock.after(0.02, self._go_on)
         elif self._turns:
             self._turns -= 1
-            self._say(self._speaks())
+            self._send(self._make_frames())
             wait_s = self.random.choice((0.0, 0.001, 0.05, 0.3)) if self._reads else 0.0
             self.world.clock.after(wait_s, self._go_on)
         elif self.random.random() < 0.5:  # noqa: PLR2004 - the others stay and are silent
@@ -130,7 +128,7 @@ class Adversary:
             self.end.close()
             self.end = None
 
-    def _say(self, content: bytes) -> None:
+    def _send(self, content: bytes) -> None:
         if content:
             self._queue.append(content)
         self._write()
@@ -142,33 +140,33 @@ class Adversary:
     # --- what arrives ---
 
     def written(self, end: CableEnd) -> None:
-        """The system has taken everything."""
+        """Go on writing: the system has taken everything."""
         del end
         self._is_written = True
         self._write()
 
     def came(self, end: CableEnd, content: bytes) -> None:
-        """Look for the kinds of frames."""
+        """Read the kinds of the frames that arrive."""
         del end
-        self._heard += content
-        while len(self._heard) >= HEADER.size:
-            stop = LENGTH_BYTES + int.from_bytes(self._heard[:LENGTH_BYTES])
-            if len(self._heard) < stop:
+        self._received += content
+        while len(self._received) >= HEADER.size:
+            stop = LENGTH_BYTES + int.from_bytes(self._received[:LENGTH_BYTES])
+            if len(self._received) < stop:
                 return
-            self._last_kind = self._heard[LENGTH_BYTES]
+            self._last_kind = self._received[LENGTH_BYTES]
             if self._last_kind == BY_MESSAGE[m.Welcome].kind:
-                self._patience = 0
-            del self._heard[:stop]
+                self._turns_to_welcome = 0
+            del self._received[:stop]
 
     def over(self, end: CableEnd, reason: str | None) -> None:
-        """The broker has closed the connection: it should have said why."""
+        """Check that the broker has sent a reason for closing the connection."""
         self.end = None
         end.close()
-        is_honest = reason is None and self._reads and not self._said_fault and not self._heard
+        is_honest = reason is None and self._reads and not self._sent_fault and not self._received
         if is_honest and self.world.sites[self.site].is_up and self._last_kind != _FAULT:
             self.world.history.faults.append(("error", f"{self.site} closed a connection without a word"))
 
-    # --- what it says ---
+    # --- what it sends ---
 
     def _greeting(self) -> bytes:
         random = self.random
@@ -192,7 +190,7 @@ class Adversary:
         return frame[: random.randint(0, len(frame))]
 
     def _id(self) -> str:
-        """Somebody's id, or nobody's."""
+        """Return the id of some publisher or subscription, or of none."""
         node = self.world.sites[self.site].node
         ids = [] if node is None else [*node.exchange.publishers, *node.exchange.subscribers]
         ids += [each.publisher for each in self.world.history.publications[-20:]]
@@ -207,7 +205,7 @@ class Adversary:
         return self._number
 
     def _request(self) -> bytes:  # noqa: C901, PLR0911 - one case for each frame
-        """A client's frame with plausible or absurd fields."""
+        """Return a client's frame with plausible or absurd fields."""
         random = self.random
         number = random.choice((1, 2, 3, self._number, random.choice(_NUMBERS)))
         try:
@@ -234,7 +232,7 @@ class Adversary:
                 case _ if random.random() < 0.8:  # noqa: PLR2004 - mostly it stays
                     return encode(m.Ping(number))
                 case _:
-                    self._said_fault = True
+                    self._sent_fault = True
                     return encode(m.Fault(random.choice(("left", "x")), "goodbye"))
         except WireError:
             return b""
@@ -259,7 +257,7 @@ class Adversary:
         )
 
     def _publications(self) -> bytes:
-        """Publications of its own, of others and of nobody."""
+        """Return publications of its own publisher, of others and of none."""
         random = self.random
         frames = b""
         own = self._own_id()
@@ -279,7 +277,7 @@ class Adversary:
         return frames
 
     def _own_id(self) -> str:
-        """The id of a publisher of its own, as the broker knows it."""
+        """Return the id of a publisher of its own, as the broker knows it."""
         node = self.world.sites[self.site].node
         if node is not None:
             for publisher in node.exchange.publishers.values():
@@ -289,7 +287,7 @@ class Adversary:
         return ""
 
     def _flood(self) -> bytes:
-        """Many requests at once, with nothing wrong about each."""
+        """Return many requests, each of which is valid."""
         random, frames = self.random, b""
         for _ in range(random.choice((30, 300))):
             self._number += 1
@@ -302,20 +300,20 @@ class Adversary:
         return frames
 
     def _anything(self) -> bytes:
-        """A valid frame of any kind, whether it has a place here or not."""
+        """Return a valid frame of any kind, whether it may be sent now or not."""
         return self._noted(self.random.choice(_FRAMES))
 
     def _damaged(self) -> bytes:
-        """A frame that is damaged."""
+        """Return a damaged frame."""
         frame = self._request() if self.random.random() < 0.5 else self.random.choice(_FRAMES)  # noqa: PLR2004 - mostly
         return self._noted(mutated(self.random, frame or encode(m.Ping(1))))
 
     def _bytes(self) -> bytes:
-        """Bytes."""
-        self._said_fault = True  # Nobody knows what this says.
+        """Return random bytes."""
+        self._sent_fault = True  # They may be one.
         return self.random.randbytes(self.random.choice((1, 5, 200)))
 
     def _noted(self, frame: bytes) -> bytes:
         if len(frame) > LENGTH_BYTES and frame[LENGTH_BYTES] == _FAULT:
-            self._said_fault = True
+            self._sent_fault = True
         return frame

@@ -1,7 +1,7 @@
 """Events and filters of simulated clients: few points over five attributes, filters whose ends coincide.
 
-Every kind of event is a letter. A filter's letters are found by evaluating its text as the Python expression
-that it looks like, which shares nothing with the product.
+Every kind of event is a letter. The letters that a filter takes are found by evaluating its text as a Python
+expression, without any code of the product.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,6 @@ from typing import Final
 from attrs import define, field, frozen
 
 from broker.filters.constraints import Value
-
-__all__ = ["DrawnInterest", "Events"]
 
 EVERYTHING: Final = "level >= 0"
 TRIES: Final = 8

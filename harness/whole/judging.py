@@ -1,17 +1,17 @@
-"""What is wrong with a world at rest: promises that were broken, memory and credit that did not come back.
+"""What is wrong with a world at rest: promises that were broken, memory and credit that were not released.
 
 Laws.
 
-1. Order and "at most once" are judged for everything that was delivered, whatever has happened.
-2. What an open subscription wanted and did not get needs a gap in its place, unless its publisher is no more.
+1. Order and "at most once" are judged for all deliveries, whatever has happened.
+2. Where an open subscription misses an event, it has a gap in the place, unless the publisher is gone.
 3. A gap needs a reason: something was lost, or a queue was full.
-4. What is published after everything came to rest arrives, without a gap.
-5. At rest every byte of credit is back, and a node keeps nothing but what is open.
-6. Brokers link only if they share their settings; who does not is told so (`quiet`).
-7. A call that a client makes again, as its broker forgot it, comes behind a gap where it was got before;
-   at another broker without one, for nobody there can know of it.
-8. What is read at a broker comes before whatever is published there afterwards, by whichever client.
-9. A program that goes on at another broker has another subscription there, which begins with a gap.
+4. An event that is published after everything came to rest arrives, without a gap.
+5. At rest all credit is granted again, and a node keeps only what is open.
+6. Brokers link only if they share their settings; one that differs is refused with a reason (`quiet`).
+7. An event that a client publishes again, as its broker forgot it, comes behind a gap where it was delivered
+   before; at another broker without one, since that cannot know of it.
+8. Events that were read at a broker come before those published there afterwards, by whichever client.
+9. A program that resumes at another broker has another subscription there, which begins with a gap.
 """
 
 from collections.abc import Iterator
@@ -24,16 +24,14 @@ from harness.whole.leftovers import left_over
 from harness.whole.quiet import settle, unacknowledged
 from harness.whole.world import WholeWorld
 
-__all__ = ["go_on", "judge"]
-
 
 def judge(world: WholeWorld) -> list[Fault]:
-    """Return everything that is wrong with what programs saw."""
+    """Return everything that is wrong with the history of programs."""
     history = world.history
     return [
         *history.faults,
         *faults_in(history.record()),
-        *_untold(world),
+        *_unreported(world),
         *_unjustified(world),
         *_refusals(world),
         *_unshared(world),
@@ -42,7 +40,7 @@ def judge(world: WholeWorld) -> list[Fault]:
 
 
 def go_on(world: WholeWorld) -> list[Fault]:
-    """Everybody publishes once more after everything came to rest, and all of it arrives (laws 4 and 5)."""
+    """Let all publishers publish once more at rest; all has to arrive (laws 4 and 5)."""
     history = world.history
     before = len(history.publications)
     gaps = {name: len(line.gaps) for name, line in history.lines.items()}
@@ -77,7 +75,7 @@ def _new_gaps(world: WholeWorld, gaps: dict[str, int]) -> Iterator[Fault]:
 
 
 def _read(world: WholeWorld) -> set[str]:
-    """The subscriptions that some program reads."""
+    """Return the subscriptions that some program reads."""
     return {
         reading.line.name
         for program in world.live_programs()
@@ -89,8 +87,8 @@ def _read(world: WholeWorld) -> set[str]:
 # --- what is missing ---
 
 
-def _untold(world: WholeWorld) -> Iterator[Fault]:
-    """What subscriptions miss of live publishers without a gap in its place (law 2)."""
+def _unreported(world: WholeWorld) -> Iterator[Fault]:
+    """Yield what subscriptions miss of live publishers without a gap in its place (law 2)."""
     history = world.history
     has_lost = _has_lost(world)
     readers = _read(world)
@@ -116,7 +114,7 @@ def _by_publisher(world: WholeWorld) -> dict[str, list[tuple[int, PublishedEvent
 def _missed(
     name: str, stream: Stream, published: list[tuple[int, PublishedEvent]], *, is_whole: bool
 ) -> Iterator[tuple[PublishedEvent, range]]:
-    """What a subscription did not get of a publisher, and between which of its deliveries."""
+    """Yield each run that a subscription misses of a publisher, with the positions where a gap belongs."""
     position_of = {number: position for position, number in enumerate(stream.delivered)}
     after, missed = 0, None
     for number, each in published:
@@ -132,13 +130,13 @@ def _missed(
 
 
 def _has_lost(world: WholeWorld) -> bool:
-    """Whether something was lost that brokers may say so of."""
+    """Return whether a broker, its memory or a link was lost, which justifies gaps."""
     sites = [site for site in world.sites.values() if not site.is_odd]
     return any(site.is_gone or site.total("lost_links") or site.memory_losses for site in sites)
 
 
 def _unjustified(world: WholeWorld) -> Iterator[Fault]:
-    """Gaps and ends without a reason (law 3)."""
+    """Yield gaps and ends without a reason (law 3)."""
     has_lost = _has_lost(world)
     has_waited = world.clock.now_s > world.knobs.link_timeout_s
     dropped = sum(site.total("dropped") for site in world.sites.values())
@@ -160,7 +158,7 @@ def _unjustified(world: WholeWorld) -> Iterator[Fault]:
 
 
 def _refusals(world: WholeWorld) -> Iterator[Fault]:
-    """What brokers refused or gave up although everybody was honest and nobody was away for long."""
+    """Yield what brokers refused or lost although all peers were honest and connected."""
     knobs = world.knobs
     if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile:
         return
@@ -172,7 +170,7 @@ def _refusals(world: WholeWorld) -> Iterator[Fault]:
 
 
 def _unshared(world: WholeWorld) -> Iterator[Fault]:
-    """Links between brokers with different settings (law 6)."""
+    """Yield links between brokers with different settings (law 6)."""
     for site in world.sites.values():
         if not site.is_odd or site.is_gone:
             continue
@@ -182,7 +180,7 @@ def _unshared(world: WholeWorld) -> Iterator[Fault]:
 
 
 def _repeated(world: WholeWorld) -> Iterator[Fault]:
-    """A call that became a second event comes behind a gap wherever its first one was got (law 7)."""
+    """Yield events that were published again and lack a gap behind their first delivery (law 7)."""
     publications = world.history.publications
     for name, stream in world.history.record().streams.items():
         first: dict[tuple[int, str], int] = {}

@@ -1,7 +1,7 @@
-"""What kind of schedule a seed gives for whole brokers: every knob is drawn from the seed (swarm testing).
+"""The knobs of a schedule of whole brokers, its rates and sizes: each is drawn from the seed (swarm testing).
 
-Each seed draws regimes, and whole schedules live in them: fast and slow connections, crumbs of bytes, windows
-that are always full, subscribers that do not read, many subscriptions, syncs that take long.
+Each seed draws a regime for its whole schedule: fast and slow connections, crumbs of bytes, windows that are
+always full, subscribers that do not read, many subscriptions, syncs that take long.
 """
 
 from collections.abc import Callable
@@ -14,23 +14,21 @@ from broker.client.limits import Limits
 from harness.whole.cables import CableShape
 from harness.whole.sites import SiteTiming
 
-__all__ = ["WHOLE_FAULTS", "WholeKnobs", "draw"]
-
 WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "hostile")
-"""As for bare cores, and clients and brokers that say anything at any time."""
+"""The faults of bare cores, and: restarts with a journal, losses for good, hostile peers."""
 
 
 LEASE_PART: Final = 2
-"""A lease is so many link timeouts long."""
+"""The length of a lease in link timeouts."""
 
 SMALL_BYTES: Final = 1000
 ROOMY_BYTES: Final = 65_536
-"""What is in flight at most where events are large."""
+"""The least capacity of connections where events are large."""
 
 
 @frozen
 class WholeKnobs:
-    """One schedule's character. Counts of faults and changes are over the whole `span_s` of publishing."""
+    """The knobs of one schedule. Counts of faults and changes are over the whole `span_s` of publishing."""
 
     brokers: int
     tree: str
@@ -57,7 +55,7 @@ class WholeKnobs:
     link_timeout_s: float
     lease_s: float = 0.0
     odd: str = ""
-    """Which setting one broker has otherwise: "link_timeout" or "lease"."""
+    """The setting in which one broker differs: "link_timeout" or "lease"."""
     joins: int = 0
     leaves: int = 0
     returns: int = 0
@@ -74,6 +72,8 @@ class WholeKnobs:
     snapshots: int = 0
     hostile: int = 0
     absences: int = 0
+    max_open: int = 0
+    """How many deliveries of durable subscriptions may be open; 0 if programs do not acknowledge."""
     step_units: int = 4000
 
 
@@ -102,7 +102,7 @@ def _timing(random: Random) -> SiteTiming:
 
 
 def _limits(random: Random) -> Limits:
-    """Windows and inboxes as they are by default, or so small that they are always full."""
+    """Draw the limits of clients: the defaults, or so small that windows and inboxes are always full."""
     if random.random() < 0.4:  # noqa: PLR2004 - often enough
         return Limits()
     return Limits(
@@ -151,7 +151,7 @@ def _calm(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
 
 
 def _overflowing(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
-    """Subscribers that do not keep up, and every bound within reach."""
+    """Subscribers do not keep up, and queues reach every bound."""
     knobs = _calm(random, brokers)
     return evolve(
         knobs,
@@ -167,7 +167,7 @@ def _overflowing(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
 
 
 def _crowded(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
-    """Many subscriptions."""
+    """There are many subscriptions."""
     return evolve(
         _calm(random, brokers),
         subscriptions=random.choice((40, 100, 200)),
@@ -180,7 +180,7 @@ def _crowded(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
 
 
 def _straining(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
-    """So much is to go over slow links that a renewal waits behind it for longer than a lease."""
+    """Slow links have so much to carry that a renewal waits for longer than a lease."""
     low, high = brokers
     knobs = _calm(random, (min(max(low, 2), high), min(max(low, 3), high)))
     return evolve(
@@ -225,7 +225,7 @@ def _churn(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
 
 
 def _crash(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
-    """Brokers die without a journal and come back, connections break in every way."""
+    """Brokers without a journal die and start again, connections break in every way."""
     return evolve(
         _changing(_calm(random, brokers), random),
         span_s=random.choice((0.3, 1.0, 3.0)),
@@ -240,7 +240,7 @@ def _crash(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
 
 
 def _restart(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
-    """Brokers have journals, die and come back with what was synced; some syncs take longer than beats."""
+    """Brokers with journals die and recover what was synced; some syncs take longer than heartbeats."""
     knobs = _crash(random, brokers)
     return evolve(
         knobs,
@@ -255,7 +255,7 @@ def _restart(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
 
 
 def _loss(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
-    """Brokers are lost for good; the rest heals, and their clients go elsewhere."""
+    """Brokers are lost for good; the rest heals, and their clients move to others."""
     low, high = brokers
     return evolve(
         _crash(random, (min(max(low, 3), high), high)),
@@ -268,7 +268,7 @@ def _loss(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
 
 
 def _hostile(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
-    """Somebody says anything at any time, while honest clients go on."""
+    """Hostile peers send anything at any time, while honest clients go on."""
     return evolve(
         _calm(random, (1, min(3, brokers[1]))),
         hostile=random.choice((1, 3, 8)),
@@ -289,7 +289,7 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
 
 
 def _quick_enough(knobs: WholeKnobs) -> WholeKnobs:
-    """No frame takes so long to arrive that its sender is taken for dead, or takes the other end for dead."""
+    """Widen connections so that no frame takes as long as a heartbeat timeout."""
     if max(knobs.payload_bytes) < SMALL_BYTES:
         return knobs
     shape = knobs.shape

@@ -1,4 +1,4 @@
-"""What must be back when a world is at rest: every byte of credit, and everything that nobody has open."""
+"""What must be released when a world is at rest: all credit, and all state of what is no longer open."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,14 +11,12 @@ from broker.node.links import LinkSession
 from harness.simulator.verdict import Fault
 from harness.whole.world import WholeWorld
 
-__all__ = ["left_over"]
-
 GRANT_PART: Final = 4
-"""Less than this part of a window may be missing without a grant."""
+"""A grant is due when this part of a window is missing: one in so many bytes."""
 
 
 def left_over(world: WholeWorld) -> Iterator[Fault]:
-    """Credit and memory that did not come back."""
+    """Yield credit and memory that were not released."""
     for site in world.live_sites():
         if site.node is not None:
             node = site.node
@@ -120,7 +118,7 @@ def _batches(node: Node) -> Iterator[str]:
 
 
 def _budgets(node: Node) -> Iterator[str]:
-    """What is charged to users and to the broker, against what is there."""
+    """Compare the charges to users and to the broker with what is open."""
     exchange = node.exchange
     used: Counter[Resource] = Counter()
     for publisher in exchange.publishers.values():

@@ -1,4 +1,4 @@
-"""What a schedule of whole brokers came to, and its trace."""
+"""The outcome of a schedule of whole brokers, and its trace."""
 
 from collections.abc import Callable
 from hashlib import sha256
@@ -13,21 +13,22 @@ from broker.server.collector import undisturbed
 from harness.simulator.verdict import Fault
 from harness.whole.judging import go_on, judge
 from harness.whole.knobs import WholeKnobs, draw
+from harness.whole.parse_caches import cached_parsing
 from harness.whole.quiet import settle
-from harness.whole.remembering import remembered
-from harness.whole.story import calm, tell
+from harness.whole.schedule import calm, run_schedule
 from harness.whole.world import WholeWorld
 from ordering.interface import OrderingFactory
 
-__all__ = ["WholeOutcome", "at_rest", "happen", "of_seed", "trace_of", "world_of"]
+ACKNOWLEDGED_PART: Final = 0.3
+"""In so many schedules programs acknowledge what comes to their durable subscriptions."""
 
 ROUTED_PART: Final = 0.2
-"""So many schedules have another pair of routing strategies."""
+"""The part of schedules with a drawn pair of routing strategies."""
 
 
 @frozen
 class WholeOutcome:
-    """One schedule's end."""
+    """The outcome of one schedule."""
 
     world: WholeWorld
     faults: tuple[Fault, ...]
@@ -41,7 +42,7 @@ def of_seed(
     routing: Routing = DEFAULT,
     **changed: object,
 ) -> WholeOutcome:
-    """Let the schedule of a seed happen and judge it; knobs may be changed."""
+    """Run the schedule of a seed and judge it; `changed` replaces knobs."""
     return happen(world_of(seed, faults, brokers, ordering, routing, **changed))
 
 
@@ -53,18 +54,24 @@ def world_of(
     routing: Routing = DEFAULT,
     **changed: object,
 ) -> WholeWorld:
-    """Make the world of a seed; nothing has happened in it. Unless routing is given, some seeds draw it."""
+    """Make the world of a seed, before any event. Unless routing is given, some seeds draw it."""
     random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
-    knobs: WholeKnobs = draw(random, faults, brokers)
+    knobs: WholeKnobs = evolve(draw(random, faults, brokers), max_open=_max_open(seed))
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
     return WholeWorld(random, knobs, ordering, _drawn(seed) if routing == DEFAULT else routing)
 
 
-def _drawn(seed: int) -> Routing:
-    """Draw a pair of routing strategies; most schedules have what brokers do if nothing is said.
+def _max_open(seed: int) -> int:
+    """Draw how many deliveries may be unacknowledged, aside, as routing is drawn."""
+    aside = Random(f"acknowledgements of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return aside.choice((1, 3, 100)) if aside.random() < ACKNOWLEDGED_PART else 0
 
-    It is drawn aside: the rest of a schedule does not depend on it.
+
+def _drawn(seed: int) -> Routing:
+    """Draw a pair of routing strategies; most schedules have the default.
+
+    It has a generator of its own, so the rest of a schedule does not depend on it.
     """
     aside = Random(f"routing of {seed}")  # noqa: S311 - chance here is repeatable, not secret
     if aside.random() >= ROUTED_PART:
@@ -79,7 +86,7 @@ def trace_of(
     ordering: OrderingFactory,
     routing: Routing = DEFAULT,
 ) -> str:
-    """Everything that happens in the schedule of a seed, as a text of fixed length: the same for ever."""
+    """Return a digest of everything that happens in the schedule of a seed: always the same."""
     digest = sha256()
     world = world_of(seed, faults, brokers, ordering, routing)
     world.watch = lambda line: digest.update(f"{line}\n".encode())
@@ -90,10 +97,10 @@ def trace_of(
 
 
 def happen(world: WholeWorld) -> WholeOutcome:
-    """Let the schedule of a world happen, and judge it."""
+    """Run the schedule of a world, and judge it."""
 
     def everything() -> list[Fault]:
-        wrong = tell(world)
+        wrong = run_schedule(world)
         calm(world)
         return wrong or _rest(world)
 
@@ -101,13 +108,13 @@ def happen(world: WholeWorld) -> WholeOutcome:
 
 
 def at_rest(world: WholeWorld) -> WholeOutcome:
-    """Let a world in which nothing breaks any more come to rest and go on, and judge it."""
+    """Bring a world without further faults to rest, let it go on, and judge it."""
     return _judged(world, lambda: _rest(world))
 
 
 def _judged(world: WholeWorld, what_happens: Callable[[], list[Fault]]) -> WholeOutcome:
     try:
-        with undisturbed(), remembered():
+        with undisturbed(), cached_parsing():
             wrong = what_happens()
     except Exception as error:  # noqa: BLE001 - whatever a client raises is what we look for
         where = extract_tb(error.__traceback__)[-1]
@@ -116,7 +123,7 @@ def _judged(world: WholeWorld, what_happens: Callable[[], list[Fault]]) -> Whole
 
 
 def _rest(world: WholeWorld) -> list[Fault]:
-    """Let everything come to rest and go on; return what does not."""
+    """Bring a world to rest and let it go on; return what is wrong."""
     wrong = settle(world)
     if wrong or any(kind == "error" for kind, _ in world.history.faults):
         return wrong

@@ -4,7 +4,8 @@ A program publishes and reads as the client's API lets it: it waits while the wi
 back when it asks for more than it was handed.
 """
 
-from functools import cache
+from functools import cache, partial
+from operator import length_hint
 from random import Random
 from typing import Final, Protocol
 
@@ -32,6 +33,9 @@ from harness.whole.sites import HONEST_TOKEN
 __all__ = ["Program", "ProgramNet", "ProgramReading", "Publishing"]
 
 NEVER: Final = float("inf")
+
+QUICK_S: Final = 0.02
+"""Programs that read quickly acknowledge within this time."""
 
 
 class ProgramNet(Protocol):
@@ -91,6 +95,7 @@ class ProgramReading:
     is_closed: bool = False
     is_ended: bool = False
     is_due: bool = False
+    has_begun: bool = False
     id: str = ""
 
     @property
@@ -113,8 +118,10 @@ class ProgramReading:
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything that has arrived was taken, and its credit given back."""
-        return not self.reader._count and not self.inbox._entries  # noqa: SLF001 - only to look
+        """Whether everything that has arrived was taken, and its credit given back or acknowledged later."""
+        reader, inbox = self.reader, self.inbox
+        is_read = inbox._reading is None or not length_hint(inbox._reading)  # noqa: SLF001 - only to look
+        return is_read and not reader._count and not inbox._entries  # noqa: SLF001 - as above
 
 
 @cache
@@ -236,6 +243,7 @@ class Program:
         if reading.is_closed or self.is_over:
             return
         history = self.net.history
+        last: Delivery | None = None
         for _ in range(reading.step):
             taken = reading.take()
             if taken is None:
@@ -243,9 +251,31 @@ class Program:
             if isinstance(taken, Gap):
                 history.gap(reading.line, taken, self.site)
             else:
+                last = taken
+                self._look_for_redelivery(reading, taken)
                 history.deliver(reading.line, taken, self.net.known_at(self.site))
+            reading.has_begun = True
+        if last is not None and reading.inbox.max_open:
+            wait_s = (reading.pause_s + QUICK_S) * self.net.random.random()
+            self.net.clock.after(wait_s, partial(self._acknowledge, reading, last, reading.inbox.era))
         self._look_at(reading)
         self.look()
+
+    def _acknowledge(self, reading: ProgramReading, delivery: Delivery, era: int) -> None:
+        """The program is done with a delivery, and all before it."""
+        if reading.is_closed or self.is_over:
+            return
+        delivery.ack()
+        if era == reading.inbox.era:
+            reading.line.acknowledged = max(reading.line.acknowledged, delivery.position)
+        self.look()
+
+    def _look_for_redelivery(self, reading: ProgramReading, delivery: Delivery) -> None:
+        """What no program has acknowledged comes first to the next one."""
+        line = reading.line
+        if reading.inbox.max_open and not reading.has_begun and delivery.position > line.acknowledged + 1:
+            text = f"{line.name} began at {delivery.position}, and had acknowledged {line.acknowledged}"
+            self.net.history.faults.append(("gap", text))
 
     def _look_at(self, reading: ProgramReading) -> None:
         inbox, line = reading.inbox, reading.line

@@ -1,28 +1,28 @@
-"""Scenarios of whole brokers: what happens when, written down, and what comes out between its lines.
+"""Scenarios of whole brokers: a schedule as text, with its output between the lines.
 
-A line is an action, a comment (`# ...`), `show` or `rest`. After the last two stands what there is to see;
-these lines begin with `= `. A file is performed, and gives itself with these lines written anew.
+A line is an action, a comment (`# ...`), `show` or `rest`. The last two are followed by their output, in
+lines that begin with `= `. Performing a file returns its text with new output.
 
     start B1 [journal] [below B2 B3]   a broker starts, with these uplinks in order of preference; `start B1`
-                                       brings it back, with what its journal has kept
+                                       starts it again, with the records of its journal
     program C1 B1                      a program connects to a broker
     advertise C1 ab                    it will publish events of the kinds a and b
     subscribe C1 S1 ab [unordered] [durable]
     publish C1 a [unordered]           an event
     leave C1, vanish C1                the program ends in order, or its process is killed
-    cut B2 B1 [5 0]                    the connection of two, or of a program, breaks; of what is in flight so
-                                       many bytes arrive still, and no others
+    cut B2 B1 [5 0]                    the connection of two brokers, or of a program, breaks; in each
+                                       direction so many bytes in flight still arrive
     part B2 B1 1.5                     it breaks, and B2 cannot reach B1 for so many seconds
     half-open B2 B1 [B1]               it swallows everything; one of the two learns of it, or none
-    kill B2 [1] [silently]             B2 dies; so many records survive that were not synced; silently, so do
-                                       its connections
+    kill B2 [1] [silently]             B2 dies; so many unsynced records survive; silently, its peers do not
+                                       learn that its connections are over
     lose B2                            B2 dies for good, and its programs with it
     snapshot B2                        B2 writes a snapshot
     sync 60                            from now on a sync takes so many seconds
     pass 2.5                           so many seconds pass
-    settle                             time passes until nobody waits for anything
-    show                               what each subscription got, and where it got a gap; where brokers are
-    rest                               nothing breaks any more, everybody publishes again, and all is judged
+    settle                             time passes until nothing is pending
+    show                               the deliveries and gaps of each subscription; the uplinks of brokers
+    rest                               faults end, all publish again, and everything is judged
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -43,15 +43,13 @@ from harness.whole.knobs import WholeKnobs, draw
 from harness.whole.outcomes import at_rest
 from harness.whole.programs import Program
 from harness.whole.quiet import settle
+from harness.whole.schedule import calm
 from harness.whole.sites import SiteTiming, WholeSite
-from harness.whole.story import calm
 from harness.whole.world import AGE_S, WholeWorld
 from ordering.interface import OrderingFactory
 
-__all__ = ["Stage", "WholeScenarioError", "perform"]
-
 OUTPUT: Final = "= "
-"""How a line of output begins."""
+"""The beginning of a line of output."""
 
 LINK_TIMEOUT_S: Final = 2.0
 
@@ -67,7 +65,7 @@ class WholeScenarioError(ValueError):
 
 @cache
 def _plain() -> WholeKnobs:
-    """Brokers that come one by one, clients as they are by default, good connections, and no chance."""
+    """Return the knobs of scenarios: default clients, good connections, and nothing random."""
     drawn = draw(Random(0), "crash", (1, 1))  # noqa: S311 - what matters of it is replaced
     return evolve(
         drawn,
@@ -88,7 +86,7 @@ def _plain() -> WholeKnobs:
 
 @define(eq=False)
 class Stage:
-    """A world in which everything happens because it is said."""
+    """A world in which only the actions of a scenario happen."""
 
     ordering: OrderingFactory
     seed: str = ""
@@ -104,7 +102,7 @@ class Stage:
         self.world.events.attributes = {kind: attributes_of(kind) for kind in KINDS}
 
     def do(self, *words: str) -> bool:
-        """Carry out an action and remember it; say whether it made sense."""
+        """Carry out an action and keep it; return whether it made sense."""
         verb = VERBS.get(words[0])
         if verb is None:
             raise KeyError(words[0])
@@ -114,7 +112,7 @@ class Stage:
     # --- brokers ---
 
     def start(self, name: str, *rest: str) -> bool:
-        """A broker starts, or comes back."""
+        """Start a broker, for the first time or again."""
         site = self.world.sites.get(name)
         if site is None:
             uplinks = rest[rest.index("below") + 1 :] if "below" in rest else ()
@@ -125,7 +123,7 @@ class Stage:
         return True
 
     def kill(self, name: str, *rest: str) -> bool:
-        """A broker dies."""
+        """Kill a broker."""
         site = self._up(name)
         if site is None:
             return False
@@ -134,7 +132,7 @@ class Stage:
         return True
 
     def lose(self, name: str) -> bool:
-        """A broker dies for good, and its programs with it."""
+        """Kill a broker for good, and its programs with it."""
         site = self.world.sites.get(name)
         if site is None or site.is_gone:
             return False
@@ -146,7 +144,7 @@ class Stage:
         return True
 
     def snapshot(self, name: str) -> bool:
-        """A broker writes a snapshot."""
+        """Let a broker write a snapshot."""
         site = self._up(name)
         if site is None or site.disk is None:
             return False
@@ -160,7 +158,7 @@ class Stage:
     # --- connections ---
 
     def _cable(self, one: str, other: str = "") -> Cable | None:
-        """The newest connection of a program, or that one broker has dialled to another one."""
+        """Return the connection of a program, or the newest one that a broker has dialled to another."""
         if one in self.programs:
             end = self.programs[one].end
             return None if end is None else end.cable
@@ -171,7 +169,7 @@ class Stage:
         return cables[-1] if cables else None
 
     def cut(self, one: str, *rest: str) -> bool:
-        """A connection breaks."""
+        """Break a connection."""
         other, kept = (rest[0], rest[1:]) if rest and not rest[0].isdigit() else ("", rest)
         cable = self._cable(one, other)
         if cable is None or not cable.is_alive:
@@ -180,13 +178,13 @@ class Stage:
         return True
 
     def part(self, one: str, other: str, seconds: str) -> bool:
-        """A connection breaks and is not made again for so long."""
+        """Break a connection, and prevent new ones for so many seconds."""
         world = self.world
         world.parted[one, other] = world.clock.now_s + float(seconds)
         return self.cut(one, other)
 
     def half_open(self, one: str, other: str = "", knows: str = "") -> bool:
-        """A connection swallows everything from now on."""
+        """Let a connection swallow everything from now on."""
         cable = self._cable(one, other)
         if cable is None or not cable.is_alive:
             return False
@@ -197,19 +195,19 @@ class Stage:
     # --- programs ---
 
     def program(self, name: str, site: str) -> bool:
-        """A program connects; a second one of its name is another process."""
+        """Start a program; a second one of its name is another process."""
         if site not in self.world.sites:
             return False
         self.programs[name] = self.world.begin_program(name, site)
         return True
 
     def advertise(self, name: str, kinds: str) -> bool:
-        """A program asks to publish."""
+        """Let a program advertise."""
         self.programs[name].advertise(self._interest(kinds))
         return True
 
     def subscribe(self, name: str, line: str, kinds: str, *flags: str) -> bool:
-        """A program subscribes; a durable subscription goes on with what an earlier one of its name had."""
+        """Let a program subscribe; a durable subscription resumes an earlier one of its name."""
         durable = line if "durable" in flags else ""
         interest, ordered = self._interest(kinds), "unordered" not in flags
         policy = "drop" if durable else "disconnect"
@@ -222,7 +220,7 @@ class Stage:
         return DrawnInterest(str(filter_of(kinds)), kinds)
 
     def publish(self, name: str, kind: str, *flags: str) -> bool:
-        """A program publishes, if it may and its window has room."""
+        """Let a program publish, if it may and its window has room."""
         program = self.programs[name]
         for publishing in program.publishing:
             if publishing.is_usable and kind in publishing.interest.kinds:
@@ -232,37 +230,37 @@ class Stage:
         return False
 
     def leave(self, name: str) -> bool:
-        """A program ends in order."""
+        """Let a program leave in order."""
         self.programs[name].leave()
         return True
 
     def vanish(self, name: str) -> bool:
-        """The process of a program is killed."""
+        """Kill the process of a program."""
         self.programs[name].vanish()
         return True
 
     # --- time ---
 
     def sync(self, seconds: str) -> bool:
-        """Syncs that begin from now on take so long."""
+        """Let syncs that begin from now on take so many seconds."""
         knobs = self.world.knobs
         self.world.knobs = evolve(knobs, timing=evolve(knobs.timing, sync_s=float(seconds)))
         return True
 
     def pass_(self, seconds: str) -> bool:
-        """Time passes."""
+        """Let time pass."""
         clock = self.world.clock
         clock.run(clock.now_s + float(seconds))
         return True
 
     def settle(self) -> bool:
-        """Time passes until nobody waits for anything."""
+        """Let time pass until nothing is pending."""
         return not settle(self.world)
 
-    # --- what there is to see ---
+    # --- output ---
 
     def seen(self) -> Iterator[str]:
-        """What each subscription got, and where brokers are in the tree."""
+        """Yield the deliveries and gaps of each subscription, and the uplinks of brokers."""
         for line in self.world.history.lines.values():
             yield " ".join([f"{line.name}:", *self._got(line)])
         for site in self.world.sites.values():
@@ -281,7 +279,7 @@ class Stage:
                 yield self._labels.get(sent, "at-rest")
 
     def judged(self) -> list[Fault]:
-        """Let everything come to rest and judge it."""
+        """Bring the world to rest and judge it."""
         calm(self.world)
         return list(at_rest(self.world).faults)
 
@@ -307,7 +305,7 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
 
 
 def perform(text: str, ordering: OrderingFactory) -> str:
-    """Carry out a scenario; return it with what came out."""
+    """Carry out a scenario; return its text with new output."""
     stage = Stage(ordering)
     lines: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):

@@ -227,6 +227,7 @@ class WholeWorld:
         inbox = Inbox(
             interest.text, ordered, knobs.bound_bytes, policy, knobs.limits, durable, AGE_S if durable else 0
         )
+        inbox.max_open = knobs.max_open if durable else 0
         if knobs.replays and not durable and random.random() < knobs.replays:
             inbox.replay = lambda _: (1_000,)
         is_slow = random.random() < knobs.slow

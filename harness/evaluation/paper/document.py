@@ -38,8 +38,8 @@ through one broker, and `published` is the paper's algorithm as it stands in the
 """
 
 _CLAIMS: Final = """\
-Where several runs say something, its range over them is told; of ratios the median, and the range in
-brackets. Latency and the ordering degree are those of figure 7 and of the largest overlay. An ordering is
+Where several runs measure one thing, the table has its range over them; of ratios the median, and the range
+in brackets. Latency and the ordering degree are those of figure 7 and of the largest overlay. An ordering is
 full when it delivers less than 95 % of what `fifo` delivers.
 """
 
@@ -72,7 +72,7 @@ at one broker, with up to 300 of them.
 _FAULTS: Final = f"""\
 `crash-core` kills core brokers, which have journals, with SIGKILL every three seconds; `flaky-links` cuts and
 slows links and disconnects clients; in `{LOSING}` two subscriptions stop reading for a while,
-drop what their queues have no room for, and are told: that is what is missing there.
+drop what their queues have no room for, and get gaps: these events are missing there.
 """
 
 _SCALING: Final = """\

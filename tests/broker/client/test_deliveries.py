@@ -189,3 +189,45 @@ async def test_a_broker_that_has_forgotten_leaves_a_gap_of_unknown_size(
         assert caught.value.count is None
         assert await taken(deliveries, 1) == [9]
     assert [change.state for change in broker.states] == ["connected", "reconnecting", "connected"]
+
+
+async def test_a_batch_is_given_after_its_time_and_keeps_what_it_has_when_it_is_cancelled(
+    broker: ScriptedBroker, nursery: trio.Nursery, mock_clock: MockClock
+) -> None:
+    link_of: list[Link] = []
+
+    async def script(link: Link) -> None:
+        link_of.append(link)
+        await link.allow_subscription()
+        await link.deliver(1, frame(1))
+
+    async def give(*numbers: int) -> None:
+        await link_of[0].deliver(1, *map(frame, numbers))
+        await wait_all_tasks_blocked()
+
+    async def take(max_count: int) -> None:
+        given.append([each.sequence for each in await anext(deliveries.batches(max_count, max_s=2))])
+
+    given: list[list[int]] = []
+    nursery.start_soon(broker.serve, script)
+    async with broker.client() as client, client.subscribe("True") as deliveries:
+        nursery.start_soon(take, 9)
+        await wait_all_tasks_blocked()
+        mock_clock.jump(1)
+        await give(2, 3)
+        assert given == []
+        mock_clock.jump(1)
+        await wait_all_tasks_blocked()
+        assert given == [[1, 2, 3]]
+        await give(4)
+        with trio.CancelScope() as scope:
+            nursery.start_soon(_cancel_when_blocked, scope)
+            await take(9)
+        await give(5, 6)
+        await take(2)
+        assert [await taken(deliveries, 1), given] == [[6], [[1, 2, 3], [4, 5]]]
+
+
+async def _cancel_when_blocked(scope: trio.CancelScope) -> None:
+    await wait_all_tasks_blocked()
+    scope.cancel()

@@ -34,11 +34,11 @@ def test_deliveries_come_in_order_and_credit_never_dries_up(bursts: list[tuple[i
         for _ in range(reads):
             if isinstance(batch := box.take(), list):
                 had += batch
-                credit_count += box.handed_out(len(batch))
+                credit_count += box.consumed(len(batch))
         assert credit_count + len(sent) - len(had) <= LIMITS.credit_max
     while isinstance(batch := box.take(), list):
         had += batch
-        credit_count += box.handed_out(len(batch))
+        credit_count += box.consumed(len(batch))
     assert had == sent
     assert credit_count > 0
 
@@ -54,8 +54,8 @@ def test_large_deliveries_get_less_credit_than_small_ones() -> None:
 def test_credit_is_given_back_in_halves() -> None:
     box = inbox()
     box.put([bytes(200)] * 50, 10_000)
-    assert box.handed_out(10) == 0
-    assert box.handed_out(40) == 50
+    assert box.consumed(10) == 0
+    assert box.consumed(40) == 50
 
 
 def test_gaps_with_nothing_between_them_are_one() -> None:
@@ -78,7 +78,7 @@ def test_positions_count_deliveries_and_what_is_missing() -> None:
     box.put([b"z"], 1)
     assert box.take() == [b"x", b"y"]
     assert box.first == 1
-    box.handed_out(2)
+    box.consumed(2)
     assert box.take() == Gap(None)
     assert box.take() == [b"z"]
     assert (box.first, box.position, box.had) == (9, 9, 8)
@@ -109,7 +109,7 @@ def test_a_subscription_that_was_forgotten_has_a_gap_and_is_counted_anew() -> No
     box.placed("T", 0, goes_on=False)
     box.put([b"z"], 1)
     assert box.take() == [b"x", b"y"]
-    box.handed_out(2)
+    box.consumed(2)
     assert box.had == 0
     gap = box.take()
     assert isinstance(gap, Gap)
@@ -143,7 +143,7 @@ def test_what_was_handed_out_was_had_except_the_delivery_in_use(read_count: int,
     box = inbox()
     box.put([b"x"] * 2, 2)
     box.take()
-    box.handed_out(2)
+    box.consumed(2)
     box.put([b"x"] * 5, 5)
     frames = box.take()
     assert isinstance(frames, list)
@@ -159,7 +159,7 @@ def test_progress_is_told_once_and_again_on_a_new_connection() -> None:
     assert (box.unconfirmed_position(), box.unconfirmed_position()) == (0, None)
     box.put([b"x"], 1)
     box.take()
-    box.handed_out(1)
+    box.consumed(1)
     assert (box.unconfirmed_position(), box.unconfirmed_position()) == (1, None)
     box.open(1)
     box.placed("S", 1, goes_on=True)
@@ -177,13 +177,47 @@ def test_what_was_had_is_confirmed_by_its_size_too() -> None:
     inbox = Inbox("True", True, 1, "disconnect", Limits())
     inbox.open(1)
     inbox.placed("s", 0, goes_on=False)
-    large = bytes(80_000)
+    large = bytes(300_000)
     owed = []
     for _ in range(3):
         inbox.put([large], len(large))
         inbox.take()
-        inbox.handed_out(1)
+        inbox.consumed(1)
         owed.append(inbox.owes_confirmation)
         if inbox.owes_confirmation:
             inbox.unconfirmed_position()
     assert owed == [False, True, False]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), max_size=40), st.integers(1, 12))
+def test_no_more_are_open_than_may_be_and_every_acknowledgement_gives_credit_in_time(
+    steps: list[tuple[int, int]], max_open: int
+) -> None:
+    box = inbox()
+    box.max_open = max_open
+    credit_count = box.open(1)
+    arrived = 0
+    for wanted_count, acknowledged_count in steps:
+        if count := min(wanted_count, credit_count):
+            box.put([b"x" * 30] * count, 30 * count)
+            arrived, credit_count = arrived + count, credit_count - count
+        while isinstance(box.take(), list):
+            pass
+        assert arrived - box.had <= max_open
+        credit_count += box.acknowledge(min(box.had + acknowledged_count, arrived))
+        assert credit_count + arrived - box.had <= max_open
+        assert credit_count or arrived > box.had  # Somebody has a next step.
+    box.acknowledge(arrived)
+    assert box.had == arrived
+
+
+def test_what_was_open_when_positions_began_anew_is_open_no_more() -> None:
+    box = inbox()
+    box.max_open = 4
+    assert box.open(1) == 4
+    box.put([b"x"] * 4, 4)
+    box.take()
+    assert box.open(2) == 0
+    box.placed("T", 7, goes_on=False)
+    assert (box.era, box.had, box.credit_due()) == (1, 7, 4)
+    assert box.acknowledge(7) == 0

@@ -3,6 +3,7 @@
 import ssl
 import threading
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -272,6 +273,71 @@ def test_a_batch_is_had_as_a_whole(shell: ShellUnderTest) -> None:
                 assert await sequences(deliveries, 10 - after) == list(range(after + 1, 11))
                 with pytest.raises(ValueError, match="max_count: expected 1 or more"):
                     await anext(deliveries.batches(0))
+
+    with stage() as broker:
+        shell.run(test)
+
+
+async def acknowledge(deliveries: Any, position: int) -> None:
+    called = deliveries.ack(position)
+    if called is not None:  # The blocking client is wrapped, so that calls can be awaited.
+        await called
+
+
+async def fail_behind_the_acknowledged(client: Client) -> list[Delivery]:
+    async with client.subscribe("True", durable="mine", ack="manual", max_open=4) as deliveries:
+        open_ones = [await anext(deliveries) for _ in range(4)]
+        open_ones[1].ack()
+        open_ones[0].ack()  # It is acknowledged with the other one.
+        open_ones += [await anext(deliveries) for _ in range(2)]
+        await acknowledge(deliveries, 3)
+        with pytest.raises(ValueError, match="ack: position 7 has not been delivered; 6 is the last"):
+            await acknowledge(deliveries, 7)
+        assert [each.sequence for each in open_ones] == list(range(1, 7))
+        return open_ones
+
+
+def test_what_is_not_acknowledged_comes_again(shell: ShellUnderTest) -> None:
+    async def test() -> None:
+        async with (
+            shell.connect(broker.address, name="alice") as alice,
+            shell.connect(broker.address, name="bob") as bob,
+            alice.advertise("True") as publisher,
+        ):
+            async with bob.subscribe("True", durable="mine"):
+                for number in range(8):
+                    await publisher.publish({"number": number}, confirm=True)
+            open_ones = await fail_behind_the_acknowledged(bob)
+            with pytest.raises(ClosedError, match="it comes again"):
+                open_ones[4].ack()
+            async with bob.subscribe("True", durable="mine") as deliveries:
+                fourth = await anext(deliveries)
+                assert [fourth.sequence, *await sequences(deliveries, 4)] == [4, 5, 6, 7, 8]
+                with pytest.raises(ValueError, match="ack='manual'"):
+                    fourth.ack()
+            with pytest.raises(ValueError, match="durable name"):
+                async with bob.subscribe("True", ack="manual"):
+                    pass
+
+    with stage() as broker:
+        shell.run(test)
+
+
+def test_a_batch_waits_for_more_as_long_as_it_may(shell: ShellUnderTest) -> None:
+    async def test() -> None:
+        async with (
+            shell.connect(broker.address) as client,
+            client.advertise("True") as publisher,
+            client.subscribe("True") as deliveries,
+        ):
+            for number in range(3):
+                await publisher.publish({"number": number})
+            batches = deliveries.batches(max_count=3, max_s=3600)
+            assert [each.sequence for each in await anext(batches)] == [1, 2, 3]
+            await publisher.publish({"number": 3}, confirm=True)
+            assert [each.sequence for each in await anext(deliveries.batches(100, max_s=0.01))] == [4]
+            with pytest.raises(ValueError, match="max_s: expected 0 or more"):
+                await anext(deliveries.batches(max_s=-1))
 
     with stage() as broker:
         shell.run(test)

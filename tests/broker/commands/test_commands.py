@@ -6,6 +6,7 @@ from typing import Final
 import click
 import pytest
 import trio
+from click.shell_completion import ShellComplete
 
 from broker import commands
 from broker.commands import lazy
@@ -63,6 +64,30 @@ def test_a_command_that_a_distribution_offers_is_found_and_replaces_none_of_ours
     assert found["weather"].name == "theirs"
     assert found["broker"] is not None
     assert found["broker"].name == "broker"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"), [(["subscrib"], "subscribe"), (["harness", "explor"], "explore"), (["xyz"], "")]
+)
+def test_a_misspelt_command_is_told_what_it_may_mean(wrong: list[str], meant: str) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        commands.concord.main(wrong, standalone_mode=False)
+    assert caught.value.message.endswith(f"Did you mean {meant!r}?" if meant else "'xyz'.")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("concord sub", {"subscribe"}),
+        ("concord subscribe --dur", {"--durable"}),
+        ("concord broker --ordering f", {"fifo"}),
+        ("concord harness explore --routing merging+c", {"merging+covering"}),
+    ],
+)
+def test_shells_can_complete_words(words: str, found: set[str]) -> None:
+    *before, last = words.split()[1:]
+    completion = ShellComplete(commands.concord, {}, "concord", "_CONCORD_COMPLETE")
+    assert {each.value for each in completion.get_completions(before, last)} == found
 
 
 def test_a_wrong_command_is_one_line_on_standard_error_and_status_2() -> None:

@@ -8,8 +8,10 @@ from broker.client import StateChange
 from broker.commands import connecting
 from broker.commands.connecting import Connecting, connecting_options
 
+BROKER = ("--broker", "127.0.0.1:7411")
 
-def run(*arguments: str) -> tuple[list[Connecting], str]:
+
+def run(*arguments: str, broker: tuple[str, ...] = BROKER) -> tuple[list[Connecting], str]:
     """What a command gets, and what is said about its options."""
     found: list[Connecting] = []
 
@@ -18,13 +20,19 @@ def run(*arguments: str) -> tuple[list[Connecting], str]:
     def command(connecting: Connecting) -> None:
         found.append(connecting)
 
-    result = CliRunner().invoke(command, ["--broker", "127.0.0.1:7411", *arguments])
+    result = CliRunner().invoke(command, [*broker, *arguments])
     return found, result.output
 
 
 def test_without_options_the_command_gives_its_name_and_connects_without_tls() -> None:
     (found,), _ = run()
     assert (str(found.broker), found.name, found.token, found.tls) == ("127.0.0.1:7411", "listen", None, None)
+
+
+def test_the_broker_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONCORD_BROKER", "127.0.0.1:7412")
+    brokers = [str(found.broker) for found in (*run(broker=())[0], *run()[0])]
+    assert brokers == ["127.0.0.1:7412", "127.0.0.1:7411"]
 
 
 def test_a_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,13 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+import click
 import pytest
 import trio
 
-from broker import connect
+from broker import InvalidPublicationError, connect
+from broker.commands import concord
+from broker.commands.publish import printed_event
 from tests.broker.client.restartable import Restartable
 from tests.broker.server.overlay import running, settings, until
 from tests.sources import ROOT
@@ -130,6 +133,56 @@ async def test_a_payload_that_is_no_text_is_printed_in_base64() -> None:
     assert "payload" not in printed
 
 
+async def test_what_was_printed_can_be_published_again() -> None:
+    async with (
+        running(settings("B1")) as broker,
+        connect(broker.address) as client,
+        client.subscribe("True") as deliveries,
+        client.advertise("True") as publisher,
+    ):
+        async with subscriber(broker.address, "True", "--count", "3") as process:
+            await publisher.publish({"price": 1.5, "symbol": "é"}, "händler".encode())
+            await publisher.publish({"size": 7}, b"\xff\x00", ordered=False)
+            await publisher.publish({})
+            printed = await output_of(process)
+        lines = "\n".join(map(json.dumps, printed)).encode()
+        options = ["--broker", broker.address, "--advertise", "True", "--from-subscribe"]
+        ended = await run("publish", *options, given=lines)
+        assert (ended.returncode, ended.stderr) == (0, b"")
+        seen = [await anext(deliveries) for _ in range(6)]
+        content = [(each.attributes, each.payload, each.ordered) for each in seen]
+        assert content[3:] == content[:3]
+        assert seen[3].publisher != publisher.id
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (b'{"price": 1}', "expected what concord subscribe prints"),
+        (b'{"attributes": {}, "payload_base64": "="}', "the payload cannot be read"),
+    ],
+)
+def test_what_was_not_printed_is_not_taken_for_it(given: bytes, words: str) -> None:
+    with pytest.raises(InvalidPublicationError, match=words):
+        printed_event(json.loads(given))
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["subscribe", "symbol", "==", "IBM"], "unexpected '==' 'IBM': quote the filter"),
+        (["subscribe", "price"], 'price == True.*quote the filter .* "price > 100"'),
+        (["publish", "--advertise", "kind", "==", "x", "f.jsonl"], "unexpected 'x' 'f.jsonl': quote"),
+        (["publish", "--advertise", "True", "--from-subscribe", "--payload", "x"], "leave --payload out"),
+        (["publish", "--advertise", "True", "f.jsonl"], "f.jsonl: No such file"),
+    ],
+)
+def test_what_a_shell_took_apart_is_to_be_quoted(command: list[str], words: str) -> None:
+    with pytest.raises(click.ClickException) as caught:
+        concord.main([*command, "--broker", "127.0.0.1:1"], standalone_mode=False)
+    assert re.search(words, caught.value.message)
+
+
 async def test_a_number_that_json_does_not_have_is_printed_as_null() -> None:
     async with (
         running(settings("B1")) as broker,
@@ -145,8 +198,9 @@ async def test_a_number_that_json_does_not_have_is_printed_as_null() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (b'{"kind": "trade"}\n{"kind": }', "line 2: not JSON"),
-        (b'\n["trade"]', "line 2: expected an object"),
+        (b'{"kind": "trade"}\n{"kind": }', "line 2: not JSON.*; 1 event above it went"),
+        (b'{"kind": "trade"}\n' * 2 + b'{"kind": "sale"}', "line 3: .*; 2 events above it went"),
+        (b'\n["trade"]', "line 2: expected an object.*; 0 events above it went"),
         (b'{"kind": "sale"}', "line 1: .*kind == 'trade'"),
         (b'{"kind": "trade", "price": null}', "line 1: .*price"),
         (b"\xff\n", "line 1: not JSON"),

@@ -8,7 +8,7 @@ from attrs import Factory, define
 
 from broker.core import BrokerCore, Hop
 from broker.filters import parse
-from broker.messages import LinkMessage, Publication, WayTold
+from broker.messages import LinkMessage, Publication, WayAnswer
 from broker.routing import SIMPLE
 from harness.simulator import network as links
 from harness.simulator.network import Port, Site
@@ -32,7 +32,7 @@ class Network:
     wanted: set[str] = Factory(set)
     rejected: list[tuple[str, str, str]] = Factory(list)
     attached: list[End] = Factory(list)
-    explained: list[WayTold] = Factory(list)
+    explained: list[WayAnswer] = Factory(list)
     sequences: dict[str, int] = Factory(dict)
 
     @property

@@ -20,7 +20,7 @@ from broker.messages import (
     BrokersChanged,
     Control,
     Flood,
-    LeaseTold,
+    LeaseListed,
     LinkMessage,
     Notice,
     Publication,
@@ -28,7 +28,7 @@ from broker.messages import (
     SubscriptionAcknowledged,
     SubscriptionsReplaced,
     Synchronise,
-    WayTold,
+    WayAnswer,
     Whereabouts,
 )
 from broker.page_limits import COLLECTED_PAGES_MAX, PAGE_BYTES, PAGE_ITEMS_BYTES
@@ -139,7 +139,7 @@ def test_the_list_of_a_lease_comes_in_pages_that_are_taken_in_one_by_one() -> No
     network.cores["B"].refresh()
     network.collect("B")
     network.settle()
-    lists = [each for each in network.sent if isinstance(each, LeaseTold)]
+    lists = [each for each in network.sent if isinstance(each, LeaseListed)]
     assert len(lists) > 3
     assert len({each.number for each in lists}) == len(lists)
     assert network.largest() <= PAGE_BYTES
@@ -164,7 +164,7 @@ def test_the_way_through_many_brokers_comes_page_by_page() -> None:
     network.settle()
     assert [answer.more for answer in network.explained] == [True] * (len(network.explained) - 1) + [False]
     assert sum(len(answer.steps) for answer in network.explained) == len(names)
-    assert network.count(WayTold) > 80
+    assert network.count(WayAnswer) > 80
     assert network.largest() <= PAGE_BYTES
 
 
@@ -223,7 +223,7 @@ def test_every_page_of_the_worst_case_fits_into_a_frame(message: Control) -> Non
     [
         lambda _, filters: SubscriptionsReplaced(2**63 - 1, filters, frozenset((LONGEST,)), True),
         lambda routes, _: Flood(LONGEST, routes),
-        lambda routes, filters: LeaseTold(2**63 - 1, routes[:3], filters[:3]),
+        lambda routes, filters: LeaseListed(2**63 - 1, routes[:3], filters[:3]),
     ],
 )
 def test_what_is_cut_where_it_gets_its_number_fits_too(make: Callable[..., AttrsInstance]) -> None:

@@ -3,7 +3,7 @@
 import json
 
 from broker.core.ways import WAYS_REMEMBERED
-from broker.messages import WayTold
+from broker.messages import WayAnswer
 from ordering.pairwise import Pairwise
 from tests.broker.core.network import Network
 
@@ -13,7 +13,7 @@ def asked(network: Network, broker: str, publisher: str, sequence: int) -> list[
     network.collect(broker)
     network.settle()
     (answer,) = network.explained
-    assert isinstance(answer, WayTold)
+    assert isinstance(answer, WayAnswer)
     return [json.loads(step) for step in answer.steps]
 
 

@@ -44,7 +44,7 @@ KIB, MIB = 1024, 1024 * 1024
 NOBODYS = "x < 0 and y > 0"
 """What nobody honest here publishes or reads."""
 
-SMALL = NodeLimits(outbox_bytes=64 * KIB, step_units=500, unconfirmed_bytes=256 * KIB)
+SMALL = NodeLimits(outbox_bytes=64 * KIB, step_units=500, unconfirmed_bytes=1024 * KIB)
 
 
 def advertise(number: int, text: str = "x > 0", resume: str = "") -> bytes:

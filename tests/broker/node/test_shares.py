@@ -36,7 +36,7 @@ def test_credit_without_end_makes_nobody_keep_more_than_the_bound() -> None:
     publisher = publishing(broker)
     rude = broker.client("rude")
     broker.say(rude, subscribe(1, credit=2**40, bound=128 * KIB))
-    for _ in range(100):
+    for _ in range(200):
         publisher.publish(10, bytes(1000))
     (ended,) = broker.frames_sent(rude, Ended)
     assert ended.code == "slow"
@@ -54,11 +54,11 @@ def test_who_confirms_gets_everything_however_much_that_is() -> None:
     reader = broker.client("reader")
     broker.say(reader, subscribe(1, credit=2**30, bound=128 * KIB))
     got = 0
-    for _ in range(100):
+    for _ in range(200):
         publisher.publish(10, bytes(1000))
         got += sum(len(batch.frames) for batch in broker.frames_sent(reader, DeliveredBatch))
         broker.say(reader, encode(Credit(1, 0, got)))
-    assert got == 1000
+    assert got == 2000
 
 
 def test_many_queues_of_one_user_are_bounded_together() -> None:

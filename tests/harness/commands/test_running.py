@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from broker.commands import concord, main
 from harness.faults import KINDS
-from harness.scenarios import shipped_scenarios
+from harness.scenarios import find, shipped_scenarios
 
 SMALL: Final = """
 duration_s = 1
@@ -44,6 +44,14 @@ def test_scenarios_are_listed_with_what_they_are_for() -> None:
     found = json.loads(CliRunner().invoke(concord, ["harness", "scenarios", "--json"]).stdout)
     assert [line.split()[0] for line in table.splitlines()] == list(shipped_scenarios())
     assert {each["name"] for each in found} == set(shipped_scenarios())
+
+
+def test_the_keys_of_a_scenario_are_listed_with_their_defaults() -> None:
+    shown = CliRunner().invoke(concord, ["harness", "scenarios", "--keys"], catch_exceptions=False).stdout
+    found = json.loads(CliRunner().invoke(concord, ["harness", "scenarios", "--keys", "--json"]).stdout)
+    assert "publishers.count = 12\n    how many publishers" in shown
+    assert [f"{each['key']} = " in shown for each in found] == [True] * len(found)
+    assert all(find("quick", {each["key"]: each["default"]}) for each in found if each["default"])
 
 
 @pytest.mark.timeout(300)  # runs two overlays of processes, and Spark on each

@@ -7,7 +7,7 @@ from harness.explorer.campaign import CampaignSettings, run
 from harness.explorer.mutants import MUTANTS, applied
 from harness.simulator import directed
 from harness.simulator.outcome import of_actions, of_seed
-from harness.simulator.plots import read
+from harness.simulator.scripts import read
 from ordering.pairwise import Pairwise
 
 SOON = 3000
@@ -24,7 +24,7 @@ def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "plot"),
+    ("name", "script"),
     [
         ("any-answer-opens", directed.EARLY_ANSWER),
         ("crosses-early", directed.FLOOD_BEHIND),
@@ -34,8 +34,8 @@ def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
         ("no-second-look", directed.STALE_SINCE),
     ],
 )
-def test_a_directed_schedule_needs_the_rule_it_is_made_for(name: str, plot: str) -> None:
-    actions = tuple(action for action in read(plot) if action != ("begin",))
+def test_a_directed_schedule_needs_the_rule_it_is_made_for(name: str, script: str) -> None:
+    actions = tuple(action for action in read(script) if action != ("begin",))
     assert of_actions(actions, Pairwise, routing=SIMPLE).faults == ()
     with applied(name):
         assert of_actions(actions, Pairwise, routing=SIMPLE).faults

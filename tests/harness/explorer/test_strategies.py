@@ -37,7 +37,7 @@ def texts(strategy: Strategy) -> list[str]:
 
 def test_a_strategy_that_tells_too_little_is_illegal_and_its_tables_are_not_valid() -> None:
     found = texts(OVERLAPPING)
-    assert any("said nothing (3)" in text for text in found)
+    assert any("announced nothing (3)" in text for text in found)
     assert "configuration" in kinds_of_faults(OVERLAPPING)
 
 

@@ -1,6 +1,8 @@
 """Reading scenarios: what is shipped, what is written, and what is wrong with it."""
 
+import json
 import re
+import tomllib
 from pathlib import Path
 
 import attrs
@@ -13,6 +15,7 @@ from harness.scenarios.keys import keys_of
 from tests.sources import ROOT
 
 KEYS = keys_of(Scenario)
+ROW = r"^(\| `([a-z_.]+)` \| `(.*?)` \| `(.*?)` \| (.*?) \| (.*?) \|)$"
 
 
 @pytest.mark.parametrize("name", shipped_scenarios())
@@ -119,7 +122,12 @@ def test_the_command_line_changes_what_the_file_says() -> None:
     assert (study.first.seed, study.first.publishers.count) == (9, 3)
 
 
-def test_every_key_is_documented_with_its_meaning_and_its_default() -> None:
+def test_every_key_is_documented_with_its_default_an_example_and_its_meaning() -> None:
     page = (ROOT / "docs" / "reference" / "harness.md").read_text(encoding="utf-8")
-    missing = [key for key, (what, _) in KEYS.items() if f"| `{key}` |" not in page or what.about not in page]
-    assert missing == []
+    rows = {row[1]: row[2:] for row in re.findall(ROW, page, re.MULTILINE)}
+    documented = {key: (json.loads(default), *rest) for key, (default, _, *rest) in rows.items()}
+    defaults = {key: json.loads(json.dumps(default)) for key, (_, default) in KEYS.items()}
+    assert documented == {key: (defaults[key], what.allowed, what.about) for key, (what, _) in KEYS.items()}
+    examples = {key: tomllib.loads(f"it = {example}")["it"] for key, (_, example, *_) in rows.items()}
+    assert [key for key, value in examples.items() if KEYS[key][0].accept(value) is None] == []
+    assert [key for key, value in examples.items() if value == defaults[key]] == []

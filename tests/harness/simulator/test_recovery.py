@@ -30,7 +30,7 @@ def test_tables_and_deliveries_are_right_again_within_the_bound(routing: str) ->
         (Leases, "refresh", broken_leases.says_nothing),
         (Leases, "renewed", broken_leases.renews_nothing),
         (Leases, "listed", broken_leases.forgets_what_was_left_out),
-        (Repairs, "make", broken_leases.mends_nothing),
+        (Repairs, "make", broken_leases.repairs_nothing),
     ],
 )
 def test_without_one_of_the_rules_some_world_stays_wrong(

@@ -12,6 +12,9 @@ FOUND = {
     "a call that is published again is replayed where its time stands": ("crash", 1_200_450),
     "a replay ends with a gap when a neighbour is lost that had to answer": ("loss", 3_000_302),
     "what a resumed client has received is kept, and charged to nobody": ("churn", 7_000_011),
+    "a queue that is made again keeps what came behind a gap": ("churn", 57),
+    "what is dropped is not the gap behind it": ("churn", 40),
+    "two processes of one name do not read one subscription at two brokers": ("loss", 149),
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 

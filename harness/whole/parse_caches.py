@@ -1,10 +1,10 @@
-"""What simulated brokers and clients read again and again is worked out once.
+"""Caches for control frames and filters that simulated brokers and clients read again and again.
 
-Many ends of one process read the same few frames and filters: whatever follows from bytes alone, and cannot
-be changed, is the same for all of them. Nothing that has a state is remembered, and no error.
+Many ends in one process read the same few frames and filters, and the immutable result follows from the bytes
+alone. Nothing that has a state is cached, and no error.
 """
 
-# ruff: noqa: SLF001 - it stands in for the reading of filters
+# ruff: noqa: SLF001 - it replaces the reading of filters
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,10 +15,8 @@ from broker.filters import language
 from broker.filters.filter import Filter
 from broker.wire import control
 
-__all__ = ["remembered"]
-
 KEPT: Final = 20_000
-"""Frames, and filters: those of some hundred schedules."""
+"""The size of each cache: the frames or filters of some hundred schedules."""
 
 _read = language._parsed
 _decode = lru_cache(KEPT)(control.decode)
@@ -35,8 +33,8 @@ def _parsed(text: str, expansion: object) -> Filter:
 
 
 @contextmanager
-def remembered() -> Iterator[None]:
-    """While this lasts, control frames and filters that were read before are not read again."""
+def cached_parsing() -> Iterator[None]:
+    """Read each control frame and filter once while this lasts."""
     before = control.decode, language._parsed
     control.decode, language._parsed = _decode, _parsed
     try:

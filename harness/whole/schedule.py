@@ -1,31 +1,29 @@
-"""What happens in a schedule: programs begin, publish, come and go; connections break; brokers die."""
+"""The events of a schedule: programs begin, publish, come and go; connections break; brokers die."""
 
 from functools import partial
 from typing import Final
 
-from harness.whole.programs import Program
+from harness.whole.programs import Program, ProgramReading
 from harness.whole.quiet import settle
 from harness.whole.sites import WholeSite
 from harness.whole.world import WholeWorld
 
-__all__ = ["calm", "tell"]
-
 START_S: Final = 0.2
-"""Within this time all brokers and programs of a schedule begin."""
+"""The time within which all brokers and programs of a schedule begin."""
 
 QUICK_S: Final = 0.02
-"""Nobody waits longer than this before it reads on, once everything is to come to rest."""
+"""The longest pause of a reader once everything is to come to rest."""
 
 
-def tell(world: WholeWorld) -> list[tuple[str, str]]:
-    """Let everything happen up to the end of publishing; return what did not even begin."""
+def run_schedule(world: WholeWorld) -> list[tuple[str, str]]:
+    """Run a schedule up to the end of publishing; return faults if it did not come to rest at its start."""
     knobs, random, clock = world.knobs, world.random, world.clock
     names = list(world.sites)
     if random.random() < 0.3:  # noqa: PLR2004 - sometimes children are there first
         random.shuffle(names)
     for place, name in enumerate(names):
         wait_s = START_S * place / len(names) * random.random()
-        clock.after(wait_s, partial(_revive, world, world.sites[name]))
+        clock.after(wait_s, partial(_restart, world, world.sites[name]))
     clock.run(START_S if knobs.settles_first else START_S * random.random())
     if knobs.settles_first and (wrong := settle(world)):
         return wrong
@@ -47,7 +45,7 @@ def _begin_programs(world: WholeWorld) -> None:
 
 
 def _plan(world: WholeWorld) -> None:
-    """Set the times of everything that is to happen."""
+    """Set the times of all events."""
     knobs, random, clock = world.knobs, world.random, world.clock
     moments = [random.random() * knobs.span_s for _ in range(knobs.bursts)]
     for _ in range(knobs.publications):
@@ -61,7 +59,7 @@ def _plan(world: WholeWorld) -> None:
     plans = (
         (knobs.joins, _join),
         (knobs.leaves, _leave),
-        (knobs.returns, _return),
+        (knobs.returns, _replace),
         (knobs.moves, _move),
         (knobs.cuts, _cut),
         (knobs.absences, _isolate),
@@ -84,7 +82,7 @@ def _program(world: WholeWorld) -> Program | None:
 
 
 def _join(world: WholeWorld) -> None:
-    """Somebody subscribes or advertises, or a program begins and does so."""
+    """Let a program subscribe or advertise, sometimes a new one."""
     program = _program(world)
     if program is None or world.random.random() < 0.4:  # noqa: PLR2004 - a fair share
         program = world.begin_program()
@@ -95,7 +93,7 @@ def _join(world: WholeWorld) -> None:
 
 
 def _leave(world: WholeWorld) -> None:
-    """Somebody ends a subscription or a publisher, or its process."""
+    """Let a program end a subscription, a publisher or its process."""
     program, random = _program(world), world.random
     if program is None:
         return
@@ -114,21 +112,23 @@ def _leave(world: WholeWorld) -> None:
             program.unadvertise(random.choice(usable))
 
 
-def _return(world: WholeWorld) -> None:
-    """A process dies, and another one of its name comes for its durable subscriptions."""
+def _replace(world: WholeWorld) -> None:
+    """Kill a process; another one of its name resumes its durable subscriptions."""
     program = _program(world)
     if program is None:
         return
+    # What another process of its name has taken over is read there.
+    wanted = [reading for reading in program.reading if not reading.is_closed]
     program.vanish()
-    world.clock.after(world.random.random() * 0.5, partial(_come_back, world, program))
+    world.clock.after(world.random.random() * 0.5, partial(_begin_successor, world, program, wanted))
 
 
-def _come_back(world: WholeWorld, before: Program) -> None:
+def _begin_successor(world: WholeWorld, before: Program, wanted: list[ProgramReading]) -> None:
     if world.is_calm:
         return
     site = world.sites[before.site]
     again = world.begin_program(before.name, "" if site.is_gone else before.site)
-    for reading in before.reading:
+    for reading in wanted:
         if reading.line.durable and not reading.line.is_ended and not reading.is_ended:
             interest = world.events.interest(reading.inbox.filter)
             world.subscribe(again, reading.line.durable, interest)
@@ -136,7 +136,7 @@ def _come_back(world: WholeWorld, before: Program) -> None:
 
 
 def _move(world: WholeWorld) -> None:
-    """A second process of a name takes over the durable subscriptions of the first."""
+    """Let a second process of a name take over the durable subscriptions of the first."""
     programs = [
         each
         for each in world.live_programs()
@@ -148,7 +148,7 @@ def _move(world: WholeWorld) -> None:
     again = world.begin_program(program.name, program.site)
     for reading in program.reading:
         if reading.line.durable and not reading.line.is_ended and not reading.is_closed:
-            reading.is_closed = True  # Its program reads no more, and does not know yet why nothing comes.
+            reading.is_closed = True  # Its program stops reading; its client learns of the takeover later.
             reading.line.is_contested = True
             world.subscribe(again, reading.line.durable, world.events.interest(reading.inbox.filter))
 
@@ -157,7 +157,7 @@ def _move(world: WholeWorld) -> None:
 
 
 def _cut(world: WholeWorld) -> None:
-    """A connection breaks."""
+    """Break a connection."""
     random = world.random
     ends = [end for end in world.ends() if end.cable.is_alive]
     if not ends:
@@ -170,7 +170,7 @@ def _cut(world: WholeWorld) -> None:
 
 
 def _isolate(world: WholeWorld) -> None:
-    """A process has no connection for longer than it is waited for."""
+    """Leave a process without a connection for longer than its broker waits for it."""
     program = _program(world)
     if program is None:
         return
@@ -185,7 +185,7 @@ def _site(world: WholeWorld) -> WholeSite | None:
 
 
 def _site_at_work(world: WholeWorld) -> WholeSite | None:
-    """A broker; rather one whose disk is behind."""
+    """Return a broker; mostly one whose disk is behind."""
     behind = [each for each in world.sites.values() if each.is_up and each.disk and each.disk.unsynced]
     if behind and world.random.random() < 0.7:  # noqa: PLR2004 - mostly
         return world.random.choice(behind)
@@ -193,7 +193,7 @@ def _site_at_work(world: WholeWorld) -> WholeSite | None:
 
 
 def _freeze(world: WholeWorld) -> None:
-    """A broker's process is held up."""
+    """Freeze a broker's process for a while."""
     site = _site(world)
     if site is not None:
         site.freeze()
@@ -206,7 +206,7 @@ def _thaw(site: WholeSite, run: int) -> None:
 
 
 def _kill(world: WholeWorld) -> None:
-    """A broker dies, or shuts down, and comes back."""
+    """Kill a broker, or shut it down, and start it again."""
     site, knobs, random = _site_at_work(world), world.knobs, world.random
     if site is None:
         return
@@ -214,27 +214,27 @@ def _kill(world: WholeWorld) -> None:
         site.stop()
     else:
         site.kill(silently=random.random() < knobs.silent_kills)
-    world.clock.after(knobs.down_s * (0.5 + random.random()), partial(_revive, world, site))
+    world.clock.after(knobs.down_s * (0.5 + random.random()), partial(_restart, world, site))
 
 
-def _revive(world: WholeWorld, site: WholeSite) -> None:
+def _restart(world: WholeWorld, site: WholeSite) -> None:
     if site.is_gone or site.is_refused:
         return
     if not site.is_up:
         site.start()
     elif site.is_stopping:
-        world.clock.after(1.0, partial(_revive, world, site))
+        world.clock.after(1.0, partial(_restart, world, site))
 
 
 def _snapshot(world: WholeWorld) -> None:
-    """A broker writes a snapshot."""
+    """Let a broker write a snapshot."""
     site = _site(world)
     if site is not None:
         site.take_snapshot()
 
 
 def _lose(world: WholeWorld) -> None:
-    """A broker is lost for good, and its programs go elsewhere; one at least stays."""
+    """Lose a broker for good, unless it is the last; its programs move to others."""
     random, live = world.random, world.live_sites()
     if len(live) < 2:  # noqa: PLR2004 - the last one stays
         return
@@ -250,7 +250,7 @@ def _lose(world: WholeWorld) -> None:
 
 
 def calm(world: WholeWorld) -> None:
-    """Nothing breaks any more, who is down or held up comes back, and nobody reads slowly."""
+    """End all faults: brokers that are down start, frozen ones thaw, and readers are quick."""
     world.is_calm = True
     for adversary in world.adversaries:
         adversary.leave()

@@ -1,4 +1,4 @@
-"""Messages in a few characters, for diagrams and traces. Sets are sorted, so equal traces are equal texts."""
+"""The text of a message in diagrams and traces. Sets are sorted, so equal traces are equal texts."""
 
 from broker.messages import (
     AdvertisementAcknowledged,
@@ -23,8 +23,8 @@ from broker.messages import (
 )
 
 
-def told(message: LinkMessage) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per kind of message
-    """Write a message: +P1 announces, -P1 withdraws, ok P1 acknowledges, P1:2? asks for acknowledgement."""
+def text_of(message: LinkMessage) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per kind of message
+    """Return a message as text: +P1 announces, -P1 withdraws, ok P1 acknowledges, P1:2? requests that."""
     match message:
         case Publication():
             return (
@@ -41,7 +41,7 @@ def told(message: LinkMessage) -> str:  # noqa: C901, PLR0911, PLR0912 - one lin
         case SubscriptionAcknowledged():
             return f"ok #{message.number}"
         case SubscriptionsReplaced():
-            added = "".join(f"+{wish.id}" for wish in message.added)
+            added = "".join(f"+{route.id}" for route in message.added)
             return f"{added}{''.join(f'-{each}' for each in sorted(message.withdrawn))}"
         case SettleAsked():
             return f"settled {message.id}?"

@@ -1,7 +1,7 @@
-"""Plots: situations that chance builds too rarely, told as actions, with chance in what arrives between them.
+"""Scripts: situations that chance builds too rarely, as actions, with random arrivals between them.
 
-What stands before `begin` is set up and comes to rest. After it, between two actions, some messages arrive,
-those of some directions far behind others; an action that makes no sense just then is left out.
+The actions before `begin` set the world up, and it comes to rest. After it, between two actions, some
+messages arrive, those of some directions far behind others; an action that makes no sense then is left out.
 """
 
 from typing import Final
@@ -53,7 +53,7 @@ dial B1 B2 / dial B2 B4 / dial B3 B1 / publish P1 a / publish P2 a / cut B4>B3 1
 dial B4 B1 / dial B2 B4 / dial B1 B2 / dial B3 B1 / dial B4 B2 / dial B2 B3 / dial B4 B1
 publish P1 a / dial B3 B2 / dial B1 B4 / publish P2 a
 """
-"""Several tops ask each other, in circles, and the trees change under their requests."""
+"""Several roots ask each other, in circles, and the trees change under their requests."""
 
 
 REPLACED: Final = """
@@ -64,17 +64,19 @@ dial B4 B1 / publish P1 b / dial B4 B1 / subscribe S4 B4 b / publish P1 a / subs
 unsubscribe S4 / publish P1 a / unsubscribe S5 / publish P1 b
 subscribe S6 B4 ab / publish P1 a / publish P1 b
 """
-"""What stands for subscriptions changes while their broker moves to where others stand for all of them."""
+"""The cover of some subscriptions changes while their broker moves to where others cover all of them."""
 
 
 def read(text: str) -> tuple[Action, ...]:
-    """Read the actions of a plot from its text."""
+    """Read the actions of a script from its text."""
     words = (each.split() for line in text.splitlines() for each in line.split("/"))
     return tuple(tuple(int(w) if w.isdigit() else w for w in action) for action in words if action)
 
 
-PLOTS: Final = tuple(map(read, (MOVED_PUBLISHER, TWO_MOVE, WITHDRAWN_WHILE_ATTACHING, ATTACHED_TWICE, RING)))
-"""The plots of every routing, as actions."""
+SCRIPTS: Final = tuple(
+    map(read, (MOVED_PUBLISHER, TWO_MOVE, WITHDRAWN_WHILE_ATTACHING, ATTACHED_TWICE, RING))
+)
+"""The scripts of every routing, as actions."""
 
-COVER_PLOTS: Final = (read(REPLACED),)
-"""Those that matter where subscriptions stand for one another."""
+COVER_SCRIPTS: Final = (read(REPLACED),)
+"""The scripts that matter where subscriptions cover one another."""
