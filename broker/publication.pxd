@@ -4,10 +4,10 @@ cimport cython
 @cython.no_gc
 @cython.freelist(256)
 cdef class Publication:
-    cdef readonly str publisher
-    cdef readonly object sequence
-    cdef readonly object attributes
-    cdef readonly bint ordered
-    cdef readonly bytes frame
-    cdef readonly int mark
-    cdef readonly object published_ns
+    cdef public str publisher
+    cdef public object sequence
+    cdef public object attributes
+    cdef public bint ordered
+    cdef public bytes frame
+    cdef public int mark
+    cdef public object published_ns

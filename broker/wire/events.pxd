@@ -10,7 +10,8 @@ cdef int _FRACTION_BITS, _EXPONENTS
 cdef unsigned long long _FRACTION, _HIDDEN_BIT
 cdef Py_ssize_t _KIND_AT, _FLAGS_AT, _BODY_AT, SMALL_BYTES
 cdef tuple _FLAGS, _SCALES
-cdef dict names
+cdef dict _names, _delivered_names
+cdef list _readers
 
 @cython.locals(detail=int, size=Py_ssize_t)
 cdef Py_ssize_t whole_head(const unsigned char* data, Py_ssize_t at, Py_ssize_t end) noexcept
@@ -28,6 +29,7 @@ cdef class EventReader:
     cdef unsigned long long _number
     cdef bytes _prefix
     cdef list _names, _encoded
+    cdef dict _known
 
     cpdef bint read(self, bytes frame) except -1
 
@@ -67,3 +69,6 @@ cpdef Py_ssize_t cut(bytes buffer, Py_ssize_t position, Py_ssize_t end, int refu
 cpdef read_usual(list frames, Py_ssize_t payload_limit, EventReader reader, list publications)
 
 cpdef bytes plain(bytes frame)
+
+@cython.locals(reader=EventReader, fields=tuple)
+cpdef tuple read_delivered(bytes frame)

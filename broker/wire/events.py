@@ -12,14 +12,12 @@ As Python it gives the same answers, more slowly than the library: there only te
 
 from collections.abc import Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from broker.filters.constraints import Value
 from broker.publication import Publication
 from broker.wire.header import HEADER, PUBLICATION
-from broker.wire.limits import SMALL_BYTES
-
-if TYPE_CHECKING:
-    from broker.filters.constraints import Value
+from broker.wire.limits import NAME_BYTES, SMALL_BYTES
 
 _NAMES_COUNT: Final = 4096
 _BODY_AT: Final = HEADER.size
@@ -36,17 +34,24 @@ _FRACTION_BITS, _FRACTION, _HIDDEN_BIT, _EXPONENTS = 52, 2**52 - 1, 2**52, 2**11
 _SCALES = tuple(2.0 ** (max(exponent, 1) - 1075) for exponent in range(_EXPONENTS))
 """The values of the last bit of floating numbers, by their exponents."""
 
-names: Final[dict[bytes, str]] = {}
-"""Names of attributes by their CBOR. Who adds one has found it right."""
+_names: Final[dict[bytes, str]] = {}
+"""Names of attributes by their CBOR that were found right."""
+
+_delivered_names: Final[dict[bytes, str]] = {}
+"""The same, as a client's broker delivers them: it has found them right, and nobody here relies on that."""
 
 
 def add_name(name: str) -> None:
     """Recognise a name from now on: it was checked."""
-    if len(names) >= _NAMES_COUNT:
-        names.clear()
+    _add(_names, name)
+
+
+def _add(known: dict[bytes, str], name: str) -> None:
+    if len(known) >= _NAMES_COUNT:
+        known.clear()
     encoded = name.encode()
     size = len(encoded)
-    names[(bytes((0x60 + size,)) if size < _ONE_BYTE else bytes((0x78, size))) + encoded] = name
+    known[(bytes((0x60 + size,)) if size < _ONE_BYTE else bytes((0x78, size))) + encoded] = name
 
 
 def whole_head(data: bytes, at: int, end: int) -> int:
@@ -73,10 +78,14 @@ def argument(data: bytes, at: int, size: int) -> int:
 
 
 class EventReader:
-    """Reads one event after the other; its attributes are the fields of the last one."""
+    """Reads one event after the other; its attributes are the fields of the last one.
+
+    `known` are names by their CBOR: an event that has others is not a usual one.
+    """
 
     __slots__ = (
         "_encoded",
+        "_known",
         "_names",
         "_number",
         "_prefix",
@@ -87,7 +96,7 @@ class EventReader:
         "sequence",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, known: dict[bytes, str]) -> None:
         self.publisher = ""
         self.sequence = 0
         self.published_ns = 0
@@ -97,6 +106,7 @@ class EventReader:
         self._number = 0
         self._names: list[str] = []
         self._encoded: list[bytes] = []
+        self._known = known
 
     def read(self, frame: bytes) -> bool:
         """Read the event of a whole frame; return false if it is not a usual one."""
@@ -216,13 +226,18 @@ class EventReader:
             return 0
         after = at + size + length
         encoded = frame[at:after]
-        name = names.get(encoded)
+        name = self._known.get(encoded)
         if name is None:
             return 0
         del self._names[index:], self._encoded[index:]
         self._names.append(name)
         self._encoded.append(encoded)
         return after
+
+
+def checking_reader() -> EventReader:
+    """Return a reader of events that takes only names that were found right."""
+    return EventReader(_names)
 
 
 def cut(buffer: bytes, position: int, end: int, refused_flags: int, frames: list[bytes]) -> int:
@@ -262,6 +277,28 @@ def read_usual(
         publication.mark = mark
         publication.published_ns = reader.published_ns
         publications.append(publication)
+
+
+_readers: Final[list[EventReader]] = []
+"""Readers of deliveries that are not in use; a thread that reads has one for itself."""
+
+
+def read_delivered(frame: bytes) -> tuple[str, int, int, dict[str, Value], bytes] | None:
+    """Read the fields of an event that was delivered, with its payload; None if it is not a usual one."""
+    reader = _readers.pop() if _readers else EventReader(_delivered_names)
+    fields = None
+    if reader.read(frame):
+        payload = frame[reader.payload_at :]
+        fields = (reader.publisher, reader.sequence, reader.published_ns, reader.attributes, payload)
+    _readers.append(reader)
+    return fields
+
+
+def recognise(attributes: object) -> None:
+    """Recognise the names of an unusual event that was delivered."""
+    for name in attributes if isinstance(attributes, dict) else ():
+        if type(name) is str and len(name.encode()) <= NAME_BYTES:
+            _add(_delivered_names, name)
 
 
 def plain(frame: bytes) -> bytes:

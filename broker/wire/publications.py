@@ -113,7 +113,7 @@ def replayed(publisher: str, sequence: int, frame: bytes) -> Publication:
 def _read_compiled(frames: list[bytes], limits: WireLimits) -> list[Publication]:
     """Read usual events field by field, and every other one with all checks."""
     publications: list[Publication] = []
-    reader = events.EventReader()
+    reader = events.checking_reader()
     events.read_usual(frames, limits.payload_bytes, reader, publications)
     while len(publications) < len(frames):
         publications.append(_checked(frames[len(publications)], limits, publications))

@@ -79,7 +79,7 @@ def test_every_value_is_read_exactly(value: float | str) -> None:
 
 
 def test_a_usual_event_is_left_to_nobody_else() -> None:
-    reader = events.EventReader()
+    reader = events.checking_reader()
     events.add_name("kind")
     events.add_name("price")
     for _ in range(2):
@@ -90,7 +90,7 @@ def test_a_usual_event_is_left_to_nobody_else() -> None:
 
 
 def test_a_reader_is_not_misled_by_the_event_before() -> None:
-    reader = events.EventReader()
+    reader = events.checking_reader()
     events.add_name("a")
     events.add_name("b")
     prefix = publication_prefix("p")
