@@ -47,6 +47,7 @@ PURE: Final = (
     "broker.client.window",
     "broker.core",
     "broker.filters",
+    "broker.form",
     "broker.healing",
     "broker.matching",
     "broker.messages",
@@ -77,6 +78,7 @@ IMPURE: Final = {
 
 ROOMS: Final = (
     *(
+        "form",
         "errors",
         "addresses",
         "quantities",

@@ -17,7 +17,8 @@ from attrs import field, frozen
 
 from broker.errors import BrokerFaultError
 from broker.filters.constraints import Value
-from broker.wire.events import IS_COMPILED, read_delivered, recognise
+from broker.form import IS_COMPILED
+from broker.wire.events import read_delivered, recognise
 from broker.wire.header import HEADER
 
 BOUND: Final = "bound"

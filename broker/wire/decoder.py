@@ -26,6 +26,7 @@ from typing import Final, NoReturn
 
 from attrs import define, field, frozen
 
+from broker.form import IS_COMPILED
 from broker.messages import Deliver, Fault, Hello, Welcome
 from broker.wire import control, events
 from broker.wire.errors import MALFORMED, UNEXPECTED, UNKNOWN, WireError, oversize
@@ -284,7 +285,7 @@ def _cut_plainly(buffer: bytes, position: int, end: int, refused_flags: int, fra
     return position
 
 
-_cut: Final = events.cut if events.IS_COMPILED else _cut_plainly
+_cut: Final = events.cut if IS_COMPILED else _cut_plainly
 
 
 def _check_length(where: str, length: int, limit_bytes: int) -> None:

@@ -11,7 +11,6 @@ As Python it gives the same answers, more slowly than the library: there only te
 """
 
 from collections.abc import Sequence
-from types import FunctionType
 from typing import Final
 
 from broker.filters.constraints import Value
@@ -309,6 +308,3 @@ def plain(frame: bytes) -> bytes:
 
 
 _FLAGS: Final = (b"\x00", b"\x01")
-
-IS_COMPILED: Final = not isinstance(plain, FunctionType)
-"""Whether this is machine code. What is faster as Python than the library's code is used only if it is."""

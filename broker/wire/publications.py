@@ -18,6 +18,7 @@ from typing import Any, Final
 import cbor2
 
 from broker.filters.constraints import Value
+from broker.form import IS_COMPILED
 from broker.messages import Publication
 from broker.wire import events
 from broker.wire.attributes import PLAIN_TYPES, check_attributes, encode_attributes, known_names
@@ -167,7 +168,7 @@ def _read_together(frames: list[bytes], limits: WireLimits) -> list[Publication]
 
 
 read_publications: Final[Callable[[list[bytes], WireLimits], list[Publication]]] = (
-    _read_compiled if events.IS_COMPILED else _read_together
+    _read_compiled if IS_COMPILED else _read_together
 )
 """Decode whole frames for a broker. Raises `WireError` for a wrong body; its `messages` are those before."""
 
