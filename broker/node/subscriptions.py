@@ -406,16 +406,30 @@ class LocalSubscription:
         return self.queue.queued_bytes + self.unconfirmed_bytes + extra_bytes
 
     def _look_at_account(self) -> None:
-        """Charge the kept bytes; without room for them, let the largest holders overflow (law 6)."""
+        """Charge the kept bytes; without room for them, look for room when the effects are carried out.
+
+        Until then other subscriptions may not have queued what the station keeps for them already.
+        """
         kept_bytes = self.kept_bytes
-        while abs(more_bytes := kept_bytes - self._accounted_bytes) >= self._step_bytes or not kept_bytes:
+        more_bytes = kept_bytes - self._accounted_bytes
+        if abs(more_bytes) >= self._step_bytes or not kept_bytes:
+            if self._account.full(Resource.KEPT_BYTES, more_bytes) is None:
+                self._charge(kept_bytes, more_bytes)
+            else:
+                self._exchange.after(self._look_for_room)
+
+    def _charge(self, kept_bytes: int, more_bytes: int) -> None:
+        self._accounted_bytes = kept_bytes
+        self._account.charge(Resource.KEPT_BYTES, more_bytes)
+
+    def _look_for_room(self) -> None:
+        """Charge the kept bytes; without room for them, let the largest holders overflow (law 6)."""
+        while more_bytes := (kept_bytes := self.kept_bytes) - self._accounted_bytes:
             full = self._account.full(Resource.KEPT_BYTES, more_bytes)
             if full is None:
-                self._accounted_bytes = kept_bytes
-                self._account.charge(Resource.KEPT_BYTES, more_bytes)
+                self._charge(kept_bytes, more_bytes)
                 return
             self._make_room(full, more_bytes)
-            kept_bytes = self.kept_bytes
 
     def _make_room(self, full: Account, more_bytes: int) -> None:
         """Let subscriptions of that account overflow, so that there is room for a while (law 6)."""
@@ -494,6 +508,7 @@ class LocalSubscription:
         self._account.release(Resource.REQUESTS)
         self._account.release(Resource.FILTER_BYTES, self.filter_bytes)
         self._account.release(Resource.KEPT_BYTES, self._accounted_bytes)
+        self._accounted_bytes = 0
         if self.state.terms.durable:
             self._account.release(Resource.DURABLE)
 

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from broker.messages import Publication
-from broker.node import Effects, Input, Node, Received, Tick
+from broker.node import Effects, Input, Node, Received, Tick, Written
 from broker.node.backpressure import SLOW_AFTER_S
 from broker.node.budget import Resource
 from broker.node.clients import ClientSession
@@ -44,10 +44,10 @@ def wrong_after(site: WholeSite, content: Input, effects: Effects) -> Iterator[s
     if is_hostile:
         yield from _ended_for_others(effects)
     node = site.node
-    if node is not None and (due := node.exchange.core.take()) and (due.outgoing or due.has_news):
-        yield "something that the core decided was not carried out in its step"
-    if node is None:
+    if node is None or type(content) is Written:
         return
+    if (due := node.exchange.core.take()) and (due.outgoing or due.has_news):
+        yield "something that the core decided was not carried out in its step"
     if type(content) is Tick:
         yield from _waited_for(node)
         yield from _retained(node)

@@ -24,9 +24,19 @@ from broker.node.budget import Resource
 from broker.node.limits import NodeLimits
 from broker.node.subscriptions import EVENT_BYTES
 from broker.replay import Bounds
+from broker.sessions import Missing
 from broker.wire import VERSION, DeliveredBatch, encode
 from tests.broker.node.driven import Driven, Wire, driven
-from tests.broker.node.test_attacks import KIB, MIB, SMALL, honest, publishing, replay, subscribe
+from tests.broker.node.test_attacks import (
+    KIB,
+    MIB,
+    SMALL,
+    honest,
+    publishing,
+    replay,
+    subscribe,
+    subscribe_durably,
+)
 
 # --- what is not confirmed ------------------------------------------------------------------------------
 
@@ -76,6 +86,24 @@ def test_many_queues_of_one_user_are_bounded_together() -> None:
     assert queued < 2 * MIB
     assert any("bytes kept for subscriptions" in ended.text for ended in broker.frames_sent(rude, Ended))
     assert all(count >= 0 for count in account.used.values())
+
+
+def test_a_station_keeps_what_the_queue_keeps_when_room_is_made() -> None:
+    """Room is made for one subscription when the station has emitted to others, which have not queued it."""
+    broker = driven(limits=evolve(SMALL, kept_bytes=MIB))
+    publisher = publishing(broker)
+    reader = broker.client("reader")
+    broker.say(reader, *[subscribe_durably(number, "x > 0") for number in range(1, 6)])
+    broker.say(reader, encode(Credit(1, 10_000)))
+    for count in range(1, 101):
+        publisher.publish(10, bytes(1000))
+        if not count % 8:  # So the first keeps less than those behind it, and asks for room before they do.
+            broker.say(reader, encode(Credit(1, 0, 10 * count)))
+        for each in broker.node.exchange.subscribers.values():
+            kept = [
+                batch for batch in each.state.after(each.queue.position) if not isinstance(batch, Missing)
+            ]
+            assert sum(map(len, kept)) == each.queue.queued_count
 
 
 def kept_by(broker: Driven, client: str) -> int:
