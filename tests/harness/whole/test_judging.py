@@ -6,10 +6,10 @@ from harness.whole.outcomes import of_seed
 from harness.whole.world import WholeWorld
 from ordering.pairwise import Pairwise
 
-FORGETFUL = 28
+FORGETFUL = 16
 """A schedule in which a broker forgets what it had taken, and clients publish it again."""
 
-FAR_APART = 853
+FAR_APART = 505
 """A schedule in which a client reads at one broker, and another one publishes later at a second one."""
 
 
