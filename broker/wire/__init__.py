@@ -8,6 +8,7 @@
 from broker.wire.control import encode
 from broker.wire.decoder import Decoder, DeliveredBatch, Peer
 from broker.wire.errors import WireError
+from broker.wire.events import plain
 from broker.wire.kinds import VERSION
 from broker.wire.limits import DEFAULT_LIMITS, WireLimits
 from broker.wire.publications import (
@@ -15,7 +16,6 @@ from broker.wire.publications import (
     encode_publication,
     marked,
     origin_of,
-    plain,
     publication_prefix,
     read_publications,
     replayed,

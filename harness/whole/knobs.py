@@ -14,8 +14,9 @@ from broker.client.limits import Limits
 from harness.whole.cables import CableShape
 from harness.whole.sites import SiteTiming
 
-WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "move", "hostile")
-"""The faults of bare cores, and: restarts with a journal, losses for good, moving clients, hostile peers."""
+WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "roam", "hostile")
+"""The faults of bare cores, and: restarts with a journal, losses for good, clients that go from broker to
+broker, hostile peers."""
 
 
 LEASE_PART: Final = 2
@@ -269,7 +270,7 @@ def _loss(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     )
 
 
-def _move(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
+def _roam(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Clients lose their brokers for so long that they go to others, and return to where they were."""
     low, high = brokers
     base = _overflowing if random.random() < 0.1 else _calm  # noqa: PLR2004 - a part
@@ -310,7 +311,7 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "crash": (_crash,),
     "restart": (_restart,),
     "loss": (_loss,),
-    "move": (_move,),
+    "roam": (_roam,),
     "hostile": (_hostile,),
 }
 

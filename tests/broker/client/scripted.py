@@ -1,4 +1,4 @@
-"""A broker that says what a test tells it to say, at the other end of streams in memory."""
+"""A broker that sends what a test scripts, at the other end of streams in memory."""
 
 import math
 from collections import deque
@@ -177,7 +177,7 @@ class ScriptedBroker:
     def client(
         self, *, limits: Limits | None = None, retry: bool = False, flushes: bool = False
     ) -> AbstractAsyncContextManager[Client]:
-        """A client that dials this broker; unless it `flushes`, it does so only when told."""
+        """Return a client that dials this broker; unless it `flushes`, it flushes only when a test asks."""
         limits = limits or Limits()
         if not flushes:
             limits = attrs.evolve(limits, flush_interval_s=FOREVER_S)

@@ -142,7 +142,7 @@ def test_a_new_subscription_has_no_gap() -> None:
 
 
 @given(st.integers(0, 5), st.booleans())
-def test_what_was_handed_out_was_had_except_the_delivery_in_use(read_count: int, had_last: bool) -> None:  # noqa: FBT001 - hypothesis passes it
+def test_what_was_consumed_was_had_except_the_delivery_in_use(read_count: int, had_last: bool) -> None:  # noqa: FBT001 - hypothesis passes it
     box = inbox()
     box.put([b"x"] * 2, 2)
     box.take()
@@ -157,7 +157,7 @@ def test_what_was_handed_out_was_had_except_the_delivery_in_use(read_count: int,
     assert box.had == 2 + (read_count if had_last else max(0, read_count - 1))
 
 
-def test_progress_is_told_once_and_again_on_a_new_connection() -> None:
+def test_progress_is_confirmed_once_and_again_on_a_new_connection() -> None:
     box = inbox()
     assert (box.unconfirmed_position(), box.unconfirmed_position()) == (0, None)
     box.put([b"x"], 1)
@@ -209,7 +209,7 @@ def test_no_more_are_open_than_may_be_and_every_acknowledgement_gives_credit_in_
         assert arrived - box.had <= max_open
         credit_count += box.acknowledge(min(box.had + acknowledged_count, arrived))
         assert credit_count + arrived - box.had <= max_open
-        assert credit_count or arrived > box.had  # Somebody has a next step.
+        assert credit_count or arrived > box.had  # One of them has a next step.
     box.acknowledge(arrived)
     assert box.had == arrived
 

@@ -1,4 +1,4 @@
-"""Connections that fail, break, fall silent and come back: the machine alone, with time passed in."""
+"""Connections that fail, break, fall silent and resume: the machine alone, with time passed in."""
 
 import subprocess
 import sys
@@ -264,7 +264,7 @@ def test_whatever_comes_is_a_sign_of_life(talk: Talk) -> None:
     assert talk.states == ["connected"]
 
 
-def test_who_hears_much_and_has_nothing_to_say_is_heard_all_the_same() -> None:
+def test_a_client_that_only_receives_still_sends_signs_of_life() -> None:
     talk = connected(Limits())
     frame = encode(m.Pong(1))
     for place in range(len(frame)):
@@ -273,7 +273,7 @@ def test_who_hears_much_and_has_nothing_to_say_is_heard_all_the_same() -> None:
     assert m.Pong(0) in talk.frames_sent()
 
 
-def test_a_process_that_was_held_up_asks_before_it_gives_up(talk: Talk) -> None:
+def test_a_process_that_was_suspended_pings_before_it_gives_up(talk: Talk) -> None:
     talk.now_s += 100 * HEARTBEAT_S
     talk.machine.tick(talk.now_s)
     assert talk.frames_sent() == [m.Ping(1)]
@@ -322,7 +322,7 @@ def test_the_progress_of_a_durable_subscription_is_said_by_itself() -> None:
     assert talk.frames_sent() == [m.Credit(1, 0, 2)]
 
 
-# --- losing and coming back ---
+# --- losing and resuming ---
 
 
 def test_a_lost_connection_is_made_again_and_said(talk: Talk) -> None:
@@ -377,7 +377,7 @@ def test_a_broker_is_dialled_often_as_long_as_it_keeps_the_session(talk: Talk) -
     assert seldom < TRIES_WHILE_KEPT / 2
 
 
-def test_a_client_told_to_gives_up_when_it_is_time() -> None:
+def test_a_client_with_a_time_limit_gives_up_in_time() -> None:
     talk = connected(Limits(reconnect_timeout_s=30))
     talk.lose()
     lost_s = talk.now_s

@@ -71,10 +71,10 @@ def test_tls_options_that_cannot_be_used_are_named(arguments: list[str], words: 
 
 
 def test_only_a_connection_that_was_lost_is_spoken_of(capsys: pytest.CaptureFixture[str]) -> None:
-    tell = connecting.narrator()
+    narrate = connecting.narrator()
     change = functools.partial(StateChange, address="B:1", reason="broken\npipe")
     for state in ("connected", "reconnecting", "connected"):
-        tell(change(state))
+        narrate(change(state))
     assert capsys.readouterr().err.splitlines() == [
         "concord: connection to B:1 lost (broken pipe); reconnecting",
         "concord: connected to B:1 again",

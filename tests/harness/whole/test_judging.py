@@ -10,7 +10,7 @@ FORGETFUL = 16
 """A schedule in which a broker forgets what it had taken, and clients publish it again."""
 
 FAR_APART = 505
-"""A schedule in which somebody reads at one broker what another publishes after at a second one."""
+"""A schedule in which a client reads at one broker, and another one publishes later at a second one."""
 
 
 def test_calls_that_become_second_events_are_behind_gaps() -> None:
