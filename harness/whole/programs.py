@@ -261,6 +261,8 @@ class Program:
         self.net.history.dead.add(publishing.id)
         again = publishing.sent[len(publishing.sent) - source.pending_count :]
         publishing.id = source.id
+        if publishing.is_closed:
+            self.net.history.dead.add(source.id)
         for sequence, content in enumerate(again, 1):
             self._note(publishing, content, sequence)
 
