@@ -47,6 +47,10 @@ class Question:
         elif not page.more:
             self.lines = tuple(self._pages)
 
+    def refused(self, refusal: m.Refused) -> None:
+        """Take a refusal."""
+        self.failure = RefusedError(f"the broker does not explain that: {refusal.text}", refusal.code)
+
     def answers(self) -> list[dict[str, object]]:
         """Read the answer: one entry for each line."""
         return [json.loads(line) for line in self.lines or ()]

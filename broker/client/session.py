@@ -385,7 +385,7 @@ class Session:
         if isinstance(notice, m.Refused) and notice.code == CLOSING:
             return
         request = self._requests.pop(number, None)
-        if isinstance(request, Forgetting) and isinstance(notice, m.Refused):
+        if isinstance(request, Asked) and isinstance(notice, m.Refused):
             request.refused(notice)
             self.dismiss(request)
             self.is_changed = True
