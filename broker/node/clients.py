@@ -209,20 +209,24 @@ class ClientSession:
             self.connection.send_free(encode(m.Grant(size_bytes)))
 
     def lost(self, reason: str) -> None:
-        """Start the timeouts of all publishers and subscriptions, or withdraw them."""
-        is_kept = self._exchange.is_kept and not self._has_left and not self.connection.is_malformed
+        """Start the timeouts of all publishers and subscriptions, or withdraw them.
+
+        A client that is lost while the broker shuts down may not know what was taken over: its publishers are
+        lost with the broker, not withdrawn, so that what it publishes again comes behind a gap.
+        """
+        may_resume = not self._has_left and not self.connection.is_malformed
         publishers = list(self._publishers.values())
         subscriptions = list(self._subscriptions.values())
         self._publishers.clear()
         self._publisher_numbers.clear()
         self._subscriptions.clear()
         for publisher in publishers:
-            if is_kept:
+            if may_resume:
                 publisher.detach()
             else:
                 publisher.withdraw()
         for subscription in subscriptions:
-            if is_kept or subscription.state.terms.durable:
+            if (may_resume and self._exchange.is_kept) or subscription.state.terms.durable:
                 subscription.detach()
             else:
                 subscription.withdraw()

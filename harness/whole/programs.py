@@ -281,6 +281,8 @@ class Program:
                 break
             if isinstance(taken, Gap):
                 history.gap(reading.line, taken, reading.next_broker)
+                if taken.reason == FORGOTTEN:
+                    reading.line.id = reading.inbox.id
             else:
                 last = taken
                 self._look_for_redelivery(reading, taken)
@@ -325,11 +327,11 @@ class Program:
             if not reading.id and line.id not in {"", inbox.id}:
                 self.net.history.gap(line, Gap(None, FORGOTTEN), self.site)
                 reading.has_begun = True
+                line.id = inbox.id
             elif not line.id:
                 line.stream.broker = self.site
-            reading.id = inbox.id
-            if not reading.is_closed:
                 line.id = inbox.id
+            reading.id = inbox.id
         if inbox.phase is Phase.OPEN and not line.is_open:
             line.is_open = True
         if inbox.ended is not None and not reading.is_ended:
