@@ -319,7 +319,7 @@ class Session:
         if question.is_answered:
             del self._requests[answer.number]
             self.dismiss(question)
-            if question.about == BROKERS:
+            if self.learns and question.about == BROKERS:
                 self.learned = question.addresses()
             self.is_changed = True
 

@@ -5,6 +5,7 @@ import pytest
 from broker import messages as m
 from broker.client.life import ClientLife
 from broker.client.machine import KEPT_HEARTBEATS
+from broker.client.questions import BROKERS, Question
 from broker.errors import ConnectionFailedError
 from tests.broker.client.scripted import ADDRESS, HEARTBEAT_MS
 from tests.broker.client.talk import Talk
@@ -49,6 +50,17 @@ def test_a_lost_broker_is_dialled_for_as_long_as_it_keeps_what_is_ours_and_then_
     ]
     talk.reconnect()
     assert talk.machine.address == "B3:1"
+
+
+def test_who_only_asks_where_brokers_are_goes_to_none_of_them() -> None:
+    talk = Talk()
+    talk.connect()
+    talk.session.ask(question := Question("", 0, BROKERS))
+    talk.say(m.Explained(1, ('{"address": "B3:1"}',)))
+    assert question.addresses() == ("B3:1",)
+    talk.say(m.Fault("closing", "the broker is shutting down"))
+    talk.close()
+    assert talk.machine.address == ADDRESS
 
 
 def test_brokers_are_learned_from_the_one_that_is_there() -> None:
