@@ -55,3 +55,11 @@ def parse_address(text: str) -> Address:
     if len(digits) > len(str(_PORT_MAX)) or int(digits) > _PORT_MAX:
         raise ValueError(f"{text!r} has port {digits[:12]}, but ports end at {_PORT_MAX}")
     return Address(found["bracketed"] or found["plain"], int(digits))
+
+
+def is_address(text: str) -> bool:
+    """Return whether this is the address of something that can be dialled."""
+    try:
+        return parse_address(text).port > 0
+    except ValueError:
+        return False

@@ -157,7 +157,7 @@ class Flush:
 
 @frozen
 class Explain:
-    """Asks a broker about "waiting", a "way" (of a publication), "durable" subscriptions, or "uplinks"."""
+    """Asks about "waiting", a "way" (of a publication), "durable" subscriptions, "uplinks", or "brokers"."""
 
     number: int
     publisher: str

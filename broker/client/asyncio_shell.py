@@ -262,6 +262,7 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
     token: str | None = None,
     tls: ssl.SSLContext | None = None,
     retry: bool = False,
+    learn: bool = False,
     limits: Limits = LIMITS,
     on_state: Callable[[StateChange], None] | None = None,
     random: Random | None = None,
@@ -273,7 +274,8 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
         name: what the broker calls this client; it need not be unique.
         token: proves to the broker who this client is, where the broker asks for that.
         tls: how to check the broker's certificate (and show one's own); None connects without TLS.
-        retry: keep trying if the first connection cannot be made, instead of raising.
+        retry: keep trying if no first connection can be made, instead of raising.
+        learn: go to any broker of the overlay too, when all of `address` are lost for good.
         limits: the client's bounds.
         on_state: called with each `StateChange`: connected, reconnecting, closed.
         random: where the spread of the waits between attempts comes from.
@@ -282,7 +284,7 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
         ConnectionFailedError: no connection could be made; the message names address and cause.
         BrokerFaultError: the broker refuses this client.
     """
-    machine = machine_of(address, name, token, limits, random)
+    machine = machine_of(address, name, token, limits, random, learn=learn)
     shell = AsyncioShell(tls, asyncio.get_running_loop())
     shell.driver = driver = Driver(machine, shell, on_state or ignore_change)
     running = shell.loop.create_task(shell.run(retry=retry))

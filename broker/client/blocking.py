@@ -279,6 +279,10 @@ class Client:
         """Return the broker's uplink, how often it moved, and the candidates without it."""
         return self._shell.run(self._client.explain_uplinks())
 
+    def brokers(self) -> list[dict[str, object]]:
+        """Return the name and the address of each broker of the overlay that can be dialled."""
+        return self._shell.run(self._client.brokers())
+
 
 @contextmanager
 def connect(  # noqa: PLR0913 - every option but the first is named and may be left out
@@ -288,6 +292,7 @@ def connect(  # noqa: PLR0913 - every option but the first is named and may be l
     token: str | None = None,
     tls: ssl.SSLContext | None = None,
     retry: bool = False,
+    learn: bool = False,
     limits: Limits = LIMITS,
     on_state: Callable[[StateChange], None] | None = None,
     random: Random | None = None,
@@ -299,7 +304,8 @@ def connect(  # noqa: PLR0913 - every option but the first is named and may be l
         name: what the broker calls this client; it need not be unique.
         token: proves to the broker who this client is, where the broker asks for that.
         tls: how to check the broker's certificate (and show one's own); None connects without TLS.
-        retry: keep trying if the first connection cannot be made, instead of raising.
+        retry: keep trying if no first connection can be made, instead of raising.
+        learn: go to any broker of the overlay too, when all of `address` are lost for good.
         limits: the client's bounds.
         on_state: called with each `StateChange`: connected, reconnecting, closed; in the client's own thread
             as a rule, so it must not call the client.
@@ -309,7 +315,7 @@ def connect(  # noqa: PLR0913 - every option but the first is named and may be l
         ConnectionFailedError: no connection could be made; the message names address and cause.
         BrokerFaultError: the broker refuses this client.
     """
-    machine = machine_of(address, name, token, limits, random)
+    machine = machine_of(address, name, token, limits, random, learn=learn)
     shell = ThreadShell(tls)
     shell.driver = driver = Driver(machine, shell, on_state or ignore_change)
     shell.start(retry=retry)

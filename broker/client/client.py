@@ -17,7 +17,7 @@ from broker.client.machine import ClientMachine
 from broker.client.options import subscription
 from broker.client.outbox import Outbox
 from broker.client.publisher import Publisher
-from broker.client.questions import Asked, Forgetting, Question
+from broker.client.questions import BROKERS, Asked, Forgetting, Question
 from broker.client.reading import Reading
 from broker.client.replay import Replay
 from broker.client.session import Session
@@ -170,6 +170,12 @@ class Client:
         (answer,) = question.answers() or ({},)
         return answer
 
+    async def brokers(self) -> list[dict[str, object]]:
+        """Return the name and the address of each broker of the overlay that can be dialled."""
+        question = Question("", 0, BROKERS)
+        await self._answered(question)
+        return question.answers()
+
     async def _answered(self, question: Asked) -> None:
         self._check()
         session = self._driver.machine.session
@@ -189,8 +195,14 @@ class Client:
         return parse(str(text))
 
 
-def machine_of(
-    brokers: str | Sequence[str], name: str, token: str | None, limits: Limits, random: Random | None
+def machine_of(  # noqa: PLR0913 - one for each option
+    brokers: str | Sequence[str],
+    name: str,
+    token: str | None,
+    limits: Limits,
+    random: Random | None,
+    *,
+    learn: bool,
 ) -> ClientMachine:
     """Return the machine of a client that has not started.
 
@@ -205,7 +217,7 @@ def machine_of(
         address_of(each)
     session = Session(name, secrets.token_hex(_INCARNATION_BYTES), token or "", limits)
     spread = random or Random()  # noqa: S311 - spreads waits, hides nothing
-    return ClientMachine(session, addresses[0], Backoff(spread), tuple(addresses[1:]))
+    return ClientMachine(session, addresses[0], Backoff(spread), tuple(addresses[1:]), learn)
 
 
 def ignore_change(_: StateChange) -> None:

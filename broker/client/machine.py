@@ -78,7 +78,8 @@ _WITHOUT_TRANSPORT: Final = frozenset({ClientLife.IDLE, ClientLife.WAITING, Clie
 class ClientMachine:
     """One client, over all its connections. `address` is that of its broker, or of the one to be dialled.
 
-    `others` are the addresses of brokers to go to when that one is lost for good.
+    `others` are the addresses of brokers to go to when that one is lost for good. If it `learns`, it goes to
+    all that its broker knows.
     `touched` holds the inboxes that got something, `is_changed` says that anything else did change: the shell
     wakes those who wait, and clears both. `changes` are to be reported to the user, in order, and removed.
     """
@@ -87,13 +88,14 @@ class ClientMachine:
     address: str
     _backoff: Backoff
     others: tuple[str, ...] = ()
+    learns: bool = False
     life: ClientLife = field(default=ClientLife.IDLE, init=False)
     failure: Exception | None = field(default=None, init=False)
     changes: list[StateChange] = field(factory=list, init=False)
     was_connected: bool = field(default=False, init=False)
     reason: str = field(default="", init=False)
     _retries_first: bool = field(default=False, init=False)
-    _addresses: tuple[str, ...] = field(init=False)
+    _given: tuple[str, ...] = field(init=False)
     _refusals: list[str] = field(factory=list, init=False)
     """Why the first connection could not be made, at each address."""
     _has_transport: bool = field(default=False, init=False)
@@ -111,8 +113,9 @@ class ClientMachine:
     _kept_s: float = field(default=0.0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._addresses = (self.address, *self.others)
-        self.session.roams = bool(self.others)
+        self._given = (self.address, *self.others)
+        self.session.roams = self.learns or bool(self.others)
+        self.session.learns = self.learns
 
     # --- what a shell looks at ---
 
@@ -312,8 +315,14 @@ class ClientMachine:
         self._enter(ClientLife.WAITING, now_s + self._backoff.next_s(longest_s))
         self.reason = reason
         if not is_kept:
-            place = self._addresses.index(self.address) + 1
-            self.address = self._addresses[place % len(self._addresses)]
+            addresses = self._addresses
+            place = addresses.index(self.address) + 1
+            self.address = addresses[place % len(addresses)]
+
+    @property
+    def _addresses(self) -> tuple[str, ...]:
+        """Every address to dial: those that were given first, then those that were learned."""
+        return tuple(dict.fromkeys((*self._given, *self.session.learned, self.address)))
 
     def _greet(self, now_s: float) -> None:
         """Enter CONNECTED if the broker has answered."""

@@ -5,11 +5,16 @@ import json
 from attrs import define, field
 
 from broker import messages as m
+from broker.addresses import is_address
 from broker.errors import ConcordError, RefusedError
 from broker.page_limits import ANSWER_BYTES_MAX
 
 UNKNOWN = "unknown"
 """The code of `Refused` for a durable subscription that is not there."""
+
+
+BROKERS = "brokers"
+"""Asks where the brokers of the overlay are."""
 
 
 @define(eq=False)
@@ -47,9 +52,17 @@ class Question:
         elif not page.more:
             self.lines = tuple(self._pages)
 
+    def refused(self, refusal: m.Refused) -> None:
+        """Take a refusal."""
+        self.failure = RefusedError(f"the broker does not explain that: {refusal.text}", refusal.code)
+
     def answers(self) -> list[dict[str, object]]:
         """Read the answer: one entry for each line."""
         return [json.loads(line) for line in self.lines or ()]
+
+    def addresses(self) -> tuple[str, ...]:
+        """Return the addresses of the answer that can be dialled."""
+        return tuple(text for each in self.answers() if is_address(text := str(each.get("address"))))
 
 
 @define(eq=False)

@@ -18,7 +18,7 @@ from broker.client.endings import CLOSING, LEFT, reason_of
 from broker.client.inbox import Inbox
 from broker.client.life import Phase
 from broker.client.limits import Limits
-from broker.client.questions import Asked, Forgetting, Question
+from broker.client.questions import BROKERS, Asked, Forgetting, Question
 from broker.client.seen import SeenEvents
 from broker.client.window import PendingFlush, SendWindow, Source
 from broker.errors import BrokerFaultError
@@ -43,6 +43,9 @@ class Session:
     welcome: m.Welcome | None = None
     roams: bool = False
     """Whether this client may go to another broker: its subscriptions know what they have had."""
+    learns: bool = False
+    learned: tuple[str, ...] = ()
+    """Where the brokers of the overlay are, if this client is to learn that."""
     touched: list[Inbox] = field(factory=list)
     is_changed: bool = False
     _sources: list[Source] = field(factory=list)
@@ -305,6 +308,8 @@ class Session:
             self._ask_source(source)
         for question in self._questions:
             self._ask(question)
+        if self.learns:
+            self._ask(Question("", 0, BROKERS))
 
     def _on_explained(self, answer: m.Explained) -> None:
         question = self._requests.get(answer.number)
@@ -314,6 +319,8 @@ class Session:
         if question.is_answered:
             del self._requests[answer.number]
             self.dismiss(question)
+            if self.learns and question.about == BROKERS:
+                self.learned = question.addresses()
             self.is_changed = True
 
     def _on_forgotten(self, answer: m.Forgotten) -> None:
@@ -385,7 +392,7 @@ class Session:
         if isinstance(notice, m.Refused) and notice.code == CLOSING:
             return
         request = self._requests.pop(number, None)
-        if isinstance(request, Forgetting) and isinstance(notice, m.Refused):
+        if isinstance(request, Asked) and isinstance(notice, m.Refused):
             request.refused(notice)
             self.dismiss(request)
             self.is_changed = True

@@ -16,6 +16,7 @@ from attrs import define, field
 
 from broker.core.pages import cut
 from broker.healing import describe_search
+from broker.lines import json_line
 from broker.messages import Explained, Wanted
 from broker.node.connection import Connection
 from broker.node.exchange import Exchange
@@ -84,6 +85,9 @@ def lines_about(about: str, exchange: Exchange, client: str, user: str) -> Itera
         subscribers = exchange.subscribers.values()
         mine = [each for each in subscribers if each.state.terms.durable and each.is_of(client, user)]
         return (each.describe() for each in mine)
+    if about == "brokers":
+        places = sorted(core.roster.everything(), key=lambda place: place.name)
+        return (json_line({"name": each.name, "address": each.address}) for each in places if each.address)
     if about == "uplinks":
         uplink = core.uplink.name if core.uplink is not None else None
         return iter([describe_search(exchange.search, core.roster, uplink, core.below)])

@@ -543,7 +543,7 @@ class ClientSession:
             self._refuse(request.number, "not-allowed", text)
             return
         self._units -= EXPLAIN_UNITS
-        if request.publisher and request.about not in {"durable", "uplinks"}:
+        if request.publisher and request.about not in {"durable", "uplinks", "brokers"}:
             self._ask_overlay(request)
         else:
             lines = lines_about(request.about, self._exchange, self.name, self.user.name)

@@ -29,7 +29,7 @@ Write = Callable[[Any], object]
 CHOICES: Final = {
     "Hello.role": ("client", "broker"),
     "Subscribe.policy": ("disconnect", "drop"),
-    "Explain.about": ("waiting", "way", "durable", "uplinks"),
+    "Explain.about": ("waiting", "way", "durable", "uplinks", "brokers"),
     "AttachAnswer.verdict": ("granted", "cycle", "duplicate"),
 }
 """Text fields that take one of a few words."""

@@ -28,7 +28,7 @@ from harness.whole.cables import CableEnd
 from harness.whole.clock import Clock
 from harness.whole.history import SubscriptionHistory, WholeHistory
 from harness.whole.interests import DrawnInterest, Events
-from harness.whole.sites import HONEST_TOKEN
+from harness.whole.sites import HONEST_TOKEN, PORT
 
 __all__ = ["Program", "ProgramNet", "ProgramReading", "Publishing"]
 
@@ -151,13 +151,14 @@ def _parsed(text: str) -> Filter:
 
 @define(eq=False)
 class Program:
-    """One process with a client. `site` is its broker; without `others` it dials no other one."""
+    """One process with a client. `site` is its broker; it goes to `others`, or to those that it `learns`."""
 
     name: str
     site: str
     net: ProgramNet
     limits: Limits
     others: tuple[str, ...] = ()
+    learns: bool = False
     machine: ClientMachine = field(init=False)
     end: CableEnd | None = field(default=None, init=False)
     publishing: list[Publishing] = field(factory=list, init=False)
@@ -174,7 +175,8 @@ class Program:
     def __attrs_post_init__(self) -> None:
         random = Random(self.net.random.getrandbits(32))  # noqa: S311 - a schedule
         session = Session(self.name, f"{random.getrandbits(32):x}", HONEST_TOKEN, self.limits)
-        self.machine = ClientMachine(session, self.site, Backoff(random), self.others)
+        address, *others = (f"{each}:{PORT}" for each in (self.site, *self.others))
+        self.machine = ClientMachine(session, address, Backoff(random), tuple(others), self.learns)
         self.machine.start(self.net.clock.now_s, retry=True)
 
     @property
@@ -185,7 +187,7 @@ class Program:
     @property
     def dialled(self) -> str:
         """The broker that it dials now."""
-        return self.machine.address if self.others else self.site
+        return self.machine.address.partition(":")[0] if self.others else self.site
 
     # --- what the program does ---
 
@@ -384,12 +386,12 @@ class Program:
     def _look_for_a_move(self) -> None:
         """Notice that it has gone to another broker, which it may only when its own keeps it no more."""
         now_s, net = self.net.clock.now_s, self.net
-        if self.others and self.site != self.machine.address:
+        if self.site != self.dialled:
             away_s = now_s - self._connected_s
             if not net.may_leave(away_s):
-                text = f"{self.name} left {self.site} for {self.machine.address} after {away_s:.3f} s"
+                text = f"{self.name} left {self.site} for {self.dialled} after {away_s:.3f} s"
                 net.history.faults.append(("promise", text))
-            self.site, self.has_moved = self.machine.address, True
+            self.site, self.has_moved = self.dialled, True
         self._connected_s = now_s
 
     def _look_around(self) -> None:

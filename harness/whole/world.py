@@ -200,7 +200,10 @@ class WholeWorld:
         """Start a program somewhere; it goes to the others, or to all where programs roam."""
         site = site or self.random.choice(self.live_sites()).name
         name = name or f"C{len(self.programs) + 1}"
-        program = Program(name, site, self, self.knobs.limits, others or self._others(site))
+        # A broker may be lost before it has answered where others are: then one more address is needed.
+        learns = not others and self.knobs.losses < 2 and len(self.programs) % 2 == 0  # noqa: PLR2004 - as said
+        others = others or self._others(site)[: 1 if learns else None]
+        program = Program(name, site, self, self.knobs.limits, others, learns and bool(others))
         self.programs.append(program)
         program.look()
         return program

@@ -41,10 +41,11 @@ class Talk:
         retry: bool = False,
         seed: int = 1,
         others: tuple[str, ...] = (),
+        learns: bool = False,
     ) -> None:
         self.limits = limits or Limits()
         session = Session("alice", "i0", "secret", self.limits)
-        self.machine = ClientMachine(session, ADDRESS, Backoff(Random(seed)), others)
+        self.machine = ClientMachine(session, ADDRESS, Backoff(Random(seed)), others, learns)
         self.session = session
         self.now_s = BEGUN_S
         self.decoder = Decoder(DEFAULT_LIMITS, Peer.DIALLER)

@@ -391,6 +391,15 @@ def test_an_answer_comes_in_pages(talk: Talk) -> None:
     assert question.lines == ("a", "b", "c")
 
 
+def test_a_question_that_is_refused_is_an_error(talk: Talk) -> None:
+    question = Question("", 0)
+    talk.session.ask(question)
+    talk.say(m.Refused(1, "not-allowed", "user 'bob' may not ask"))
+    assert question.is_answered
+    assert isinstance(question.failure, RefusedError)
+    assert (str(question.failure)[-22:], question.failure.code) == ("user 'bob' may not ask", "not-allowed")
+
+
 def test_an_answer_that_is_too_long_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(questions, "ANSWER_BYTES_MAX", 5)
     question = Question("", 0)

@@ -185,13 +185,14 @@ def test_a_broker_restarted_without_memory_is_a_gap_and_a_change_of_state(
 def test_a_client_goes_to_another_broker_when_its_own_is_lost_for_good(shell: ShellUnderTest) -> None:
     async def test() -> None:
         async with (
-            shell.connect(["127.0.0.1:1", one.address, two.address]) as client,
+            shell.connect(["127.0.0.1:1", one.address, two.address], learn=True) as client,
             client.subscribe("True", durable="mine") as deliveries,
             client.advertise("True") as publisher,
         ):
             identity = publisher.id
             await publisher.publish({"number": 1}, confirm=True)
             assert await sequences(deliveries, 1) == [1]
+            assert [each["name"] for each in await client.brokers()] == ["B1"]
             one.stop()
             await publisher.publish({"number": 2}, confirm=True)
             items = deliveries.with_gaps()

@@ -6,7 +6,7 @@ from harness.whole.outcomes import of_seed
 from harness.whole.world import WholeWorld
 from ordering.pairwise import Pairwise
 
-FORGETFUL = 16
+FORGETFUL = 66
 """A schedule in which a broker forgets what it had taken, and clients publish it again."""
 
 FAR_APART = 505
