@@ -20,11 +20,11 @@ class Listener:
     endings: list[str | None] = field(factory=list)
     written_count: int = 0
 
-    def came(self, end: CableEnd, content: bytes) -> None:
+    def received(self, end: CableEnd, content: bytes) -> None:
         del end
         self.content += content
 
-    def over(self, end: CableEnd, reason: str | None) -> None:
+    def ended(self, end: CableEnd, reason: str | None) -> None:
         del end
         self.endings.append(reason)
 
