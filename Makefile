@@ -21,11 +21,15 @@ MINUTES ?= 10
 # take turns (tests/conftest.py).
 SHARED := --quiet -n auto --maxprocesses 4
 
+INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+COMPILED := build/compiled
+HOT_TESTS := $(addprefix tests/,broker/client broker/core broker/node broker/station broker/wire ordering test_forms.py)
+
 # What pages say: links, anchors, rules, limits, commands, programs, and the site with its search.
 DOCUMENTS := $(addprefix tests/test_,documents.py commands_shown.py readme.py results_age.py site.py snippets.py tried.py)
 
 .DELETE_ON_ERROR:
-.PHONY: attack docs help run test search check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing results-age spark clean
+.PHONY: attack compiled docs help pure run test test-compiled search check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing results-age spark clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 27
@@ -35,6 +39,21 @@ run: $(READY) ## compare four orderings on a small overlay, judge them, and writ
 
 test: $(READY) ## run the whole test suite, with the same examples every time
 	@$(BIN)/python -m pytest $(SHARED)
+
+test-compiled: $(READY) ## run the tests of the hot path and some schedules against the compiled form, built beside the sources
+	@CONCORD_COMPILED=1 $(INSTALL) --no-deps --upgrade --target $(COMPILED) .
+	@PYTHONPATH=$(COMPILED) $(BIN)/concord --version | grep --fixed-strings '(compiled)'
+	@$(BIN)/python -m pytest $(SHARED) --override-ini pythonpath='$(COMPILED) .' $(HOT_TESTS)
+	@for faults in none churn crash; do \
+	  PYTHONPATH=$(COMPILED) $(BIN)/concord harness explore --faults $$faults --schedules 3000 --jobs $(JOBS) || exit 1; \
+	  PYTHONPATH=$(COMPILED) $(BIN)/concord harness explore --whole --faults $$faults --schedules 300 --jobs $(JOBS) || exit 1; \
+	done
+
+compiled: $(READY) ## build the hot path as machine code in place, to be built again after a change; `make pure` goes back
+	@CONCORD_COMPILED=1 $(INSTALL) --no-deps --editable .
+
+pure: ## remove the machine code of `make compiled`
+	@find broker ordering -name '*.so' -delete
 
 search: $(READY) ## run the whole test suite with examples that are drawn anew
 	@$(BIN)/python -m pytest $(SHARED) --hypothesis-profile search
@@ -96,7 +115,7 @@ spark: $(READY) ## ship the analysis with spark-submit to a small Spark cluster,
 evaluation-routing: $(READY) ## measure every routing strategy on 107 brokers and write docs/results/routing.md (ARGUMENTS=--quick)
 	@$(BIN)/python -m harness.evaluation.routing $(ARGUMENTS)
 
-clean: ## remove caches, builds and results; .venv stays
+clean: pure ## remove caches, builds and results; .venv stays
 	@rm -rf build dist runs .hypothesis .mypy_cache .pytest_cache .ruff_cache ./*.egg-info
 	@find concord broker ordering harness examples tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -105,5 +124,5 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "$(OLD_PYTHON)" >&2; exit 1; }
 	@.ci/tools
 	@$(PYTHON) -m venv $(VENV) >/dev/null || { echo "$(NO_VENV)" >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[test]'
+	@$(INSTALL) --editable '.[test]'
 	@touch $@

@@ -24,6 +24,9 @@ Laws.
    class names in a set `DERIVED`, which follow from options and tables. Objects inside have no such
    attributes. An object that is referred to twice is restored as one object, with another identity.
 
+A plugin may have a method `forwards` (`Forwarding`), which spares it the calls for what it would let through
+anyway.
+
 Marks are small numbers (0 to `MARK_LIMIT`) that a publication carries over one link, for the neighbour's
 plugin only. Notes are messages between neighbouring plugins. The plugin alone defines their meaning. Data
 that does not fit into a mark goes as a note right before the publication: by law 4 it arrives right before
@@ -271,6 +274,19 @@ class Ordering(Protocol):
 
     def blocked(self) -> Sequence[Blocked]:
         """Return the pending items, oldest first."""
+        ...
+
+
+class Forwarding(Protocol):
+    """A plugin that says beforehand what it lets through."""
+
+    def forwards(self, event: Event, origin: Hops, route: Route) -> bool:
+        """Return whether `publication` would answer, without a mark, with one emission to all targets.
+
+        Then it would also keep nothing and count nothing, and the same goes for every event with an equal
+        `ordered`, from the same origin with an equal route, until the next call that is not this one. The
+        broker emits such events without a call for each.
+        """
         ...
 
 

@@ -100,6 +100,13 @@ class Pairwise:
         self.measures.deferred += len(self._pending) > kept
         return emissions
 
+    def forwards(self, event: Event, origin: Hops, route: Route) -> bool:
+        """Return whether a publication without a mark leaves at once, for all targets (R1, R2)."""
+        targets, exposed = route
+        if origin and origin == self._uplink:
+            return True
+        return not ((event.ordered and exposed and targets & self._uplink) or targets & self._blocked)
+
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
         """Emit a message to the uplink at once, one to another hop behind the items pending for it (R5)."""
         if target == self._uplink:

@@ -47,10 +47,12 @@ PURE: Final = (
     "broker.client.window",
     "broker.core",
     "broker.filters",
+    "broker.form",
     "broker.healing",
     "broker.matching",
     "broker.messages",
     "broker.node",
+    "broker.publication",
     "broker.quantities",
     "broker.replay",
     "broker.replay_messages",
@@ -76,6 +78,7 @@ IMPURE: Final = {
 
 ROOMS: Final = (
     *(
+        "form",
         "errors",
         "addresses",
         "quantities",
@@ -87,7 +90,7 @@ ROOMS: Final = (
         "transitions",
         "toml_files",
     ),
-    *("filters", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
+    *("filters", "publication", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
     *("sessions", "replay", "core", "station", "node", "journal", "client", "trace", "server", "commands"),
 )
 """The rooms of the broker: each uses those before it, never those behind it."""

@@ -4,16 +4,21 @@ A `Delivery` keeps the frame it came in and decodes it when an attribute is firs
 samples or forwards pays for nothing else, and the others pay the same as they would at arrival.
 
 Its frame was checked when it arrived, its body is trusted: `broker.wire.decoder` says what that is, and why.
+
+The class is written out, and no attrs class, because the compiled form makes an extension type of it
+(`delivery.pxd`).
 """
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
 import cbor2
-from attrs import define, field, frozen
+from attrs import field, frozen
 
 from broker.errors import BrokerFaultError
 from broker.filters.constraints import Value
+from broker.form import IS_COMPILED
+from broker.wire.events import read_delivered, recognise
 from broker.wire.header import HEADER
 
 BOUND: Final = "bound"
@@ -45,18 +50,21 @@ _REPLAYED: Final = 0x02
 _Fields = tuple[str, int, int, Mapping[str, Value], bytes]
 
 
-@define(eq=False, repr=False)
 class Delivery:
     """One publication, delivered to one subscription.
 
     `position` is its position in the subscription, counted from 1 over all connections.
     """
 
-    frame: bytes
-    position: int = 0
-    _decoded: _Fields | None = field(default=None, init=False)
-    _acknowledge: Callable[[int], None] = field(init=False)
+    __slots__ = ("__weakref__", "_acknowledge", "_decoded", "frame", "position")
+
+    _acknowledge: Callable[[int], None]
     """There only if the program acknowledges: all others pay nothing for it."""
+
+    def __init__(self, frame: bytes, position: int = 0) -> None:
+        self.frame = frame
+        self.position = position
+        self._decoded: _Fields | None = None
 
     @classmethod
     def open(cls, acknowledge: Callable[[int], None], frame: bytes, position: int) -> "Delivery":
@@ -78,11 +86,16 @@ class Delivery:
         acknowledge(self.position)
 
     def _decode(self) -> _Fields:
+        if IS_COMPILED and (usual := read_delivered(self.frame)) is not None:
+            self._decoded = usual
+            return usual
         try:
             fields: _Fields = _loads(self.frame[_BODY_AT:])
             _, _, _, _, _ = fields
         except (cbor2.CBORError, TypeError, ValueError) as error:
             raise BrokerFaultError(_UNREADABLE.format(self.position), "malformed") from error
+        if IS_COMPILED:
+            recognise(fields[3])
         self._decoded = fields
         return fields
 

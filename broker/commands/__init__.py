@@ -17,6 +17,7 @@ from typing import Final
 import click
 
 from broker.commands.lazy import lazy_group as _lazy_group
+from broker.form import FORM as _FORM
 
 __all__ = ["COMMANDS", "GROUP", "concord", "main"]
 
@@ -45,7 +46,9 @@ EXIT_INTERRUPTED: Final = 130
     epilog="Example: concord broker --name B1 --listen 127.0.0.1:7411",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(package_name="concord-pubsub", prog_name="concord")
+@click.version_option(
+    package_name="concord-pubsub", prog_name="concord", message=f"%(prog)s, version %(version)s ({_FORM})"
+)
 def concord() -> None:
     """Content-based publish/subscribe in which subscribers agree on order."""
 

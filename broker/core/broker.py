@@ -24,7 +24,7 @@ from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
 from broker.core.routing import RoutingState
 from broker.core.synchronisation import Synchronisation
-from broker.core.tables import RouteEntry, RoutingTables, TableView
+from broker.core.tables import NOWHERE, RouteEntry, RoutingTables, TableView
 from broker.core.ways import Answer, WayQuestions, Ways, describe_waiting, describe_way
 from broker.filters import Filter
 from broker.healing import Roster
@@ -65,13 +65,20 @@ from ordering.interface import (
     Blocked,
     Context,
     Emission,
+    Event,
     ForeignNoteError,
     Hops,
     Measures,
     OrderingFactory,
+    Route,
 )
 
 _CLASS_OF: Final = attrgetter("__class__")
+
+
+def _forwards_nothing(_event: Event, _origin: Hops, _route: Route) -> bool:
+    """The answer for a plugin that has to be asked about each publication."""
+    return False
 
 
 class BrokerCore:
@@ -332,15 +339,32 @@ class BrokerCore:
                 self._control(link, message)
 
     def _route(self, publications: Iterable[Publication], origin: Hops) -> None:
-        """Ask the tables for the targets of each publication, and the plugin when to emit it."""
+        """Ask the tables for the targets of each publication, and the plugin when to emit it.
+
+        A run of publications that the plugin lets through to the same targets is emitted at once.
+        """
         ordering, remember = self.ordering, self.ways.remember
         route_of, carry_out = self._routing.tables.route, self._hops.carry_out
+        forwards = getattr(ordering, "forwards", _forwards_nothing)
+        run: list[Publication] = []
+        of_run, is_ordered = NOWHERE, False
         for publication in publications:
             route = route_of(publication.attributes, origin)
             mark = publication.mark
             remember((publication.publisher, publication.sequence, origin, route.targets))
-            plain = publication.with_mark(0) if mark else publication
-            carry_out(ordering.publication(plain, origin, mark, route), ordering.combine)
+            if run:
+                if not mark and publication.ordered is is_ordered and (route is of_run or route == of_run):
+                    run.append(publication)
+                    continue
+                self._hops.forward(run, of_run.targets)
+                run = []
+            if not mark and forwards(publication, origin, route):
+                run, of_run, is_ordered = [publication], route, publication.ordered
+            else:
+                plain = publication.with_mark(0) if mark else publication
+                carry_out(ordering.publication(plain, origin, mark, route), ordering.combine)
+        if run:
+            self._hops.forward(run, of_run.targets)
 
     def _control(self, link: Hop, message: LinkMessage) -> None:
         membership = self._membership

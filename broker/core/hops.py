@@ -78,6 +78,12 @@ class HopTable:
             for hop in fan_out:
                 hop.outbox.append(message)
 
+    def forward(self, publications: Sequence[Publication], targets: Hops) -> None:
+        """Append these to the outboxes of all targets."""
+        self._filled |= targets
+        for hop in self._fan_outs.get(targets) or self._fan_out(targets):
+            hop.outbox += publications
+
     def extend(self, hop: Hop, messages: Sequence[LinkMessage]) -> None:
         """Append these to the outbox of a hop, past the ordering plugin."""
         self._filled |= hop.bit

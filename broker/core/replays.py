@@ -432,7 +432,7 @@ def _items(message: ReplayPart, link: Hop) -> list[Item]:
         text = f"{len(message.frames)} publications with {len(message.times)} times"
         raise ProtocolError(f"{link.name} sent a part of a replay that has {text}")
     try:
-        found = read_publications(message.frames, DEFAULT_LIMITS)
+        found = read_publications(list(message.frames), DEFAULT_LIMITS)
     except WireError as error:
         raise ProtocolError(f"{link.name} sent a part of a replay that cannot be read: {error}") from error
     return [

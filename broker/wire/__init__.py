@@ -8,13 +8,13 @@
 from broker.wire.control import encode
 from broker.wire.decoder import Decoder, DeliveredBatch, Peer
 from broker.wire.errors import WireError
+from broker.wire.events import plain
 from broker.wire.kinds import VERSION
 from broker.wire.limits import DEFAULT_LIMITS, WireLimits
 from broker.wire.publications import (
     decode_delivery,
     encode_publication,
     marked,
-    plain,
     publication_prefix,
     read_publications,
     replayed,

@@ -16,6 +16,7 @@ import cbor2
 
 from broker.filters.constraints import Value
 from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
+from broker.wire.events import add_name
 from broker.wire.fields import read_text
 from broker.wire.limits import DEFAULT_LIMITS, KIB, MAX_NUMBER, MIN_NUMBER, NAME_BYTES, WireLimits
 
@@ -108,6 +109,7 @@ def _check_name(name: object) -> None:
     if len(known_names) >= _KNOWN_NAMES_COUNT:
         known_names.clear()
     known_names.add(text)
+    add_name(text)
 
 
 def _check_value(value: object, where: str, limits: WireLimits) -> None:

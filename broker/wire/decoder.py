@@ -26,8 +26,9 @@ from typing import Final, NoReturn
 
 from attrs import define, field, frozen
 
+from broker.form import IS_COMPILED
 from broker.messages import Deliver, Fault, Hello, Welcome
-from broker.wire import control
+from broker.wire import control, events
 from broker.wire.errors import MALFORMED, UNEXPECTED, UNKNOWN, WireError, oversize
 from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, LENGTH_BYTES, PUBLICATION
 from broker.wire.kinds import BY_KIND, BY_MESSAGE, ROWS, DecoderStage
@@ -181,7 +182,18 @@ class Decoder:
             if after > end:
                 break
             if kind == PUBLICATION:
-                position = self._read_run(buffer, position, messages)
+                # No further than one largest publication reaches, so that no whole frame is too large.
+                # A frame that is not right ends the run, comes up first the next time, and is refused there.
+                farthest = min(end, position + LENGTH_BYTES + admission.limits_bytes[PUBLICATION])
+                frames: list[bytes] = []
+                after = _cut(buffer, position, farthest, admission.refused_flags[PUBLICATION], frames)
+                if self.stage is _SERVER:
+                    batch = self._take_delivered(frames, after - position)
+                    messages.append(batch)
+                    position += batch.size_bytes
+                else:
+                    messages += read_publications(frames, self.limits)
+                    position = after
             elif controls_left:
                 controls_left -= 1
                 self._read_control(kind, buffer[position + _HEADER_BYTES : after], messages)
@@ -221,36 +233,13 @@ class Decoder:
         due = f"{self._outstanding} publications are due" if self._outstanding else "no Deliver announced it"
         raise WireError(UNEXPECTED, f"{row.name}: {due} here")
 
-    def _read_run(self, buffer: bytes, position: int, messages: list[object]) -> int:
-        """Read publications that follow each other, the first of which was admitted; return their end.
-
-        It stops before a frame that is not right: that frame comes up first the next time and is refused
-        there. It looks no further than one largest publication reaches, so that no whole frame is too
-        large.
-        """
-        admission = self._admission
-        refused_flags = admission.refused_flags[PUBLICATION]
-        end = min(len(buffer), position + LENGTH_BYTES + admission.limits_bytes[PUBLICATION])
-        last, start = end - _HEADER_BYTES, position
-        frames: list[bytes] = []
-        unpack, append = _unpack_header, frames.append
-        while position <= last:
-            length, kind, flags = unpack(buffer, position)
-            after = position + LENGTH_BYTES + length
-            if kind != PUBLICATION or after > end or length < KIND_AND_FLAGS_BYTES or flags & refused_flags:
-                break
-            append(buffer[position:after])
-            position = after
-        if self.stage is not _SERVER:
-            messages += read_publications(frames, self.limits)
-            return position
-        if len(frames) > self._outstanding:
-            # The first one that was not announced comes up again, and is refused.
-            position -= sum(map(len, frames[self._outstanding :]))
-            del frames[self._outstanding :]
+    def _take_delivered(self, frames: list[bytes], size_bytes: int) -> DeliveredBatch:
+        """Take deliveries that were announced; the first one that was not comes up again, and is refused."""
+        for frame in frames[self._outstanding :]:
+            size_bytes -= len(frame)
+        del frames[self._outstanding :]
         self._outstanding -= len(frames)
-        messages.append(DeliveredBatch(self._subscription, frames, position - start))
-        return position
+        return DeliveredBatch(self._subscription, frames, size_bytes)
 
     def _read_control(self, kind: int, body: bytes, messages: list[object]) -> None:
         """Decode a control message and go where it leads the connection."""
@@ -280,6 +269,23 @@ def _announced(body: bytes) -> tuple[int, int]:
     if message.count == 0:
         raise WireError(MALFORMED, "Deliver.count: expected 1 or more, got 0")
     return message.number, message.count
+
+
+def _cut_plainly(buffer: bytes, position: int, end: int, refused_flags: int, frames: list[bytes]) -> int:
+    """Do what `events.cut` does, as Python does it fastest."""
+    last = end - _HEADER_BYTES
+    unpack, append = _unpack_header, frames.append
+    while position <= last:
+        length, kind, flags = unpack(buffer, position)
+        after = position + LENGTH_BYTES + length
+        if kind != PUBLICATION or after > end or length < KIND_AND_FLAGS_BYTES or flags & refused_flags:
+            break
+        append(buffer[position:after])
+        position = after
+    return position
+
+
+_cut: Final = events.cut if IS_COMPILED else _cut_plainly
 
 
 def _check_length(where: str, length: int, limit_bytes: int) -> None:

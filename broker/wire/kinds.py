@@ -5,7 +5,7 @@ A number once used is never used again for something else.
 """
 
 from enum import Enum
-from typing import Final
+from typing import Final, cast
 
 from attrs import AttrsInstance, field, frozen
 
@@ -70,7 +70,7 @@ ROWS: Final = (
     KindRow(0x05, m.Ping, _PEERS),
     KindRow(0x06, m.Pong, _PEERS),
     KindRow(0x07, m.Acknowledge, _LINK),
-    KindRow(PUBLICATION, m.Publication, _PEERS, Size.PUBLICATION),
+    KindRow(PUBLICATION, cast("type[AttrsInstance]", m.Publication), _PEERS, Size.PUBLICATION),
     # Client to broker.
     KindRow(0x20, m.Advertise, _CLIENT),
     KindRow(0x21, m.Unadvertise, _CLIENT),

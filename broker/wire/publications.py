@@ -10,7 +10,7 @@ the mark of the ordering plugin on the copy that goes over one link (0 in the pl
 but that copy is), all others are 0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from struct import Struct
 from typing import Any, Final
@@ -18,10 +18,13 @@ from typing import Any, Final
 import cbor2
 
 from broker.filters.constraints import Value
+from broker.form import IS_COMPILED
 from broker.messages import Publication
+from broker.wire import events
 from broker.wire.attributes import PLAIN_TYPES, check_attributes, encode_attributes, known_names
 from broker.wire.cbor import load_item, load_items
 from broker.wire.errors import MALFORMED, WireError, malformed, oversize
+from broker.wire.events import plain
 from broker.wire.fields import read_id, read_number
 from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, PUBLICATION
 from broker.wire.limits import DEFAULT_LIMITS, MAX_MARK, MAX_NUMBER, MIN_NUMBER, SMALL_BYTES, WireLimits
@@ -98,13 +101,6 @@ def marked(frame: bytes, mark: int) -> bytes:
     return frame[:_FLAGS_AT] + flags + frame[_BODY_AT:]
 
 
-def plain(frame: bytes) -> bytes:
-    """The frame without a mark: what is kept, delivered, and forwarded where no mark is needed."""
-    if frame[_FLAGS_AT] <= ORDERED:
-        return frame
-    return frame[:_FLAGS_AT] + _ONE_BYTE[frame[_FLAGS_AT] & ORDERED] + frame[_BODY_AT:]
-
-
 def replayed(publisher: str, sequence: int, frame: bytes) -> Publication:
     """A publication of the past, to be delivered and not to be matched any more, as its frame marks it."""
     flags = frame[_FLAGS_AT]
@@ -115,16 +111,23 @@ def replayed(publisher: str, sequence: int, frame: bytes) -> Publication:
 # --- reading ------------------------------------------------------------------------------------------
 
 
-def read_publications(frames: Sequence[bytes], limits: WireLimits) -> list[Publication]:
-    """Decode whole frames for a broker, all with one call.
+def _read_compiled(frames: list[bytes], limits: WireLimits) -> list[Publication]:
+    """Read usual events field by field, and every other one with all checks."""
+    publications: list[Publication] = []
+    reader = events.checking_reader()
+    events.read_usual(frames, limits.payload_bytes, reader, publications)
+    while len(publications) < len(frames):
+        publications.append(_checked(frames[len(publications)], limits, publications))
+        events.read_usual(frames, limits.payload_bytes, reader, publications)
+    return publications
 
-    Raises:
-        WireError: a body is wrong; `messages` of the error are the publications before it.
-    """
+
+def _read_together(frames: list[bytes], limits: WireLimits) -> list[Publication]:
+    """Decode all frames with one call of the library."""
     bodies = [*map(_body_of, frames)]
     items = load_items(bodies, _DEPTH)
     publications: list[Publication] = []
-    payload_limit = limits.payload_bytes
+    payload_limit, new = limits.payload_bytes, Publication.__new__
     try:
         for frame, body, item in zip(frames, bodies, items or (), strict=True):
             publisher, sequence, published_ns, attributes, payload = item
@@ -145,27 +148,46 @@ def read_publications(frames: Sequence[bytes], limits: WireLimits) -> list[Publi
                 if kind not in PLAIN_TYPES and (kind is not int or not MIN_NUMBER <= value <= MAX_NUMBER):
                     _check_event(item, body, limits)
             flags = frame[_FLAGS_AT]
-            publications.append(
-                Publication(publisher, sequence, attributes, flags == ORDERED, frame, 0, published_ns)
-                if flags <= ORDERED
-                else _flagged(frame, item)
-            )
+            if flags > ORDERED:
+                publications.append(_flagged(frame, item))
+                continue
+            # What __init__ does, without its call.
+            publication = new(Publication)
+            publication.publisher = publisher
+            publication.sequence = sequence
+            publication.attributes = attributes
+            publication.ordered = flags == ORDERED
+            publication.frame = frame
+            publication.mark = 0
+            publication.published_ns = published_ns
+            publications.append(publication)
     except (WireError, TypeError, ValueError):
         # What was not decoded, and what is no array of five, ends here too.
         return _read_one_by_one(frames, limits)
     return publications
 
 
+read_publications: Final[Callable[[list[bytes], WireLimits], list[Publication]]] = (
+    _read_compiled if IS_COMPILED else _read_together
+)
+"""Decode whole frames for a broker. Raises `WireError` for a wrong body; its `messages` are those before."""
+
+
 def _read_one_by_one(frames: Sequence[bytes], limits: WireLimits) -> list[Publication]:
     """The same with every check and its words; taken when something is wrong somewhere."""
     publications: list[Publication] = []
     for frame in frames:
-        try:
-            publications.append(_flagged(frame, _read_event(frame[_BODY_AT:], limits)))
-        except WireError as error:
-            error.messages = [*publications]
-            raise
+        publications.append(_checked(frame, limits, publications))
     return publications
+
+
+def _checked(frame: bytes, limits: WireLimits, before: Sequence[Publication]) -> Publication:
+    """Read one frame with every check; its error has the publications before it."""
+    try:
+        return _flagged(frame, _read_event(frame[_BODY_AT:], limits))
+    except WireError as error:
+        error.messages = [*before]
+        raise
 
 
 def _flagged(frame: bytes, event: _Event) -> Publication:

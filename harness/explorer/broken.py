@@ -64,6 +64,12 @@ def queues_what_comes_down(
     return _publication(self, event, origin, mark, route)
 
 
+def forwards_nothing(self: Pairwise, event: Event, origin: Hops, route: Route) -> bool:
+    """Ask about every publication."""
+    del self, event, origin, route
+    return False
+
+
 def acknowledges_at_once(
     self: Pairwise, event: Event, origin: Hops, mark: int, route: Route
 ) -> Sequence[Emission]:

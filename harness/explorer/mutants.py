@@ -50,7 +50,14 @@ def _one(
 
 MUTANTS: Final[dict[str, Mutant]] = {
     "no-detection": _one("R2", "none", Pairwise, "publication", broken.never_late),
-    "down-waits": _one("R1", "none", Pairwise, "publication", broken.queues_what_comes_down),
+    "down-waits": Mutant(
+        "R1",
+        "none",
+        (
+            (Pairwise, "publication", broken.queues_what_comes_down),
+            (Pairwise, "forwards", broken.forwards_nothing),
+        ),
+    ),
     "early-acknowledgement": _one("R4", "none", Pairwise, "publication", broken.acknowledges_at_once),
     "middle-does-not-ask": _one("R2", "none", Pairwise, "_add", broken.asks_only_for_itself),
     "no-hop-order": _one("R3", "none", Pairwise, "_emit_free", staticmethod(broken.passes_earlier)),

@@ -1,10 +1,15 @@
+from math import isfinite
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.client.delivery import Delivery, Gap
 from broker.filters.constraints import Value
-from broker.wire import encode_publication, publication_prefix
+from broker.wire import decode_delivery, encode_publication, publication_prefix
+from broker.wire.events import read_delivered, recognise
+from broker.wire.limits import SMALL_BYTES
+from tests.broker.wire.strategies import Published, publications
 
 VALUES = st.one_of(
     st.text(max_size=20), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False)
@@ -48,3 +53,18 @@ def test_a_gap_says_how_much_is_missing_and_why() -> None:
     assert "unknown number" in str(Gap(None))
     assert "goes back behind what it had" in str(Gap(2, "taken"))
     assert "link on their way was lost" in str(Gap(None, "lost"))
+
+
+@given(publications)
+def test_usual_and_other_deliveries_are_read_alike(published: Published) -> None:
+    for _ in range(2):
+        usual = read_delivered(published.frame)
+        fields = decode_delivery(published.frame)[:-1]
+        assert usual is None or repr(usual) == repr(fields)
+        recognise(fields[3])
+    is_small = len(published.frame) - len(published.payload) < SMALL_BYTES
+    assert usual is not None or not is_small or not all(map(_is_finite, published.attributes.values()))
+
+
+def _is_finite(value: object) -> bool:
+    return not isinstance(value, float) or isfinite(value)

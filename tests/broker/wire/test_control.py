@@ -43,7 +43,7 @@ def test_every_message_has_a_row() -> None:
         for _, each in inspect.getmembers(module, inspect.isclass)
         if attrs.has(each) and each.__module__ == module.__name__
     }
-    assert classes - NEVER_SENT == set(BY_MESSAGE)
+    assert (classes - NEVER_SENT) | {messages.Publication} == set(BY_MESSAGE)
 
 
 def test_every_message_between_brokers_may_be_sent_on_a_link() -> None:
@@ -201,6 +201,6 @@ def test_sets_are_written_in_order() -> None:
 
 def test_what_is_no_message_is_not_encoded() -> None:
     with pytest.raises(TypeError, match="Publication is not encoded here"):
-        encode(Publication("a", 1, {}, ordered=True, frame=b""))
+        encode(Publication("a", 1, {}, ordered=True, frame=b""))  # type: ignore[arg-type]  # the point
     with pytest.raises(TypeError, match="Limits is not encoded here"):
         encode(DEFAULT_LIMITS)

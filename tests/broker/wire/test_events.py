@@ -1,0 +1,116 @@
+"""The compiled form's way to read events takes what the checks take, whether it is compiled here or not."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.publication import Publication
+from broker.wire import (
+    DEFAULT_LIMITS,
+    WireError,
+    WireLimits,
+    decoder,
+    encode_publication,
+    events,
+    marked,
+    publication_prefix,
+)
+from broker.wire import publications as wire
+from tests.broker.wire.strategies import Published, frame_of, publications
+from tests.broker.wire.test_publications import GOOD, REFUSED
+
+if TYPE_CHECKING:
+    from broker.filters.constraints import Value
+
+Read = Callable[[list[bytes], WireLimits], list[Publication]]
+
+damages = st.tuples(st.integers(0, 400), st.one_of(st.none(), st.integers(0, 255)))
+"""A place in a body, and the byte that is put there; or the body ends there."""
+
+
+def _outcome(read: Read, frames: list[bytes]) -> object:
+    """Return what was read, exactly, and the words of the error."""
+    try:
+        return [(repr(each), each.frame) for each in read(frames, DEFAULT_LIMITS)], ""
+    except WireError as error:
+        return [(repr(each), getattr(each, "frame", None)) for each in error.messages], str(error)
+
+
+def _agree(frames: list[bytes]) -> None:
+    assert _outcome(wire._read_compiled, frames) == _outcome(wire._read_together, frames)
+
+
+@given(st.lists(st.tuples(publications, st.integers(0, 15)), max_size=5))
+def test_sound_events_are_read_alike(several: list[tuple[Published, int]]) -> None:
+    _agree([marked(each.frame, mark) for each, mark in several])
+
+
+@given(publications, st.lists(damages, min_size=1, max_size=3))
+def test_damaged_events_are_read_alike(published: Published, damaged: list[tuple[int, int | None]]) -> None:
+    body = bytearray(published.frame[6:])
+    for place, octet in damaged:
+        if octet is None:
+            del body[place:]
+        elif place < len(body):
+            body[place] = octet
+    _agree([GOOD.frame, frame_of(bytes(body)), GOOD.frame])
+
+
+@pytest.mark.parametrize("body", [body for body, _ in REFUSED])
+def test_what_is_refused_is_refused_alike(body: bytes) -> None:
+    _agree([GOOD.frame, frame_of(body), GOOD.frame])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(0.0, -0.0, 1.5, -101.25, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308),
+        *(float("inf"), float("nan"), 0, 23, 24, 2**63 - 1, -1, -(2**63)),
+        *(True, False, "", "x" * 300, "\u00fc\U0001f600"),
+    ],
+)
+def test_every_value_is_read_exactly(value: float | str) -> None:
+    frame = encode_publication(publication_prefix("a"), 1, 0, {"x": value}, b"", ordered=True)
+    [read] = wire._read_compiled([frame], DEFAULT_LIMITS)
+    assert repr(read.attributes) == repr({"x": value})
+
+
+def test_a_usual_event_is_left_to_nobody_else() -> None:
+    reader = events.checking_reader()
+    events.add_name("kind")
+    events.add_name("price")
+    for _ in range(2):
+        assert reader.read(GOOD.frame)
+        assert (reader.publisher, reader.sequence, reader.published_ns) == (GOOD.publisher, 1, 5)
+        assert reader.attributes == GOOD.attributes
+        assert GOOD.frame[reader.payload_at :] == GOOD.payload
+
+
+def test_a_reader_is_not_misled_by_the_event_before() -> None:
+    reader = events.checking_reader()
+    events.add_name("a")
+    events.add_name("b")
+    prefix = publication_prefix("p")
+    several: list[dict[str, Value]] = [{"a": 1, "b": 2}, {"b": 1, "a": 2}, {"b": 3}, {}, {"a": 4, "b": "a"}]
+    for attributes in several:
+        assert reader.read(encode_publication(prefix, 1, 0, attributes, b"", ordered=True))
+        assert reader.attributes == attributes
+
+
+@given(st.lists(publications, max_size=4), st.integers(0, 40), st.lists(damages, max_size=2))
+def test_frames_are_cut_alike(
+    several: list[Published], missing: int, damaged: list[tuple[int, int | None]]
+) -> None:
+    stream = bytearray(b"".join(each.frame for each in several))
+    for place, octet in damaged:
+        if octet is not None and place < len(stream):
+            stream[place] = octet
+    content = bytes(stream)
+    ends = []
+    for cut in (events.cut, decoder._cut_plainly):
+        frames: list[bytes] = []
+        ends.append((cut(content, 0, max(0, len(content) - missing), 0x0E, frames), frames))
+    assert ends[0] == ends[1]
