@@ -41,6 +41,8 @@ _WHERE: Final = "Publication"
 
 _ARRAY_OF_FIVE: Final = b"\x85"
 _NUMBER_OF_8_BYTES: Final = 0x1B
+_TEXT: Final = 0x60
+_TEXT_LENGTH_FOLLOWS: Final = 0x78
 _ONE_BYTE: Final = tuple(bytes([each]) for each in range(256))
 _pack_numbers: Final = Struct(">BQBQ").pack
 _pack_header: Final = HEADER.pack
@@ -106,6 +108,25 @@ def replayed(publisher: str, sequence: int, frame: bytes) -> Publication:
     flags = frame[_FLAGS_AT]
     replayed = frame[:_FLAGS_AT] + _ONE_BYTE[flags & ORDERED | REPLAYED] + frame[_BODY_AT:]
     return Publication(publisher, sequence, {}, flags & ORDERED == ORDERED, replayed)
+
+
+def origin_of(frame: bytes) -> tuple[bytes, bool, int]:
+    """Return the publisher's id as it is encoded, whether the event is ordered, and its number.
+
+    The frame was checked by a broker. What encoders usually write is read without decoding the rest.
+    """
+    ordered = frame[_FLAGS_AT] & ORDERED == ORDERED
+    length = frame[_BODY_AT + 1]
+    start = _BODY_AT + 2
+    if length == _TEXT_LENGTH_FOLLOWS:
+        length, start = frame[start], start + 1
+    else:
+        length -= _TEXT
+    stop = start + length
+    if length >= 0 and frame[stop] == _NUMBER_OF_8_BYTES:
+        return frame[start:stop], ordered, int.from_bytes(frame[stop + 1 : stop + 9], "big")
+    publisher, sequence, _, _, _, _ = decode_delivery(frame)
+    return publisher.encode(), ordered, sequence
 
 
 # --- reading ------------------------------------------------------------------------------------------

@@ -152,9 +152,9 @@ class WholeHistory:
         one.
         """
         streams = {
-            f"{subscription.name} at {stream.broker}" if subscription.earlier else subscription.name: stream
-            for subscription in self.subscriptions.values()
-            for stream in subscription.streams
+            f"{name} at {stream.broker}, {place}" if subscription.earlier else name: stream
+            for name, subscription in self.subscriptions.items()
+            for place, stream in enumerate(subscription.streams, 1)
         }
         calls = {each.published_ns for each in self.publications}
         return Record(

@@ -148,7 +148,9 @@ def _unjustified(world: WholeWorld) -> Iterator[Fault]:
     for subscription in world.history.subscriptions.values():
         for _, gap in subscription.gaps:
             is_lost = gap.reason == LOST and (has_lost or not world.knobs.settles_first)
-            is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited or ended_slow)
+            # A new process takes the first broker that answers.
+            is_elsewhere = world.knobs.roams and bool(subscription.durable)
+            is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited or ended_slow or is_elsewhere)
             is_taken = gap.reason == TAKEN and subscription.is_contested
             is_past = gap.reason == REPLAY and (has_lost or world.knobs.joins or size_bytes > BOUND_BYTES_MIN)
             is_dropped = gap.reason == BOUND and dropped and size_bytes > BOUND_BYTES_MIN

@@ -140,7 +140,7 @@ class WholeWorld:
     def _connect(self, program: Program) -> None:
         if program.is_over:
             return
-        site = self.sites[program.site]
+        site = self.sites[program.dialled]
         if not site.is_up or self.clock.now_s < program.isolated_until_s:
             program.unreached()
             return
@@ -149,10 +149,16 @@ class WholeWorld:
         site.accept(theirs)
         program.connected(mine)
 
+    def may_leave(self, away_s: float) -> bool:
+        """Return whether a program may go to another broker after so long; its own may have closed, too."""
+        return away_s >= self.knobs.link_timeout_s or self.knobs.stops > 0
+
     def may_forget(self, program: Program) -> bool:
         """Return whether the program's broker has lost its memory, or is another one than before."""
-        return bool(self.sites[program.site].memory_losses) or any(
-            each.is_gone for each in self.sites.values()
+        return (
+            program.has_moved
+            or bool(self.sites[program.site].memory_losses)
+            or any(each.is_gone for each in self.sites.values())
         )
 
     def known_at(self, name: str) -> tuple[str, int]:
@@ -192,10 +198,17 @@ class WholeWorld:
     def begin_program(self, name: str = "", site: str = "") -> Program:
         """Start a program at a broker, a random one by default."""
         site = site or self.random.choice(self.live_sites()).name
-        program = Program(name or f"C{len(self.programs) + 1}", site, self, self.knobs.limits)
+        name = name or f"C{len(self.programs) + 1}"
+        program = Program(name, site, self, self.knobs.limits, self._others(site))
         self.programs.append(program)
         program.look()
         return program
+
+    def _others(self, site: str) -> tuple[str, ...]:
+        """Return the sites to which a program goes when this one is lost: the next ones, in a circle."""
+        names = [each.name for each in self.sites.values() if not each.is_odd]
+        place = names.index(site)
+        return (*names[place + 1 :], *names[:place]) if self.knobs.roams else ()
 
     def live_programs(self) -> list[Program]:
         """Return the programs that run."""

@@ -151,7 +151,8 @@ class ScriptedBroker:
     def __attrs_post_init__(self) -> None:
         self._dialled, self._accepted = trio.open_memory_channel[Link](math.inf)
 
-    async def dial(self) -> trio.abc.Stream:
+    async def dial(self, address: str) -> trio.abc.Stream:
+        assert address == ADDRESS
         if self.is_down:
             self.refused_count += 1
             raise ConnectionRefusedError(111, "Connection refused")

@@ -9,7 +9,6 @@ import trustme
 
 from broker import ConnectionFailedError, connect
 from broker import messages as m
-from broker.client.dialling import dialler
 from broker.wire import encode
 from tests.broker.client.scripted import Link, welcome
 
@@ -37,9 +36,10 @@ async def hang_up(stream: trio.abc.Stream) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "host", "host:", ":7411", "host:x", "a b:1", "::1:7411"])
-def test_what_is_no_address_is_said_to_be_none(address: str) -> None:
+async def test_what_is_no_address_is_said_to_be_none(address: str) -> None:
     with pytest.raises(ConnectionFailedError, match="HOST:PORT") as caught:
-        dialler(address, None)
+        async with connect(["127.0.0.1:1", address]):
+            pass
     assert caught.value.address == address
 
 

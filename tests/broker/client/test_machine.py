@@ -99,6 +99,56 @@ def test_a_first_connection_that_fails_is_a_failure_that_says_where_and_why() ->
     assert talk.wants() is Wants.NOTHING
 
 
+def test_a_first_connection_is_tried_at_every_address() -> None:
+    talk = Talk(others=("B2:1", "B3:1"))
+    dialled = []
+    while talk.life() is not ClientLife.CLOSED:
+        dialled.append(talk.machine.address)
+        talk.refuse()
+        if talk.life() is ClientLife.WAITING:
+            talk.pass_to_deadline()
+    assert dialled == [ADDRESS, "B2:1", "B3:1"]
+    failure = talk.machine.failure
+    assert isinstance(failure, ConnectionFailedError)
+    reasons = [f"cannot connect to {each}: connection refused" for each in dialled]
+    assert str(failure) == "; ".join(reasons)
+    assert failure.address == f"{ADDRESS}, B2:1, B3:1"
+
+
+def test_a_lost_broker_is_dialled_for_as_long_as_it_keeps_what_is_ours_and_then_others() -> None:
+    talk = Talk(others=("B2:1", "B3:1"))
+    talk.connect()
+    lost_s = talk.now_s
+    talk.lose()
+    dialled: dict[str, float] = {}
+    while True:
+        talk.pass_to_deadline()
+        dialled.setdefault(talk.machine.address, talk.now_s - lost_s)
+        if len(dialled) == 3:
+            break
+        talk.refuse()
+    kept_s = KEPT_HEARTBEATS * HEARTBEAT_MS / 1000
+    assert list(dialled) == [ADDRESS, "B2:1", "B3:1"]
+    assert kept_s <= dialled["B2:1"] < kept_s * 1.1
+    talk.connect()
+    assert [(each.state, each.address) for each in talk.changes] == [
+        ("connected", ADDRESS),
+        ("reconnecting", ADDRESS),
+        ("connected", "B3:1"),
+    ]
+    talk.reconnect()
+    assert talk.machine.address == "B3:1"
+
+
+@pytest.mark.parametrize(("code", "place"), [("closing", 1), ("restarting", 0)])
+def test_a_broker_that_closes_for_good_is_left_at_once(code: str, place: int) -> None:
+    talk = Talk(others=("B2:1",))
+    talk.connect()
+    talk.say(m.Fault(code, "the broker is shutting down"))
+    talk.close()
+    assert talk.machine.address == (ADDRESS, "B2:1")[place]
+
+
 def test_with_retry_attempts_are_made_with_growing_waits() -> None:
     talk = Talk(retry=True)
     longest_s = FIRST_S

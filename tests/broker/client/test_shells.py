@@ -182,6 +182,29 @@ def test_a_broker_restarted_without_memory_is_a_gap_and_a_change_of_state(
         shell.run(test)
 
 
+def test_a_client_goes_to_another_broker_when_its_own_is_lost_for_good(shell: ShellUnderTest) -> None:
+    async def test() -> None:
+        async with (
+            shell.connect(["127.0.0.1:1", one.address, two.address]) as client,
+            client.subscribe("True", durable="mine") as deliveries,
+            client.advertise("True") as publisher,
+        ):
+            identity = publisher.id
+            await publisher.publish({"number": 1}, confirm=True)
+            assert await sequences(deliveries, 1) == [1]
+            one.stop()
+            await publisher.publish({"number": 2}, confirm=True)
+            items = deliveries.with_gaps()
+            assert await anext(items) == Gap(None)
+            again = await anext(items)
+            assert isinstance(again, Delivery)
+            assert (again.attributes, client.broker, again.publisher) == ({"number": 2}, "B2", publisher.id)
+            assert publisher.id != identity
+
+    with stage() as one, stage(settings("B2")) as two:
+        shell.run(test)
+
+
 def test_who_gives_up_waiting_for_a_broker_says_so(shell: ShellUnderTest) -> None:
     async def test() -> None:
         limits = Limits(reconnect_timeout_s=0.05)
