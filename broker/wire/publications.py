@@ -116,14 +116,12 @@ def origin_of(frame: bytes) -> tuple[bytes, bool, int]:
     The frame was checked by a broker. What encoders usually write is read without decoding the rest.
     """
     ordered = frame[_FLAGS_AT] & ORDERED == ORDERED
-    length = frame[_BODY_AT + 1]
-    start = _BODY_AT + 2
-    if length == _TEXT_LENGTH_FOLLOWS:
-        length, start = frame[start], start + 1
-    else:
-        length -= _TEXT
+    head = frame[_BODY_AT + 1]
+    start, length = _BODY_AT + 2, head - _TEXT
+    if head == _TEXT_LENGTH_FOLLOWS:
+        start, length = start + 1, frame[start]
     stop = start + length
-    if length >= 0 and frame[stop] == _NUMBER_OF_8_BYTES:
+    if _TEXT <= head <= _TEXT_LENGTH_FOLLOWS and frame[stop] == _NUMBER_OF_8_BYTES:
         return frame[start:stop], ordered, int.from_bytes(frame[stop + 1 : stop + 9], "big")
     publisher, sequence, _, _, _, _ = decode_delivery(frame)
     return publisher.encode(), ordered, sequence

@@ -195,11 +195,11 @@ class WholeWorld:
         """Return the sites that are not lost for good, and share the settings of the overlay."""
         return [site for site in self.sites.values() if not site.is_gone and not site.is_odd]
 
-    def begin_program(self, name: str = "", site: str = "") -> Program:
-        """Start a program at a broker, a random one by default."""
+    def begin_program(self, name: str = "", site: str = "", others: tuple[str, ...] = ()) -> Program:
+        """Start a program, at a random broker by default; `others` are those that it may move to."""
         site = site or self.random.choice(self.live_sites()).name
         name = name or f"C{len(self.programs) + 1}"
-        program = Program(name, site, self, self.knobs.limits, self._others(site))
+        program = Program(name, site, self, self.knobs.limits, others or self._others(site))
         self.programs.append(program)
         program.look()
         return program
