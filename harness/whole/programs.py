@@ -277,6 +277,8 @@ class Program:
                 break
             if isinstance(taken, Gap):
                 history.gap(reading.history, taken, reading.next_broker)
+                if taken.reason == FORGOTTEN:
+                    reading.history.id = reading.inbox.id
             else:
                 last = taken
                 self._look_for_redelivery(reading, taken)
@@ -322,11 +324,11 @@ class Program:
             if not reading.id and history.id not in {"", inbox.id}:
                 self.net.history.gap(history, Gap(None, FORGOTTEN), self.site)
                 reading.has_begun = True
+                history.id = inbox.id
             elif not history.id:
                 history.stream.broker = self.site
-            reading.id = inbox.id
-            if not reading.is_closed:
                 history.id = inbox.id
+            reading.id = inbox.id
         if inbox.phase is Phase.OPEN and not history.is_open:
             history.is_open = True
         if inbox.ended is not None and not reading.is_ended:
