@@ -19,6 +19,7 @@ MODULES: Final = (
     "broker.form",
     "broker.publication",
     "broker.wire.events",
+    "broker.wire.writing",
 )
 """What is built: where time goes for each event, and nothing that the explorer's mutants replace."""
 
