@@ -24,7 +24,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only programs on this machine can reach it."""
+        """Return whether only programs on this machine can reach it."""
         if self.host == "localhost":
             return True
         try:
@@ -34,7 +34,7 @@ class Address:
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether it means all addresses of a machine: one can listen there, and not dial it."""
+        """Return whether it means all addresses of a machine: one can listen there, and not dial it."""
         try:
             return ipaddress.ip_address(self.host).is_unspecified
         except ValueError:
@@ -42,7 +42,7 @@ class Address:
 
     @property
     def is_dialable(self) -> bool:
-        """Whether it makes sense to dial it."""
+        """Return whether it makes sense to dial it."""
         return self.port != 0 and not self.is_wildcard
 
 

@@ -52,7 +52,7 @@ class Terms:
 
     @property
     def missed_renewals_max(self) -> int:
-        """How many renewals in a row leave an entry out until it expires."""
+        """Return how many renewals in a row leave an entry out until it expires."""
         return int(self.lease_s // self.refresh_s)
 
     @property

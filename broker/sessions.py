@@ -142,7 +142,7 @@ class Retained(Generic[Frame]):
 
     @property
     def is_overfull(self) -> bool:
-        """Whether more frames are kept than a live neighbour can have left unacknowledged."""
+        """Return whether more frames are kept than a live neighbour can have left unacknowledged."""
         return self.sent - self.acknowledged > RETAINED_COUNT_MAX
 
     def __len__(self) -> int:

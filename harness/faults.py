@@ -236,12 +236,12 @@ class Kind:
 
     @property
     def form(self) -> FaultForm:
-        """How it is written. A link may be named by both its ends."""
+        """Return the form of a fault. A link may be named by both its ends."""
         return FaultForm(self.words, (1, 2 if self.target == LINK else 1), self.clauses)
 
     @property
     def usage(self) -> str:
-        """How it is written, for people."""
+        """Return the form of a fault with its units, for people."""
         targets = {BROKER: "BROKER", LINK: "BROKER [BROKER]", CLIENT: "CLIENT", SUBSCRIPTION: "SUBSCRIPTION"}
         values = {"seconds": "TIME", "mbit": "N'mbit'", "rate": "N/s"}
         words = [*self.words, targets[self.target], "at TIME"]

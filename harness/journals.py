@@ -153,7 +153,7 @@ class SimulatedDisk:
             raise OSError(errno.ENOSPC, "no room")
 
     def after_power_loss(self, random: Random) -> "SimulatedDisk":
-        """What another start of the machine finds."""
+        """Return what another start of the machine finds."""
         names = dict(self._synced)
         for change in self._changes:
             if random.random() < random.choice([0.1, 0.5, 1.0]):
@@ -186,7 +186,7 @@ class SimulatedDisk:
         self.step(kind, act)
 
     def names(self) -> list[str]:
-        """What is in it, sorted."""
+        """Return the names in it, sorted."""
         self._fail("names")
         return sorted(self._now)
 
@@ -246,15 +246,15 @@ class SimulatedDisk:
         self.step("sync directory", act)
 
     def displaced(self) -> str:
-        """What has become of the directory."""
+        """Return how the directory was displaced; "" if it is in place."""
         return self.displacement
 
     def has_lost(self, content: _Content) -> bool:
-        """Whether no file of the directory has this content."""
+        """Return whether no file of the directory has this content."""
         return all(each is not content for each in self._now.values())
 
     def used_bytes(self) -> int:
-        """What all files together take."""
+        """Return the size of all files together."""
         return sum(len(each.now) for each in self._now.values())
 
 

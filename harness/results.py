@@ -45,7 +45,7 @@ class Age:
 
     @property
     def is_old(self) -> bool:
-        """Whether the page may say what is not so any more."""
+        """Return whether the page may be out of date."""
         return self.missing or bool(self.changed)
 
 

@@ -45,7 +45,7 @@ def waits_s(run: Path) -> list[float]:
 
 
 def _streams(run: Path) -> "Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]":
-    """When each subscription was delivered something, over all its streams."""
+    """Return when each subscription was delivered something, over all its streams."""
     table = pq.read_table(DELIVERIES.folder(run), columns=["subscriber", "delivered_ns"])
     names = np.array([name.partition("#")[0] for name in table["subscriber"].to_pylist()])
     times = table["delivered_ns"].to_numpy()

@@ -133,7 +133,7 @@ def percent(part: float | None, *, digits: int = 1) -> str:
 
 
 def deviation(value: float, reference: float) -> float:
-    """How far a value is from its reference, as a part of it."""
+    """Return how far a value is from its reference, as a part of it."""
     return value / reference - 1
 
 

@@ -69,7 +69,7 @@ class Event(Protocol):
 
     @property
     def ordered(self) -> bool:
-        """Whether the publication takes part in pairwise and causal order."""
+        """Return whether the publication takes part in pairwise and causal order."""
         ...
 
 

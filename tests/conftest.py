@@ -37,7 +37,7 @@ ONE_BY_ONE: Final = tuple(
         "broker/client/test_real_broker.py",
         "broker/commands",
         "broker/journal/test_real_broker.py",
-        "broker/node/test_mended.py",
+        "broker/node/test_weaknesses.py",
         "broker/server",
         "concord/test_testing.py",
         "concord/test_wheel.py",

@@ -182,7 +182,7 @@ def test_a_limit_has_the_value_that_the_threat_model_says(constant: str, default
 
 
 def test_the_threat_model_has_a_row_for_every_limit() -> None:
-    told = {(constant, module) for constant, _, module in ROWS}
+    documented = {(constant, module) for constant, _, module in ROWS}
     named = {
         (name, source.path.as_posix())
         for source in product_files()
@@ -190,7 +190,7 @@ def test_the_threat_model_has_a_row_for_every_limit() -> None:
         for name in re.findall(r"^([A-Z][A-Z0-9_]*)(?:: Final)? = ", source.text, re.MULTILINE)
         if _LIMIT.search(name) and name not in _NO_LIMITS
     }
-    assert sorted(named - told) == []
+    assert sorted(named - documented) == []
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(
 )  # the first test builds the site, which takes a minute on a busy machine
 
 FIRST: Final = 3
-"""Pages of an answer that somebody looks at."""
+"""The pages of an answer that a reader looks at."""
 
 ASKED: Final = "query => Search._performSearch(...Search._parseQuery(query)).reverse().map(found => found[0])"
 """What the site's own search finds, best first: names of pages."""

@@ -62,8 +62,8 @@ async def surroundings(brokers: Brokers, done: Callable[..., None]) -> AsyncIter
     class Table:
         insert = staticmethod(done)
 
-    def here(address: str, **options: Any) -> Any:
-        assert address == "127.0.0.1:7411"
+    def here(address: str | list[str], **options: Any) -> Any:
+        assert address in ("127.0.0.1:7411", ["b1:7411", "b2:7411", "b3:7411"])
         return brokers.connect("B1", **{name: each for name, each in options.items() if name == "name"})
 
     async with brokers.connect("B1", name="reader") as client, trio.open_nursery() as nursery:

@@ -3,8 +3,8 @@
 An exception that a signal raises in the middle of Trio's loop leaves the loop half alive: every later test of
 the process would fail too. So, when the time of a test is over:
 
-1. Where a Trio run is under way, its tasks and their stacks are written down, and the run is cancelled. It
-   ends as any run does: nurseries are left, processes end. Then the test fails with what was written down.
+1. Where a Trio run is under way, its tasks and their stacks are recorded, and the run is cancelled. It
+   ends as any run does: nurseries are left, processes end. Then the test fails with that record.
 2. Anywhere else the test fails on the spot.
 3. A run that does not end by being cancelled (a shield, a loop without a checkpoint) fails on the spot after
    `GRACE_S` if one of its tasks is running. If none is, or nothing in Python runs at all, the process ends

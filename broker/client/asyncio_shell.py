@@ -11,14 +11,13 @@ Laws:
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from math import inf
 from random import Random
 
 from attrs import define, field
 
-from broker.addresses import Address
 from broker.client.client import LIMITS, Client, ignore_change, machine_of
 from broker.client.driver import ALONE_BYTES, Driver, address_of, explain_error
 from broker.client.life import ClientLife, StateChange, Wants
@@ -83,9 +82,8 @@ class _Wire(asyncio.Protocol):
 
 @define(eq=False)
 class AsyncioShell:
-    """Moves the bytes of one machine over transports to an address."""
+    """Moves the bytes of one machine over transports to its addresses."""
 
-    address: Address
     tls: ssl.SSLContext | None
     loop: asyncio.AbstractEventLoop
     driver: Driver = field(init=False)
@@ -237,9 +235,11 @@ class AsyncioShell:
         driver.lost(None if wire.cause is None else _explain(wire.cause), wire.cause)
 
     async def _dial(self, wire: _Wire) -> None:
-        host, port = self.address.host, self.address.port
-        server = host if self.tls is not None else None
-        await self.loop.create_connection(lambda: wire, host, port, ssl=self.tls, server_hostname=server)
+        where = address_of(self.driver.machine.address)
+        server = where.host if self.tls is not None else None
+        await self.loop.create_connection(
+            lambda: wire, where.host, where.port, ssl=self.tls, server_hostname=server
+        )
 
 
 def _when(deadline_s: float) -> float | None:
@@ -256,7 +256,7 @@ def _explain(error: BaseException) -> str:
 
 @asynccontextmanager
 async def connect(  # noqa: PLR0913 - every option but the first is named and may be left out
-    address: str,
+    address: str | Sequence[str],
     *,
     name: str = "client",
     token: str | None = None,
@@ -266,10 +266,10 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
     on_state: Callable[[StateChange], None] | None = None,
     random: Random | None = None,
 ) -> AsyncIterator[Client]:
-    """Connect to the broker at HOST:PORT; the client reconnects by itself until the block is left.
+    """Connect to a broker; the client reconnects by itself until the block is left.
 
     Args:
-        address: HOST:PORT of the broker.
+        address: HOST:PORT of the broker, or of several: when one is lost for good, another one is dialled.
         name: what the broker calls this client; it need not be unique.
         token: proves to the broker who this client is, where the broker asks for that.
         tls: how to check the broker's certificate (and show one's own); None connects without TLS.
@@ -282,9 +282,8 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
         ConnectionFailedError: no connection could be made; the message names address and cause.
         BrokerFaultError: the broker refuses this client.
     """
-    where = address_of(address)
-    shell = AsyncioShell(where, tls, asyncio.get_running_loop())
     machine = machine_of(address, name, token, limits, random)
+    shell = AsyncioShell(tls, asyncio.get_running_loop())
     shell.driver = driver = Driver(machine, shell, on_state or ignore_change)
     running = shell.loop.create_task(shell.run(retry=retry))
     try:

@@ -5,7 +5,7 @@ which waits as its shell lets it: here, on a condition, in the calling thread.
 """
 
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from math import inf
 from random import Random
@@ -20,7 +20,7 @@ from broker.client import publisher as publishing
 from broker.client.client import LIMITS, ignore_change, machine_of
 from broker.client.deliveries import BATCH_COUNT
 from broker.client.delivery import Delivery, Gap
-from broker.client.driver import Driver, address_of
+from broker.client.driver import Driver
 from broker.client.life import StateChange
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
 from broker.client.replay import Replay
@@ -282,7 +282,7 @@ class Client:
 
 @contextmanager
 def connect(  # noqa: PLR0913 - every option but the first is named and may be left out
-    address: str,
+    address: str | Sequence[str],
     *,
     name: str = "client",
     token: str | None = None,
@@ -292,10 +292,10 @@ def connect(  # noqa: PLR0913 - every option but the first is named and may be l
     on_state: Callable[[StateChange], None] | None = None,
     random: Random | None = None,
 ) -> Iterator[Client]:
-    """Connect to the broker at HOST:PORT; the client reconnects by itself until the block is left.
+    """Connect to a broker; the client reconnects by itself until the block is left.
 
     Args:
-        address: HOST:PORT of the broker.
+        address: HOST:PORT of the broker, or of several: when one is lost for good, another one is dialled.
         name: what the broker calls this client; it need not be unique.
         token: proves to the broker who this client is, where the broker asks for that.
         tls: how to check the broker's certificate (and show one's own); None connects without TLS.
@@ -309,9 +309,8 @@ def connect(  # noqa: PLR0913 - every option but the first is named and may be l
         ConnectionFailedError: no connection could be made; the message names address and cause.
         BrokerFaultError: the broker refuses this client.
     """
-    where = address_of(address)
-    shell = ThreadShell(where, tls)
     machine = machine_of(address, name, token, limits, random)
+    shell = ThreadShell(tls)
     shell.driver = driver = Driver(machine, shell, on_state or ignore_change)
     shell.start(retry=retry)
     try:

@@ -1,7 +1,7 @@
 """The client that `connect` returns: publishes and subscribes at one broker, under every shell alike."""
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Final, Literal
@@ -10,7 +10,7 @@ from attrs import define
 
 from broker.backoff import Backoff
 from broker.client.deliveries import Deliveries
-from broker.client.driver import Driver
+from broker.client.driver import Driver, address_of
 from broker.client.life import Phase, StateChange
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
 from broker.client.machine import ClientMachine
@@ -190,12 +190,22 @@ class Client:
 
 
 def machine_of(
-    address: str, name: str, token: str | None, limits: Limits, random: Random | None
+    brokers: str | Sequence[str], name: str, token: str | None, limits: Limits, random: Random | None
 ) -> ClientMachine:
-    """Return the machine of a client that has not started."""
+    """Return the machine of a client that has not started.
+
+    Raises:
+        ConnectionFailedError: one of the brokers is no address.
+        ValueError: there is none.
+    """
+    addresses = [brokers] if isinstance(brokers, str) else list(dict.fromkeys(brokers))
+    if not addresses:
+        raise ValueError("connect: expected the address of a broker, or of several, got none")
+    for each in addresses:
+        address_of(each)
     session = Session(name, secrets.token_hex(_INCARNATION_BYTES), token or "", limits)
     spread = random or Random()  # noqa: S311 - spreads waits, hides nothing
-    return ClientMachine(session, address, Backoff(spread))
+    return ClientMachine(session, addresses[0], Backoff(spread), tuple(addresses[1:]))
 
 
 def ignore_change(_: StateChange) -> None:

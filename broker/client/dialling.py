@@ -1,4 +1,4 @@
-"""Connects to an address, plain or with TLS; an error gives its reason in one line."""
+"""Connects to addresses, plain or with TLS; an error gives its reason in one line."""
 
 import ssl
 from collections.abc import Awaitable, Callable
@@ -8,21 +8,17 @@ import trio
 
 from broker.client.driver import address_of, explain_error
 
-Dial = Callable[[], Awaitable[trio.abc.Stream]]
+Dial = Callable[[str], Awaitable[trio.abc.Stream]]
 
 LOST: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
 """The errors of a stream whose connection cannot be made or is lost."""
 
 
-def dialler(address: str, tls: ssl.SSLContext | None) -> Dial:
-    """A function that connects to HOST:PORT.
+def dialler(tls: ssl.SSLContext | None) -> Dial:
+    """Return a function that connects to HOST:PORT."""
 
-    Raises:
-        ConnectionFailedError: this is no address.
-    """
-    where = address_of(address)
-
-    async def dial() -> trio.abc.Stream:
+    async def dial(address: str) -> trio.abc.Stream:
+        where = address_of(address)
         stream = await trio.open_tcp_stream(where.host, where.port)
         if tls is None:
             return stream

@@ -13,6 +13,7 @@ Laws:
 * An acknowledgement of a delivery from before positions began anew has no effect.
 * The allowance follows the sizes seen, so that about `Limits.inbox_bytes` wait here, whether deliveries are
   small or large.
+* With `seen` it leaves out what has come before from another broker. That takes its position all the same.
 * An inbox that has ended still yields the deliveries that had arrived before.
 """
 
@@ -26,6 +27,7 @@ from attrs import define, field
 from broker.client.delivery import FORGOTTEN, Gap
 from broker.client.life import PHASE_TRANSITIONS, Phase
 from broker.client.limits import Limits
+from broker.client.seen import SeenEvents
 from broker.errors import BrokerFaultError, ConcordError
 from broker.transitions import follow
 
@@ -66,6 +68,13 @@ class _Hole:
 
 
 @define(eq=False)
+class _Skipped:
+    """Deliveries that came before, and the last position that they take."""
+
+    end: int
+
+
+@define(eq=False)
 class Inbox:
     """One subscription of this client, over all its connections.
 
@@ -86,6 +95,7 @@ class Inbox:
     after: int | None = None
     max_open: int = 0
     replay: Callable[[float], tuple[int, ...]] = _nothing_of_the_past
+    seen: SeenEvents | None = None
     number: int = 0
     id: str = ""
     is_placed: bool = False
@@ -100,7 +110,7 @@ class Inbox:
     in_use_count: int = 1
     era: int = 0
     _confirmed: int = _UNCONFIRMED
-    _entries: deque[_Run | _Hole] = field(factory=deque)
+    _entries: deque[_Run | _Hole | _Skipped] = field(factory=deque)
     _open: deque[_Run] = field(factory=deque)
     """Runs that were taken and are not acknowledged: whole ones, but the first."""
     _reading: Iterator[bytes] | None = None
@@ -182,7 +192,23 @@ class Inbox:
             self._mean_bytes = mean_bytes
         first = self.position + 1
         self.position += count
-        self._entries.append(_Run(frames, first, self.position, size_bytes, self.era))
+        if self.seen is None:
+            self._entries.append(_Run(frames, first, self.position, size_bytes, self.era))
+        else:
+            self._put_new(frames, first, self.seen)
+
+    def _put_new(self, frames: list[bytes], first: int, seen: SeenEvents) -> None:
+        """Add the deliveries that have not come before."""
+        end = first - 1
+        for place, run in seen.new_runs(frames):
+            if first + place > end + 1:
+                self._entries.append(_Skipped(first + place - 1))
+            end = first + place + len(run) - 1
+            self._entries.append(_Run(run, first + place, end, sum(map(len, run)), self.era))
+            self._held_count += len(run)
+        if end < self.position:
+            self._entries.append(_Skipped(self.position))
+        self._held_count -= len(frames)
 
     def gap(self, count: int, reason: str) -> None:
         """Add a gap of `count` missing deliveries; 0 means an unknown number."""
@@ -201,18 +227,22 @@ class Inbox:
 
     def take(self) -> list[bytes] | Gap | None:
         """Return the next run of deliveries (from position `first` on), the gap before it, or None."""
-        if not self._entries:
-            return None
-        entry = self._entries.popleft()
-        if isinstance(entry, _Hole):
+        while self._entries:
+            entry = self._entries.popleft()
+            if isinstance(entry, _Run):
+                return self._take_run(entry)
             if not self.max_open:
                 self.had = entry.end
-            return entry.gap
-        self.first, self.first_era, self._reading_end = entry.first, entry.era, entry.end
-        self._reading_bytes += entry.size_bytes
-        if self.max_open and entry.era == self.era:
-            self._open.append(entry)
-        return entry.frames
+            if isinstance(entry, _Hole):
+                return entry.gap
+        return None
+
+    def _take_run(self, run: _Run) -> list[bytes]:
+        self.first, self.first_era, self._reading_end = run.first, run.era, run.end
+        self._reading_bytes += run.size_bytes
+        if self.max_open and run.era == self.era:
+            self._open.append(run)
+        return run.frames
 
     @property
     def yielded(self) -> int:

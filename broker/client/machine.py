@@ -26,6 +26,8 @@ Laws:
 * A lost connection is made again until it works, with growing waits, which stay short while the broker keeps
   what is ours. A refusal of the client, or an error in the protocol, is a failure that waiting
   does not repair, and closes the client.
+* While the broker keeps what is ours, it is the only one that is dialled. Later, and before the first
+  connection, every attempt goes to the next of the addresses. A broker that is closing keeps nothing.
 * A failure is kept, with its cause, until the user calls something; then `check` raises it there.
 * Leaving is in order: everything is acknowledged and written, the goodbye is said as the very last thing, and
   then the broker hangs up; all within `Limits.close_timeout_s`. Who closes a transport with something unread
@@ -42,7 +44,7 @@ from typing import Final
 from attrs import define, field
 
 from broker.backoff import LONGEST_S, Backoff, longest_while_kept_s
-from broker.client.endings import PASSING
+from broker.client.endings import CLOSING, PASSING
 from broker.client.inbox import Inbox
 from broker.client.life import CLOSED, CONNECTED, RECONNECTING, TRANSITIONS, ClientLife, StateChange, Wants
 from broker.client.session import Session
@@ -74,8 +76,9 @@ _WITHOUT_TRANSPORT: Final = frozenset({ClientLife.IDLE, ClientLife.WAITING, Clie
 
 @define(eq=False)
 class ClientMachine:
-    """One client, over all its connections. `address` is for the words of errors.
+    """One client, over all its connections. `address` is that of its broker, or of the one to be dialled.
 
+    `others` are the addresses of brokers to go to when that one is lost for good.
     `touched` holds the inboxes that got something, `is_changed` says that anything else did change: the shell
     wakes those who wait, and clears both. `changes` are to be reported to the user, in order, and removed.
     """
@@ -83,12 +86,16 @@ class ClientMachine:
     session: Session
     address: str
     _backoff: Backoff
+    others: tuple[str, ...] = ()
     life: ClientLife = field(default=ClientLife.IDLE, init=False)
     failure: Exception | None = field(default=None, init=False)
     changes: list[StateChange] = field(factory=list, init=False)
     was_connected: bool = field(default=False, init=False)
     reason: str = field(default="", init=False)
     _retries_first: bool = field(default=False, init=False)
+    _addresses: tuple[str, ...] = field(init=False)
+    _refusals: list[str] = field(factory=list, init=False)
+    """Why the first connection could not be made, at each address."""
     _has_transport: bool = field(default=False, init=False)
     _is_unwritten: bool = field(default=False, init=False)
     _last_words: bytes = field(default=b"", init=False)
@@ -102,6 +109,10 @@ class ClientMachine:
     _connected_s: float = field(default=-inf, init=False)
     _lost_s: float = field(default=-inf, init=False)
     _kept_s: float = field(default=0.0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._addresses = (self.address, *self.others)
+        self.session.roams = bool(self.others)
 
     # --- what a shell looks at ---
 
@@ -235,7 +246,8 @@ class ClientMachine:
             self._tick_connected(now_s)
         elif now_s >= self._give_up_s:
             limit_s = self.session.limits.reconnect_timeout_s
-            self._fail(ConnectionLostError(f"no connection to {self.address} for {limit_s:g} s; gave up"))
+            brokers = " or ".join(self._addresses)
+            self._fail(ConnectionLostError(f"no connection to {brokers} for {limit_s:g} s; gave up"))
         elif now_s >= self._step_s and self.life in _ATTEMPT:
             self._attempt_failed(f"no answer within {self.session.limits.connect_timeout_s:g} s", now_s)
         elif now_s >= self._step_s and self.life is ClientLife.WAITING and not self._has_transport:
@@ -281,12 +293,16 @@ class ClientMachine:
         self._enter(ClientLife.DIALLING, now_s + self.session.limits.connect_timeout_s)
 
     def _attempt_failed(self, why: str, now_s: float) -> None:
-        """Wait and try again; or fail if this was the first attempt and `retry` is off."""
-        error = ConnectionFailedError(f"cannot connect to {self.address}: {why}", self.address)
+        """Wait and try again; or fail if there was no connection yet, `retry` is off and all were tried."""
+        reason = f"cannot connect to {self.address}: {why}"
         if self.was_connected or self._retries_first:
-            self._wait(str(error), now_s)
+            self._wait(reason, now_s)
+            return
+        self._refusals.append(reason)
+        if len(self._refusals) < len(self._addresses):
+            self._wait(reason, now_s)
         else:
-            self._fail(error)
+            self._fail(ConnectionFailedError("; ".join(self._refusals), ", ".join(self._addresses)))
 
     def _wait(self, reason: str, now_s: float) -> None:
         """Wait a little: a broker that greets and breaks off at once must not be dialled in a loop."""
@@ -295,6 +311,9 @@ class ClientMachine:
         self.session.disconnect()
         self._enter(ClientLife.WAITING, now_s + self._backoff.next_s(longest_s))
         self.reason = reason
+        if not is_kept:
+            place = self._addresses.index(self.address) + 1
+            self.address = self._addresses[place % len(self._addresses)]
 
     def _greet(self, now_s: float) -> None:
         """Enter CONNECTED if the broker has answered."""
@@ -347,6 +366,8 @@ class ClientMachine:
         elif self.life is ClientLife.GREETING:
             self._attempt_failed(str(fault), now_s)
         else:
+            if fault.code == CLOSING:
+                self._kept_s = 0.0
             self._lose(str(fault), now_s)
 
     def _lose(self, reason: str, now_s: float) -> None:

@@ -19,6 +19,7 @@ from broker.client.inbox import Inbox
 from broker.client.life import Phase
 from broker.client.limits import Limits
 from broker.client.questions import Asked, Forgetting, Question
+from broker.client.seen import SeenEvents
 from broker.client.window import PendingFlush, SendWindow, Source
 from broker.errors import BrokerFaultError
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, DeliveredBatch, Peer, WireError, encode
@@ -40,6 +41,8 @@ class Session:
     limits: Limits
     window: SendWindow = field(init=False)
     welcome: m.Welcome | None = None
+    roams: bool = False
+    """Whether this client may go to another broker: its subscriptions know what they have had."""
     touched: list[Inbox] = field(factory=list)
     is_changed: bool = False
     _sources: list[Source] = field(factory=list)
@@ -156,6 +159,7 @@ class Session:
 
     def subscribe(self, inbox: Inbox, now_s: float) -> None:
         """Request a subscription; all of its gates are open when it is."""
+        inbox.seen = SeenEvents() if self.roams else None
         self._inboxes.append(inbox)
         if self.welcome is not None:
             self._ask_inbox(inbox, now_s)
@@ -251,6 +255,9 @@ class Session:
         if len(batch.frames) > inbox.outstanding_count:
             raise BrokerFaultError("the broker delivered more than it had credit for", "credit")
         inbox.put(batch.frames, batch.size_bytes)
+        if self.roams:
+            # What was left out gives its credit back at once: nobody takes it.
+            self._give_credit(inbox, inbox.credit_due())
         self.touched.append(inbox)
 
     def _handle(self, message: object, now_s: float) -> None:  # noqa: C901, PLR0912 - one case per message, a line or two each

@@ -21,8 +21,7 @@ from typing import Any, Final, TypeVar, cast
 
 from attrs import define, field
 
-from broker.addresses import Address
-from broker.client.driver import ALONE_BYTES, Driver, explain_error
+from broker.client.driver import ALONE_BYTES, Driver, address_of, explain_error
 from broker.client.life import ClientLife, Wants
 
 JOIN_S: Final = 1.0
@@ -68,9 +67,8 @@ class _Deadline(threading.local):
 
 @define(eq=False)
 class ThreadShell:
-    """Moves the bytes of one machine over sockets to an address."""
+    """Moves the bytes of one machine over sockets to its addresses."""
 
-    address: Address
     tls: ssl.SSLContext | None
     driver: Driver = field(init=False)
     lock: AbstractContextManager[object] = field(factory=threading.RLock, init=False)
@@ -245,15 +243,16 @@ class ThreadShell:
 
     def _open(self) -> socket.socket:
         """Connect to the first address of the host that answers."""
-        last = OSError(f"{self.address.host} has no address")
+        broker = address_of(self.driver.machine.address)
+        last = OSError(f"{broker.host} has no address")
         for family, kind, number, _, where in socket.getaddrinfo(
-            self.address.host, self.address.port, type=socket.SOCK_STREAM
+            broker.host, broker.port, type=socket.SOCK_STREAM
         ):
             sock = socket.socket(family, kind, number)
             sock.settimeout(0)
             try:
                 self._connect(sock, where)
-                return sock if self.tls is None else self._secured(sock, self.tls)
+                return sock if self.tls is None else self._secured(sock, self.tls, broker.host)
             except _UnwantedError:
                 self._close(sock)
                 raise
@@ -269,10 +268,10 @@ class ThreadShell:
             raise OSError(number, "cannot connect")
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def _secured(self, sock: socket.socket, tls: ssl.SSLContext) -> socket.socket:
+    def _secured(self, sock: socket.socket, tls: ssl.SSLContext, host: str) -> socket.socket:
         """Return the socket inside TLS, after the handshake."""
         self._watch(None, 0)
-        secured = tls.wrap_socket(sock, server_hostname=self.address.host, do_handshake_on_connect=False)
+        secured = tls.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
         try:
             while True:
                 try:

@@ -10,7 +10,7 @@ Laws:
 """
 
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from random import Random
@@ -139,7 +139,7 @@ class TrioShell:
         self._end = self._cause = None
         with trio.CancelScope() as self._scope:
             try:
-                stream = await self.dial()
+                stream = await self.dial(self.driver.machine.address)
             except LOST as error:
                 self._cause, self._end = error, explain(error)
             else:
@@ -214,7 +214,7 @@ class TrioShell:
 
 @asynccontextmanager
 async def connect(  # noqa: PLR0913 - every option but the first is named and may be left out
-    address: str,
+    address: str | Sequence[str],
     *,
     name: str = "client",
     token: str | None = None,
@@ -224,10 +224,10 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
     on_state: Callable[[StateChange], None] | None = None,
     random: Random | None = None,
 ) -> AsyncIterator[Client]:
-    """Connect to the broker at HOST:PORT; the client reconnects by itself until the block is left.
+    """Connect to a broker; the client reconnects by itself until the block is left.
 
     Args:
-        address: HOST:PORT of the broker.
+        address: HOST:PORT of the broker, or of several: when one is lost for good, another one is dialled.
         name: what the broker calls this client; it need not be unique.
         token: proves to the broker who this client is, where the broker asks for that.
         tls: how to check the broker's certificate (and show one's own); None connects without TLS.
@@ -240,7 +240,7 @@ async def connect(  # noqa: PLR0913 - every option but the first is named and ma
         ConnectionFailedError: no connection could be made; the message names address and cause.
         BrokerFaultError: the broker refuses this client.
     """
-    shell = TrioShell(dialler(address, tls))
+    shell = TrioShell(dialler(tls))
     shell.driver = Driver(machine_of(address, name, token, limits, random), shell, on_state or ignore_change)
     async with open_client(shell, retry=retry) as client:
         yield client

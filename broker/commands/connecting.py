@@ -5,20 +5,21 @@ import ssl
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import wraps
+from itertools import chain
 
 import click
 from attrs import frozen
 
 from broker.addresses import Address
 from broker.client import Client, StateChange, connect
-from broker.commands.options import ADDRESS
+from broker.commands.options import ADDRESSES
 
 
 @frozen
 class Connecting:
     """The broker and the client's identity; a command gets it as the keyword `connecting`."""
 
-    broker: Address
+    brokers: tuple[Address, ...]
     name: str
     token: str | None
     tls: ssl.SSLContext | None
@@ -29,7 +30,7 @@ class Connecting:
         # The log lines of the client about its connection are printed here instead.
         logging.getLogger("concord").addHandler(logging.NullHandler())
         return connect(
-            str(self.broker),
+            [str(each) for each in self.brokers],
             name=self.name,
             token=self.token,
             tls=self.tls,
@@ -40,15 +41,16 @@ class Connecting:
 
 def narrator() -> Callable[[StateChange], None]:
     """Return a callback that reports lost and restored connections, but not the first one."""
-    was_lost = False
+    lost = ""
 
     def report(change: StateChange) -> None:
-        nonlocal was_lost
+        nonlocal lost
         if change.state == "reconnecting":
-            was_lost = True
+            lost = change.address
             notice(f"connection to {change.address} lost ({change.reason}); reconnecting")
-        elif change.state == "connected" and was_lost:
-            notice(f"connected to {change.address} again")
+        elif change.state == "connected" and lost:
+            again = " again" if change.address == lost else ""
+            notice(f"connected to {change.address}{again}")
 
     return report
 
@@ -63,10 +65,13 @@ _FILE = click.Path(exists=True, dir_okay=False)
 _OPTIONS = (
     click.option(
         "--broker",
-        type=ADDRESS,
+        "brokers",
+        type=ADDRESSES,
         required=True,
+        multiple=True,
         envvar="CONCORD_BROKER",
-        help="The broker to connect to; or put it in CONCORD_BROKER.",
+        help="The broker to connect to; or put it in CONCORD_BROKER. With several (repeated, or with commas "
+        "between them) another one is dialled when one is lost for good.",
     ),
     click.option("--name", help="What the broker calls this client. [default: the command's name]"),
     click.option(
@@ -88,7 +93,7 @@ def connecting_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def connecting_command(  # noqa: PLR0913 - the options above, one by one
         *,
-        broker: Address,
+        brokers: tuple[tuple[Address, ...], ...],
         name: str | None,
         token: str | None,
         tls: bool,
@@ -100,7 +105,7 @@ def connecting_options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         context = _context(tls=tls, authority=tls_ca, certificate=tls_cert, key=tls_key)
         named = name or click.get_current_context().info_name or "client"
-        command(connecting=Connecting(broker, named, token, context, retry), **others)
+        command(connecting=Connecting(tuple(chain(*brokers)), named, token, context, retry), **others)
 
     for option in reversed(_OPTIONS):
         connecting_command = option(connecting_command)

@@ -36,6 +36,19 @@ class _AddressType(click.ParamType[Address]):
             self.fail(str(error), param, ctx)
 
 
+class _AddressesType(click.ParamType[tuple[Address, ...]]):
+    """The type of an option that takes addresses, with commas between them."""
+
+    name = "HOST:PORT"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Address, ...]:
+        if isinstance(value, tuple):
+            return value
+        return tuple(ADDRESS.convert(each, param, ctx) for each in str(value).split(","))
+
+
 @attrs.define
 class _Quantity(click.ParamType[float]):
     """Text that a function reads, or a number that is one already."""
@@ -55,6 +68,7 @@ class _Quantity(click.ParamType[float]):
 
 
 ADDRESS: Final = _AddressType()
+ADDRESSES: Final = _AddressesType()
 SIZE: Final = _Quantity("size", read_size)
 SPAN: Final = _Quantity("time", read_span)
 

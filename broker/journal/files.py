@@ -42,7 +42,7 @@ class OpenFile(Protocol):
 
     @property
     def is_removed(self) -> bool:
-        """Whether it has no name any more: what is written into it is gone when it is closed."""
+        """Return whether it has no name any more: what is written into it is gone when it is closed."""
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """Return what is there; less at the end of the file."""

@@ -207,13 +207,13 @@ class Journal:
 
     @property
     def has_room(self) -> bool:
-        """Whether more credit may be granted: there is more room than the granted credit may need."""
+        """Return whether more credit may be granted: there is more room than the granted credit may need."""
         waiting_bytes = self._appended_bytes - self._taken_bytes
         return self._rest_bytes + self._spare_bytes - waiting_bytes >= self._segment_bytes // 2
 
     @property
     def is_full(self) -> bool:
-        """Whether publications must be refused: no segment could be reserved, and too little room is left."""
+        """Return whether publications must be refused: no segment is reserved and room is short."""
         return self._is_short and not self.has_room
 
     @property
@@ -223,7 +223,7 @@ class Journal:
 
     @property
     def wants_room(self) -> bool:
-        """Whether no next segment is reserved."""
+        """Return whether no next segment is reserved."""
         return self._spare is None
 
     def make_room(self) -> bool:
@@ -274,7 +274,7 @@ class Journal:
 
     @property
     def snapshot_age_s(self) -> float:
-        """How long ago the last snapshot was written, or the journal opened if none was since."""
+        """Return how long ago the last snapshot was written, or the journal opened if none was since."""
         return monotonic() - self._snapshot_at_s
 
     @property

@@ -193,7 +193,7 @@ class SnapshotHead:
         return cls(FORMAT, upto, len(content), _content_digest(content))
 
     def fits(self, content: bytes) -> bool:
-        """Whether it is the content that was written."""
+        """Return whether it is the content that was written."""
         return len(content) == self.content_bytes and _content_digest(content) == self.digest
 
 

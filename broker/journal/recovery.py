@@ -65,7 +65,7 @@ class Recovered:
 
     @property
     def count(self) -> int:
-        """How many records there are after the snapshot."""
+        """Return how many records there are after the snapshot."""
         return self.last - self.upto
 
     def forget(self) -> None:
@@ -176,7 +176,7 @@ class _Search:
         )
 
     def judge_tail(self, found: JournalWalk) -> bool:
-        """Whether the last segment can be continued; raises `JournalError` if its damage is no torn write."""
+        """Return whether the last segment can be continued; raise `JournalError` on any but a torn write."""
         name = name_of(found.head.first, SEGMENT)
         known = max(self.mark, found.later_last)
         if found.last < self.upto and known <= self.upto:

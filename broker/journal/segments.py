@@ -45,11 +45,11 @@ class Segment:
 
     @property
     def is_removed(self) -> bool:
-        """Whether its file has been removed."""
+        """Return whether its file has been removed."""
         return self._file.is_removed
 
     def fits(self, records: Sequence[bytes]) -> bool:
-        """Whether these would fit as one batch."""
+        """Return whether these would fit as one batch."""
         return batch_size_bytes(records) <= self.rest_bytes
 
     def write(self, first: int, records: Sequence[bytes]) -> int:

@@ -65,12 +65,12 @@ class JournalWalk:
 
     @property
     def is_clean(self) -> bool:
-        """Whether there is nothing behind the last whole batch."""
+        """Return whether there is nothing behind the last whole batch."""
         return self.dirty_end == self.end
 
     @property
     def is_short(self) -> bool:
-        """Whether the file is shorter than it was made."""
+        """Return whether the file is shorter than it was made."""
         return self.size_bytes < self.head.size_bytes
 
 

@@ -24,7 +24,7 @@ _LONGER_LENGTHS = (2048, 1024, 512, 384, 256, 192, 128, 96, 64, 48)
 
 
 def prefix_of(pattern: TextPattern) -> str:
-    """How every text that satisfies the pattern begins."""
+    """Return how every text that satisfies the pattern begins."""
     if pattern.low is None or pattern.high is None:
         return pattern.prefix
     shared = takewhile(lambda pair: pair[0] == pair[1], zip(pattern.low, pattern.high, strict=False))
@@ -37,7 +37,7 @@ def is_bare_prefix(pattern: TextPattern) -> bool:
 
 
 def suffix_of(pattern: TextPattern) -> str:
-    """How every text that satisfies the pattern ends, backwards."""
+    """Return how every text that satisfies the pattern ends, backwards."""
     return pattern.suffix[::-1]
 
 

@@ -78,7 +78,7 @@ class Slab(Generic[Key]):
         return entry in self._slots
 
     def is_narrow(self, box: Box) -> bool:
-        """Whether a range of the box, bounded on both sides, is much narrower than its slice, one of many."""
+        """Return whether a range of the box, bounded on both sides, is much narrower than its slice."""
         return any(
             len(cuts) > SLICES // 2 and low != -inf and high != inf and _is_narrow(low, high, cuts)
             for cuts, (low, high) in zip(self._cuts, box, strict=True)
@@ -175,7 +175,7 @@ def _conjunction(some: Iterable[int], more: Iterable[int]) -> Iterable[int]:
 
 
 def _is_narrow(low: float, high: float, cuts: list[float]) -> bool:
-    """Whether a range is within one slice and much narrower than it; the first and the last have no end."""
+    """Return whether a range is within one slice with two ends, and much narrower."""
     slot = bisect_right(cuts, low)
     if bisect_right(cuts, high) != slot:
         return False

@@ -60,7 +60,7 @@ def choose(entry: IndexEntry[Key], path: Path) -> SplitChoice[Key] | None:
 
 
 def _classify(name: str, constraint: Constraint) -> SplitChoice[Key]:  # noqa: PLR0911 - a table, a row each
-    """How selective a lookup is likely to be, and the structure for it."""
+    """Return how selective a lookup is likely to be, and the structure for it."""
     match constraint:
         case TextSet() | NumberSet():
             return SplitChoice(0, name, constraint, Equality, exact=True)

@@ -1,7 +1,8 @@
 """Where a client resumes a subscription, and for how long one without a client is kept.
 
 Law: a client that names its position resumes exactly there, or gets a gap in place of the missing deliveries.
-No delivery that it has received is sent again, and none is left out without a gap.
+No delivery that it has received is sent again, and none is left out without a gap. A durable subscription
+that was left behind here has collected what its client has had at another broker: none of that is delivered.
 """
 
 from typing import Final
@@ -39,6 +40,8 @@ def start_of(request: Subscribe, state: LocalSubscriptionState) -> StartPosition
     if not request.after:
         return StartPosition(state.taken, 0, goes_on=True)
     position = request.after[0]
+    if request.resume and _broker_in(request.resume) != _broker_in(state.id):
+        return StartPosition(state.emitted, 0, goes_on=False, is_had=True)
     is_of_another_life = request.resume not in {"", state.id} or position > state.emitted
     if is_of_another_life:
         return StartPosition(state.taken, 0, goes_on=False)
@@ -47,6 +50,11 @@ def start_of(request: Subscribe, state: LocalSubscriptionState) -> StartPosition
     # What a client has received for a durable subscription may die with it before its program had it.
     is_had = not (state.terms.durable and request.resume)
     return StartPosition(position, 0, goes_on=True, is_had=is_had)
+
+
+def _broker_in(identity: str) -> str:
+    """Return the name of the broker that has made an id (`Station.mint`)."""
+    return identity.rpartition("@")[2].rpartition(".")[0]
 
 
 def session_timeout_s(terms: SubscriptionTerms, link_timeout_s: float) -> float:

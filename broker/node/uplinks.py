@@ -54,6 +54,10 @@ _BELOW_US: Final = frozenset({"cycle", "second-path"})
 _TAKEN: Final = "duplicate"
 """The refusal of a broker whose name is in the overlay already."""
 
+STALE_TIMEOUTS: Final = 3
+"""For so many link timeouts the name may be that of an earlier run: one until that is declared lost, and two
+more where the announcement of it waits for a broken link between others."""
+
 
 class Waiting(Enum):
     """The event that the search for an uplink waits for."""
@@ -304,7 +308,7 @@ class Uplinks:
     def _is_hopeless(self) -> bool:
         """Return an error with the answer of the last uplink; the log has the answers of the others."""
         configured = self.search.configured
-        is_early = self.timers.now_s - self._begun_s < self.link_timeout_s
+        is_early = self.timers.now_s - self._begun_s < STALE_TIMEOUTS * self.link_timeout_s
         if is_early and any(code == _TAKEN for code, _ in self._hopeless.values()):
             return False
         if not configured or not all(address in self._hopeless for address in configured):

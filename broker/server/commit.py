@@ -39,7 +39,7 @@ class Commit:
 
     @property
     def is_clear(self) -> bool:
-        """Whether every record is on disk."""
+        """Return whether every record is on disk."""
         return self.store.synced >= self.store.appended
 
     def record(self, records: Sequence[bytes]) -> None:

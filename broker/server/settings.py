@@ -52,12 +52,12 @@ class Tls:
 
     @property
     def serves(self) -> bool:
-        """Whether accepted connections use TLS."""
+        """Return whether accepted connections use TLS."""
         return self.certificate is not None
 
     @property
     def dials(self) -> bool:
-        """Whether the connection to the uplink uses TLS."""
+        """Return whether the connection to the uplink uses TLS."""
         return self.certificate is not None or self.authority is not None
 
 

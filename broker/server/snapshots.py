@@ -67,11 +67,11 @@ class SnapshotJournal(Protocol):
 
     @property
     def wants_room(self) -> bool:
-        """Whether no next segment is reserved."""
+        """Return whether no next segment is reserved."""
 
     @property
     def is_full(self) -> bool:
-        """Whether publications are refused."""
+        """Return whether publications are refused."""
 
     def make_room(self) -> bool:
         """Reserve the next segment; return whether it is there. Blocks."""
@@ -168,17 +168,17 @@ class SnapshotKeeper:
 
     @property
     def age_s(self) -> float:
-        """How long ago the last snapshot was taken, or the broker was started."""
+        """Return how long ago the last snapshot was taken, or the broker was started."""
         return self._clock() - self.taken_at_s
 
     @property
     def _is_costly(self) -> bool:
-        """Whether another snapshot now would take too much of the time."""
+        """Return whether another snapshot now would take too much of the time."""
         return self.age_s * PART_MAX < self.last_stall_s or self.age_s * APART_PART_MAX < self._apart_s
 
     @property
     def is_due(self) -> bool:
-        """Whether a snapshot is due (law 2)."""
+        """Return whether a snapshot is due (law 2)."""
         if self.journal.appended == self._upto or self._is_costly:
             return False
         return (

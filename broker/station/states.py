@@ -78,17 +78,17 @@ class LinkState:
 
     @property
     def sent(self) -> int:
-        """How many session frames were sent, over all connections."""
+        """Return how many session frames were sent, over all connections."""
         return self._outgoing.sent
 
     @property
     def acknowledged(self) -> int:
-        """How many session frames the neighbour has acknowledged."""
+        """Return how many session frames the neighbour has acknowledged."""
         return self._outgoing.acknowledged
 
     @property
     def is_overfull(self) -> bool:
-        """Whether the neighbour leaves too much unacknowledged: the link is to be closed."""
+        """Return whether the neighbour leaves too much unacknowledged: the link is to be closed."""
         return self._outgoing.is_overfull
 
     def after(self, count: int) -> list[LinkMessage]:

@@ -48,6 +48,8 @@ _WHERE: Final = "Publication"
 
 _ARRAY_OF_FIVE: Final = b"\x85"
 _NUMBER_OF_8_BYTES: Final = 0x1B
+_TEXT: Final = 0x60
+_TEXT_LENGTH_FOLLOWS: Final = 0x78
 _ONE_BYTE: Final = tuple(bytes([each]) for each in range(256))
 _pack_numbers: Final = Struct(">BQBQ").pack
 _pack_header: Final = HEADER.pack
@@ -129,6 +131,23 @@ def replayed(publisher: str, sequence: int, frame: bytes) -> Publication:
     flags = frame[_FLAGS_AT]
     replayed = frame[:_FLAGS_AT] + _ONE_BYTE[flags & ORDERED | REPLAYED] + frame[_BODY_AT:]
     return Publication(publisher, sequence, {}, flags & ORDERED == ORDERED, replayed)
+
+
+def origin_of(frame: bytes) -> tuple[bytes, bool, int]:
+    """Return the publisher's id as it is encoded, whether the event is ordered, and its number.
+
+    The frame was checked by a broker. What encoders usually write is read without decoding the rest.
+    """
+    ordered = frame[_FLAGS_AT] & ORDERED == ORDERED
+    head = frame[_BODY_AT + 1]
+    start, length = _BODY_AT + 2, head - _TEXT
+    if head == _TEXT_LENGTH_FOLLOWS:
+        start, length = start + 1, frame[start]
+    stop = start + length
+    if _TEXT <= head <= _TEXT_LENGTH_FOLLOWS and frame[stop] == _NUMBER_OF_8_BYTES:
+        return frame[start:stop], ordered, int.from_bytes(frame[stop + 1 : stop + 9], "big")
+    publisher, sequence, _, _, _, _ = decode_delivery(frame)
+    return publisher.encode(), ordered, sequence
 
 
 # --- reading ------------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ class Pairs:
 
     @property
     def publications_per_conflict(self) -> float | None:
-        """How many common publications there are for each pair of them that is inverted."""
+        """Return how many common publications there are for each pair of them that is inverted."""
         return self.common / self.inversions if self.inversions else None
 
 

@@ -43,7 +43,7 @@ class RunDatasets:
     spark: SparkSession = attrs.field(repr=False)
 
     def has(self, name: str) -> bool:
-        """Whether there is anything of a dataset."""
+        """Return whether there is anything of a dataset."""
         return name in self.files
 
     def read(self, name: str) -> DataFrame:

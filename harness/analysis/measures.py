@@ -70,7 +70,7 @@ class LatencyMeasure:
         return named | {"max": self.max_ns / NS_A_MS, "mean": self.total_ns / self.count / NS_A_MS}
 
     def curve(self) -> list[tuple[float, float]]:
-        """Which part of all took how many milliseconds at most."""
+        """Return the part of all that took at most each number of milliseconds."""
         found = histograms.quantiles(self.bins, self.counts, _CURVE)
         return [(part, min(each, self.max_ns) / NS_A_MS) for part, each in zip(_CURVE, found, strict=True)]
 
@@ -123,7 +123,7 @@ def _together(parts: Iterable[bytes]) -> NDArray[np.int64]:
 
 
 def grown(readings: DataFrame) -> Grown:
-    """How much every counter of every broker grew over the run."""
+    """Return how much every counter of every broker grew over the run."""
     before = F.lag("value").over(Window.partitionBy("broker", "counter").orderBy("at_ns", "value"))
     growth = F.when(before.isNull() | (F.col("value") < before), F.col("value")).otherwise(
         F.col("value") - before
@@ -153,7 +153,7 @@ def detection_us(counters: Grown) -> dict[str, float | None]:
 
 
 def deferral_ms(counters: Grown) -> dict[str, float | None]:
-    """How many publications had to wait at a broker, and for how long."""
+    """Return how many publications had to wait at a broker, and for how long."""
     mean = _ratio(counters, "deferred_seconds", "deferred")
     return {"count": _whole(counters, "deferred"), "mean": None if mean is None else mean * 1e3}
 

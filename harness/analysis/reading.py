@@ -96,14 +96,14 @@ def pieces(run: "RunDatasets", numbering: "Numbering", distances: Distances, clo
 
 
 def unpublished_matches(run: "RunDatasets", numbering: "Numbering") -> int:
-    """How much was not delivered that nobody published: what has no number is counted by name."""
+    """Return how many matches of unpublished events were not delivered; these have names and no number."""
     key = ["publisher", "sequence"]
     unknown = run.read("matches").distinct().join(_known(numbering), key, "left_anti")
     return unknown.join(run.read("deliveries"), ["subscriber", *key], "left_anti").count()
 
 
 def unpublished_repeats(run: "RunDatasets", numbering: "Numbering") -> int:
-    """How many deliveries of what nobody published are repeats: those are duplicates and nothing else."""
+    """Return how many deliveries of unpublished events are repeats: they count as duplicates only."""
     key = ["publisher", "sequence"]
     unknown = run.read("deliveries").join(_known(numbering), key, "left_anti").select("subscriber", *key)
     return unknown.count() - unknown.distinct().count()

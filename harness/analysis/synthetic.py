@@ -47,7 +47,7 @@ class SyntheticShape:
 
     @property
     def publications(self) -> int:
-        """How many there must be."""
+        """Return the expected number."""
         return max(round(self.deliveries / self.subscribers / self.share), self.publishers)
 
 

@@ -118,7 +118,7 @@ async def _attack(command: Sequence[str]) -> None:
 
 
 async def _attaches(server: ServerProcess) -> bool:
-    """Whether another broker can become a child of this one."""
+    """Return whether another broker can become a child of this one."""
     async with trio.open_nursery() as nursery:
         options = ("broker", "--name", "B2", "--listen", "127.0.0.1:0", "--uplink", server.address)
         child = await start_server(nursery, "broker B2", "broker", (*options, "--log-format", "json"))

@@ -43,7 +43,7 @@ class AttackTarget:
     until_s: float
 
     def is_over(self) -> bool:
-        """Whether it is time to stop."""
+        """Return whether the attack has to stop."""
         return monotonic() >= self.until_s
 
 

@@ -186,13 +186,13 @@ def frame() -> bytes:
 
 
 def age_ns(payload: bytes) -> int:
-    """How long ago the payload was made."""
+    """Return how long ago the payload was made."""
     (made_ns,) = _STAMP.unpack_from(payload)
     return time.monotonic_ns() - int(made_ns)
 
 
 def cut(received: bytes | bytearray) -> tuple[int, int]:
-    """How many whole frames the bytes begin with, and where the last of them ends."""
+    """Return how many whole frames the bytes begin with, and where the last of them ends."""
     length_of = _LENGTH.unpack_from
     frames = end = 0
     last = len(received) - _LENGTH.size

@@ -184,7 +184,7 @@ async def _start_workers(nursery: trio.Nursery, job: LoadJob, processes: int) ->
 async def _running(
     target: Target, scenario: BenchmarkScenario, rate_per_s: float | None
 ) -> AsyncIterator[_Running]:
-    """Everything started and connected, waiting for `go`; all of it ends with the block."""
+    """Start and connect everything, waiting for `go`; all of it ends with the block."""
     with _board_file(scenario) as (path, board):
         async with trio.open_nursery() as nursery:
             servers = await _start_servers(nursery, target, scenario)

@@ -140,7 +140,7 @@ def _middle(values: Sequence[object]) -> object:
 
 
 def machine() -> str:
-    """What the figures were measured on."""
+    """Return the machine of the measurement."""
     return (
         f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
         f"Python {platform.python_version()}, Trio {trio.__version__}"

@@ -70,7 +70,7 @@ async def subscribe(client: LoadClient, task_status: trio.TaskStatus[None]) -> N
 
 
 async def _read(client: LoadClient, deliveries: Deliveries) -> None:
-    """What every real program does: look at an attribute, and at the payload."""
+    """Do what every real program does: look at an attribute, and at the payload."""
     delivered, place = client.board.delivered, client.place
     count = 0
     async for delivery in deliveries:

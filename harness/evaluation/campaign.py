@@ -24,7 +24,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is chosen by, and what its folder is called."""
+        """Return the name by which it is chosen, which is also that of its folder."""
 
 
 _Study = TypeVar("_Study", bound=Named)

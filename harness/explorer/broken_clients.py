@@ -5,6 +5,7 @@ from typing import Any
 
 from broker.client.inbox import Inbox
 from broker.client.machine import ClientMachine
+from broker.client.seen import SeenEvents
 from broker.client.session import Session
 from broker.client.silence import Due, Silence
 from broker.client.window import PendingFlush, SendWindow, Source
@@ -93,6 +94,38 @@ def gives_no_credit_for_acknowledgements(self: Inbox, position: int) -> int:
 
 
 _acknowledge = Inbox.acknowledge
+
+
+def forgets_what_it_had(self: SeenEvents, frame: bytes) -> bool:
+    """Take everything for new."""
+    del self, frame
+    return True
+
+
+def counts_nothing_skipped(self: Inbox, frames: list[bytes], first: int, seen: SeenEvents) -> None:
+    """Count no position for what has come before."""
+    before = self._held_count
+    _put_new(self, frames, first, seen)
+    self.position += self._held_count - before
+
+
+_put_new = Inbox._put_new
+
+
+def stays_for_ever(self: ClientMachine, reason: str, now_s: float) -> None:
+    """Never dial another broker."""
+    address = self.address
+    _wait(self, reason, now_s)
+    self.address = address
+
+
+def leaves_at_once(self: ClientMachine, reason: str, now_s: float) -> None:
+    """Dial another broker although the last one keeps what is ours."""
+    self._kept_s = 0.0
+    _wait(self, reason, now_s)
+
+
+_wait = ClientMachine._wait
 
 
 def goes_on_one_too_early(self: Inbox) -> tuple[int, ...]:

@@ -64,6 +64,12 @@ def begins_at_the_end(self: LocalSubscription, queue: SubscriptionQueue, positio
     _begin(self, queue, max(position, self.state.emitted))
 
 
+def delivers_what_was_had_elsewhere(request: Subscribe, place: LocalSubscriptionState) -> StartPosition:
+    """Go on where a durable subscription was left, although its client has been elsewhere since."""
+    start = _start_of(request, place)
+    return StartPosition(place.taken, 0, goes_on=False) if start.is_had and not start.goes_on else start
+
+
 def takes_received_as_had(request: Subscribe, place: LocalSubscriptionState) -> StartPosition:
     """Count everything that was sent to a durable subscription as confirmed when it resumes."""
     if request.after or not request.durable:

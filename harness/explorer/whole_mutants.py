@@ -4,6 +4,7 @@ from typing import Final
 
 from broker.client.inbox import Inbox
 from broker.client.machine import ClientMachine
+from broker.client.seen import SeenEvents
 from broker.client.session import Session
 from broker.client.silence import Silence
 from broker.client.window import SendWindow as ClientWindow
@@ -151,6 +152,21 @@ _CLIENT: Final = {
     "client-gap-uncounted": _whole("client", "none", (Inbox, "gap", c.counts_no_gap)),
     "client-gives-no-credit": _whole("client", "none", (Inbox, "consumed", c.gives_no_credit_back)),
     "client-gives-credit-twice": _whole("client", "none", (Inbox, "consumed", c.gives_credit_twice)),
+    "client-repeats-elsewhere": _whole(
+        "client",
+        "roam",
+        (clients, "start_of", n.delivers_what_was_had_elsewhere),
+        (SeenEvents, "is_new", c.forgets_what_it_had),
+    ),
+    "client-skips-uncounted": _whole(
+        "client",
+        "roam",
+        (clients, "start_of", n.delivers_what_was_had_elsewhere),
+        (Inbox, "_put_new", c.counts_nothing_skipped),
+    ),
+    "client-moves-untold": _whole("client", "roam", (Inbox, "_begin_anew", c.misses_no_forgotten)),
+    "client-never-moves": _whole("client", "loss", (ClientMachine, "_wait", c.stays_for_ever)),
+    "client-moves-at-once": _whole("client", "roam", (ClientMachine, "_wait", c.leaves_at_once)),
     "client-acknowledges-more": _whole(
         "client", "churn", (Inbox, "acknowledge", c.acknowledges_what_was_read)
     ),

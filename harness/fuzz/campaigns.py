@@ -68,7 +68,7 @@ class FuzzTally:
 
     @property
     def total(self) -> int:
-        """How many cases there were."""
+        """Return the number of cases."""
         return self.words.total()
 
     def summary(self, name: str, seconds: float) -> str:

@@ -238,7 +238,7 @@ def _forge_batch(files: Directory, journal_id: bytes, random: Random) -> None:
 
 
 def _inside(content: bytes, random: Random) -> bytes:
-    """What is in a batch, with records that are of other lengths, or none at all."""
+    """Return the content of a batch, with records of other lengths, or with none."""
     match random.randrange(6):
         case 0:
             return b""

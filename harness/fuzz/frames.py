@@ -139,7 +139,7 @@ def _drive_client(sample: Sample, pieces: list[bytes], error: WireError | None) 
 
 
 def _look_at(inbox: Inbox) -> None:
-    """Whatever was taken in can be looked at; that too ends in one of two ways."""
+    """Read whatever was accepted; that ends in one of two ways as well."""
     while (arrived := inbox.take()) is not None:
         for delivery in map(Delivery, [] if isinstance(arrived, Gap) else arrived):
             try:

@@ -48,7 +48,7 @@ IN_MEMORY: Final = "in memory"
 WATCHED: Final = "in memory, watched"
 REAL: Final = "on the file system"
 
-_ADVISING: Final = ("; ", ": give ")
+_ADVISING: Final = ("; ", ": give ", ": use ")
 """What stands in an error before the words that say what to do."""
 
 _SEGMENT_BYTES: Final = 8 * 4096
@@ -119,7 +119,7 @@ def _judge(case: JournalCase, _: FuzzTally) -> str:
 
 
 def _judged(case: JournalCase, opened: Opening) -> bool:
-    """Whether it is opened; it is refused otherwise. Raises `Crash`."""
+    """Return whether it is opened; it is refused otherwise. Raises `Crash`."""
     try:
         appended = _went_on(case, opened())
     except ConcordError as error:

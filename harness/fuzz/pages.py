@@ -82,7 +82,7 @@ class PageCase:
 
     @property
     def may_do(self) -> bool:
-        """Whether it shows all that the page itself would show."""
+        """Return whether it shows all that the page itself would show."""
         hosts = [value.lower() for name, value in self.headers if name == b"host"]
         origins = [value for name, value in self.headers if name == b"origin"]
         return (

@@ -141,7 +141,7 @@ async def _answer(worker: ProgramProcess, expected: str, timeout_s: float) -> No
 async def _running(
     adapter: Adapter, shape: WorkloadShape, timing: WorkloadTiming, folder: Path
 ) -> AsyncIterator[_PeerRunning]:
-    """Everything started and connected; all of it ends with the block."""
+    """Start and connect everything; all of it ends with the block."""
     with tempfile.TemporaryDirectory(prefix="concord-peers-") as scratch:
         path = Path(scratch) / "board"
         with opened(path, shape.publishers, shape.subscribers) as board:

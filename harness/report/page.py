@@ -50,7 +50,7 @@ def _written(directory: Path, drawn: Drawn, page: Iterable[str]) -> Path:
 
 
 def _opening(title: str, over: str) -> str:
-    """Everything up to the first sentence; the header is left open."""
+    """Return everything up to the first sentence; the header is left open."""
     style = files("harness.report").joinpath("style.css").read_text(encoding="utf-8")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'

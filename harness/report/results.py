@@ -43,7 +43,7 @@ class Result:
 
     @property
     def is_known(self) -> bool:
-        """Whether the analysis has an answer."""
+        """Return whether the analysis has an answer."""
         return "reason" not in self.analysis
 
     def parameter(self, name: str) -> float | None:
@@ -53,7 +53,7 @@ class Result:
 
     @property
     def overlap(self) -> float:
-        """How many percent of the subscriptions a publication matches; all, if a scenario says nothing."""
+        """Return the percentage of subscriptions that a publication matches; 100 by default."""
         settings = self.about.get("settings")
         filters = settings.get("filters") if isinstance(settings, Mapping) else None
         found = filters.get("overlap_percent") if isinstance(filters, Mapping) else None
@@ -61,11 +61,11 @@ class Result:
 
     @property
     def point(self) -> tuple[object, ...]:
-        """What runs share that can be compared with each other."""
+        """Return what comparable runs have in common."""
         return (self.scenario, *map(self.parameter, SIZES), self.overlap)
 
     def part(self, *path: str) -> object:
-        """Something inside the analysis; None if it is not there."""
+        """Return a value inside the analysis; None if it is absent."""
         found: object = self.analysis
         for name in path:
             found = found.get(name) if isinstance(found, Mapping) else None

@@ -55,7 +55,7 @@ def _table_sizes(
 
 
 def _changes(points: Sequence[MeasuredPoint]) -> Figure | None:
-    """What it costs when a subscription comes or goes, with and without advertisements."""
+    """Show the cost of a subscription that comes or goes, with and without advertisements."""
     words = (
         "control-messages",
         "Messages for a change",
@@ -73,7 +73,7 @@ def _changes(points: Sequence[MeasuredPoint]) -> Figure | None:
 
 
 def _break_even(points: Sequence[MeasuredPoint]) -> Figure | None:
-    """How much change filtering bears: the rate of events to changes at which it costs what it saves."""
+    """Show the rate of events to changes at which filtering costs as much as it saves."""
     words = (
         "break-even",
         "Break-even dynamics",
@@ -131,7 +131,7 @@ def _line_place(point: MeasuredPoint) -> tuple[int, bool, int]:
 
 
 def _locality(points: Sequence[MeasuredPoint]) -> Figure | None:
-    """What it brings that subscribers of one part of the overlay want similar things."""
+    """Show the gain if subscribers of one part of the overlay have similar filters."""
     found: dict[int, list[MeasuredPoint]] = {}
     for each in sorted(points, key=lambda each: (each.consumers, each.locality or 1.0)):
         if each.group == "locality" and each.strategy == "identity" and each.has_advertisements:

@@ -43,7 +43,7 @@ def _latency_over_subscriptions(results: Sequence[Result]) -> Figure | None:
 
 
 def _latency_distribution(results: Sequence[Result]) -> Figure | None:
-    """Which part of all deliveries took longer than so much: a curve per ordering, tails in nines."""
+    """Show the part of all deliveries that took longer than a time: a curve per ordering, tails in nines."""
     lines, rows = [], []
     for each in same_scenario(results):
         curve = [(float(str(part)), float(str(ms))) for part, ms in each.rows("series", "latency")]

@@ -94,7 +94,7 @@ def _ratio(result: Result, plain: Result | None, name: str) -> str:
 
 
 def faults(result: Result) -> str:
-    """What was injected, and the longest pause that subscribers noticed."""
+    """Show the injected faults, and the longest pause that subscribers noticed."""
     rows: list[list[Cell]] = []
     for each in result.objects("faults"):
         pause = each.get("pause_ms")

@@ -49,7 +49,7 @@ def diagram(witness: Mapping[str, object]) -> str:
 
 
 def _short(name: str) -> str:
-    """What its client is called, without what makes the name the only one."""
+    """Return the name of its client, without the suffix that makes it unique."""
     return name.partition("@")[0] or name
 
 

@@ -93,7 +93,7 @@ class Crew:
 
 
 def is_ordered(seed: int, name: str, percent: float) -> bool:
-    """Whether a subscription is one of those that ask for order."""
+    """Return whether a subscription is one of those that ask for order."""
     chance = Random(f"{seed}/{name}/ordered")  # noqa: S311 - repeatable, not secret
     return chance.random() * 100 < percent
 
@@ -130,7 +130,7 @@ class Ledger:
 
     @property
     def count(self) -> int:
-        """How many there have been."""
+        """Return the number so far."""
         return len(self.times_ns)
 
     def _rename(self, publisher: str, resent: int) -> None:

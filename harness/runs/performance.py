@@ -79,7 +79,7 @@ class Performance:
 
     @property
     def scenario(self) -> Scenario:
-        """What is performed."""
+        """Return the scenario that is performed."""
         return self.point.scenario
 
     async def perform(self) -> Ending:
@@ -186,7 +186,7 @@ class Performance:
             await trio.sleep(LOOK_S)
 
     def _has_all(self, delivered: int, quiet_s: float) -> bool:
-        """Whether everything has arrived: by the number, where nothing may be lost; else by the silence."""
+        """Return whether everything has arrived: by its number, or by silence where events may be lost."""
         expected = None if self._may_lose() else self._crews.expected()
         if expected is not None:
             return delivered >= expected

@@ -25,7 +25,7 @@ class Progress:
         """A run begins."""
 
     def stage(self, text: str, total: float) -> None:
-        """Something begins that is done when `advance` says so much."""
+        """Begin a stage that is complete when `advance` has reached `total`."""
 
     def advance(self, done: float, published: int | None = None, delivered: int | None = None) -> None:
         """So much is done."""
@@ -34,7 +34,7 @@ class Progress:
         """Show an event, such as a fault."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """End the display."""
 
 
 def _counts(published: int | None, delivered: int | None) -> str:

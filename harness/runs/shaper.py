@@ -57,7 +57,7 @@ class ShapedLink:
     connections: dict[trio.CancelScope, None] = field(factory=dict)
 
     def room_bytes(self) -> float:
-        """What may be on its way: what fits into the delay, twice."""
+        """Return how many bytes may be in flight: twice what fits into the delay."""
         wide = self.bytes_per_s or WIDE_BYTES_PER_S
         return min(max(2 * wide * self.delay_s, UNDERWAY_BYTES_MIN), UNDERWAY_BYTES_MAX)
 

@@ -175,7 +175,7 @@ class _Performance:
         self.faults += self.stage.do("lose", *names)
 
     def live(self, names: tuple[str, ...]) -> None:
-        """It starts again."""
+        """Start a broker again."""
         self.stage.do("start", *names)
 
     def cut(self, names: tuple[str, ...]) -> None:

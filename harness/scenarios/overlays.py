@@ -47,7 +47,7 @@ def _tree(overlay: Overlay, seed: int, where: str) -> dict[str, str | None]:
 
 
 def _list(overlay: Overlay, seed: int, where: str) -> dict[str, str | None]:
-    """What the file says, put into an order in which it can be started."""
+    """Return the brokers of the file in an order in which they can be started."""
     del seed
     given = {name: above or None for name, above in overlay.uplinks.items()}
     if sum(above is None for above in given.values()) != 1:

@@ -152,9 +152,9 @@ class WholeHistory:
         one.
         """
         streams = {
-            f"{line.name} at {stream.broker}" if line.earlier else line.name: stream
+            f"{line.name} at {stream.broker}, {place}" if line.earlier else line.name: stream
             for line in self.lines.values()
-            for stream in line.streams
+            for place, stream in enumerate(line.streams, 1)
         }
         calls = {each.published_ns for each in self.publications}
         return Record(

@@ -147,7 +147,9 @@ def _unjustified(world: WholeWorld) -> Iterator[Fault]:
     for line in world.history.lines.values():
         for _, gap in line.gaps:
             is_lost = gap.reason == LOST and (has_lost or not world.knobs.settles_first)
-            is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited or ended_slow)
+            # A new process takes the first broker that answers.
+            is_elsewhere = world.knobs.roams and bool(line.durable)
+            is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited or ended_slow or is_elsewhere)
             is_taken = gap.reason == TAKEN and line.is_contested
             is_past = gap.reason == REPLAY and (has_lost or world.knobs.joins or size_bytes > BOUND_BYTES_MIN)
             is_dropped = gap.reason == BOUND and dropped and size_bytes > BOUND_BYTES_MIN

@@ -14,8 +14,9 @@ from broker.client.limits import Limits
 from harness.whole.cables import CableShape
 from harness.whole.sites import SiteTiming
 
-WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "hostile")
-"""The faults of bare cores, and: restarts with a journal, losses for good, hostile peers."""
+WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "roam", "hostile")
+"""The faults of bare cores, and: restarts with a journal, losses for good, clients that go from broker to
+broker, hostile peers."""
 
 
 LEASE_PART: Final = 2
@@ -74,6 +75,8 @@ class WholeKnobs:
     absences: int = 0
     max_open: int = 0
     """How many deliveries of durable subscriptions may be open; 0 if programs do not acknowledge."""
+    roams: bool = False
+    """Whether programs know several brokers, and go to another one when theirs is lost."""
     step_units: int = 4000
 
 
@@ -267,6 +270,30 @@ def _loss(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     )
 
 
+def _roam(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
+    """Clients lose their brokers for so long that they go to others, and return to where they were."""
+    low, high = brokers
+    base = _overflowing if random.random() < 0.1 else _calm  # noqa: PLR2004 - a part
+    return evolve(
+        base(random, (low, min(max(low, 3), high))),
+        publications=random.choice((40, 80)),
+        span_s=random.choice((5.0, 15.0)),
+        bursts=random.choice((1, 12)),
+        roams=True,
+        absences=random.choice((3, 6, 12)),
+        returns=random.choice((0, 0, 1)),
+        cuts=random.choice((0, 3)),
+        kills=random.choice((0, 1, 3)),
+        down_s=random.choice((1.0, 5.0)),
+        silent_kills=random.choice((0.0, 0.3)),
+        losses=random.choice((0, 0, 1)),
+        journals=random.choice((0.0, 0.5, 1.0)),
+        durable=random.choice((0.0, 0.5, 1.0)),
+        settles_first=True,
+        link_timeout_s=2.0,
+    )
+
+
 def _hostile(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Hostile peers send anything at any time, while honest clients go on."""
     return evolve(
@@ -284,6 +311,7 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "crash": (_crash,),
     "restart": (_restart,),
     "loss": (_loss,),
+    "roam": (_roam,),
     "hostile": (_hostile,),
 }
 

@@ -87,7 +87,11 @@ def _memory(node: Node) -> Iterator[str]:
         "paced": len(exchange._throttling),  # noqa: SLF001 - only to look
         "ending": len(exchange._ending),  # noqa: SLF001 - only to look
         "unhandled": len(node._unhandled),  # noqa: SLF001 - only to look
-        "replaying": len(exchange.replaying._waiting),  # noqa: SLF001 - only to look
+        # A durable subscription that nobody reads may wait for room in its queue.
+        "replaying": sum(
+            each.replay_room_bytes > 0 or each.id not in exchange.subscribers
+            for each in exchange.replaying._waiting  # noqa: SLF001 - only to look
+        ),
     }
     yield from (f"{count} {what} are left" for what, count in counts.items() if count)
     serving = sum(1 for each in node.connections.values() if isinstance(each.session, ClientSession))

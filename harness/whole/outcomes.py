@@ -12,7 +12,7 @@ from broker.routing import DEFAULT, Routing, known, parse
 from broker.server.collector import undisturbed
 from harness.simulator.verdict import Fault
 from harness.whole.judging import go_on, judge
-from harness.whole.knobs import WholeKnobs, draw
+from harness.whole.knobs import draw
 from harness.whole.parse_caches import cached_parsing
 from harness.whole.quiet import settle
 from harness.whole.schedule import calm, run_schedule
@@ -21,6 +21,10 @@ from ordering.interface import OrderingFactory
 
 ACKNOWLEDGED_PART: Final = 0.3
 """In so many schedules programs acknowledge what comes to their durable subscriptions."""
+
+ROAMING: Final = frozenset({"churn", "crash", "restart", "loss"})
+ROAMING_PART: Final = 0.5
+"""In so many schedules of these kinds programs know several brokers."""
 
 ROUTED_PART: Final = 0.2
 """The part of schedules with a drawn pair of routing strategies."""
@@ -56,7 +60,8 @@ def world_of(
 ) -> WholeWorld:
     """Make the world of a seed, before any event. Unless routing is given, some seeds draw it."""
     random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
-    knobs: WholeKnobs = evolve(draw(random, faults, brokers), max_open=_max_open(seed))
+    drawn = draw(random, faults, brokers)
+    knobs = evolve(drawn, max_open=_max_open(seed), roams=drawn.roams or _roams(seed, faults))
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
     return WholeWorld(random, knobs, ordering, _drawn(seed) if routing == DEFAULT else routing)
@@ -66,6 +71,12 @@ def _max_open(seed: int) -> int:
     """Draw how many deliveries may be unacknowledged, aside, as routing is drawn."""
     aside = Random(f"acknowledgements of {seed}")  # noqa: S311 - chance here is repeatable, not secret
     return aside.choice((1, 3, 100)) if aside.random() < ACKNOWLEDGED_PART else 0
+
+
+def _roams(seed: int, faults: str) -> bool:
+    """Draw whether programs know several brokers, aside as well."""
+    aside = Random(f"roaming of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return faults in ROAMING and aside.random() < ROAMING_PART
 
 
 def _drawn(seed: int) -> Routing:

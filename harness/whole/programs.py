@@ -54,6 +54,10 @@ class ProgramNet(Protocol):
         """Name the present memory of a broker."""
         ...
 
+    def may_leave(self, away_s: float) -> bool:
+        """Whether a program that had no connection for so long may go to another broker."""
+        ...
+
     def may_forget(self, program: "Program") -> bool:
         """Whether the program's broker may have forgotten it."""
         ...
@@ -97,6 +101,10 @@ class ProgramReading:
     is_due: bool = False
     has_begun: bool = False
     id: str = ""
+    brokers: dict[int, str] = field(factory=dict)
+    """Where positions were counted, each time that they began anew."""
+    last: dict[tuple[str, bool], int] = field(factory=dict)
+    """The last number that it got of each publisher, in order or not."""
 
     @property
     def inbox(self) -> Inbox:
@@ -117,6 +125,18 @@ class ProgramReading:
         return next(self.reader.batch) if arrived else None
 
     @property
+    def broker(self) -> str:
+        """The broker of the delivery that was taken last."""
+        return self.brokers[self.inbox.first_era]
+
+    @property
+    def next_broker(self) -> str:
+        """The broker of what comes next."""
+        inbox = self.inbox
+        next_run = inbox._entries[0] if inbox._entries else None  # noqa: SLF001 - only to look
+        return self.brokers[getattr(next_run, "era", inbox.era)]
+
+    @property
     def is_empty(self) -> bool:
         """Whether everything that has arrived was taken, and its credit given back or acknowledged later."""
         reader, inbox = self.reader, self.inbox
@@ -131,12 +151,13 @@ def _parsed(text: str) -> Filter:
 
 @define(eq=False)
 class Program:
-    """One process with a client. `site` is the broker that it dials."""
+    """One process with a client. `site` is its broker; without `others` it dials no other one."""
 
     name: str
     site: str
     net: ProgramNet
     limits: Limits
+    others: tuple[str, ...] = ()
     machine: ClientMachine = field(init=False)
     end: CableEnd | None = field(default=None, init=False)
     publishing: list[Publishing] = field(factory=list, init=False)
@@ -146,17 +167,25 @@ class Program:
     _wakes_at_s: float = field(default=NEVER, init=False)
     _wake_number: int = field(default=0, init=False)
     isolated_until_s: float = field(default=0.0, init=False)
+    has_moved: bool = field(default=False, init=False)
+    _connected_s: float = field(default=-NEVER, init=False)
+    """When it had a connection last."""
 
     def __attrs_post_init__(self) -> None:
         random = Random(self.net.random.getrandbits(32))  # noqa: S311 - a schedule
         session = Session(self.name, f"{random.getrandbits(32):x}", HONEST_TOKEN, self.limits)
-        self.machine = ClientMachine(session, self.site, Backoff(random))
+        self.machine = ClientMachine(session, self.site, Backoff(random), self.others)
         self.machine.start(self.net.clock.now_s, retry=True)
 
     @property
     def session(self) -> Session:
         """The client's side of the protocol."""
         return self.machine.session
+
+    @property
+    def dialled(self) -> str:
+        """The broker that it dials now."""
+        return self.machine.address if self.others else self.site
 
     # --- what the program does ---
 
@@ -249,11 +278,14 @@ class Program:
             if taken is None:
                 break
             if isinstance(taken, Gap):
-                history.gap(reading.line, taken, self.site)
+                history.gap(reading.line, taken, reading.next_broker)
+                if taken.reason == FORGOTTEN:
+                    reading.line.id = reading.inbox.id
             else:
                 last = taken
                 self._look_for_redelivery(reading, taken)
-                history.deliver(reading.line, taken, self.net.known_at(self.site))
+                self._look_for_repetition(reading, taken)
+                history.deliver(reading.line, taken, self.net.known_at(reading.broker))
             reading.has_begun = True
         if last is not None and reading.inbox.max_open:
             wait_s = (reading.pause_s + QUICK_S) * self.net.random.random()
@@ -277,14 +309,27 @@ class Program:
             text = f"{line.name} began at {delivery.position}, and had acknowledged {line.acknowledged}"
             self.net.history.faults.append(("gap", text))
 
+    def _look_for_repetition(self, reading: ProgramReading, delivery: Delivery) -> None:
+        """A program that goes to another broker gets nothing again, and nothing earlier of a publisher."""
+        key = delivery.publisher, delivery.ordered
+        if self.others and delivery.sequence <= reading.last.get(key, 0):
+            text = f"{reading.line.name} got {delivery.publisher}:{delivery.sequence} from {reading.broker}"
+            self.net.history.faults.append(("duplicate", f"{text} behind {reading.last[key]}"))
+        reading.last[key] = delivery.sequence
+
     def _look_at(self, reading: ProgramReading) -> None:
         inbox, line = reading.inbox, reading.line
+        if inbox.is_placed:
+            reading.brokers.setdefault(inbox.era, self.site)
         if inbox.id and inbox.id != reading.id:
             if not reading.id and line.id not in {"", inbox.id}:
                 self.net.history.gap(line, Gap(None, FORGOTTEN), self.site)
-            reading.id = inbox.id
-            if not reading.is_closed:
+                reading.has_begun = True
                 line.id = inbox.id
+            elif not line.id:
+                line.stream.broker = self.site
+                line.id = inbox.id
+            reading.id = inbox.id
         if inbox.phase is Phase.OPEN and not line.is_open:
             line.is_open = True
         if inbox.ended is not None and not reading.is_ended:
@@ -311,6 +356,8 @@ class Program:
         if self.is_over:
             return
         machine, clock = self.machine, self.net.clock
+        if machine.life is ClientLife.CONNECTED:
+            self._look_for_a_move()
         if machine.is_changed or machine.touched:
             self._look_around()
         if machine.wants is Wants.CLOSE:
@@ -331,6 +378,17 @@ class Program:
             self._wakes_at_s = deadline_s
             self._wake_number = number = self._wake_number + 1
             clock.at(self._wakes_at_s, lambda: self._tick(number))
+
+    def _look_for_a_move(self) -> None:
+        """Notice that it has gone to another broker, which it may only when its own keeps it no more."""
+        now_s, net = self.net.clock.now_s, self.net
+        if self.others and self.site != self.machine.address:
+            away_s = now_s - self._connected_s
+            if not net.may_leave(away_s):
+                text = f"{self.name} left {self.site} for {self.machine.address} after {away_s:.3f} s"
+                net.history.faults.append(("promise", text))
+            self.site, self.has_moved = self.machine.address, True
+        self._connected_s = now_s
 
     def _look_around(self) -> None:
         """Look at everything, as the machine says that something is new."""

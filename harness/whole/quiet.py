@@ -77,6 +77,8 @@ def _program(program: Program) -> Iterator[str]:
         yield f"{name} has no connection to {program.site}"
     elif program.end is None or not program.end.cable.is_alive:
         yield f"{name} does not know yet that its connection to {program.site} carries nothing"
+    if session._awaited:  # noqa: SLF001 - only to look
+        yield f"{name} does not know yet which of its publications {program.site} has"
     if not session.window.is_empty:
         yield f"{name} has {session.window.size_bytes} bytes in its window"
     for publishing in program.publishing:

@@ -5,7 +5,7 @@ lines that begin with `= `. Performing a file returns its text with new output.
 
     start B1 [journal] [below B2 B3]   a broker starts, with these uplinks in order of preference; `start B1`
                                        starts it again, with the records of its journal
-    program C1 B1                      a program connects to a broker
+    program C1 B1 [B2 B3]              a program connects to a broker; when that is lost, to one of the others
     advertise C1 ab                    it will publish events of the kinds a and b
     subscribe C1 S1 ab [unordered] [durable]
     publish C1 a [unordered]           an event
@@ -16,7 +16,7 @@ lines that begin with `= `. Performing a file returns its text with new output.
     half-open B2 B1 [B1]               it swallows everything; one of the two learns of it, or none
     kill B2 [1] [silently]             B2 dies; so many unsynced records survive; silently, its peers do not
                                        learn that its connections are over
-    lose B2                            B2 dies for good, and its programs with it
+    lose B2                            B2 dies for good, and with it the programs that know no other
     snapshot B2                        B2 writes a snapshot
     sync 60                            from now on a sync takes so many seconds
     pass 2.5                           so many seconds pass
@@ -132,14 +132,14 @@ class Stage:
         return True
 
     def lose(self, name: str) -> bool:
-        """Kill a broker for good, and its programs with it."""
+        """Kill a broker for good, and the programs with it that know no other."""
         site = self.world.sites.get(name)
         if site is None or site.is_gone:
             return False
         site.is_gone = True
         site.kill(silently=False)
         for program in self.world.live_programs():
-            if program.site == name:
+            if program.site == name and not program.others:
                 program.vanish()
         return True
 
@@ -194,11 +194,11 @@ class Stage:
 
     # --- programs ---
 
-    def program(self, name: str, site: str) -> bool:
+    def program(self, name: str, site: str, *others: str) -> bool:
         """Start a program; a second one of its name is another process."""
-        if site not in self.world.sites:
+        if not self.world.sites.keys() >= {site, *others}:
             return False
-        self.programs[name] = self.world.begin_program(name, site)
+        self.programs[name] = self.world.begin_program(name, site, others)
         return True
 
     def advertise(self, name: str, kinds: str) -> bool:

@@ -242,7 +242,7 @@ def _lose(world: WholeWorld) -> None:
     site.is_gone = True
     site.kill(silently=random.random() < world.knobs.silent_kills)
     for program in world.live_programs():
-        if program.site == site.name:
+        if program.site == site.name and not program.others:
             program.site = random.choice(world.live_sites()).name
 
 

@@ -141,7 +141,7 @@ class WholeWorld:
     def _connect(self, program: Program) -> None:
         if program.is_over:
             return
-        site = self.sites[program.site]
+        site = self.sites[program.dialled]
         if not site.is_up or self.clock.now_s < program.isolated_until_s:
             program.unreached()
             return
@@ -150,10 +150,16 @@ class WholeWorld:
         site.accept(theirs)
         program.connected(mine)
 
+    def may_leave(self, away_s: float) -> bool:
+        """Whether a program without connection for so long may go to another broker; one may have closed."""
+        return away_s >= self.knobs.link_timeout_s or self.knobs.stops > 0
+
     def may_forget(self, program: Program) -> bool:
         """Whether the program's broker has lost its memory, or is another one than before."""
-        return bool(self.sites[program.site].memory_losses) or any(
-            each.is_gone for each in self.sites.values()
+        return (
+            program.has_moved
+            or bool(self.sites[program.site].memory_losses)
+            or any(each.is_gone for each in self.sites.values())
         )
 
     def known_at(self, name: str) -> tuple[str, int]:
@@ -190,13 +196,20 @@ class WholeWorld:
         """The sites that are not gone for good, and not outside of the overlay."""
         return [site for site in self.sites.values() if not site.is_gone and not site.is_odd]
 
-    def begin_program(self, name: str = "", site: str = "") -> Program:
-        """Start a program somewhere."""
+    def begin_program(self, name: str = "", site: str = "", others: tuple[str, ...] = ()) -> Program:
+        """Start a program somewhere; it goes to the others, or to all where programs roam."""
         site = site or self.random.choice(self.live_sites()).name
-        program = Program(name or f"C{len(self.programs) + 1}", site, self, self.knobs.limits)
+        name = name or f"C{len(self.programs) + 1}"
+        program = Program(name, site, self, self.knobs.limits, others or self._others(site))
         self.programs.append(program)
         program.look()
         return program
+
+    def _others(self, site: str) -> tuple[str, ...]:
+        """Return where a program goes when that site is lost: to those behind it, and so on in a circle."""
+        names = [each.name for each in self.sites.values() if not each.is_odd]
+        place = names.index(site)
+        return (*names[place + 1 :], *names[:place]) if self.knobs.roams else ()
 
     def live_programs(self) -> list[Program]:
         """The programs that run."""

@@ -80,12 +80,12 @@ class Verdicts:
 
     @property
     def violated(self) -> bool:
-        """Whether some promise was broken."""
+        """Return whether some promise was broken."""
         return any(verdict.outcome is False for verdict in self)
 
     @property
     def kinds(self) -> dict[str, int]:
-        """How many violations there are of each kind, zeros included."""
+        """Return how many violations there are of each kind, zeros included."""
         found = dict.fromkeys(KINDS, 0)
         for verdict in self:
             for kind, count in verdict.kinds.items():

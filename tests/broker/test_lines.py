@@ -1,4 +1,4 @@
-"""Lines of explanations are short, whatever is told."""
+"""Lines of explanations are short, whatever they contain."""
 
 import json
 
@@ -17,16 +17,16 @@ def test_a_short_line_is_left_alone() -> None:
 
 
 def test_a_long_filter_ends_with_an_ellipsis_and_its_length() -> None:
-    told = json.loads(json_line({"durable": "audit", "filter": "x == 1 or " * 1000, "taken": 7}))
-    assert told["filter"].startswith("x == 1 or x == 1 or ")
-    assert told["filter"].endswith("... (10000 characters)")
-    assert (told["durable"], told["taken"]) == ("audit", 7)
+    decoded = json.loads(json_line({"durable": "audit", "filter": "x == 1 or " * 1000, "taken": 7}))
+    assert decoded["filter"].startswith("x == 1 or x == 1 or ")
+    assert decoded["filter"].endswith("... (10000 characters)")
+    assert (decoded["durable"], decoded["taken"]) == ("audit", 7)
 
 
 def test_a_long_list_says_how_many_more_there_are() -> None:
-    told = json.loads(json_line({"went_to": [f"alice@B1.k3f9/{number}" for number in range(5000)]}))
-    count = len(told["went_to"]) - 1
-    assert told["went_to"][-1] == f"... and {5000 - count} more"
+    decoded = json.loads(json_line({"went_to": [f"alice@B1.k3f9/{number}" for number in range(5000)]}))
+    count = len(decoded["went_to"]) - 1
+    assert decoded["went_to"][-1] == f"... and {5000 - count} more"
 
 
 @given(texts, texts, st.lists(texts), st.lists(st.fixed_dictionaries({"address": texts, "name": texts})))

@@ -61,7 +61,7 @@ class Ends:
         self.wires = None
 
     def resume(self) -> None:
-        """Somebody dials again, perhaps while the old connection still works; that counts no more."""
+        """Let an end dial again, perhaps while the old connection still works; that one counts no more."""
         one, other = self.sessions
         self.wires = (deque(one.resume(other.received)), deque(other.resume(one.received)))
 

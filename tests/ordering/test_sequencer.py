@@ -71,7 +71,7 @@ def test_a_placed_publication_that_does_not_come_by_the_way_is_not_delivered() -
     assert sends(below().publication(Event(1), LEFT, PLACED, Route(LOCAL, 0))) == []
 
 
-def test_nobody_is_asked_about_what_nobody_wants() -> None:
+def test_no_place_is_requested_for_what_no_subscription_matches() -> None:
     assert sends(below().publication(Event(1), 0, 0, Route(0, 0))) == []
 
 
@@ -156,7 +156,7 @@ def test_a_publication_that_crosses_the_news_is_not_placed_late() -> None:
     assert plugin.waiting_count == 0
 
 
-def test_a_lost_subscription_is_waited_for_by_nobody() -> None:
+def test_no_item_waits_for_a_lost_subscription() -> None:
     plugin = below()
     plugin.publication(Event(1), 0, 0, Route(RIGHT | LOCAL, 0))
     plugin.control("news", RIGHT)

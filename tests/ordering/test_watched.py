@@ -51,7 +51,7 @@ def test_a_publication_is_deferred_until_it_has_left_for_its_last_hop() -> None:
     assert (watch.deferrals, watch.deferral_total, watch.deferral_max, watch.waiting_max) == (2, 14, 9, 2)
 
 
-def test_who_is_gone_is_waited_for_by_nobody() -> None:
+def test_no_item_waits_for_a_hop_that_is_gone() -> None:
     ticks = Ticks()
     watch, plugin = watched_child(ticks)
     plugin.publication(Event(1), 0, 0, Route(UP | LOCAL, LOCAL))

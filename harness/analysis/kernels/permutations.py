@@ -46,7 +46,7 @@ def ranks_of(places: Int64s, bounds: Int64s) -> Int32s:
 
 
 def displacements(ranks: Int32s) -> Int32s:
-    """How far each element is from its place."""
+    """Return how far each element is from its place."""
     moved: Int32s = np.abs(ranks - np.arange(len(ranks), dtype=np.int32))
     return moved
 
@@ -59,7 +59,7 @@ def sums(values: NDArray[np.integer | np.bool_], bounds: Int64s) -> Int64s:
 
 
 def inversions(ranks: Int32s, bounds: Int64s) -> Int64s:
-    """How many pairs stand in the wrong order, for each of the permutations side by side."""
+    """Return the number of pairs in the wrong order, for each of the permutations side by side."""
     counts = np.zeros(len(bounds) - 1, np.int64)
     if len(ranks) == 0:
         return counts
@@ -88,7 +88,7 @@ def _only(
 
 
 def _reach(ranks: Int32s, starts: Int32s, sizes: Int64s) -> Int64s:
-    """How far apart two inverted elements of a knot can be at most; 0 in a knot of one.
+    """Return how far apart two inverted elements of a knot can be at most; 0 in a knot of one.
 
     Of an inversion one element stands too early and one too late, each by as much as the furthest is from its
     place.
@@ -149,7 +149,7 @@ def _moved(values: _Values, target: Int64s) -> _Values:
 
 
 def inversions_ending_in(ranks: Int32s, start: int, end: int) -> int:
-    """How many inversions of one permutation have their later element in a range of places.
+    """Return how many inversions of one permutation have their later element in a range of places.
 
     So a long permutation is shared out: what lies in the ranges adds up to all. Those before the range are
     only marked, never sorted, so a part costs its own n log n and one pass over what comes before.

@@ -63,7 +63,7 @@ def assemble(marks: Int32s, positions: Int64s, delivered_ns: Int64s) -> Delivery
 
 
 def first_times(numbers: Int32s) -> NDArray[np.bool_]:
-    """Which elements stand there for the first time."""
+    """Return which elements occur for the first time."""
     if len(numbers) == 0:
         return np.zeros(0, np.bool_)
     places = np.arange(len(numbers))
@@ -75,7 +75,7 @@ def first_times(numbers: Int32s) -> NDArray[np.bool_]:
 
 
 def overtaken(numbers: Int32s, bases: Int64s) -> tuple[int, int, int]:
-    """How many come after a later one of their publisher, and the nearest such two.
+    """Return how many come after a later one of their publisher, and the nearest such two.
 
     A publisher's numbers rise with its sequence numbers and start at its base, so by publisher and place the
     highest number so far never comes from another publisher.

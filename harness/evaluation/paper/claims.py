@@ -141,7 +141,7 @@ def _other_aims(studies: Studies, scaling: Sequence[Mapping[str, float]]) -> Ite
 
 
 def growth(results: Sequence[Result]) -> str:
-    """How much latency grows over subscriptions, in a sentence; nothing if there is one size only."""
+    """Return how much latency grows over subscriptions, in a sentence; nothing if there is one size only."""
     found: dict[str, list[tuple[float, float]]] = {}
     for each in results:
         across, up = each.parameter("subscriptions"), each.number(_SAME, "p50")

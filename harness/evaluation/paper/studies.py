@@ -143,7 +143,7 @@ class StudyMoment:
 
     @classmethod
     def now(cls) -> "StudyMoment | None":
-        """What is counted at present; nothing where the system does not count."""
+        """Return the present counts; nothing where the system does not count."""
         try:
             counts = _COUNTS.read_text(encoding="ascii").split()[1 : _STATES + 1]
         except OSError:
@@ -172,6 +172,6 @@ def watched(run: Path) -> Iterator[None]:
 
 
 def read(folder: Path) -> list[float]:
-    """What others took in every run of a folder's studies that is whole."""
+    """Return the load of other programs in every complete run of a folder's studies."""
     found = sorted(folder.glob(f"*/[!.]*/{FILE}"))
     return [float(path.read_text(encoding="utf-8")) for path in found]

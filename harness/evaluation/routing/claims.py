@@ -104,7 +104,7 @@ def _all(results: Sequence[tuple[bool, str]]) -> Finding:
 
 
 def _locality(points: Sequence[MeasuredPoint]) -> Finding:
-    """Whether everything costs less where interests are most local than where they are not at all."""
+    """Return whether everything costs less where interests are most local than where they are not at all."""
     results = []
     for title, value in _LOCAL.items():
         lines: dict[tuple[int, bool], list[tuple[float, float]]] = {}
@@ -123,7 +123,7 @@ def _locality(points: Sequence[MeasuredPoint]) -> Finding:
 
 
 def _rises(line: Sequence[tuple[float, float]]) -> bool:
-    """Whether a curve never falls, but for sampling errors."""
+    """Return whether a curve never falls, but for sampling errors."""
     return all(after > before * (1 - SLACK) for (_, before), (_, after) in pairwise(line))
 
 

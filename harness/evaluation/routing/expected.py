@@ -77,7 +77,7 @@ _COUNTS: Final[Mapping[str, Callable[[Columns], int]]] = {
 
 
 def is_countable(strategy: str) -> bool:
-    """Whether tables under that strategy depend on nothing but what is wanted."""
+    """Return whether tables under that strategy depend on subscriptions alone."""
     return strategy in _COUNTS or strategy == "flooding"
 
 
@@ -104,7 +104,7 @@ def expected_tables(
 
 
 def needed_links(tree: Tree, source: str, brokers: Iterable[str]) -> int:
-    """How many links a publication takes that goes to these brokers and nowhere else."""
+    """Return how many links a publication takes that goes to these brokers and nowhere else."""
     up = tree.chain(source)
     return len(frozenset().union(*(up ^ tree.chain(broker) for broker in brokers)))
 
@@ -177,7 +177,7 @@ def _counts(tree: Tree, is_there: Callable[[str], bool]) -> Counts:
 
 
 def _wanted(ranges: Sequence[tuple[int, int]], consumers: int) -> Callable[[Counts], float]:
-    """How many stocks are wanted by a counts, if each subtree draws from a range."""
+    """Return how many stocks are wanted by a counts, if each subtree draws from a range."""
     cuts = sorted({end for each in ranges for end in each})
     nobody = [(1 - ACTIVE * EACH / (last - first)) ** consumers for first, last in ranges]
 

@@ -131,7 +131,7 @@ class CountedNetwork:
         )
 
     def remote_entries(self, broker: str) -> int:
-        """How many subscriptions a broker has in its table that came over links."""
+        """Return how many subscriptions a broker has in its table that came over links."""
         return self._entries(broker) - self._built_in[broker]
 
     def _entries(self, broker: str) -> int:

@@ -72,7 +72,7 @@ class RoutingStudy:
 
     @property
     def has_advertisements(self) -> bool:
-        """Whether subscriptions are forwarded only towards overlapping advertisements."""
+        """Return whether subscriptions are forwarded only towards overlapping advertisements."""
         return self.advertising != "flooding"
 
 

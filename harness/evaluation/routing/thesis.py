@@ -70,7 +70,7 @@ class Tree:
 
     @property
     def link_count(self) -> int:
-        """How many links a tree of so many brokers has."""
+        """Return how many links a tree of so many brokers has."""
         return len(self.places) - 1
 
     def chain(self, name: str) -> frozenset[str]:
@@ -134,7 +134,7 @@ class Want:
         return parse(f"symbol == '{symbol(self.stock)}' and {self.low} <= price <= {self.high}")
 
     def accepts(self, price: float) -> bool:
-        """Whether it wants a quote of its stock at that price."""
+        """Return whether it wants a quote of its stock at that price."""
         return self.low is None or self.high is None or self.low <= price <= self.high
 
 
@@ -170,7 +170,7 @@ class Crowd:
     is_exhaustive: bool = False
 
     def has_clients(self, place: ThesisPlace) -> bool:
-        """Whether consumers are at this broker."""
+        """Return whether consumers are at this broker."""
         return place.is_local and (self.locality is None or place.subnet >= 0)
 
     def wants(self, place: ThesisPlace, consumer: int) -> list[Want]:

@@ -1,4 +1,4 @@
-"""A broker that says what a test tells it to say, at the other end of streams in memory."""
+"""A broker that sends what a test scripts, at the other end of streams in memory."""
 
 import math
 from collections import deque
@@ -151,7 +151,8 @@ class ScriptedBroker:
     def __attrs_post_init__(self) -> None:
         self._dialled, self._accepted = trio.open_memory_channel[Link](math.inf)
 
-    async def dial(self) -> trio.abc.Stream:
+    async def dial(self, address: str) -> trio.abc.Stream:
+        assert address == ADDRESS
         if self.is_down:
             self.refused_count += 1
             raise ConnectionRefusedError(111, "Connection refused")
@@ -176,7 +177,7 @@ class ScriptedBroker:
     def client(
         self, *, limits: Limits | None = None, retry: bool = False, flushes: bool = False
     ) -> AbstractAsyncContextManager[Client]:
-        """A client that dials this broker; unless it `flushes`, it does so only when told."""
+        """Return a client that dials this broker; unless it `flushes`, it flushes only when a test asks."""
         limits = limits or Limits()
         if not flushes:
             limits = attrs.evolve(limits, flush_interval_s=FOREVER_S)

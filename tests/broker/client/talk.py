@@ -34,10 +34,17 @@ def subscription(limits: Limits | None = None, durable: str = "", after: int | N
 class Talk:
     """The shell of a machine in which time passes as the test says, and a broker that says what it wants."""
 
-    def __init__(self, limits: Limits | None = None, *, retry: bool = False, seed: int = 1) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        retry: bool = False,
+        seed: int = 1,
+        others: tuple[str, ...] = (),
+    ) -> None:
         self.limits = limits or Limits()
         session = Session("alice", "i0", "secret", self.limits)
-        self.machine = ClientMachine(session, ADDRESS, Backoff(Random(seed)))
+        self.machine = ClientMachine(session, ADDRESS, Backoff(Random(seed)), others)
         self.session = session
         self.now_s = BEGUN_S
         self.decoder = Decoder(DEFAULT_LIMITS, Peer.DIALLER)

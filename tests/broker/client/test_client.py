@@ -130,21 +130,21 @@ async def test_what_is_used_after_its_block_says_so(broker: ScriptedBroker, nurs
             pass
 
 
-async def test_who_still_waits_when_the_block_is_left_is_told(
+async def test_a_task_that_still_waits_when_the_block_is_left_gets_an_error(
     broker: ScriptedBroker, nursery: trio.Nursery
 ) -> None:
     async def wait(client: Client) -> None:
         with pytest.raises(ClosedError, match="alice"):
             async with client.advertise("True"):
                 pass
-        told.set()
+        raised.set()
 
-    told = trio.Event()
+    raised = trio.Event()
     nursery.start_soon(broker.accept)
     async with broker.client() as client:
         nursery.start_soon(wait, client)
         await wait_all_tasks_blocked()
-    await told.wait()
+    await raised.wait()
 
 
 async def test_leaving_waits_only_so_long_for_a_broker_that_takes_nothing(

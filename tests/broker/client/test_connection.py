@@ -122,7 +122,7 @@ async def subscribe_again(client: Client) -> None:
         pass
 
 
-async def test_a_client_told_to_gives_up_reconnecting(
+async def test_a_client_with_a_time_limit_stops_reconnecting(
     broker: ScriptedBroker,
     nursery: trio.Nursery,
     autojump_clock: MockClock,  # noqa: ARG001 - asked for is enough

@@ -115,7 +115,7 @@ async def _fail(deliveries: Deliveries) -> None:
         raise KeyError(delivery.sequence)
 
 
-async def test_a_slow_subscriber_is_told_after_what_had_arrived(
+async def test_a_slow_subscriber_gets_the_error_after_what_had_arrived(
     broker: ScriptedBroker, nursery: trio.Nursery
 ) -> None:
     async def script(link: Link) -> None:

@@ -9,7 +9,6 @@ import trustme
 
 from broker import ConnectionFailedError, connect
 from broker import messages as m
-from broker.client.dialling import dialler
 from broker.wire import encode
 from tests.broker.client.scripted import Link, welcome
 
@@ -37,9 +36,10 @@ async def hang_up(stream: trio.abc.Stream) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "host", "host:", ":7411", "host:x", "a b:1", "::1:7411"])
-def test_what_is_no_address_is_said_to_be_none(address: str) -> None:
+async def test_what_is_no_address_is_said_to_be_none(address: str) -> None:
     with pytest.raises(ConnectionFailedError, match="HOST:PORT") as caught:
-        dialler(address, None)
+        async with connect(["127.0.0.1:1", address]):
+            pass
     assert caught.value.address == address
 
 
@@ -50,7 +50,7 @@ async def test_a_client_connects_over_tcp(nursery: trio.Nursery) -> None:
     nursery.cancel_scope.cancel()
 
 
-async def test_nobody_listening_is_told_in_the_systems_words(nursery: trio.Nursery) -> None:
+async def test_a_refused_connection_is_reported_in_the_words_of_the_system(nursery: trio.Nursery) -> None:
     async with trio.open_nursery() as short:
         port = await _listen(short, hang_up)
         short.cancel_scope.cancel()
@@ -60,7 +60,7 @@ async def test_nobody_listening_is_told_in_the_systems_words(nursery: trio.Nurse
     nursery.cancel_scope.cancel()
 
 
-async def test_something_else_listening_is_told(nursery: trio.Nursery) -> None:
+async def test_another_service_at_the_address_is_reported(nursery: trio.Nursery) -> None:
     port = await _listen(nursery, hang_up)
     with pytest.raises(ConnectionFailedError, match="does a broker listen there"):
         async with connect(f"127.0.0.1:{port}"):
@@ -100,7 +100,7 @@ async def test_a_client_connects_with_tls(
     nursery.cancel_scope.cancel()
 
 
-async def test_a_certificate_of_an_unknown_authority_is_told(
+async def test_a_certificate_of_an_unknown_authority_is_reported(
     nursery: trio.Nursery, authority: trustme.CA
 ) -> None:
     port = await _listen_with_tls(nursery, authority)

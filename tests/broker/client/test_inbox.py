@@ -2,10 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.client import seen
 from broker.client.delivery import Gap
 from broker.client.inbox import Inbox
 from broker.client.limits import Limits
+from broker.client.seen import SeenEvents
 from broker.errors import BrokerFaultError
+from broker.wire import encode_publication, publication_prefix
 
 LIMITS = Limits(inbox_bytes=10_000, credit_first=50, credit_min=2, credit_max=100)
 
@@ -139,7 +142,7 @@ def test_a_new_subscription_has_no_gap() -> None:
 
 
 @given(st.integers(0, 5), st.booleans())
-def test_what_was_handed_out_was_had_except_the_delivery_in_use(read_count: int, had_last: bool) -> None:  # noqa: FBT001 - hypothesis passes it
+def test_what_was_consumed_was_had_except_the_delivery_in_use(read_count: int, had_last: bool) -> None:  # noqa: FBT001 - hypothesis passes it
     box = inbox()
     box.put([b"x"] * 2, 2)
     box.take()
@@ -154,7 +157,7 @@ def test_what_was_handed_out_was_had_except_the_delivery_in_use(read_count: int,
     assert box.had == 2 + (read_count if had_last else max(0, read_count - 1))
 
 
-def test_progress_is_told_once_and_again_on_a_new_connection() -> None:
+def test_progress_is_confirmed_once_and_again_on_a_new_connection() -> None:
     box = inbox()
     assert (box.unconfirmed_position(), box.unconfirmed_position()) == (0, None)
     box.put([b"x"], 1)
@@ -206,7 +209,7 @@ def test_no_more_are_open_than_may_be_and_every_acknowledgement_gives_credit_in_
         assert arrived - box.had <= max_open
         credit_count += box.acknowledge(min(box.had + acknowledged_count, arrived))
         assert credit_count + arrived - box.had <= max_open
-        assert credit_count or arrived > box.had  # Somebody has a next step.
+        assert credit_count or arrived > box.had  # One of them has a next step.
     box.acknowledge(arrived)
     assert box.had == arrived
 
@@ -221,3 +224,44 @@ def test_what_was_open_when_positions_began_anew_is_open_no_more() -> None:
     box.placed("T", 7, goes_on=False)
     assert (box.era, box.had, box.credit_due()) == (1, 7, 4)
     assert box.acknowledge(7) == 0
+
+
+def event(publisher: str, sequence: int, *, ordered: bool = True) -> bytes:
+    return encode_publication(publication_prefix(publisher), sequence, 1, {}, b"", ordered)
+
+
+def test_what_came_from_another_broker_is_left_out_and_takes_its_position() -> None:
+    box = inbox()
+    box.seen = SeenEvents()
+    box.put([event("a@B1/1", 1), event("a@B1/1", 2)], 2)
+    assert box.take() == [event("a@B1/1", 1), event("a@B1/1", 2)]
+    box.consumed(2)
+    box.open(2)
+    box.placed("T", 0, goes_on=False)
+    again = [event("a@B1/1", 1), event("b@B1/1", 1), event("a@B1/1", 1, ordered=False), event("a@B1/1", 2)]
+    box.put(again, 4)
+    box.put([event("a@B1/1", 3)], 1)
+    assert isinstance(box.take(), Gap)
+    assert (box.take(), box.first) == (again[1:3], 2)
+    box.consumed(2)
+    assert box.had == 3
+    assert (box.take(), box.first) == ([event("a@B1/1", 3)], 5)
+    box.consumed(1)
+    assert (box.had, box.position) == (5, 5)
+
+
+def test_credit_of_what_is_left_out_is_given_back() -> None:
+    box = inbox()
+    box.seen = SeenEvents()
+    box.put([event("a@B1/1", 1)] * 50, 50)
+    assert (box.outstanding_count, box.credit_due()) == (0, 99)
+    assert (box.take(), box.first) == ([event("a@B1/1", 1)], 1)
+    assert (box.consumed(1), box.take(), box.had) == (0, None, 50)
+
+
+def test_as_many_publishers_are_known_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "KNOWN_COUNT", 2)
+    known = SeenEvents()
+    frames = [event(name, 1) for name in ("a", "b", "c")]
+    assert [known.is_new(each) for each in frames] == [True, True, True]
+    assert [known.is_new(each) for each in reversed(frames)] == [False, False, True]

@@ -1,4 +1,4 @@
-"""Whether anybody is interested: what a publisher is told, by real brokers and by scripts."""
+"""Notices of interest to publishers, from real brokers and from scripts."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -53,7 +53,7 @@ async def test_a_clients_own_subscription_counts_as_interest() -> None:
         await publisher.wanted()
 
 
-async def test_after_a_broken_connection_the_present_state_is_told() -> None:
+async def test_after_a_broken_connection_the_publisher_gets_the_present_state() -> None:
     async with (
         chain("B1", "B2") as (one, two),
         connect(one.address, name="alice") as alice,
@@ -100,7 +100,7 @@ async def test_iterating_gives_the_present_state_and_then_changes(
 
 
 class Production:
-    """Something to run on demand, which tells how often it was started and stopped."""
+    """A task to run on demand, which counts its starts and stops."""
 
     def __init__(self, publisher: Publisher, linger_s: float = 0) -> None:
         self.publisher, self.linger_s = publisher, linger_s
@@ -118,7 +118,7 @@ class Production:
         await self.publisher.while_wanted(self.produce, linger_s=self.linger_s)
 
 
-async def test_production_runs_while_somebody_is_interested(
+async def test_production_runs_while_a_subscription_is_interested(
     broker: ScriptedBroker, nursery: trio.Nursery
 ) -> None:
     async with talking(broker, nursery) as (link, publisher):

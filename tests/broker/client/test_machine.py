@@ -1,4 +1,4 @@
-"""Connections that fail, break, fall silent and come back: the machine alone, with time passed in."""
+"""Connections that fail, break, fall silent and resume: the machine alone, with time passed in."""
 
 import subprocess
 import sys
@@ -97,6 +97,56 @@ def test_a_first_connection_that_fails_is_a_failure_that_says_where_and_why() ->
     assert failure.address == ADDRESS
     assert talk.changes == []
     assert talk.wants() is Wants.NOTHING
+
+
+def test_a_first_connection_is_tried_at_every_address() -> None:
+    talk = Talk(others=("B2:1", "B3:1"))
+    dialled = []
+    while talk.life() is not ClientLife.CLOSED:
+        dialled.append(talk.machine.address)
+        talk.refuse()
+        if talk.life() is ClientLife.WAITING:
+            talk.pass_to_deadline()
+    assert dialled == [ADDRESS, "B2:1", "B3:1"]
+    failure = talk.machine.failure
+    assert isinstance(failure, ConnectionFailedError)
+    reasons = [f"cannot connect to {each}: connection refused" for each in dialled]
+    assert str(failure) == "; ".join(reasons)
+    assert failure.address == f"{ADDRESS}, B2:1, B3:1"
+
+
+def test_a_lost_broker_is_dialled_for_as_long_as_it_keeps_what_is_ours_and_then_others() -> None:
+    talk = Talk(others=("B2:1", "B3:1"))
+    talk.connect()
+    lost_s = talk.now_s
+    talk.lose()
+    dialled: dict[str, float] = {}
+    while True:
+        talk.pass_to_deadline()
+        dialled.setdefault(talk.machine.address, talk.now_s - lost_s)
+        if len(dialled) == 3:
+            break
+        talk.refuse()
+    kept_s = KEPT_HEARTBEATS * HEARTBEAT_MS / 1000
+    assert list(dialled) == [ADDRESS, "B2:1", "B3:1"]
+    assert kept_s <= dialled["B2:1"] < kept_s * 1.1
+    talk.connect()
+    assert [(each.state, each.address) for each in talk.changes] == [
+        ("connected", ADDRESS),
+        ("reconnecting", ADDRESS),
+        ("connected", "B3:1"),
+    ]
+    talk.reconnect()
+    assert talk.machine.address == "B3:1"
+
+
+@pytest.mark.parametrize(("code", "place"), [("closing", 1), ("restarting", 0)])
+def test_a_broker_that_closes_for_good_is_left_at_once(code: str, place: int) -> None:
+    talk = Talk(others=("B2:1",))
+    talk.connect()
+    talk.say(m.Fault(code, "the broker is shutting down"))
+    talk.close()
+    assert talk.machine.address == (ADDRESS, "B2:1")[place]
 
 
 def test_with_retry_attempts_are_made_with_growing_waits() -> None:
@@ -214,7 +264,7 @@ def test_whatever_comes_is_a_sign_of_life(talk: Talk) -> None:
     assert talk.states == ["connected"]
 
 
-def test_who_hears_much_and_has_nothing_to_say_is_heard_all_the_same() -> None:
+def test_a_client_that_only_receives_still_sends_signs_of_life() -> None:
     talk = connected(Limits())
     frame = encode(m.Pong(1))
     for place in range(len(frame)):
@@ -223,7 +273,7 @@ def test_who_hears_much_and_has_nothing_to_say_is_heard_all_the_same() -> None:
     assert m.Pong(0) in talk.frames_sent()
 
 
-def test_a_process_that_was_held_up_asks_before_it_gives_up(talk: Talk) -> None:
+def test_a_process_that_was_suspended_pings_before_it_gives_up(talk: Talk) -> None:
     talk.now_s += 100 * HEARTBEAT_S
     talk.machine.tick(talk.now_s)
     assert talk.frames_sent() == [m.Ping(1)]
@@ -272,7 +322,7 @@ def test_the_progress_of_a_durable_subscription_is_said_by_itself() -> None:
     assert talk.frames_sent() == [m.Credit(1, 0, 2)]
 
 
-# --- losing and coming back ---
+# --- losing and resuming ---
 
 
 def test_a_lost_connection_is_made_again_and_said(talk: Talk) -> None:
@@ -327,7 +377,7 @@ def test_a_broker_is_dialled_often_as_long_as_it_keeps_the_session(talk: Talk) -
     assert seldom < TRIES_WHILE_KEPT / 2
 
 
-def test_a_client_told_to_gives_up_when_it_is_time() -> None:
+def test_a_client_with_a_time_limit_gives_up_in_time() -> None:
     talk = connected(Limits(reconnect_timeout_s=30))
     talk.lose()
     lost_s = talk.now_s

@@ -100,7 +100,7 @@ async def _flood(address: str, count: int) -> None:
             await publisher.publish({"number": number}, bytes(1000))
 
 
-async def test_a_subscriber_that_does_not_read_is_ended_and_told_why() -> None:
+async def test_a_subscriber_that_does_not_read_is_ended_with_a_reason() -> None:
     async with (
         running(settings("B1")) as broker,
         connect(broker.address, name="bob") as bob,

@@ -1,4 +1,4 @@
-"""A program that asks for the past, at real brokers: what comes, in which order, and what is told of it."""
+"""A program that asks for the past, at real brokers: its deliveries, their order, and gaps."""
 
 import pytest
 import trio
@@ -55,7 +55,7 @@ async def test_a_replay_larger_than_any_queue_comes_whole() -> None:
                 assert (delivery.attributes["price"], delivery.replayed) == (price, True)
 
 
-async def test_what_is_published_after_the_call_is_delivered_though_nobody_knew_then() -> None:
+async def test_what_is_published_after_the_call_is_delivered_before_any_broker_knew() -> None:
     async with (
         chain("B1", "B2", "B3") as (one, _, three),
         connect(one.address) as alice,

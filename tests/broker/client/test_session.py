@@ -78,7 +78,7 @@ def test_nothing_leaves_before_every_publisher_has_been_answered(talk: Talk) -> 
     assert sequences(talk.frames_sent()) == [("one", 1), ("two", 1)]
 
 
-def test_what_is_published_while_a_publisher_comes_back_waits_for_the_answer(talk: Talk) -> None:
+def test_what_is_published_while_a_publisher_resumes_waits_for_the_answer(talk: Talk) -> None:
     source = talk.publisher()
     talk.reconnect()
     talk.frames_sent()
@@ -109,7 +109,7 @@ def test_a_publisher_that_leaves_is_withdrawn_after_its_last_publication_was_tak
     assert talk.frames_sent() == [m.Unadvertise(1)]
 
 
-def test_a_publisher_that_left_while_the_connection_was_lost_comes_back_to_finish(talk: Talk) -> None:
+def test_a_publisher_that_left_while_the_connection_was_lost_resumes_to_finish(talk: Talk) -> None:
     source = talk.publisher()
     talk.lose()
     talk.publish(source)
@@ -150,7 +150,7 @@ def test_what_still_comes_for_a_subscription_that_was_left_is_dropped(talk: Talk
     assert left.take() is None
 
 
-def test_credit_is_given_when_half_an_allowance_has_been_handed_out() -> None:
+def test_credit_is_given_when_half_an_allowance_has_been_consumed() -> None:
     talk = connected(Limits(inbox_bytes=40_000))
     inbox = talk.subscription()
     large = frame(1, bytes(1000))
@@ -192,7 +192,7 @@ def test_nothing_is_delivered_before_it_is_said_from_where_it_counts(talk: Talk)
     assert "from where it counts" in str(failure_of(talk))
 
 
-def test_progress_of_durable_subscriptions_is_told_without_waiting_for_credit(talk: Talk) -> None:
+def test_progress_of_durable_subscriptions_is_confirmed_without_waiting_for_credit(talk: Talk) -> None:
     durable = subscription(durable="audit")
     for inbox in (durable, subscription()):
         talk.session.subscribe(inbox, talk.now_s)
@@ -288,7 +288,7 @@ def test_a_publisher_that_ended_says_why_and_sends_nothing_more(
     assert talk.frames_sent() == []
 
 
-def test_a_publisher_refused_on_the_way_back_holds_up_nobody(talk: Talk) -> None:
+def test_a_publisher_that_is_refused_at_resumption_blocks_no_other(talk: Talk) -> None:
     one, two = talk.publisher("one"), talk.publisher("two")
     talk.lose()
     talk.publish(one)
@@ -299,7 +299,7 @@ def test_a_publisher_refused_on_the_way_back_holds_up_nobody(talk: Talk) -> None
     assert sequences(talk.frames_sent()) == [("two", 1)]
 
 
-def test_a_publisher_that_left_on_the_way_back_holds_up_nobody(talk: Talk) -> None:
+def test_a_publisher_that_left_during_resumption_blocks_no_other(talk: Talk) -> None:
     one, two = talk.publisher("one"), talk.publisher("two")
     talk.reconnect()
     talk.lose()

@@ -125,7 +125,7 @@ def test_what_is_no_address_is_said_to_be_none(shell: ShellUnderTest, address: s
     shell.run(test)
 
 
-def test_nobody_listening_is_told_in_the_systems_words(shell: ShellUnderTest) -> None:
+def test_a_refused_connection_is_reported_in_the_words_of_the_system(shell: ShellUnderTest) -> None:
     async def test() -> None:
         with pytest.raises(ConnectionFailedError, match=r"127\.0\.0\.1:1: connection refused") as caught:
             async with shell.connect("127.0.0.1:1"):
@@ -157,7 +157,7 @@ def test_a_cut_connection_loses_and_repeats_nothing(shell: ShellUnderTest) -> No
         shell.run(test)
 
 
-def test_a_broker_that_comes_back_without_memory_is_a_gap_and_a_change_of_state(
+def test_a_broker_restarted_without_memory_is_a_gap_and_a_change_of_state(
     shell: ShellUnderTest,
 ) -> None:
     async def test() -> None:
@@ -182,6 +182,29 @@ def test_a_broker_that_comes_back_without_memory_is_a_gap_and_a_change_of_state(
         shell.run(test)
 
 
+def test_a_client_goes_to_another_broker_when_its_own_is_lost_for_good(shell: ShellUnderTest) -> None:
+    async def test() -> None:
+        async with (
+            shell.connect(["127.0.0.1:1", one.address, two.address]) as client,
+            client.subscribe("True", durable="mine") as deliveries,
+            client.advertise("True") as publisher,
+        ):
+            identity = publisher.id
+            await publisher.publish({"number": 1}, confirm=True)
+            assert await sequences(deliveries, 1) == [1]
+            one.stop()
+            await publisher.publish({"number": 2}, confirm=True)
+            items = deliveries.with_gaps()
+            assert await anext(items) == Gap(None)
+            again = await anext(items)
+            assert isinstance(again, Delivery)
+            assert (again.attributes, client.broker, again.publisher) == ({"number": 2}, "B2", publisher.id)
+            assert publisher.id != identity
+
+    with stage() as one, stage(settings("B2")) as two:
+        shell.run(test)
+
+
 def test_who_gives_up_waiting_for_a_broker_says_so(shell: ShellUnderTest) -> None:
     async def test() -> None:
         limits = Limits(reconnect_timeout_s=0.05)
@@ -198,7 +221,7 @@ def test_who_gives_up_waiting_for_a_broker_says_so(shell: ShellUnderTest) -> Non
         shell.run(test)
 
 
-def test_a_subscriber_that_does_not_read_is_ended_and_told_why(shell: ShellUnderTest) -> None:
+def test_a_subscriber_that_does_not_read_is_ended_with_a_reason(shell: ShellUnderTest) -> None:
     async def test() -> None:
         async with (
             shell.connect(broker.address, name="bob") as bob,
@@ -377,7 +400,7 @@ def test_a_publisher_learns_of_interest(shell: ShellUnderTest) -> None:
         shell.run(test)
 
 
-def test_production_is_cancelled_when_nobody_wants_it(shell: ShellUnderTest) -> None:
+def test_production_is_cancelled_when_no_subscription_wants_it(shell: ShellUnderTest) -> None:
     async def test() -> None:
         begun: list[str] = []
         async with (

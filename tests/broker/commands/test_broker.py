@@ -96,7 +96,7 @@ async def test_under_nohup_a_broker_outlives_its_terminal() -> None:
         assert await process.wait() == 0
 
 
-async def test_a_chain_of_real_brokers_ends_when_told() -> None:
+async def test_a_chain_of_real_brokers_ends_on_a_signal() -> None:
     async with started(*MINIMUM) as (top, address):
         async with started("--name", "B2", "--listen", "127.0.0.1:0", "--uplink", address) as (leaf, below):
             async with connect(below, name="bob"):

@@ -69,7 +69,7 @@ def test_a_command_that_a_distribution_offers_is_found_and_replaces_none_of_ours
 @pytest.mark.parametrize(
     ("wrong", "meant"), [(["subscrib"], "subscribe"), (["harness", "explor"], "explore"), (["xyz"], "")]
 )
-def test_a_misspelt_command_is_told_what_it_may_mean(wrong: list[str], meant: str) -> None:
+def test_a_misspelt_command_gets_a_suggestion(wrong: list[str], meant: str) -> None:
     with pytest.raises(click.UsageError) as caught:
         commands.concord.main(wrong, standalone_mode=False)
     assert caught.value.message.endswith(f"Did you mean {meant!r}?" if meant else "'xyz'.")

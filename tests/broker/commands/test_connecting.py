@@ -26,13 +26,26 @@ def run(*arguments: str, broker: tuple[str, ...] = BROKER) -> tuple[list[Connect
 
 def test_without_options_the_command_gives_its_name_and_connects_without_tls() -> None:
     (found,), _ = run()
-    assert (str(found.broker), found.name, found.token, found.tls) == ("127.0.0.1:7411", "listen", None, None)
+    assert (str(*found.brokers), found.name, found.token, found.tls) == (
+        "127.0.0.1:7411",
+        "listen",
+        None,
+        None,
+    )
 
 
 def test_the_broker_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONCORD_BROKER", "127.0.0.1:7412")
-    brokers = [str(found.broker) for found in (*run(broker=())[0], *run()[0])]
+    brokers = [str(*found.brokers) for found in (*run(broker=())[0], *run()[0])]
     assert brokers == ["127.0.0.1:7412", "127.0.0.1:7411"]
+
+
+def test_several_brokers_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,), _ = run("--broker", "b2:1,b3:1")
+    assert [str(each) for each in found.brokers] == ["127.0.0.1:7411", "b2:1", "b3:1"]
+    monkeypatch.setenv("CONCORD_BROKER", "b4:1,b5:1")
+    (found,), _ = run(broker=())
+    assert [str(each) for each in found.brokers] == ["b4:1", "b5:1"]
 
 
 def test_a_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,10 +71,10 @@ def test_tls_options_that_cannot_be_used_are_named(arguments: list[str], words: 
 
 
 def test_only_a_connection_that_was_lost_is_spoken_of(capsys: pytest.CaptureFixture[str]) -> None:
-    tell = connecting.narrator()
+    narrate = connecting.narrator()
     change = functools.partial(StateChange, address="B:1", reason="broken\npipe")
     for state in ("connected", "reconnecting", "connected"):
-        tell(change(state))
+        narrate(change(state))
     assert capsys.readouterr().err.splitlines() == [
         "concord: connection to B:1 lost (broken pipe); reconnecting",
         "concord: connected to B:1 again",

@@ -1,4 +1,4 @@
-"""`concord explain` at real brokers, and what it makes of what brokers tell."""
+"""`concord explain` at real brokers, and how it prints their answers."""
 
 import json
 import subprocess
@@ -29,18 +29,18 @@ async def test_the_way_of_a_publication_through_two_brokers() -> None:
                 delivery = await anext(deliveries)
                 name, number = delivery.publisher, str(delivery.sequence)
                 for broker in (top, below):
-                    told = await explain(broker, name, number)
-                    assert told.stderr == b""
-                    first, at_top, at_below = told.stdout.decode().splitlines()
+                    shown = await explain(broker, name, number)
+                    assert shown.stderr == b""
+                    first, at_top, at_below = shown.stdout.decode().splitlines()
                     assert first == f"{name} {number}:"
                     assert at_top == "  B1: from a client, to B2"
                     assert at_below.startswith("  B2: from B1, to bob@B2.")
-                told = await explain(top, name, number, "--json")
-                assert {json.loads(line)["broker"] for line in told.stdout.splitlines()} == {"B1", "B2"}
-                told = await explain(top, name, "99")
-                assert told.stdout.decode() == f"{name} 99: no broker that was asked remembers it\n"
-                told = await explain(below)
-                assert told.stdout == b"nothing waits at B2\n"
+                shown = await explain(top, name, number, "--json")
+                assert {json.loads(line)["broker"] for line in shown.stdout.splitlines()} == {"B1", "B2"}
+                shown = await explain(top, name, "99")
+                assert shown.stdout.decode() == f"{name} 99: no broker that was asked remembers it\n"
+                shown = await explain(below)
+                assert shown.stdout == b"nothing waits at B2\n"
 
 
 async def test_a_publisher_without_a_sequence_is_an_error_in_one_line() -> None:
@@ -50,7 +50,7 @@ async def test_a_publisher_without_a_sequence_is_an_error_in_one_line() -> None:
 
 
 def test_what_waits_names_the_item_the_need_and_the_debtor() -> None:
-    told: list[dict[str, object]] = [
+    lines: list[dict[str, object]] = [
         {
             "broker": "B2",
             "target": "B3",
@@ -70,7 +70,7 @@ def test_what_waits_names_the_item_the_need_and_the_debtor() -> None:
             "behind": 0,
         },
     ]
-    assert _waiting("B2", told) == [
+    assert _waiting("B2", lines) == [
         "B3: waits for p 7, which needs the uplink's acknowledgement (from B1); 2 behind it",
         "B4: waits for AdvertisementAdded, which needs an earlier item; 0 behind it",
     ]
@@ -94,10 +94,10 @@ def test_a_way_names_who_still_waits_and_what_is_gone() -> None:
 async def test_it_shows_the_uplink_and_whom_the_broker_would_dial_without_it() -> None:
     async with chain("B1", "B2", "B3") as (top, middle, leaf):
         await until(lambda: len(leaf.server.exchange.core.roster) == 3)
-        told = (await explain(leaf, "--uplinks")).stdout.decode().splitlines()
+        shown = (await explain(leaf, "--uplinks")).stdout.decode().splitlines()
         at_top = (await explain(top, "--uplinks")).stdout.decode()
         both = await explain(leaf, "--uplinks", "alice@B1.k/1", "1")
-    assert told == [
+    assert shown == [
         f"B3 at {leaf.address} is below B2 at {middle.address}",
         "  attachments so far: 1, brokers it knows: 3",
         f"  would dial {middle.address} B2 (configured uplink)",

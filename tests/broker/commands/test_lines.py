@@ -16,7 +16,7 @@ from tests.sources import product_files
 
 
 async def read(path: Path) -> tuple[list[Mapping[str, object]], str]:
-    """Everything that was handed out, and what was said in the end."""
+    """Return all batches that were yielded, and the error at the end."""
     found: list[Mapping[str, object]] = []
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -39,7 +39,7 @@ async def read(path: Path) -> tuple[list[Mapping[str, object]], str]:
         (b"[" * 20 + b"\n", "line 3: longer than 10 bytes"),
     ],
 )
-async def test_what_stands_before_a_bad_line_is_handed_out_however_it_was_read(
+async def test_the_lines_before_a_bad_one_are_yielded_however_they_were_read(
     end: bytes, complaint: str, read_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines, "READ_BYTES", read_bytes)

@@ -1,4 +1,4 @@
-"""What options take, and what stands for them if nothing is said."""
+"""The values that options take, and their defaults."""
 
 import pytest
 from click.testing import CliRunner

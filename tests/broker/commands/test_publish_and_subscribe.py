@@ -47,7 +47,7 @@ async def subscriber(address: str, *arguments: str) -> AsyncIterator[trio.Proces
         cwd=ROOT,
     )
     try:
-        assert b"subscribed to" in await told(process, b"\n")
+        assert b"subscribed to" in await read_until(process, b"\n")
         yield process
         await process.wait()
     finally:
@@ -58,7 +58,7 @@ async def subscriber(address: str, *arguments: str) -> AsyncIterator[trio.Proces
             await trio.aclose_forcefully(pipe)
 
 
-async def told(process: trio.Process, words: bytes) -> bytes:
+async def read_until(process: trio.Process, words: bytes) -> bytes:
     """Standard error up to these words."""
     assert process.stderr is not None
     said = b""
@@ -92,7 +92,7 @@ async def test_what_one_publishes_the_other_prints() -> None:
     assert isinstance(first["published_at"], float)
 
 
-async def test_when_wanted_nothing_is_read_before_somebody_has_subscribed(tmp_path: Path) -> None:
+async def test_when_wanted_nothing_is_read_before_a_subscription_exists(tmp_path: Path) -> None:
     path = tmp_path / "trades.jsonl"
     path.write_bytes(LINES)
     async with (
@@ -221,7 +221,9 @@ async def test_a_line_that_cannot_be_published_is_named(given: bytes, words: str
 
 
 @pytest.mark.parametrize("command", [["publish", "--advertise", "price >"], ["subscribe", "price >"]])
-async def test_a_filter_that_cannot_be_read_is_told_before_anything_is_connected(command: list[str]) -> None:
+async def test_a_filter_that_cannot_be_read_is_reported_before_anything_is_connected(
+    command: list[str],
+) -> None:
     ended = await run(*command, "--broker", "127.0.0.1:1")
     assert ended.returncode == 2
     assert b"column" in ended.stderr
@@ -237,17 +239,17 @@ async def test_an_interrupted_subscriber_ends_at_once_and_quietly() -> None:
     assert process.returncode == 130
 
 
-async def test_a_lost_connection_and_the_gap_behind_it_are_told_on_standard_error(
+async def test_a_lost_connection_and_the_gap_behind_it_are_reported_on_standard_error(
     nursery: trio.Nursery,
 ) -> None:
     broker = Restartable(nursery)
     address = await broker.start()
     async with subscriber(address, "True", "--count", "1") as process:
         await broker.stop()
-        assert b"reconnecting" in await told(process, b"reconnecting")
+        assert b"reconnecting" in await read_until(process, b"reconnecting")
         await broker.start()
         async with connect(address) as client, client.advertise("True") as publisher:
-            assert b"again" in await told(process, b"missing here")
+            assert b"again" in await read_until(process, b"missing here")
             await publisher.publish({})
         assert len(await output_of(process)) == 1
     await broker.stop()

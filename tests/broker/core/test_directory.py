@@ -78,7 +78,7 @@ def test_who_is_refused_stays_unknown() -> None:
     assert network.cores["X"].roster.address_of("C") == "elsewhere:1"
 
 
-def test_a_broker_that_comes_back_at_another_address_is_believed() -> None:
+def test_a_broker_that_restarts_at_another_address_is_believed() -> None:
     network = chain("A", "B", "C")
     network.cut("C", "B")
     network.settle()

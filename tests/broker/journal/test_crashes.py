@@ -1,4 +1,4 @@
-"""Whatever a crash leaves, the journal opens, and has what was told and nothing that never was."""
+"""Whatever a crash leaves, the journal opens, with all confirmed records and only appended ones."""
 
 from random import Random
 
@@ -47,7 +47,7 @@ def live(keeper: Keeper, steps: list[Step]) -> bool:
         for step in steps:
             act(keeper, step)
     except CrashError:
-        # Taken but not told: may be there or not. The keeper's list has everything that was appended.
+        # Taken but not confirmed: may be there or not. The keeper's list has everything that was appended.
         return False
     return True
 
@@ -62,7 +62,7 @@ def after(keeper: Keeper, disk: SimulatedDisk, random: Random, *, is_kill: bool)
     seed=st.integers(0, 2**32),
 )
 @settings(max_examples=250, deadline=None)
-def test_nothing_told_is_lost_in_any_row_of_crashes(
+def test_nothing_confirmed_is_lost_in_any_row_of_crashes(
     lives: list[tuple[list[Step], int, bool]], seed: int
 ) -> None:
     random = Random(seed)
@@ -105,7 +105,7 @@ LIFE: list[Step] = [
 
 
 @pytest.mark.parametrize("is_kill", [False, True])
-def test_nothing_told_is_lost_wherever_it_stops(is_kill: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_nothing_confirmed_is_lost_wherever_it_stops(is_kill: bool) -> None:  # noqa: FBT001 - a parameter of the test
     length = 0
     while True:
         for seed in range(6):
@@ -118,7 +118,7 @@ def test_nothing_told_is_lost_wherever_it_stops(is_kill: bool) -> None:  # noqa:
             restarted = after(keeper, disk, random, is_kill=is_kill)
             assert live(restarted, [])
             assert isinstance(restarted.files, SimulatedDisk)
-            # What was recovered may be told at once: it must not go with the power.
+            # What was recovered may be confirmed at once: a loss of power must not lose it.
             restarted = after(restarted, restarted.files, random, is_kill=False)
             assert live(restarted, [("append", 10), ("flush", 0), ("reopen", 0)])
         length += 1
@@ -143,7 +143,7 @@ def test_a_crash_while_the_journal_repairs_itself_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["sync", "write"])
-def test_after_a_failed_write_or_sync_nothing_is_told_any_more(kind: str) -> None:
+def test_after_a_failed_write_or_sync_nothing_more_is_confirmed(kind: str) -> None:
     disk = SimulatedDisk()
     keeper = Keeper(disk, Random(1), SEGMENT_BYTES)
     assert live(keeper, [("append", 50), ("flush", 0), ("append", 50)])
@@ -161,7 +161,7 @@ def test_after_a_failed_write_or_sync_nothing_is_told_any_more(kind: str) -> Non
     assert live(restarted, [("append", 10), ("flush", 0), ("reopen", 0)])
 
 
-def test_what_is_read_after_a_failed_sync_is_written_again_before_it_is_told() -> None:
+def test_what_is_read_after_a_failed_sync_is_written_again_before_it_is_confirmed() -> None:
     disk = SimulatedDisk()
     keeper = Keeper(disk, Random(1), SEGMENT_BYTES)
     assert live(keeper, [("append", 50), ("flush", 0), ("append", 50)])

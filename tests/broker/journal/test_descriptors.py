@@ -63,7 +63,7 @@ def opened(path: Path) -> Journal:
 
 
 def without_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody else was always faster."""
+    """Another process was always faster."""
     monkeypatch.setattr(descriptors, "RESERVE", 0)
 
 

@@ -1,4 +1,4 @@
-"""A journal whose directory is moved or deleted ends with an error before anybody is told anything more."""
+"""A journal whose directory is moved or deleted ends with an error before it confirms anything more."""
 
 import shutil
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def without_mark(path: Path) -> None:
         (without_mark, "files in it were deleted"),
     ],
 )
-def test_nothing_is_told_after_the_directory_is_gone(
+def test_nothing_is_confirmed_after_the_directory_is_gone(
     tmp_path: Path, displace: Callable[[Path], None], what: str
 ) -> None:
     path = tmp_path / "B1"
@@ -92,9 +92,7 @@ def test_a_snapshot_looks_too_and_removes_nothing_then(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("displace", [moved, deleted])
-def test_an_error_that_comes_of_it_is_told_as_what_it_comes_of(
-    tmp_path: Path, displace: Callable[[Path], None]
-) -> None:
+def test_a_later_error_is_reported_with_its_cause(tmp_path: Path, displace: Callable[[Path], None]) -> None:
     path = tmp_path / "B1"
     journal = journal_in(path)
     displace(path)

@@ -20,7 +20,7 @@ from tests.sources import ROOT
 SEGMENT_BYTES = 8 * PAGE_BYTES
 
 
-def test_what_was_flushed_comes_back_with_the_same_incarnation(tmp_path: Path) -> None:
+def test_what_was_flushed_is_recovered_with_the_same_incarnation(tmp_path: Path) -> None:
     journal = open_journal(tmp_path / "B1", "B1")
     assert list(journal.recovered.records()) == []
     assert [journal.append(b"%d" % number) for number in range(1, 4)] == [1, 2, 3]
@@ -146,7 +146,7 @@ def test_records_that_wait_in_memory_count_as_written() -> None:
     assert some.journal.has_room
 
 
-def test_with_no_room_at_all_the_journal_stops_and_keeps_what_was_told() -> None:
+def test_with_no_room_at_all_the_journal_stops_and_keeps_what_was_confirmed() -> None:
     full = keeper(SEGMENT_BYTES + 4096)
     for _ in range(7):
         full.append(100)
@@ -190,22 +190,22 @@ while True:
 """
 
 
-def test_a_killed_writer_has_told_nothing_that_is_not_there(tmp_path: Path) -> None:
+def test_a_killed_writer_has_confirmed_only_what_is_there(tmp_path: Path) -> None:
     random = Random(7)
-    told = 0
+    confirmed = 0
     for _ in range(8):
         with subprocess.Popen(  # noqa: S603 - the interpreter that runs this test, on a program written here
             [sys.executable, "-c", WRITER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE
         ) as writer:
             assert writer.stdout is not None
             for _ in range(random.randrange(1, 60)):
-                told = int(writer.stdout.readline())
+                confirmed = int(writer.stdout.readline())
             writer.send_signal(signal.SIGKILL)
             for line in writer.stdout:
                 # A line that the kill has cut short counts nothing.
-                told = int(line) if line.endswith(b"\n") else told
+                confirmed = int(line) if line.endswith(b"\n") else confirmed
         journal = open_journal(tmp_path, "B1")
         numbers = [int(record[:9]) for record in journal.recovered.records()]
         assert numbers == list(range(1, len(numbers) + 1))
-        assert len(numbers) >= told
+        assert len(numbers) >= confirmed
         journal.close()

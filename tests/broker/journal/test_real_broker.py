@@ -30,7 +30,7 @@ def free_port() -> int:
 
 @define
 class Killed:
-    """A broker that comes back whenever it has been killed."""
+    """A broker that is started again whenever it has been killed."""
 
     port: int
     journal: Path

@@ -104,7 +104,7 @@ class Driven:
             self.step(Pass())
 
     def flush(self) -> None:
-        """Whoever reads takes what was written."""
+        """Let the clients that read take what was written."""
         for wire in self.wires.values():
             while wire.reads and wire.pending:
                 wire.take(wire.pending.popleft().content)

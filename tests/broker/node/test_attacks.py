@@ -121,7 +121,7 @@ def honest(broker: Driven, token: str = "") -> Honest:
 
 @contextmanager
 def shared() -> Iterator[Driven]:
-    """A broker that honest clients share with whoever attacks it, and which no attack may stop."""
+    """A broker that honest clients share with an attacker, and that no attack may stop."""
     made = driven(limits=SMALL)
     others = honest(made)
     yield made
@@ -167,7 +167,7 @@ def test_refusals_that_nobody_reads_stop_the_reading(broker: Driven) -> None:
     assert broker.node.connections[rude.number].outbox_bytes < 3 * SMALL.outbox_bytes
 
 
-def test_who_does_not_read_is_not_told_of_every_change_that_others_make(broker: Driven) -> None:
+def test_a_peer_that_does_not_read_gets_no_notice_of_every_change(broker: Driven) -> None:
     rude, other = broker.client("rude"), broker.client("other")
     broker.say(rude, *[advertise(number, NOBODYS) for number in range(1, 501)])
     broker.catch_up()

@@ -26,7 +26,7 @@ def test_publishers_wait_while_a_long_queue_moves_fast_enough() -> None:
     assert not backpressure.waiting
 
 
-def test_a_queue_that_moves_too_little_is_slow_and_nobody_waits_for_it() -> None:
+def test_a_queue_that_moves_too_little_is_slow_and_blocks_no_publisher() -> None:
     backpressure = Backpressure(BOUND_BYTES)
     backpressure.queued(SOFT_BYTES + 1, now_s=10)
     backpressure.freed(PROGRESS_BYTES - 1, BOUND_BYTES)
@@ -55,7 +55,9 @@ def test_a_slow_subscription_is_waited_for_again_once_it_has_caught_up() -> None
         max_size=50,
     )
 )
-def test_nobody_waits_longer_than_the_patience_without_progress(steps: list[tuple[str, int, float]]) -> None:
+def test_no_publisher_waits_longer_than_the_limit_without_progress(
+    steps: list[tuple[str, int, float]],
+) -> None:
     backpressure = Backpressure(BOUND_BYTES)
     now_s = waits_since_s = 0.0
     queued_bytes = freed_bytes = 0

@@ -34,7 +34,7 @@ def test_credit_and_what_is_held_never_exceed_the_window(sizes: list[int], keep:
 
 
 @given(sizes=st.lists(st.integers(1, 2_000_000), min_size=1, max_size=30))
-def test_all_credit_but_less_than_a_quarter_comes_back_when_everything_is_handed_on(sizes: list[int]) -> None:
+def test_all_credit_but_less_than_a_quarter_is_granted_again_when_all_is_handed_on(sizes: list[int]) -> None:
     share = Share()
     window = publishing_window(share)
     for size_bytes in sizes:
@@ -51,7 +51,7 @@ def test_a_sender_that_goes_on_without_credit_is_noticed_after_one_frame() -> No
     assert not window.receive(1)
 
 
-def test_a_batch_comes_back_when_its_last_holder_lets_go() -> None:
+def test_the_credit_of_a_batch_is_free_when_its_last_holder_releases_it() -> None:
     class Session:
         granted = 0
 

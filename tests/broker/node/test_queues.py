@@ -90,7 +90,7 @@ class Played:
 
     queue: SubscriptionQueue
     feed: Feed = field(factory=Feed)
-    heard: list[int | str] = field(factory=list)
+    delivered: list[int | str] = field(factory=list)
     granted: int = 0
 
     def play(self, steps: Sequence[tuple[str, int, int]]) -> None:
@@ -103,13 +103,13 @@ class Played:
                 self.queue.credit += number
                 self.granted += number
             else:
-                self.heard += said(self.queue.take(number))
+                self.delivered += said(self.queue.take(number))
             assert self.queue.queued_bytes <= self.queue.bound_bytes
-            assert sum(isinstance(each, int) for each in self.heard) == self.granted - self.queue.credit
+            assert sum(isinstance(each, int) for each in self.delivered) == self.granted - self.queue.credit
 
     def empty(self) -> None:
         self.queue.credit = 10_000
-        self.heard += said(self.queue.take(1_000_000))
+        self.delivered += said(self.queue.take(1_000_000))
         assert (self.queue.queued_bytes, self.queue.queued_count) == (0, 0)
         assert not self.queue.ready
 
@@ -119,16 +119,16 @@ def test_everything_is_delivered_in_order_within_credit(steps: list[tuple[str, i
     played = Played(SubscriptionQueue(1, 1_000_000, "drop", 0))
     played.play(steps)
     played.empty()
-    assert played.heard == list(range(1, played.feed.last + 1))
+    assert played.delivered == list(range(1, played.feed.last + 1))
 
 
 @given(steps=STEPS, bound_bytes=st.integers(50, 400))
-def test_what_is_dropped_is_told_in_its_place(steps: list[tuple[str, int, int]], bound_bytes: int) -> None:
+def test_a_drop_leaves_a_gap_in_its_place(steps: list[tuple[str, int, int]], bound_bytes: int) -> None:
     played = Played(SubscriptionQueue(1, bound_bytes, "drop", 0))
     played.play(steps)
     played.empty()
     expected = 1
-    for each in played.heard:
+    for each in played.delivered:
         if isinstance(each, int):
             assert each == expected
             expected += 1
@@ -152,14 +152,14 @@ def test_a_gap_stays_one_until_half_of_the_queue_is_gone() -> None:
     queue = SubscriptionQueue(1, 4 * size_bytes, "drop", 1)
     queue.add(feed.run(6, 0))
     queue.trim()
-    heard = said(queue.take(1))
+    delivered = said(queue.take(1))
     queue.add(feed.run(1, 0))
     queue.credit += 1
-    heard += said(queue.take(1))
+    delivered += said(queue.take(1))
     queue.add(feed.run(1, 0))
     queue.credit += 10
-    heard += said(queue.take(1000))
-    assert heard == [1, 2, 3, 4, "gap 3", 8]
+    delivered += said(queue.take(1000))
+    assert delivered == [1, 2, 3, 4, "gap 3", 8]
 
 
 def test_a_run_that_has_no_room_as_a_whole_is_sent_frame_by_frame() -> None:

@@ -15,8 +15,8 @@ LINK_S = 10
 
 
 @define(eq=False)
-class Somebody:
-    """An absent one: what it is at the station, and whether it has been given up."""
+class DisconnectedPeer:
+    """A peer without a connection: its key at the station, and whether it has been given up."""
 
     station_key: tuple[str, str]
     is_given_up: bool = False
@@ -70,11 +70,11 @@ def made() -> Broker:
     return broker
 
 
-def waiting_for_link(link: Somebody) -> Callable[[ReconnectTimeouts], None]:
+def waiting_for_link(link: DisconnectedPeer) -> Callable[[ReconnectTimeouts], None]:
     return lambda timeouts: timeouts.start(link, LINK_S)
 
 
-def meeting(link: Somebody) -> Callable[[ReconnectTimeouts], None]:
+def meeting(link: DisconnectedPeer) -> Callable[[ReconnectTimeouts], None]:
     def meet(timeouts: ReconnectTimeouts) -> None:
         timeouts.start(link, LINK_S)
         timeouts.cancel(link)
@@ -82,12 +82,12 @@ def meeting(link: Somebody) -> Callable[[ReconnectTimeouts], None]:
     return meet
 
 
-def waiting_for_durable(durable: Somebody) -> Callable[[ReconnectTimeouts], None]:
+def waiting_for_durable(durable: DisconnectedPeer) -> Callable[[ReconnectTimeouts], None]:
     return lambda timeouts: timeouts.start(durable, AGE_S, chance_s=LINK_S)
 
 
 def test_a_link_is_given_up_although_the_broker_is_killed_more_often_than_that() -> None:
-    broker, link = made(), Somebody(("link", "B2"))
+    broker, link = made(), DisconnectedPeer(("link", "B2"))
     runs = 0
     while not link.is_given_up:
         broker.run(LINK_S / 4, waiting_for_link(link))
@@ -96,14 +96,14 @@ def test_a_link_is_given_up_although_the_broker_is_killed_more_often_than_that()
 
 
 def test_even_one_that_is_never_up_for_long_ends_its_waiting() -> None:
-    broker, link = made(), Somebody(("link", "B2"))
+    broker, link = made(), DisconnectedPeer(("link", "B2"))
     for _ in range(21):  # The first start is before it was away.
         broker.run(LINK_S / 1000, waiting_for_link(link))
     assert link.is_given_up
 
 
 def test_what_a_broker_was_down_does_not_count_for_links() -> None:
-    broker, link = made(), Somebody(("link", "B2"))
+    broker, link = made(), DisconnectedPeer(("link", "B2"))
     broker.run(1, waiting_for_link(link))
     broker.wall_s += 1000
     broker.run(LINK_S / 2, waiting_for_link(link))
@@ -112,8 +112,8 @@ def test_what_a_broker_was_down_does_not_count_for_links() -> None:
     assert link.is_given_up
 
 
-def test_one_that_came_back_is_waited_for_anew() -> None:
-    broker, link = made(), Somebody(("link", "B2"))
+def test_a_resumed_session_has_its_whole_timeout_again() -> None:
+    broker, link = made(), DisconnectedPeer(("link", "B2"))
     for _ in range(10):
         broker.run(LINK_S / 2, waiting_for_link(link))
         broker.run(1, meeting(link))
@@ -121,7 +121,7 @@ def test_one_that_came_back_is_waited_for_anew() -> None:
 
 
 def test_the_age_of_a_durable_subscription_goes_on_over_restarts() -> None:
-    broker, durable = made(), Somebody(("subscription", "s"))
+    broker, durable = made(), DisconnectedPeer(("subscription", "s"))
     broker.run(AGE_S / 2, waiting_for_durable(durable))
     broker.wall_s += AGE_S / 4
     broker.run(AGE_S / 4 - 5, waiting_for_durable(durable))
@@ -130,8 +130,8 @@ def test_the_age_of_a_durable_subscription_goes_on_over_restarts() -> None:
     assert durable.is_given_up
 
 
-def test_a_clock_that_was_set_back_makes_nobody_older() -> None:
-    broker, durable = made(), Somebody(("subscription", "s"))
+def test_a_clock_that_was_set_back_ages_no_session() -> None:
+    broker, durable = made(), DisconnectedPeer(("subscription", "s"))
     broker.run(AGE_S / 2, waiting_for_durable(durable))
     broker.wall_s -= 500_000
     broker.run(AGE_S / 2 - 5, waiting_for_durable(durable))
@@ -140,8 +140,8 @@ def test_a_clock_that_was_set_back_makes_nobody_older() -> None:
     assert durable.is_given_up
 
 
-def test_a_clock_that_was_set_forward_leaves_a_chance_to_come_back() -> None:
-    broker, durable = made(), Somebody(("subscription", "s"))
+def test_a_clock_that_was_set_forward_leaves_time_to_resume() -> None:
+    broker, durable = made(), DisconnectedPeer(("subscription", "s"))
     broker.run(1, waiting_for_durable(durable))
     broker.wall_s += 500_000
     broker.run(LINK_S / 2, waiting_for_durable(durable))
@@ -150,8 +150,8 @@ def test_a_clock_that_was_set_forward_leaves_a_chance_to_come_back() -> None:
     assert durable.is_given_up
 
 
-def test_without_a_journal_nothing_is_told() -> None:
-    link = Somebody(("link", "B2"))
+def test_without_a_recorder_sessions_time_out_all_the_same() -> None:
+    link = DisconnectedPeer(("link", "B2"))
     timers = Timers()
     timeouts = ReconnectTimeouts(lambda: None, timers, lambda: 0)
     timeouts.start(link, LINK_S)

@@ -41,7 +41,7 @@ from tests.broker.node.test_attacks import (
 # --- what is not confirmed ------------------------------------------------------------------------------
 
 
-def test_credit_without_end_makes_nobody_keep_more_than_the_bound() -> None:
+def test_credit_without_end_keeps_no_queue_above_its_bound() -> None:
     broker = driven(limits=SMALL)
     publisher = publishing(broker)
     rude = broker.client("rude")
@@ -212,7 +212,7 @@ def test_connections_that_say_nothing_are_bounded_and_end() -> None:
     others.goes_on()
 
 
-def test_whoever_comes_is_let_in_however_many_are_silent() -> None:
+def test_every_newcomer_is_accepted_however_many_are_silent() -> None:
     broker = driven(limits=NodeLimits(ungreeted=4))
     for _ in range(3):
         for _ in range(6):

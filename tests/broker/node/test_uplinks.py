@@ -12,7 +12,7 @@ from broker.healing import Location, Search
 from broker.node.effects import Dial
 from broker.node.log import Log
 from broker.node.timers import Timers
-from broker.node.uplinks import STEADY_S, Uplinks, Waiting
+from broker.node.uplinks import STALE_TIMEOUTS, STEADY_S, Uplinks, Waiting
 from ordering.fifo import Fifo
 from tests.broker.healing.test_roster import roster_of
 
@@ -152,7 +152,7 @@ def test_an_uplink_that_lasted_is_dialled_soon_again() -> None:
     assert max(world.waited_s) <= 2 * min(world.waited_s)
 
 
-def test_when_no_uplink_is_left_others_that_were_heard_of_are_tried() -> None:
+def test_when_no_uplink_is_left_other_known_brokers_are_tried() -> None:
     world = World({FIRST: unreachable})
     world.core.reached_at("B5:1")
     world.core.roster.attached_to("B1")
@@ -217,7 +217,7 @@ def test_a_broker_that_every_uplink_refuses_for_good_gives_up(code: str) -> None
 
 def test_a_name_that_is_taken_may_be_that_of_an_earlier_run_for_a_while() -> None:
     world = World({FIRST: refuses("duplicate")}, lasts_s=3)
-    world.link_timeout_s = 10
+    world.link_timeout_s = 10 / STALE_TIMEOUTS
     world.run()
     assert "because of duplicate" in str(world.uplinks.failure)
     assert world.dialled == [FIRST] * 4

@@ -11,7 +11,7 @@ from broker.routing import RouteFilter, Selection, merging, unions
 from broker.routing import parse as routing
 
 EQUALS = [parse(f"0 <= x <= {high}") for high in range(1, 6)]
-"""They stand for filters of forms so different that covering is only seen here and there."""
+"""These represent filters of so different forms that covering is found only for some pairs."""
 
 pairs = st.sampled_from([pair for pair in product(range(len(EQUALS)), repeat=2) if pair[0] != pair[1]])
 

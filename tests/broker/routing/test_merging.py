@@ -110,7 +110,7 @@ def test_the_id_of_a_merger_never_comes_again() -> None:
 @pytest.mark.parametrize(
     ("factor", "union"), [("1.3", ["0 <= x <= 10", "15 <= x <= 20"]), ("1.4", ["0 <= x <= 20"])]
 )
-def test_ranges_are_united_to_their_hull_up_to_the_factor(factor: str, union: list[str]) -> None:
+def test_ranges_are_merged_into_one_up_to_the_factor(factor: str, union: list[str]) -> None:
     made = selection(f"merging:{factor}", "0 <= x <= 10", "15 <= x <= 20")
     assert list(announced_by(made).values()) == union
 

@@ -105,7 +105,7 @@ async def chain(
 
 @define
 class RawPeer:
-    """Somebody who dialled a broker and speaks frames."""
+    """A peer that has dialled a broker and sends frames."""
 
     stream: trio.SocketStream
     _decoder: Decoder
@@ -114,7 +114,7 @@ class RawPeer:
     async def say(self, *frames: bytes) -> None:
         await self.stream.send_all(b"".join(frames))
 
-    async def hear(self) -> object:
+    async def receive(self) -> object:
         """The next message, or None at the end of the connection."""
         with trio.fail_after(WAIT_S):
             while not self._messages:
@@ -124,10 +124,10 @@ class RawPeer:
                 self._messages += self._decoder.feed(received)
         return self._messages.pop(0)
 
-    async def hear_a(self, kind: type[T]) -> T:
+    async def receive_a(self, kind: type[T]) -> T:
         """The next message of a kind; others before it are ignored."""
         while True:
-            message = await self.hear()
+            message = await self.receive()
             assert message is not None, f"the connection ended before a {kind.__name__}"
             if isinstance(message, kind):
                 return message
@@ -162,5 +162,5 @@ async def raw_client(port: int, name: str = "raw") -> AsyncIterator[RawPeer]:
     """A client that has been welcomed."""
     async with raw_peer(port) as peer:
         await peer.say(client_hello(name))
-        assert isinstance(await peer.hear(), Welcome)
+        assert isinstance(await peer.receive(), Welcome)
         yield peer

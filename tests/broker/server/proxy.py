@@ -102,7 +102,7 @@ class Proxy:
 
 @asynccontextmanager
 async def proxied(target: Address, *fates: tuple[int, bool]) -> AsyncIterator[Proxy]:
-    """A proxy in front of somebody, for as long as the block lasts."""
+    """Run a proxy in front of a listener while the block lasts."""
     proxy = Proxy(target, list(fates))
     async with trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")

@@ -113,7 +113,7 @@ async def test_a_certificate_that_is_no_brokers_is_a_clients(tmp_path: Path) -> 
         assert one.links() == set()
 
 
-async def test_without_a_certificate_of_the_authority_nobody_comes_in(tmp_path: Path) -> None:
+async def test_without_a_certificate_of_the_authority_no_peer_is_accepted(tmp_path: Path) -> None:
     tls = files_of(tmp_path, "B1")
     foreign = tmp_path / "foreign"
     foreign.mkdir()
@@ -180,7 +180,7 @@ async def test_a_wrong_token_is_refused(tmp_path: Path) -> None:
     auth = users(tmp_path, f"[users.alice]\ntoken_sha256 = '{hashed('secret')}'")
     async with running(settings("B1", auth=auth)) as one, raw_peer(one.server.port) as peer:
         await peer.say(client_hello(token="guess"))
-        fault = await peer.hear_a(Fault)
+        fault = await peer.receive_a(Fault)
         assert (fault.code, fault.text) == (
             "auth",
             "no user with this token or certificate may connect as a client",
@@ -203,7 +203,7 @@ async def test_a_broker_shows_its_token_and_needs_the_role(tmp_path: Path) -> No
             await until(lambda: leaf.is_attached)
         async with raw_peer(top.server.port, Peer.UPLINK) as peer:
             await peer.say(broker_hello("B3", token="alice's"))
-            assert (await peer.hear_a(Fault)).code == "auth"
+            assert (await peer.receive_a(Fault)).code == "auth"
         with pytest.RaisesGroup(BrokerFaultError, flatten_subgroups=True):
             async with running(settings("B4", top.endpoint, token="alice's")):
                 await trio.sleep_forever()

@@ -36,7 +36,7 @@ def test_a_token_makes_a_user() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "Secret", "secret ", hashed("secret")])
-def test_another_token_makes_nobody(token: str) -> None:
+def test_another_token_is_no_user(token: str) -> None:
     assert alice().identify("client", token, ()) is None
 
 

@@ -31,7 +31,7 @@ STEPS = st.lists(st.tuples(KINDS, FILTERS, st.integers(0, 9)), min_size=1, max_s
 
 
 class Chatter:
-    """A client that says what it is told to; numbers its requests as it should, most of the time."""
+    """A client that sends the given requests, and mostly numbers them as it should."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -72,15 +72,15 @@ class Chatter:
         sequence = max(1, self.sequences[name])
         return encode_publication(publication_prefix(name), sequence, 0, {"x": number}, b"", True)
 
-    def hear(self, message: object) -> None:
+    def receive(self, message: object) -> None:
         if isinstance(message, Advertised):
             self.publishers.append(message.publisher)
 
 
 async def talk(peer: RawPeer, steps: Sequence[tuple[str, str, int]]) -> list[object]:
-    """Say everything, listening where "settle" stands; return what was heard."""
+    """Send everything, reading at each "settle"; return the received messages."""
     chatter = Chatter()
-    heard: list[object] = []
+    received: list[object] = []
     said: list[bytes] = []
     for kind, text, number in [*steps, ("settle", "", 0)]:
         if kind != "settle":
@@ -89,24 +89,24 @@ async def talk(peer: RawPeer, steps: Sequence[tuple[str, str, int]]) -> list[obj
         try:
             await peer.say(*said, encode(Ping(1000)))
         except trio.BrokenResourceError:
-            return heard
+            return received
         said = []
-        while (message := await peer.hear()) != Pong(1000):
-            heard.append(message)
-            chatter.hear(message)
+        while (message := await peer.receive()) != Pong(1000):
+            received.append(message)
+            chatter.receive(message)
             if message is None or isinstance(message, Fault):
-                return heard
-    return heard
+                return received
+    return received
 
 
 @given(steps=STEPS)
 async def test_a_broker_survives_whatever_a_client_asks_for(steps: list[tuple[str, str, int]]) -> None:
     async with running(settings("B1")) as one, raw_client(one.server.port, "other") as other:
         async with raw_client(one.server.port) as peer:
-            heard = await talk(peer, steps)
+            received = await talk(peer, steps)
         await other.say(encode(Subscribe(1, "True", False, 10, 1000, "drop")))
-        assert await other.hear_a(Subscribed) == Subscribed(1)
-    if not any(isinstance(each, Fault | None) for each in heard):
-        answered = [each.number for each in heard if isinstance(each, Refused | Advertised | Subscribed)]
+        assert await other.receive_a(Subscribed) == Subscribed(1)
+    if not any(isinstance(each, Fault | None) for each in received):
+        answered = [each.number for each in received if isinstance(each, Refused | Advertised | Subscribed)]
         assert len(answered) == len(set(answered))
-        assert all(len(each.frames) > 0 for each in heard if isinstance(each, DeliveredBatch))
+        assert all(len(each.frames) > 0 for each in received if isinstance(each, DeliveredBatch))

@@ -19,10 +19,10 @@ async def publish(one: Running, name: str, done: trio.Event) -> None:
         await done.wait()
 
 
-async def listen(deliveries: broker.Deliveries, publishers: int, heard: list[tuple[str, int]]) -> None:
+async def listen(deliveries: broker.Deliveries, publishers: int, received: list[tuple[str, int]]) -> None:
     async for delivery in deliveries:
-        heard.append((delivery.publisher, delivery.sequence))
-        if len(heard) == COUNT * publishers:
+        received.append((delivery.publisher, delivery.sequence))
+        if len(received) == COUNT * publishers:
             return
 
 
@@ -38,7 +38,7 @@ async def test_everybody_gets_everything_through_the_smallest_windows(
     monkeypatch.setattr(subscriptions, "OUTBOX_BYTES", 500)
     monkeypatch.setattr(exchange, "WAITING_COUNT_MAX", waiting_count_max)
     done = trio.Event()
-    heard: dict[str, list[tuple[str, int]]] = {"top": [], "middle": [], "leaf": []}
+    received: dict[str, list[tuple[str, int]]] = {"top": [], "middle": [], "leaf": []}
     async with (
         chain("B1", "B2", "B3", ordering=ordering) as brokers,
         connect(brokers[0].address, name="top") as top,
@@ -52,10 +52,10 @@ async def test_everybody_gets_everything_through_the_smallest_windows(
         for number, one in enumerate(brokers):
             publishing.start_soon(publish, one, f"p{number}", done)
         async with trio.open_nursery() as listening:
-            listening.start_soon(listen, at_top, len(brokers), heard["top"])
-            listening.start_soon(listen, at_middle, len(brokers), heard["middle"])
-            listening.start_soon(listen, at_leaf, len(brokers), heard["leaf"])
+            listening.start_soon(listen, at_top, len(brokers), received["top"])
+            listening.start_soon(listen, at_middle, len(brokers), received["middle"])
+            listening.start_soon(listen, at_leaf, len(brokers), received["leaf"])
         done.set()
-    assert set(heard["top"]) == set(heard["middle"]) == set(heard["leaf"])
-    assert all(len(set(each)) == COUNT * len(brokers) for each in heard.values())
-    assert ordering == "fifo" or heard["top"] == heard["middle"] == heard["leaf"]
+    assert set(received["top"]) == set(received["middle"]) == set(received["leaf"])
+    assert all(len(set(each)) == COUNT * len(brokers) for each in received.values())
+    assert ordering == "fifo" or received["top"] == received["middle"] == received["leaf"]

@@ -56,14 +56,14 @@ async def test_a_grandchild_comes_to_the_nearest_that_is_left_and_goes_on_receiv
             await until(lambda: not root.server.exchange.core.counts()["open_floods"])
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(publisher.publish, {"x": 1})
-                # That a broker was lost is told in its place in the stream.
+                # The gap for a lost broker is in its place in the stream.
                 async for item in deliveries.with_gaps():
                     if not isinstance(item, Gap):
                         assert item.attributes == {"x": 1}
                         break
 
 
-async def test_a_root_that_comes_back_is_the_root_again_and_a_middle_broker_goes_where_it_belongs() -> None:
+async def test_a_restarted_root_is_the_root_again_and_a_middle_broker_goes_where_it_belongs() -> None:
     async with AsyncExitStack() as stack:
         root = await stack.enter_async_context(running(settings("B9", link_timeout_s=2)))
         one = await stack.enter_async_context(running(settings("B1", root.endpoint, link_timeout_s=2)))
@@ -82,7 +82,7 @@ async def test_a_root_that_comes_back_is_the_root_again_and_a_middle_broker_goes
         assert two.links() == {"B9"}
 
 
-async def test_who_comes_back_with_a_journal_remembers_whom_to_dial(tmp_path: Path) -> None:
+async def test_a_broker_restarted_with_a_journal_knows_which_brokers_to_dial(tmp_path: Path) -> None:
     """Its uplink was lost for good while it was away, and it has nothing else configured."""
     async with AsyncExitStack() as stack:
         root = await stack.enter_async_context(running(settings("B9", link_timeout_s=2)))
@@ -127,6 +127,6 @@ async def test_uplink_moves_and_candidates_can_be_asked_for() -> None:
         connect(leaf.address, name="alice") as alice,
     ):
         await until(lambda: leaf.is_attached)
-        told = await alice.explain_uplinks()
-        assert (told["broker"], told["uplink"], told["moves"]) == ("B2", "B1", 1)
-        assert told["candidates"] == [{"address": root.address, "name": "B1", "why": "configured uplink"}]
+        uplinks = await alice.explain_uplinks()
+        assert (uplinks["broker"], uplinks["uplink"], uplinks["moves"]) == ("B2", "B1", 1)
+        assert uplinks["candidates"] == [{"address": root.address, "name": "B1", "why": "configured uplink"}]

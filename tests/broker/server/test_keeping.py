@@ -73,19 +73,19 @@ async def test_a_broker_that_has_nothing_to_write_ends_when_its_directory_is_del
     assert "directory was deleted" in str(next(leaves(failed.value)))
 
 
-async def test_a_disk_that_fails_stops_the_broker_before_anybody_is_told(
+async def test_a_disk_that_fails_stops_the_broker_before_any_confirmation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    told: list[int] = []
+    confirmed: list[int] = []
 
     async def publish(address: str) -> None:
         async with connect(address, name="a") as client, client.advertise("x > 0") as publisher:
-            told.append(await publisher.publish({"x": 1}, confirm=True))
+            confirmed.append(await publisher.publish({"x": 1}, confirm=True))
             monkeypatch.setattr(os, "fdatasync", fail)
-            told.append(await publisher.publish({"x": 2}, confirm=True))
+            confirmed.append(await publisher.publish({"x": 2}, confirm=True))
 
     try:
         async with running(attrs.evolve(settings("B1"), journal=tmp_path / "B1")) as broker:
@@ -93,4 +93,4 @@ async def test_a_disk_that_fails_stops_the_broker_before_anybody_is_told(
     except* JournalError as failed:  # Whatever writes meanwhile fails in the same way.
         reason = str(next(leaves(failed)))
     assert "segment: cannot be written: Input/output error; the disk does not" in reason
-    assert told == [1]
+    assert confirmed == [1]

@@ -14,7 +14,7 @@ from ordering.pairwise import Pairwise
 from tests.broker.server.overlay import chain, until
 
 
-def test_ticks_come_as_often_as_was_agreed_on_and_are_written_down() -> None:
+def test_ticks_come_as_often_as_configured_and_are_recorded() -> None:
     terms = Terms(lease_s=40, delay_max_s=5)
     config = NodeConfig(name="B1", terms=terms, link_timeout_s=5, has_journal=True)
     node = Node(Station("B1", Pairwise, "1"), config, Random(0), lambda: "token")
@@ -25,7 +25,7 @@ def test_ticks_come_as_often_as_was_agreed_on_and_are_written_down() -> None:
     assert (ticks[i.Begun], ticks[i.Refreshed], ticks[i.Swept]) == (1, REFRESHES, SWEEPS)
 
 
-async def test_what_a_broker_forgot_is_told_again_over_the_link() -> None:
+async def test_what_a_broker_forgot_is_announced_again_over_the_link() -> None:
     async with (
         chain("B1", "B2") as (one, two),
         connect(one.address) as alice,

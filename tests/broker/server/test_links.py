@@ -30,18 +30,18 @@ from tests.broker.server.overlay import (
 
 
 async def refusal_of(one: Running, hello: bytes) -> Fault:
-    """What a broker says to whoever greets it so."""
+    """Return the answer of a broker to this greeting."""
     async with raw_peer(one.server.port, Peer.UPLINK) as peer:
         await peer.say(hello)
-        fault = await peer.hear()
+        fault = await peer.receive()
         assert isinstance(fault, Fault)
-        assert await peer.hear() is None
+        assert await peer.receive() is None
         return fault
 
 
 async def welcomed(peer: RawPeer, hello: bytes) -> None:
     await peer.say(hello)
-    assert isinstance(await peer.hear(), Welcome)
+    assert isinstance(await peer.receive(), Welcome)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ async def welcomed(peer: RawPeer, hello: bytes) -> None:
         (client_hello("a\nb"), "name", "a name is"),
     ],
 )
-async def test_a_peer_that_cannot_come_in_hears_why(hello: bytes, code: str, text: str) -> None:
+async def test_a_peer_that_is_refused_gets_the_reason(hello: bytes, code: str, text: str) -> None:
     async with running(settings("B1")) as one:
         fault = await refusal_of(one, hello)
         assert fault.code == code
@@ -72,7 +72,7 @@ async def test_what_comes_in_one_breath_with_a_hello_is_no_trouble(hello: bytes,
     async with chain("B1", "B2") as (top, _):
         async with raw_peer(top.server.port, Peer.UPLINK) as peer:
             await peer.say(hello + rest)
-            while await peer.hear() is not None:
+            while await peer.receive() is not None:
                 pass
         await until(lambda: top.links() == {"B2"})
 
@@ -104,10 +104,10 @@ async def test_a_dead_neighbour_gives_way_to_a_new_one_of_its_name(mock_clock: M
     ):
         await welcomed(dead, broker_hello("B2", incarnation="old", link_timeout_s=1000))
         await newcomer.say(broker_hello("B2", incarnation="new", link_timeout_s=1000))
-        assert isinstance(await dead.hear_a(Ping), Ping)
+        assert isinstance(await dead.receive_a(Ping), Ping)
         mock_clock.rate = 100 * PROBE_S
-        assert isinstance(await newcomer.hear(), Welcome)
-        assert (await dead.hear_a(Fault)).code == "replaced"
+        assert isinstance(await newcomer.receive(), Welcome)
+        assert (await dead.receive_a(Fault)).code == "replaced"
         assert one.server.node.context.links["B2"].incarnation == "new"
 
 
@@ -119,9 +119,9 @@ async def test_a_living_neighbour_answers_and_stays() -> None:
     ):
         await welcomed(first, broker_hello("B2", incarnation="old"))
         await second.say(broker_hello("B2", incarnation="new"))
-        ping = await first.hear_a(Ping)
+        ping = await first.receive_a(Ping)
         await first.say(encode(Pong(ping.number)))
-        assert (await second.hear_a(Fault)).code == "duplicate-name"
+        assert (await second.receive_a(Fault)).code == "duplicate-name"
 
 
 async def test_a_neighbour_that_dials_again_replaces_its_own_broken_link() -> None:
@@ -132,7 +132,7 @@ async def test_a_neighbour_that_dials_again_replaces_its_own_broken_link() -> No
     ):
         await welcomed(old, broker_hello("B2"))
         await welcomed(new, broker_hello("B2"))
-        assert (await old.hear_a(Fault)).code == "replaced"
+        assert (await old.receive_a(Fault)).code == "replaced"
         assert one.links() == {"B2"}
 
 
@@ -140,7 +140,7 @@ async def test_a_neighbour_that_breaks_the_protocol_loses_its_link_alone() -> No
     async with chain("B1", "B2") as (top, leaf), raw_peer(top.server.port, Peer.UPLINK) as peer:
         await welcomed(peer, broker_hello("B9"))
         await peer.say(encode(AdvertisementWithdrawn("nobody@nowhere")))
-        fault = await peer.hear_a(Fault)
+        fault = await peer.receive_a(Fault)
         assert fault.code == "protocol"
         assert "B9 sent AdvertisementWithdrawn before it was attached" in fault.text
         await until(lambda: top.links() == {"B2"})
@@ -251,7 +251,7 @@ async def test_a_silent_connection_is_broken_and_its_link_is_lost_later(mock_clo
         for _ in range(5):
             mock_clock.jump(1)
             await wait_all_tasks_blocked()
-        assert (await peer.hear_a(Fault)).code == "silent"
+        assert (await peer.receive_a(Fault)).code == "silent"
         await until(lambda: len(one.server.exchange.reconnect_timeouts) == 1)
         mock_clock.jump(3)
         await wait_all_tasks_blocked()
@@ -265,20 +265,20 @@ async def test_a_session_is_not_resumed_by_who_counts_what_was_never_sent(receiv
     """It has lost its memory, or never had this one: the link is lost, and another one begins."""
     async with running(settings("B1")) as one, raw_peer(one.server.port, Peer.UPLINK) as first:
         await first.say(broker_hello("B2"))
-        session = (await first.hear_a(Welcome)).session
+        session = (await first.receive_a(Welcome)).session
         assert session
         async with raw_peer(one.server.port, Peer.UPLINK) as second:
             await second.say(broker_hello("B2", session=session, received=received))
-            answer = await second.hear_a(Welcome)
+            answer = await second.receive_a(Welcome)
             assert answer.session not in {"", session}
             assert answer.received == 0
             assert one.server.exchange.totals.lost_links == 1
             assert one.links() == {"B2"}
 
 
-async def test_a_session_that_nobody_began_is_answered_with_a_new_one() -> None:
+async def test_an_unknown_session_is_answered_with_a_new_one() -> None:
     async with running(settings("B1")) as one, raw_peer(one.server.port, Peer.UPLINK) as peer:
         await peer.say(broker_hello("B2", session="B1/beef", received=7))
-        answer = await peer.hear_a(Welcome)
+        answer = await peer.receive_a(Welcome)
         assert answer.session not in {"", "B1/beef"}
         assert (answer.received, one.server.exchange.totals.lost_links) == (0, 0)

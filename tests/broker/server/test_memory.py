@@ -25,7 +25,7 @@ def test_without_a_journal_every_start_is_another_run() -> None:
     assert first.station.incarnation != second.station.incarnation
 
 
-def test_what_was_written_down_is_there_after_a_restart(tmp_path: Path) -> None:
+def test_what_was_recorded_is_there_after_a_restart(tmp_path: Path) -> None:
     begun = remember(settings(tmp_path / "B1"))
     assert begun.journal is not None
     begun.station.begin(begun.journal.append)

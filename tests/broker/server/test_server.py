@@ -50,14 +50,14 @@ def frame(publisher: str, sequence: int, payload: int = 0, kind: str = "trade") 
 
 async def advertised(peer: RawPeer, number: int = 1, resume: str = "") -> Advertised:
     await peer.say(encode(Advertise(number, "kind == 'trade'", resume)))
-    return await peer.hear_a(Advertised)
+    return await peer.receive_a(Advertised)
 
 
 async def subscribed(
     peer: RawPeer, credit: int, bound_bytes: int = 1_000_000, policy: str = "disconnect", number: int = 1
 ) -> None:
     await peer.say(encode(Subscribe(number, "kind == 'trade'", True, credit, bound_bytes, policy)))
-    assert await peer.hear_a(Subscribed) == Subscribed(number)
+    assert await peer.receive_a(Subscribed) == Subscribed(number)
 
 
 async def collect(deliveries: broker.Deliveries, count: int) -> list[int]:
@@ -100,7 +100,7 @@ async def test_events_cross_a_chain_of_brokers_both_ways(ordering: str) -> None:
         bob.subscribe("kind == 'trade'") as at_leaf,
         trio.open_nursery() as nursery,
     ):
-        heard: dict[str, list[tuple[str, int]]] = {"top": [], "leaf": []}
+        received: dict[str, list[tuple[str, int]]] = {"top": [], "leaf": []}
 
         async def publish(publisher: broker.Publisher) -> None:
             for _ in range(count):
@@ -108,18 +108,18 @@ async def test_events_cross_a_chain_of_brokers_both_ways(ordering: str) -> None:
 
         async def listen(place: str, deliveries: broker.Deliveries) -> None:
             async for delivery in deliveries:
-                heard[place].append((delivery.publisher, delivery.sequence))
-                if len(heard[place]) == 2 * count:
+                received[place].append((delivery.publisher, delivery.sequence))
+                if len(received[place]) == 2 * count:
                     return
 
         nursery.start_soon(publish, from_top)
         nursery.start_soon(publish, from_leaf)
         nursery.start_soon(listen, "top", at_top)
         nursery.start_soon(listen, "leaf", at_leaf)
-    for place in heard.values():
+    for place in received.values():
         for publisher in {each for each, _ in place}:
             assert [number for each, number in place if each == publisher] == list(range(1, count + 1))
-    assert ordering == "fifo" or heard["top"] == heard["leaf"]
+    assert ordering == "fifo" or received["top"] == received["leaf"]
 
 
 async def test_a_publication_larger_than_any_window_passes() -> None:
@@ -140,12 +140,12 @@ async def test_a_malformed_frame_ends_its_connection_and_no_other() -> None:
     async with running(settings("B1")) as one, raw_client(one.server.port) as other:
         async with raw_client(one.server.port) as peer:
             await peer.say(b"\x00\x00\x00\x03\x7f\x00\x00")
-            fault = await peer.hear_a(Fault)
+            fault = await peer.receive_a(Fault)
             assert fault.code == "unknown"
             assert "0x7f" in fault.text
-            assert await peer.hear() is None
+            assert await peer.receive() is None
         await other.say(encode(Ping(7)))
-        assert await other.hear() == Pong(7)
+        assert await other.receive() == Pong(7)
 
 
 async def test_a_peer_that_publishes_without_credit_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,19 +153,19 @@ async def test_a_peer_that_publishes_without_credit_is_disconnected(monkeypatch:
     async with running(settings("B1")) as one, raw_client(one.server.port) as peer:
         name = (await advertised(peer)).publisher
         await peer.say(frame(name, 1, FIRST_BYTES), encode(Flush(2)))
-        assert await peer.hear_a(Flushed) == Flushed(2)
+        assert await peer.receive_a(Flushed) == Flushed(2)
         await peer.say(frame(name, 2, 1_000_000), frame(name, 3, 1_000_000))
-        assert (await peer.hear_a(Fault)).code == "credit"
+        assert (await peer.receive_a(Fault)).code == "credit"
 
 
-async def test_credit_comes_back_when_what_was_published_has_been_handed_on() -> None:
+async def test_credit_is_granted_again_when_publications_have_been_handed_on() -> None:
     async with running(settings("B1")) as one, raw_client(one.server.port) as peer:
         await peer.say(encode(Advertise(1, "kind == 'trade'", "")))
-        assert await peer.hear() == Grant(SHARE_BYTES_MAX - FIRST_BYTES)
-        name = (await peer.hear_a(Advertised)).publisher
+        assert await peer.receive() == Grant(SHARE_BYTES_MAX - FIRST_BYTES)
+        name = (await peer.receive_a(Advertised)).publisher
         sent = frame(name, 1, payload=SHARE_BYTES_MAX // 2)
         await peer.say(sent)
-        assert await peer.hear() == Grant(len(sent))
+        assert await peer.receive() == Grant(len(sent))
 
 
 async def test_credit_is_withheld_while_the_ordering_plugin_keeps_too_much(
@@ -176,12 +176,12 @@ async def test_credit_is_withheld_while_the_ordering_plugin_keeps_too_much(
         monkeypatch.setattr(exchange, "WAITING_COUNT_MAX", -1)
         sent = frame(name, 1, payload=SHARE_BYTES_MAX // 2)
         await peer.say(sent, encode(Flush(2)), encode(Ping(1)))
-        assert [await peer.hear(), await peer.hear()] == [Flushed(2), Pong(1)]
+        assert [await peer.receive(), await peer.receive()] == [Flushed(2), Pong(1)]
         await peer.say(encode(Ping(2)))
-        assert await peer.hear() == Pong(2)
+        assert await peer.receive() == Pong(2)
         monkeypatch.undo()
         await peer.say(encode(Ping(3)))
-        assert [await peer.hear(), await peer.hear()] == [Pong(3), Grant(len(sent))]
+        assert [await peer.receive(), await peer.receive()] == [Pong(3), Grant(len(sent))]
 
 
 async def test_what_does_not_match_the_advertisement_ends_the_publisher_alone() -> None:
@@ -189,10 +189,10 @@ async def test_what_does_not_match_the_advertisement_ends_the_publisher_alone() 
         name = (await advertised(peer)).publisher
         await subscribed(peer, 10, number=2)
         await peer.say(frame(name, 1), frame(name, 2, kind="quote"), frame(name, 3))
-        ended = await peer.hear_a(Ended)
+        ended = await peer.receive_a(Ended)
         assert (ended.number, ended.code) == (1, "not-advertised")
         assert "publication 2 does not match" in ended.text
-        assert len((await peer.hear_a(DeliveredBatch)).frames) == 1
+        assert len((await peer.receive_a(DeliveredBatch)).frames) == 1
         assert (await advertised(peer, 3)).publisher != name
 
 
@@ -200,10 +200,10 @@ async def test_a_publication_sent_again_is_dropped_and_a_jump_is_a_fault() -> No
     async with running(settings("B1")) as one, raw_client(one.server.port) as peer:
         name = (await advertised(peer)).publisher
         await peer.say(frame(name, 1), frame(name, 1), frame(name, 2), frame(name, 1), encode(Flush(2)))
-        assert await peer.hear_a(Flushed) == Flushed(2)
+        assert await peer.receive_a(Flushed) == Flushed(2)
         assert one.server.exchange.totals.publications_in == 2
         await peer.say(frame(name, 4))
-        fault = await peer.hear_a(Fault)
+        fault = await peer.receive_a(Fault)
         assert (fault.code, fault.text) == ("sequence", f"{name} published 4 after 2")
 
 
@@ -215,16 +215,16 @@ async def test_only_its_own_connection_publishes_for_a_publisher() -> None:
     ):
         name = (await advertised(peer)).publisher
         await thief.say(frame(name, 1))
-        assert (await thief.hear_a(Fault)).code == "unexpected"
+        assert (await thief.receive_a(Fault)).code == "unexpected"
 
 
-async def test_a_client_that_comes_back_goes_on_as_the_publisher_it_was() -> None:
+async def test_a_client_that_resumes_goes_on_as_the_publisher_it_was() -> None:
     # So long is a publisher kept for a client that is gone.
     async with running(settings("B1", link_timeout_s=3)) as one:
         async with raw_client(one.server.port) as peer:
             name = (await advertised(peer)).publisher
             await peer.say(frame(name, 1), frame(name, 2), encode(Flush(2)))
-            await peer.hear_a(Flushed)
+            await peer.receive_a(Flushed)
         await until(lambda: not one.server.exchange.publishers)
         async with raw_client(one.server.port, name="stranger") as stranger:
             assert (await advertised(stranger, resume=name)).taken == 0
@@ -232,14 +232,14 @@ async def test_a_client_that_comes_back_goes_on_as_the_publisher_it_was() -> Non
             assert await advertised(peer, resume=name) == Advertised(1, name, 2)
 
 
-async def test_a_client_that_comes_back_takes_over_from_its_broken_connection() -> None:
+async def test_a_client_that_resumes_takes_over_from_its_broken_connection() -> None:
     async with running(settings("B1")) as one, raw_client(one.server.port) as broken:
         name = (await advertised(broken)).publisher
         await broken.say(frame(name, 1), encode(Flush(2)))
-        await broken.hear_a(Flushed)
+        await broken.receive_a(Flushed)
         async with raw_client(one.server.port) as peer:
             assert await advertised(peer, resume=name) == Advertised(1, name, 1)
-            assert (await broken.hear_a(Fault)).code == "replaced"
+            assert (await broken.receive_a(Fault)).code == "replaced"
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ async def test_a_request_that_is_wrong_is_refused_and_the_connection_goes_on(
 ) -> None:
     async with running(settings("B1")) as one, raw_client(one.server.port) as peer:
         await peer.say(encode(request_))
-        refused = await peer.hear_a(Refused)
+        refused = await peer.receive_a(Refused)
         assert (refused.number, refused.code) == (1, code)
         await advertised(peer, 2)
 
@@ -262,14 +262,14 @@ async def test_a_request_that_is_wrong_is_refused_and_the_connection_goes_on(
 async def test_requests_are_numbered_without_holes() -> None:
     async with running(settings("B1")) as one, raw_client(one.server.port) as peer:
         await peer.say(encode(Advertise(2, "x == 1", "")))
-        assert (await peer.hear_a(Fault)).text == "request 2 came after request 0"
+        assert (await peer.receive_a(Fault)).text == "request 2 came after request 0"
 
 
 async def test_credit_for_a_subscription_that_is_gone_is_ignored() -> None:
     async with running(settings("B1")) as one, raw_client(one.server.port) as peer:
         await subscribed(peer, 1)
         await peer.say(encode(Unsubscribe(1)), encode(Credit(1, 5)), encode(Unsubscribe(1)), encode(Ping(1)))
-        assert await peer.hear() == Pong(1)
+        assert await peer.receive() == Pong(1)
 
 
 async def publish_many(one: Running, count: int, payload: int) -> None:
@@ -281,7 +281,7 @@ async def publish_many(one: Running, count: int, payload: int) -> None:
             await publisher.publish(TRADE, payload=bytes(payload))
 
 
-async def test_a_subscriber_that_never_reads_is_ended_and_nobody_else_notices() -> None:
+async def test_a_subscriber_that_never_reads_is_ended_and_delays_no_other() -> None:
     count, payload = 6000, 1000
     async with (
         running(settings("B1")) as one,
@@ -293,7 +293,7 @@ async def test_a_subscriber_that_never_reads_is_ended_and_nobody_else_notices() 
         await subscribed(mute, 10, BOUND_BYTES_MIN * 16)
         nursery.start_soon(publish_many, one, count, payload)
         assert await collect(deliveries, count) == list(range(1, count + 1))
-        ended = await mute.hear_a(Ended)
+        ended = await mute.receive_a(Ended)
         assert (ended.number, ended.code) == (1, "slow")
         assert f"more than its bound of {BOUND_BYTES_MIN * 16} bytes" in ended.text
         assert one.server.exchange.totals.ended_slow == 1
@@ -341,7 +341,7 @@ async def test_a_slower_subscriber_that_moves_is_waited_for() -> None:
         assert one.server.exchange.totals.ended_slow == 0
 
 
-async def test_the_client_hears_that_its_subscription_was_too_slow() -> None:
+async def test_the_client_learns_that_its_subscription_was_too_slow() -> None:
     limits = Limits(credit_first=8, inbox_bytes=20_000)
     async with (
         running(settings("B1")) as one,
@@ -359,18 +359,18 @@ async def test_a_broker_that_shuts_down_sends_what_is_queued_and_says_so() -> No
         name = (await advertised(peer)).publisher
         await subscribed(peer, 2, number=2)
         await peer.say(*[frame(name, number) for number in range(1, 6)], encode(Flush(3)))
-        await peer.hear_a(Flushed)
+        await peer.receive_a(Flushed)
         one.server.stop()
         await until(lambda: one.server.exchange.is_closing)
         await peer.say(encode(Advertise(4, "x == 1", "")))
-        assert (await peer.hear_a(Refused)).code == "closing"
+        assert (await peer.receive_a(Refused)).code == "closing"
         await peer.say(encode(Credit(2, 10)))
-        fault = await peer.hear_a(Fault)
+        fault = await peer.receive_a(Fault)
         assert (fault.code, fault.text) == ("closing", "broker B1 is shutting down")
-        assert await peer.hear() is None
+        assert await peer.receive() is None
 
 
-async def test_a_broker_that_shuts_down_lets_nobody_in() -> None:
+async def test_a_broker_that_shuts_down_accepts_no_connection() -> None:
     async with running(settings("B1")) as one, raw_client(one.server.port) as peer:
         name = (await advertised(peer)).publisher
         await subscribed(peer, 1, number=2)
@@ -379,7 +379,7 @@ async def test_a_broker_that_shuts_down_lets_nobody_in() -> None:
             one.server.stop()
             await until(lambda: one.server.exchange.is_closing)
             await late.say(client_hello("late"))
-            assert (await late.hear_a(Fault)).code == "closing"
+            assert (await late.receive_a(Fault)).code == "closing"
         await peer.say(encode(Credit(2, 1)))
 
 
@@ -412,10 +412,10 @@ async def test_a_silent_client_is_pinged_and_then_taken_for_dead(mock_clock: Moc
         await beat(mock_clock)
         for silent in (1, 2, 3):
             await beat(mock_clock)
-            assert await peer.hear() == Ping(silent)
+            assert await peer.receive() == Ping(silent)
         await beat(mock_clock)
-        assert await peer.hear() == Fault("silent", "nothing was heard for 4 s")
-        assert await peer.hear() is None
+        assert await peer.receive() == Fault("silent", "nothing was heard for 4 s")
+        assert await peer.receive() is None
 
 
 async def test_a_client_that_answers_pings_lives_on(mock_clock: MockClock) -> None:
@@ -423,9 +423,9 @@ async def test_a_client_that_answers_pings_lives_on(mock_clock: MockClock) -> No
         await beat(mock_clock)
         for _ in range(12):
             await beat(mock_clock)
-            assert await peer.hear() == Ping(1)
+            assert await peer.receive() == Ping(1)
             await peer.say(encode(Pong(1)), encode(Ping(0)))
-            assert await peer.hear() == Pong(0)
+            assert await peer.receive() == Pong(0)
             await beat(mock_clock)
 
 
@@ -434,4 +434,4 @@ async def test_who_never_says_hello_is_disconnected(mock_clock: MockClock) -> No
         await until(lambda: one.server.exchange.totals.connections == 1)
         for _ in range(4):
             await beat(mock_clock)
-        assert await peer.hear() == Fault("silent", "nothing was heard for 4 s")
+        assert await peer.receive() == Fault("silent", "nothing was heard for 4 s")

@@ -168,7 +168,7 @@ async def test_an_uplink_that_is_away_is_dialled_often_until_it_is_given_up(mock
         assert between.count > TRIES_WHILE_KEPT / 2
 
 
-async def test_a_client_that_stays_away_is_forgotten_and_told_so(mock_clock: MockClock) -> None:
+async def test_a_client_that_does_not_resume_is_forgotten_and_gets_a_gap(mock_clock: MockClock) -> None:
     async with (
         running(settings("B1", link_timeout_s=8)) as one,
         proxied(one.endpoint) as to_one,
@@ -208,7 +208,7 @@ async def test_a_client_that_leaves_leaves_nothing_behind() -> None:
         assert len(one.server.exchange.reconnect_timeouts) == 0
 
 
-async def test_who_listened_to_publishers_behind_a_lost_link_is_told_once() -> None:
+async def test_subscribers_to_publishers_behind_a_lost_link_get_one_gap() -> None:
     async with running(settings("B1")) as top, running(settings("B2", top.endpoint)) as leaf:
         await until(lambda: leaf.is_attached)
         async with (
@@ -352,7 +352,7 @@ async def test_a_list_of_durable_subscriptions_comes_in_pages() -> None:
         assert all(len(str(each["filter"])) < 8192 for each in kept)
 
 
-async def test_a_durable_subscription_over_its_bound_drops_and_tells() -> None:
+async def test_a_durable_subscription_over_its_bound_drops_behind_a_gap() -> None:
     count = 4000
     async with running(settings("B1")) as one, connect(one.address, name="alice") as alice:
         async with (

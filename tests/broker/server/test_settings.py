@@ -81,7 +81,7 @@ def test_a_token_is_not_printed() -> None:
     assert "secret" not in repr(Settings(name="B", listen=LOCAL, token="secret"))
 
 
-def test_others_are_told_where_it_listens_or_what_was_said() -> None:
+def test_other_brokers_learn_its_listening_or_its_advertised_address() -> None:
     there = Address("b1.example", 443)
     assert Settings(name="B", listen=Address("127.0.0.1", 0)).reached_at(7) == Address("127.0.0.1", 7)
     assert Settings(name="B", listen=EVERYWHERE, is_insecure=True).reached_at(7) is None

@@ -118,7 +118,7 @@ async def test_nothing_new_needs_no_snapshot() -> None:
     assert case.shelf.kept == []
 
 
-async def test_without_room_it_asks_until_there_is_some_and_tells_both_times(
+async def test_without_room_it_asks_until_there_is_some_and_reports_both(
     autojump_clock: trio.testing.MockClock,  # noqa: ARG001 - its being there is what counts
 ) -> None:
     case = Case()
@@ -167,7 +167,7 @@ def with_another_process(case: Case, *, is_broken: bool = False) -> Elsewhere:
     return elsewhere
 
 
-async def test_a_snapshot_from_another_process_stands_for_what_was_there_when_it_began() -> None:
+async def test_a_snapshot_from_another_process_has_the_state_of_its_beginning() -> None:
     case = Case()
     elsewhere = with_another_process(case)
     async with trio.open_nursery() as nursery:

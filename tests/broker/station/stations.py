@@ -51,7 +51,7 @@ def publication(publisher: str, sequence: int, kind: str, *, ordered: bool = Tru
     return Publication(publisher, sequence, {"kind": kind}, ordered, frame, 0, 1)
 
 
-def _told(message: LinkMessage) -> bytes | LinkMessage:
+def _comparable(message: LinkMessage) -> bytes | LinkMessage:
     # What goes to local subscriptions alone has no frame, and is a value.
     return message if isinstance(message, PublicationsLost | ReplayCut) else frame_of(message)
 
@@ -59,7 +59,7 @@ def _told(message: LinkMessage) -> bytes | LinkMessage:
 def seen(effects: CoreEffects) -> list[object]:
     """What a station wants done, in a form that compares between stations."""
     return [
-        [(hop.name, list(map(_told, messages))) for hop, messages in effects.outgoing],
+        [(hop.name, list(map(_comparable, messages))) for hop, messages in effects.outgoing],
         effects.advertised,
         effects.subscribed,
         [hop.name for hop in effects.attached],

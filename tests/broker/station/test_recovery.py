@@ -25,7 +25,7 @@ def records() -> list[bytes]:
     return written
 
 
-def test_nothing_written_down_is_nothing_to_recover() -> None:
+def test_without_records_there_is_nothing_to_recover() -> None:
     assert recover("B1", FIFO, "fifo", None, []) is None
 
 

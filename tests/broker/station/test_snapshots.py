@@ -121,7 +121,7 @@ class Opaque(Fifo):
     kept: object = attrs.field(factory=lambda: {"open": object()})
 
 
-def test_a_plugin_that_keeps_what_cannot_be_written_is_told_so_at_once() -> None:
+def test_a_plugin_that_keeps_what_cannot_be_written_fails_at_the_first_snapshot() -> None:
     made = Station("B1", lambda context: Opaque(context), ordering_name="opaque")  # noqa: PLW0108 - typed
     with pytest.raises(StationError, match="cannot be part of a snapshot"):
         snapshot_of(made)

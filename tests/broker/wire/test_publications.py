@@ -13,6 +13,7 @@ from broker.wire import (
     decode_delivery,
     encode_publication,
     marked,
+    origin_of,
     plain,
     publication_prefix,
     read_publications,
@@ -34,6 +35,15 @@ def test_a_publication_survives_its_frame(published: Published) -> None:
         published.payload,
         published.ordered,
     )
+
+
+@given(publications)
+def test_where_an_event_comes_from_is_read_without_decoding_it(published: Published) -> None:
+    frame, publisher, sequence = published.frame, published.publisher, published.sequence
+    origin = publisher.encode(), published.ordered, sequence
+    assert origin_of(frame) == origin
+    short = cbor2.dumps([publisher, sequence, 1, {}, b""])  # As other encoders would write it.
+    assert origin_of(frame[:6] + short) == origin
 
 
 @given(st.lists(publications, max_size=5))

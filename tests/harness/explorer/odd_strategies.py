@@ -20,8 +20,8 @@ class Recomputed:
     announced: dict[str, RouteFilter] = Factory(dict)
     mergers: int = 0
 
-    def add(self, wish: RouteFilter) -> Change:
-        self.candidates[wish.id] = wish
+    def add(self, route: RouteFilter) -> Change:
+        self.candidates[route.id] = route
         return self._change()
 
     def remove(self, id: str) -> Change:  # noqa: A002 - as in the interface
@@ -33,12 +33,12 @@ class Recomputed:
 
     def _change(self) -> Change:
         before, self.announced = self.announced, self.reduce(self.candidates.values(), self.announced)
-        added = [wish for each, wish in sorted(self.announced.items()) if each not in before]
+        added = [route for each, route in sorted(self.announced.items()) if each not in before]
         return Change(tuple(added), tuple(sorted(each for each in before if each not in self.announced)))
 
-    def covers_of(self, wish: RouteFilter) -> list[str]:
+    def covers_of(self, route: RouteFilter) -> list[str]:
         return sorted(
-            each for each, announced in self.announced.items() if self.suffices(announced.item, wish.item)
+            each for each, announced in self.announced.items() if self.suffices(announced.item, route.item)
         )
 
     def chooses_from(self, candidates: Mapping[str, RouteFilter]) -> bool:
@@ -55,9 +55,9 @@ def _overlaps(announced: Item, wanted: Item) -> bool:
 def _few(candidates: Iterable[RouteFilter], _: Mapping[str, RouteFilter]) -> dict[str, RouteFilter]:
     """Whatever overlaps what is announced already need not be announced."""
     announced: dict[str, RouteFilter] = {}
-    for wish in sorted(candidates, key=lambda each: each.id):
-        if not any(_overlaps(other.item, wish.item) for other in announced.values()):
-            announced[wish.id] = wish
+    for route in sorted(candidates, key=lambda each: each.id):
+        if not any(_overlaps(other.item, route.item) for other in announced.values()):
+            announced[route.id] = route
     return announced
 
 
@@ -68,7 +68,7 @@ def _same(announced: Item, wanted: Item) -> bool:
 def _all_that_ever_came(
     candidates: Iterable[RouteFilter], announced: Mapping[str, RouteFilter]
 ) -> dict[str, RouteFilter]:
-    return {**announced, **{wish.id: wish for wish in candidates}}
+    return {**announced, **{route.id: route for route in candidates}}
 
 
 @frozen
@@ -101,7 +101,7 @@ class Odd:
 
 
 OVERLAPPING = Odd("overlapping", _few, _overlaps)
-"""Not legal: what merely overlaps does not stand for anything."""
+"""Not legal: a route that merely overlaps another one does not cover it."""
 
 HOARDING = Odd("hoarding", _all_that_ever_came, _same)
-"""Legal: it tells enough. But never perfect, and something is left."""
+"""Legal: it announces enough. But never perfect, and some routes are left."""

@@ -14,19 +14,19 @@ MISSED = {"missing", "gap", "promise: complete", "promise: matched"}
 
 def wrong(outcome: Outcome) -> set[str]:
     """What is wrong, and of the formal promises which."""
-    told = [(kind, text.partition(":")[0]) for kind, text in outcome.faults]
-    return {f"promise: {axiom}" if kind == "promise" else kind for kind, axiom in told}
+    found = [(kind, text.partition(":")[0]) for kind, text in outcome.faults]
+    return {f"promise: {axiom}" if kind == "promise" else kind for kind, axiom in found}
 
 
 @pytest.mark.parametrize("sequencer", ["B1", "B2"])
 @pytest.mark.parametrize("faults", ["none", "churn"])
-def test_the_sequencer_keeps_every_promise_while_nobody_is_lost(faults: str, sequencer: str) -> None:
+def test_the_sequencer_keeps_every_promise_without_losses(faults: str, sequencer: str) -> None:
     options = {"sequencer": sequencer, "requests": "2"}
     assert run(CampaignSettings(300, 0, faults, "sequencer", None, BROKERS, options)).violations == 0
 
 
 @pytest.mark.parametrize("sequencer", ["B1", "B2"])
-def test_the_sequencer_keeps_all_order_whoever_is_lost(sequencer: str) -> None:
+def test_the_sequencer_keeps_all_order_whichever_broker_is_lost(sequencer: str) -> None:
     ordering = load("sequencer", {"sequencer": sequencer, "requests": "2"})
     for seed in range(300):
         outcome = of_seed(seed, "crash", BROKERS, ordering)

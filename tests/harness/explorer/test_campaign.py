@@ -1,4 +1,4 @@
-"""A campaign counts what happened, and tells the first violation."""
+"""A campaign counts what happened, and reports the first violation."""
 
 from harness.explorer.campaign import CampaignSettings, Tally, run
 from harness.explorer.diagram import draw
@@ -22,7 +22,7 @@ def test_progress_grows_and_ends_with_everything() -> None:
     assert tally.deliveries
 
 
-def test_the_first_violation_is_told_with_the_command_that_shows_it() -> None:
+def test_the_first_violation_comes_with_the_command_that_shows_it() -> None:
     tally = run(CampaignSettings(20, 0, "none", "pairwise", "no-detection"))
     assert tally.violations == tally.kinds["pairwise"] > 1
     assert tally.first["kind"] == "pairwise"

@@ -35,7 +35,7 @@ def texts(strategy: Strategy) -> list[str]:
     return [text for seed in range(30) for kind, text in illegal(seed, routing) if kind == "illegal"]
 
 
-def test_a_strategy_that_tells_too_little_is_illegal_and_its_tables_are_not_valid() -> None:
+def test_a_strategy_that_announces_too_little_is_illegal_and_its_tables_are_not_valid() -> None:
     found = texts(OVERLAPPING)
     assert any("announced nothing (3)" in text for text in found)
     assert "configuration" in kinds_of_faults(OVERLAPPING)
@@ -82,7 +82,7 @@ def test_a_link_that_sends_too_little_is_invalid() -> None:
     assert list(invalid(world)) == ["B1 towards B2 lacks a for S1"]
 
 
-def test_a_link_that_sends_what_nobody_asks_for_is_imperfect() -> None:
+def test_a_link_that_sends_more_than_is_asked_for_is_imperfect() -> None:
     world = after(f"{SETTLED} / unsubscribe S1")
     assert list(invalid(world)) == []
     assert list(imperfect(world)) == ["B1 towards B2 sends a, c, which nobody asks for"]

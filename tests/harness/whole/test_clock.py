@@ -15,7 +15,7 @@ def test_things_happen_in_the_order_of_their_times_and_then_of_their_making() ->
     assert clock.now_s == 3
 
 
-def test_who_is_never_done_is_told() -> None:
+def test_calls_that_never_end_raise() -> None:
     clock = Clock()
 
     def again() -> None:

@@ -32,12 +32,12 @@ def test_schedules_publish_and_deliver() -> None:
     assert history.delivery_count
 
 
-def test_a_broken_rule_is_told() -> None:
+def test_a_broken_rule_is_found() -> None:
     with applied("link-skips-one"):
         assert any(of_seed(seed, "churn", BROKERS, Pairwise).faults for seed in range(SOME))
 
 
-def test_credit_that_does_not_add_up_is_told() -> None:
+def test_credit_that_does_not_add_up_is_found() -> None:
     with applied("credit-twice"):
         kinds = {kind for seed in range(SOME) for kind, _ in of_seed(seed, "none", BROKERS, Pairwise).faults}
     assert "memory" in kinds

@@ -52,7 +52,7 @@ def test_a_service_that_keeps_its_promises_has_nothing_held_against_it(trace: Tr
 
 @settings(deadline=None)
 @given(lawful_traces(drained=False))
-def test_what_is_still_under_way_is_held_against_nobody(trace: Trace) -> None:
+def test_what_is_still_in_flight_breaks_no_axiom(trace: Trace) -> None:
     assert check(trace).broken == ()
 
 
@@ -106,7 +106,7 @@ def test_an_advertisement_that_was_there_when_it_was_published_is_enough() -> No
     assert broken(*late) == ()
 
 
-def test_what_is_published_while_something_is_lost_is_owed_to_nobody() -> None:
+def test_nothing_is_owed_that_is_published_during_a_loss() -> None:
     begun = [*Y_WANTS, rest(), publish(("X", 1))]
     assert broken(*begun, rest()) == ("matched",)
     assert broken(*begun, torn(), rest()) == ()

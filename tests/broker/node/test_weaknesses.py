@@ -1,4 +1,4 @@
-"""Every weakness that was mended, broken again in its single place: the attack on it must find that.
+"""Every weakness that was weakness, broken again in its single place: the attack on it must find that.
 
 An attack is a test of its own elsewhere; here it runs on a product with one thing less, and fails. Findings
 have the numbers of the table in the threat model.
@@ -64,8 +64,8 @@ Patch = pytest.MonkeyPatch
 
 
 @define(eq=False)
-class Mended:
-    """What was mended: `breaks` undoes it, and `attack` fails then, called with the values of `given`."""
+class Fixed:
+    """What was weakness: `breaks` undoes it, and `attack` fails then, called with the values of `given`."""
 
     finding: int
     breaks: Callable[[Patch], None]
@@ -326,187 +326,183 @@ SILENCE = pytest.fail.Exception
 NOTHING_SAID = ValueError
 """One message was expected, and there was none."""
 
-MENDED = [
-    Mended(
+FIXED = [
+    Fixed(
         1,
         a_filter_is_printed_from_its_tree,
         test_hostile.test_a_hostile_text_is_refused_in_one_short_line,
         POWERS,
     ),
-    Mended(
+    Fixed(
         1,
         a_filter_may_fail_as_it_likes,
         attacks.test_a_filter_that_is_too_deep_to_print_is_refused_like_any_other,
         failure=NOTHING_SAID,
     ),
-    Mended(
+    Fixed(
         1,
         defects_are_not_contained,
         attacks.test_a_defect_that_hurt_nothing_ends_the_connection_that_met_it,
         failure=RecursionError,
     ),
-    Mended(2, answers_are_not_cut, attacks.test_an_answer_that_is_long_comes_in_pages_that_fit_into_frames),
-    Mended(2, lines_may_be_long, test_lines.test_a_long_filter_ends_with_an_ellipsis_and_its_length),
-    Mended(2, lines_may_be_long, test_lines.test_a_long_list_says_how_many_more_there_are),
-    Mended(
+    Fixed(2, answers_are_not_cut, attacks.test_an_answer_that_is_long_comes_in_pages_that_fit_into_frames),
+    Fixed(2, lines_may_be_long, test_lines.test_a_long_filter_ends_with_an_ellipsis_and_its_length),
+    Fixed(2, lines_may_be_long, test_lines.test_a_long_list_says_how_many_more_there_are),
+    Fixed(
         3,
         tables_are_not_cut,
         test_pages.test_large_tables_cross_new_links_in_small_frames,
         {"routing": "covering"},
         failure=WireError,
     ),
-    Mended(
-        3, what_is_collected_is_not_counted, test_pages.test_what_is_collected_is_bounded, failure=SILENCE
-    ),
-    Mended(
-        4, who_does_not_greet_is_not_counted, shares.test_connections_that_say_nothing_are_bounded_and_end
-    ),
-    Mended(4, connections_have_no_limit, shares.test_connections_are_bounded_and_one_that_ends_makes_room),
-    Mended(
+    Fixed(3, what_is_collected_is_not_counted, test_pages.test_what_is_collected_is_bounded, failure=SILENCE),
+    Fixed(4, who_does_not_greet_is_not_counted, shares.test_connections_that_say_nothing_are_bounded_and_end),
+    Fixed(4, connections_have_no_limit, shares.test_connections_are_bounded_and_one_that_ends_makes_room),
+    Fixed(
         4,
         addresses_have_no_limit,
         shares.test_connections_of_an_address_are_bounded_and_those_of_others_are_not,
     ),
-    Mended(4, there_is_no_reserve, test_descriptors.test_a_journal_goes_on_when_others_have_every_descriptor),
-    Mended(5, everybody_has_rights, attacks.test_rights_come_before_work),
-    Mended(5, filters_cost_nothing, attacks.test_requests_beyond_the_work_of_a_step_wait_for_the_next_one),
-    Mended(
+    Fixed(4, there_is_no_reserve, test_descriptors.test_a_journal_goes_on_when_others_have_every_descriptor),
+    Fixed(5, everybody_has_rights, attacks.test_rights_come_before_work),
+    Fixed(5, filters_cost_nothing, attacks.test_requests_beyond_the_work_of_a_step_wait_for_the_next_one),
+    Fixed(
         5, requests_are_decoded_without_end, attacks.test_no_more_requests_are_decoded_than_a_step_can_handle
     ),
-    Mended(
+    Fixed(
         5,
         steps_are_not_counted,
         test_hostile.test_a_limit_of_work_is_named_with_its_place,
         {**STEPS, "words": ""},
         failure=SILENCE,
     ),
-    Mended(
+    Fixed(
         5,
         accounts_refuse_nothing,
         shares.test_requests_are_bounded_and_say_by_what,
         {"limit": {"requests": 3}, "owner": ""},
     ),
-    Mended(
+    Fixed(
         5,
         nobody_has_to_rest,
         shares.test_who_subscribes_and_unsubscribes_over_and_over_has_to_rest,
         {"limits": NodeLimits(requests=10, changes_per_s=5)},
     ),
-    Mended(
+    Fixed(
         6,
         what_is_not_confirmed_is_not_counted,
-        shares.test_credit_without_end_makes_nobody_keep_more_than_the_bound,
+        shares.test_credit_without_end_keeps_no_queue_above_its_bound,
         failure=NOTHING_SAID,
     ),
-    Mended(6, accounts_refuse_nothing, shares.test_many_queues_of_one_user_are_bounded_together),
-    Mended(
+    Fixed(6, accounts_refuse_nothing, shares.test_many_queues_of_one_user_are_bounded_together),
+    Fixed(
         6,
         the_largest_makes_room,
         shares.test_who_keeps_most_pays_when_all_have_too_much,
         {"limit": {"kept_bytes": 1024 * KIB}, "policy": "drop"},
     ),
-    Mended(6, events_take_their_frames_alone, shares.test_small_events_count_what_they_take),
-    Mended(
+    Fixed(6, events_take_their_frames_alone, shares.test_small_events_count_what_they_take),
+    Fixed(
         7,
         nobody_is_paused,
         attacks.test_who_does_not_read_its_answers_is_not_read_either,
         {"question": Flush},
     ),
-    Mended(7, nobody_is_paused, attacks.test_refusals_that_nobody_reads_stop_the_reading),
-    Mended(
+    Fixed(7, nobody_is_paused, attacks.test_refusals_that_nobody_reads_stop_the_reading),
+    Fixed(
         7,
         everybody_has_room,
-        attacks.test_who_does_not_read_is_not_told_of_every_change_that_others_make,
+        attacks.test_a_peer_that_does_not_read_gets_no_notice_of_every_change,
     ),
-    Mended(
+    Fixed(
         7,
         everybody_has_room,
         attacks.test_a_long_answer_waits_for_who_does_not_read_and_so_does_what_comes_behind_it,
     ),
-    Mended(8, ones_own_publisher_is_resumed, attacks.test_resuming_ones_own_live_publisher_leaves_no_ghost),
-    Mended(
+    Fixed(8, ones_own_publisher_is_resumed, attacks.test_resuming_ones_own_live_publisher_leaves_no_ghost),
+    Fixed(
         9,
         replays_have_no_limit,
         shares.test_replays_that_are_held_open_are_bounded,
         {"limit": {"replays": 3}, "text": ""},
     ),
-    Mended(9, a_cursor_copies, test_replays.test_three_hundred_open_replays_take_a_few_megabytes),
-    Mended(
+    Fixed(9, a_cursor_copies, test_replays.test_three_hundred_open_replays_take_a_few_megabytes),
+    Fixed(
         10,
         numbers_are_hashed_plainly,
         test_hostile.test_numbers_of_one_hash_do_not_make_constraints_of_one_hash,
         {"pattern": "x == {1}"},
     ),
-    Mended(
+    Fixed(
         10,
         bounds_are_hashed_plainly,
         test_hostile.test_numbers_of_one_hash_do_not_make_constraints_of_one_hash,
         {"pattern": "x > {1}"},
     ),
-    Mended(
+    Fixed(
         10,
         numbers_are_keys_themselves,
         test_equality.test_keys_of_numbers_that_python_hashes_alike_have_hashes_of_their_own,
         {"sign": 1},
     ),
-    Mended(
+    Fixed(
         11,
         every_host_is_served,
         test_guarding.test_a_name_that_was_made_to_resolve_to_this_machine_is_refused,
         {"path": "/"},
     ),
-    Mended(
+    Fixed(
         11,
         every_origin_is_ours,
         test_guarding.test_another_pages_socket_is_refused_in_words,
         {"origin": test_guarding.FOREIGN},
     ),
-    Mended(11, every_token_is_good, test_guarding.test_a_socket_needs_the_token_of_the_page),
-    Mended(
+    Fixed(11, every_token_is_good, test_guarding.test_a_socket_needs_the_token_of_the_page),
+    Fixed(
         12,
         certificates_say_nothing,
         attacks.test_without_users_a_certificate_is_a_clients_unless_it_is_said_to_be_a_brokers,
     ),
-    Mended(
+    Fixed(
         12,
         certificates_are_not_asked_for,
         attacks.test_who_has_an_authority_asks_for_certificates_and_knows_brokers_by_theirs,
     ),
-    Mended(12, users_have_all_roles, test_auth.test_a_client_may_not_be_a_broker_unless_its_roles_say_so),
-    Mended(
+    Fixed(12, users_have_all_roles, test_auth.test_a_client_may_not_be_a_broker_unless_its_roles_say_so),
+    Fixed(
         13,
         neighbours_are_not_asked,
         attacks.test_a_living_neighbour_is_not_replaced_by_who_knows_its_incarnation,
         failure=NOTHING_SAID,
     ),
-    Mended(
+    Fixed(
         13,
         names_are_anybodys,
         attacks.test_a_neighbours_name_belongs_to_the_user_that_first_took_it,
         failure=NOTHING_SAID,
     ),
-    Mended(
+    Fixed(
         14,
         nobody_looks_for_the_directory,
-        test_displaced.test_nothing_is_told_after_the_directory_is_gone,
+        test_displaced.test_nothing_is_confirmed_after_the_directory_is_gone,
         MOVED,
         failure=SILENCE,
     ),
-    Mended(
+    Fixed(
         14,
         nobody_looks_before_writing,
-        test_displaced.test_nothing_is_told_after_the_directory_is_gone,
+        test_displaced.test_nothing_is_confirmed_after_the_directory_is_gone,
         EMPTIED,
         failure=SILENCE,
     ),
-    Mended(
+    Fixed(
         14,
         nobody_looks_for_the_directory,
         test_displaced.test_a_directory_that_is_exchanged_while_it_is_opened_is_refused,
         failure=SILENCE,
     ),
-    Mended(15, everybody_may_explain, attacks.test_rights_come_before_work),
-    Mended(15, labels_have_no_user, attacks.test_the_users_name_is_part_of_what_everybody_reads),
+    Fixed(15, everybody_may_explain, attacks.test_rights_come_before_work),
+    Fixed(15, labels_have_no_user, attacks.test_the_users_name_is_part_of_what_everybody_reads),
 ]
 
 
@@ -515,20 +511,20 @@ def _looks_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journals, "CHECK_S", 0.0)
 
 
-@pytest.mark.parametrize("mended", MENDED, ids=lambda mended: mended.name)
-def test_what_was_mended_and_is_broken_again_is_found(
-    mended: Mended, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("weakness", FIXED, ids=lambda weakness: weakness.name)
+def test_a_weakness_that_is_put_back_is_found(
+    weakness: Fixed, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mended.breaks(monkeypatch)
-    with mended.is_found():
-        mended.run(request)
+    weakness.breaks(monkeypatch)
+    with weakness.is_found():
+        weakness.run(request)
 
 
-@pytest.mark.parametrize("mended", MENDED, ids=lambda mended: mended.name)
+@pytest.mark.parametrize("weakness", FIXED, ids=lambda weakness: weakness.name)
 def test_as_long_as_nothing_is_broken_nothing_is_found(
-    mended: Mended, request: pytest.FixtureRequest
+    weakness: Fixed, request: pytest.FixtureRequest
 ) -> None:
-    mended.run(request)
+    weakness.run(request)
 
 
 def rows() -> Iterator[tuple[int, list[str], list[str]]]:
@@ -542,13 +538,13 @@ def rows() -> Iterator[tuple[int, list[str], list[str]]]:
 
 
 @pytest.mark.parametrize(("number", "modules", "tests"), list(rows()))
-def test_the_threat_model_says_what_mends_it_and_what_shows_it(
+def test_the_threat_model_names_the_fix_and_the_test(
     number: int, modules: list[str], tests: list[str]
 ) -> None:
     assert all((ROOT / module).exists() for module in modules)
-    shown = dict.fromkeys(each.attack.__name__ for each in MENDED if each.finding == number)
+    shown = dict.fromkeys(each.attack.__name__ for each in FIXED if each.finding == number)
     assert tests == list(shown)
 
 
 def test_every_finding_is_broken_again() -> None:
-    assert [number for number, _, _ in rows()] == list(range(1, 16)) == sorted({e.finding for e in MENDED})
+    assert [number for number, _, _ in rows()] == list(range(1, 16)) == sorted({w.finding for w in FIXED})
