@@ -1,7 +1,7 @@
 """Usual events, written byte by byte: the compiled form has this in place of joining pieces.
 
 Law: what is written here is what `broker.wire.publications` joins, byte for byte. In any doubt nothing is
-written: whoever joins pieces decides, and has the words for what no broker would take.
+written: who joins pieces decides, and has the words for what no broker would take.
 
 As Python it writes the same, more slowly than pieces are joined: there only tests use it.
 """
