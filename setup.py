@@ -16,9 +16,18 @@ from setuptools.command.build_ext import build_ext
 
 MODULES: Final = (
     "broker.client.delivery",
+    "broker.filters.filter",
+    "broker.filters.readers",
     "broker.form",
+    "broker.matching.affixes",
+    "broker.matching.boxes",
+    "broker.matching.equality",
+    "broker.matching.index",
+    "broker.matching.ranges",
     "broker.publication",
     "broker.wire.events",
+    "broker.wire.publications",
+    "broker.wire.writing",
 )
 """What is built: where time goes for each event, and nothing that the explorer's mutants replace."""
 
