@@ -21,6 +21,7 @@ FOUND = {
     "room is made when every queue has what was emitted to it": ("hostile", 5071),
     "a durable subscription that nobody reads may wait with its replay": ("hostile", 1_000_960),
     "two processes of one name do not read one subscription at two brokers": ("loss", 149),
+    "a call that was published again elsewhere may come again where its client returns": ("roam", 40_261),
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
