@@ -16,13 +16,22 @@ from setuptools.command.build_ext import build_ext
 
 MODULES: Final = (
     "broker.client.delivery",
+    "broker.filters.filter",
+    "broker.filters.readers",
     "broker.form",
+    "broker.matching.affixes",
+    "broker.matching.boxes",
+    "broker.matching.equality",
+    "broker.matching.index",
+    "broker.matching.ranges",
     "broker.publication",
     "broker.wire.events",
+    "broker.wire.publications",
+    "broker.wire.writing",
 )
 """What is built: where time goes for each event, and nothing that the explorer's mutants replace."""
 
-WISH: Final = os.environ.get("CONCORD_COMPILED", "")
+COMPILED: Final = os.environ.get("CONCORD_COMPILED", "")
 
 
 class BuildTogether(build_ext):
@@ -30,7 +39,7 @@ class BuildTogether(build_ext):
 
     def run(self) -> None:
         """Build, unless this is an editable installation that nobody wants compiled."""
-        if self.editable_mode and WISH != "1":
+        if self.editable_mode and COMPILED != "1":
             self.extensions = []
         super().run()
 
@@ -39,7 +48,7 @@ class BuildTogether(build_ext):
         try:
             super().build_extensions()
         except Exception as error:
-            if WISH == "1":
+            if COMPILED == "1":
                 raise
             self.warn(f"the hot path stays pure Python: {error}")
             for extension in self.extensions:
@@ -49,12 +58,12 @@ class BuildTogether(build_ext):
 
 def extensions() -> list[Extension]:
     """Return the modules to build; none without Cython, or where nobody wants them."""
-    if WISH == "0":
+    if COMPILED == "0":
         return []
     try:
         from Cython.Build import cythonize  # noqa: PLC0415 - it may be absent
     except ImportError:
-        if WISH == "1":
+        if COMPILED == "1":
             raise
         return []
     built: list[Extension] = cythonize(

@@ -184,7 +184,7 @@ def test_what_is_not_there_is_not_found(search: Search) -> None:
 
 
 class References(HTMLParser):
-    """What a page loads by itself: scripts, styles, pictures. What a reader may click on is no part of it."""
+    """What a page loads by itself: scripts, styles, images, and nothing that a reader may click on."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,12 +1,7 @@
-"""The words that the product never uses, and how often it still does.
+"""The words that the product never uses.
 
 Identifiers, comments and docstrings use one word for one concept: the word of the field. `INSTEAD` lists the
-words that have no good meaning here, and what to say. `vocabulary.toml` has how often each package may still
-use each of them; a count may fall and never rise. To lower the numbers after some are gone:
-
-    python -m tests.vocabulary > tests/vocabulary.toml
-
-`python -m tests.vocabulary tell patience` prints every line that uses one of these words.
+words that have no good meaning here, and what to say. `python -m tests.vocabulary` prints every use.
 """
 
 import ast
@@ -14,14 +9,11 @@ import io
 import re
 import sys
 import tokenize
-import tomllib
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Final
 
-from tests.sources import PACKAGES, Source, product_files
+from tests.sources import Source, python_files
 
 INSTEAD: Final = {
     "come back": "reconnect, resume, return",
@@ -61,9 +53,6 @@ _GOOD: Final = {"hull": ("broker/filters/", "broker/routing/")}
 """Where a word is the exact term."""
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
-_TABLE: Final = Path(__file__).with_suffix(".toml")
-
-Counts = dict[str, dict[str, int]]
 
 
 @cache
@@ -87,55 +76,17 @@ def _texts(source: Source) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-def uses(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield every use of a word that is never used, with its line."""
-    for line, text in _texts(source):
-        if _ANY.search(text):
-            for word, pattern in _PATTERNS.items():
-                if not str(source.path).startswith(_GOOD.get(word, ("//",))):
-                    yield from ((line, word) for _ in pattern.finditer(text))
-
-
-def counted(sources: Iterable[Source]) -> Counts:
-    """Return how often each package uses each of the words."""
-    counts: dict[str, Counter[str]] = {package: Counter() for package in sorted(PACKAGES)}
-    for source in sources:
-        counts[source.path.parts[0]].update(word for _, word in uses(source))
-    return {package: dict(sorted(words.items())) for package, words in counts.items()}
-
-
-def allowed() -> Counts:
-    """Return the table of what may still occur."""
-    return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
-
-
-def too_many(counts: Counts, limits: Counts) -> list[str]:
-    """Return a complaint for every word that a package uses more often than it may."""
+def words(source: Source) -> list[str]:
+    """Nothing is called by a word that the field does not use."""
     return [
-        f"{package}: {word!r} occurs {count} times, {limit} allowed; say {INSTEAD[word]}"
-        f" (python -m tests.vocabulary {word!r})"
-        for package, words in counts.items()
-        for word, count in words.items()
-        for limit in [limits.get(package, {}).get(word, 0)]
-        if count > limit
+        source.at(line, f"{word!r}; say {instead}")
+        for line, text in _texts(source)
+        if _ANY.search(text)
+        for word, instead in INSTEAD.items()
+        if not str(source.path).startswith(_GOOD.get(word, ("//",)))
+        for _ in _PATTERNS[word].finditer(text)
     ]
 
 
-def _table(counts: Counts) -> Iterator[str]:
-    yield "# How often each package may still use a word; written by `python -m tests.vocabulary`."
-    for package, words in counts.items():
-        yield f"\n[{package}]"
-        yield from (f'"{word}" = {count}' for word, count in words.items())
-
-
-def main(words: list[str]) -> None:
-    """Print the table as it would be now or, given words, every line that uses one of them."""
-    places = (
-        source.at(line, word) for source in product_files() for line, word in uses(source) if word in words
-    )
-    lines = places if words else _table(counted(product_files()))
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.stdout.writelines(f"{complaint}\n" for source in python_files() for complaint in words(source))

@@ -1,14 +1,20 @@
 cimport cython
 
-from broker.wire.events cimport read_delivered
+from broker.wire.events cimport EventReader, give_back, read_delivered
 
 @cython.final
 @cython.freelist(256)
 cdef class Delivery:
     cdef readonly bytes frame
     cdef readonly object position
-    cdef object _decoded
+    cdef object _publisher
+    cdef object _sequence
+    cdef object _published_ns
+    cdef object _attributes
+    cdef object _payload
     cdef public object _acknowledge
     cdef object __weakref__
 
     cdef object _decode(self)
+
+    cdef object _take(self, EventReader reader)

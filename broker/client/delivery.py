@@ -18,7 +18,7 @@ from attrs import field, frozen
 from broker.errors import BrokerFaultError
 from broker.filters.constraints import Value
 from broker.form import IS_COMPILED
-from broker.wire.events import read_delivered, recognise
+from broker.wire.events import EventReader, give_back, read_delivered, recognise
 from broker.wire.header import HEADER
 
 BOUND: Final = "bound"
@@ -47,8 +47,6 @@ _FLAGS_AT: Final = _BODY_AT - 1
 _ORDERED: Final = 0x01
 _REPLAYED: Final = 0x02
 
-_Fields = tuple[str, int, int, Mapping[str, Value], bytes]
-
 
 class Delivery:
     """One publication, delivered to one subscription.
@@ -56,15 +54,30 @@ class Delivery:
     `position` is its position in the subscription, counted from 1 over all connections.
     """
 
-    __slots__ = ("__weakref__", "_acknowledge", "_decoded", "frame", "position")
+    __slots__ = (
+        "__weakref__",
+        "_acknowledge",
+        "_attributes",
+        "_payload",
+        "_published_ns",
+        "_publisher",
+        "_sequence",
+        "frame",
+        "position",
+    )
 
     _acknowledge: Callable[[int], None]
     """There only if the program acknowledges: all others pay nothing for it."""
+    _publisher: str
+    _sequence: int
+    _published_ns: int
+    _payload: bytes
+    """These are there once `_attributes` is."""
 
     def __init__(self, frame: bytes, position: int = 0) -> None:
         self.frame = frame
         self.position = position
-        self._decoded: _Fields | None = None
+        self._attributes: Mapping[str, Value] | None = None
 
     @classmethod
     def open(cls, acknowledge: Callable[[int], None], frame: bytes, position: int) -> "Delivery":
@@ -85,49 +98,70 @@ class Delivery:
             raise ValueError(NOT_MANUAL)
         acknowledge(self.position)
 
-    def _decode(self) -> _Fields:
-        if IS_COMPILED and (usual := read_delivered(self.frame)) is not None:
-            self._decoded = usual
-            return usual
+    def _decode(self) -> None:
+        """Read all fields. What is usual, the compiled form reads in its own way."""
+        if IS_COMPILED and (reader := read_delivered(self.frame)) is not None:
+            self._take(reader)
+            return
         try:
-            fields: _Fields = _loads(self.frame[_BODY_AT:])
-            _, _, _, _, _ = fields
+            publisher, sequence, published_ns, attributes, payload = _loads(self.frame[_BODY_AT:])
         except (cbor2.CBORError, TypeError, ValueError) as error:
             raise BrokerFaultError(_UNREADABLE.format(self.position), "malformed") from error
+        if type(attributes) is not dict:
+            raise BrokerFaultError(_UNREADABLE.format(self.position), "malformed")
         if IS_COMPILED:
-            recognise(fields[3])
-        self._decoded = fields
-        return fields
+            recognise(attributes)
+        self._publisher, self._sequence, self._published_ns = publisher, sequence, published_ns
+        self._attributes, self._payload = attributes, payload
+
+    def _take(self, reader: EventReader) -> None:
+        self._publisher = reader.publisher
+        self._sequence = reader.sequence
+        self._published_ns = reader.published_ns
+        self._attributes = reader.attributes
+        self._payload = self.frame[reader.payload_at :]
+        give_back(reader)
 
     @property
     def publisher(self) -> str:
         """The id of its publisher, unique in the overlay."""
-        return (self._decoded or self._decode())[0]
+        if self._attributes is None:
+            self._decode()
+        return self._publisher
 
     @property
     def sequence(self) -> int:
         """Its number among its publisher's publications, from 1."""
-        return (self._decoded or self._decode())[1]
+        if self._attributes is None:
+            self._decode()
+        return self._sequence
 
     @property
     def published_ns(self) -> int:
         """When it was published, in nanoseconds since 1970 by the publisher's clock."""
-        return (self._decoded or self._decode())[2]
+        if self._attributes is None:
+            self._decode()
+        return self._published_ns
 
     @property
     def published_at(self) -> float:
         """When it was published, in seconds since 1970 by the publisher's clock, as `time.time()` counts."""
-        return (self._decoded or self._decode())[2] * _NS_PER_S
+        return self.published_ns * _NS_PER_S
 
     @property
     def attributes(self) -> Mapping[str, Value]:
         """The attributes that filters match."""
-        return (self._decoded or self._decode())[3]
+        if self._attributes is None:
+            self._decode()
+        assert self._attributes is not None
+        return self._attributes
 
     @property
     def payload(self) -> bytes:
         """The payload, which filters do not see."""
-        return (self._decoded or self._decode())[4]
+        if self._attributes is None:
+            self._decode()
+        return self._payload
 
     @property
     def ordered(self) -> bool:
@@ -140,8 +174,8 @@ class Delivery:
         return self.frame[_FLAGS_AT] & _REPLAYED == _REPLAYED
 
     def __repr__(self) -> str:
-        publisher, sequence, _, attributes, payload = self._decoded or self._decode()
-        return f"<Delivery {publisher} {sequence} {dict(attributes)!r} with {len(payload)} bytes>"
+        attributes, size = dict(self.attributes), len(self.payload)
+        return f"<Delivery {self.publisher} {self.sequence} {attributes!r} with {size} bytes>"
 
 
 @frozen

@@ -29,7 +29,7 @@ _KNOWN_NAMES_COUNT: Final = 4 * KIB
 known_names: Final[set[str]] = set()
 """Names that were found right, so that each is checked once. It changes no answer, only its cost."""
 
-_encoded_names: Final[dict[str, bytes]] = {}
+encoded_names: Final[dict[str, bytes]] = {}
 """The CBOR of names that publishers here use; bounded likewise."""
 
 _pack_double: Final = Struct(">Bd").pack
@@ -51,7 +51,7 @@ def encode_attributes(attributes: Mapping[str, Value]) -> bytes:
     count = len(attributes)
     encoded = _SHORT_MAP_HEADS[count] if count < len(_SHORT_MAP_HEADS) else _long_map_head(count)
     for name, value in attributes.items():
-        head = _encoded_names.get(name) or _encode_name(name)
+        head = encoded_names.get(name) or _encode_name(name)
         if type(value) is float:
             encoded += head + _pack_double(_DOUBLE, value)
         elif type(value) is str and len(value) < _SHORT_TEXT and value.isascii():
@@ -71,9 +71,9 @@ def encode_attributes(attributes: Mapping[str, Value]) -> bytes:
 def _encode_name(name: str) -> bytes:
     """Make the CBOR of a name that is published for the first time."""
     _check_name(name)
-    if len(_encoded_names) >= _KNOWN_NAMES_COUNT:
-        _encoded_names.clear()
-    return _encoded_names.setdefault(name, cbor2.dumps(name))
+    if len(encoded_names) >= _KNOWN_NAMES_COUNT:
+        encoded_names.clear()
+    return encoded_names.setdefault(name, cbor2.dumps(name))
 
 
 def _long_map_head(count: int) -> bytes:

@@ -70,5 +70,7 @@ cpdef read_usual(list frames, Py_ssize_t payload_limit, EventReader reader, list
 
 cpdef bytes plain(bytes frame)
 
-@cython.locals(reader=EventReader, fields=tuple)
-cpdef tuple read_delivered(bytes frame)
+@cython.locals(reader=EventReader)
+cpdef EventReader read_delivered(bytes frame)
+
+cpdef give_back(EventReader reader)

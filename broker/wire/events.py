@@ -10,13 +10,15 @@ Laws:
 As Python it gives the same answers, more slowly than the library: there only tests use it.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
-from broker.filters.constraints import Value
 from broker.publication import Publication
 from broker.wire.header import HEADER, PUBLICATION
 from broker.wire.limits import NAME_BYTES, SMALL_BYTES
+
+if TYPE_CHECKING:
+    from broker.filters.constraints import Value
 
 _NAMES_COUNT: Final = 4096
 _BODY_AT: Final = HEADER.size
@@ -282,20 +284,23 @@ _readers: Final[list[EventReader]] = []
 """Readers of deliveries that are not in use; a thread that reads has one for itself."""
 
 
-def read_delivered(frame: bytes) -> tuple[str, int, int, dict[str, Value], bytes] | None:
-    """Read the fields of an event that was delivered, with its payload; None if it is not a usual one."""
+def read_delivered(frame: bytes) -> EventReader | None:
+    """Read an event that was delivered; return its reader, to be given back; None if it is unusual."""
     reader = _readers.pop() if _readers else EventReader(_delivered_names)
-    fields = None
     if reader.read(frame):
-        payload = frame[reader.payload_at :]
-        fields = (reader.publisher, reader.sequence, reader.published_ns, reader.attributes, payload)
+        return reader
     _readers.append(reader)
-    return fields
+    return None
 
 
-def recognise(attributes: object) -> None:
+def give_back(reader: EventReader) -> None:
+    """Let others use a reader."""
+    _readers.append(reader)
+
+
+def recognise(attributes: Mapping[str, object]) -> None:
     """Recognise the names of an unusual event that was delivered."""
-    for name in attributes if isinstance(attributes, dict) else ():
+    for name in attributes:
         if type(name) is str and len(name.encode()) <= NAME_BYTES:
             _add(_delivered_names, name)
 

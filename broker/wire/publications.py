@@ -21,13 +21,20 @@ from broker.filters.constraints import Value
 from broker.form import IS_COMPILED
 from broker.messages import Publication
 from broker.wire import events
-from broker.wire.attributes import PLAIN_TYPES, check_attributes, encode_attributes, known_names
+from broker.wire.attributes import (
+    PLAIN_TYPES,
+    check_attributes,
+    encode_attributes,
+    encoded_names,
+    known_names,
+)
 from broker.wire.cbor import load_item, load_items
 from broker.wire.errors import MALFORMED, WireError, malformed, oversize
 from broker.wire.events import plain
 from broker.wire.fields import read_id, read_number
 from broker.wire.header import HEADER, KIND_AND_FLAGS_BYTES, PUBLICATION
 from broker.wire.limits import DEFAULT_LIMITS, MAX_MARK, MAX_NUMBER, MIN_NUMBER, SMALL_BYTES, WireLimits
+from broker.wire.writing import write_usual
 
 ORDERED: Final = 0x01
 REPLAYED: Final = 0x02
@@ -77,6 +84,22 @@ def encode_publication(  # noqa: PLR0913, PLR0917 - the fields of the frame
     """
     if type(payload) is not bytes:
         raise malformed("Publication.payload", "bytes", payload)
+    if IS_COMPILED:
+        frame = write_usual(encoded_names, prefix, sequence, published_ns, attributes, payload, ordered)
+        if frame is not None:
+            return frame
+    return _joined(prefix, sequence, published_ns, attributes, payload, ordered)
+
+
+def _joined(  # noqa: PLR0913, PLR0917 - as above
+    prefix: bytes,
+    sequence: int,
+    published_ns: int,
+    attributes: Mapping[str, Value],
+    payload: bytes,
+    ordered: bool,  # noqa: FBT001 - as above
+) -> bytes:
+    """Make the frame of pieces, with every check of the attributes and the payload."""
     size = len(payload)
     head = _SHORT_HEADS[size] if size < len(_SHORT_HEADS) else _payload_head(payload)
     numbers = _pack_numbers(_NUMBER_OF_8_BYTES, sequence, _NUMBER_OF_8_BYTES, published_ns)

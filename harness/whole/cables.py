@@ -2,12 +2,12 @@
 
 Laws.
 
-1. Bytes of one direction arrive in their order, cut anywhere, after a delay; whoever does not read gets none.
-2. The system of a sender takes so many bytes that have not arrived. What it does not take at once is taken
-   as others arrive, and the sender is told when that was all (`CableOwner.written`).
-3. A connection that is reset loses the end of what is in flight in both directions, and both ends learn of
-   it, each in its own time. A half-open one swallows everything, and says so to one end or to none.
-4. Who has closed its end gets nothing more. What it has sent before arrives, then the end.
+1. Bytes of one direction arrive in their order, cut anywhere, after a delay, at an end that reads.
+2. The system of a sender takes a limited number of bytes that have not arrived. It takes the rest of a buffer
+   as others arrive, and notifies the sender when it has taken all (`CableOwner.written`).
+3. A connection that is reset loses the last bytes in flight in both directions, and both ends learn of it,
+   each in its own time. A half-open one swallows everything, and one end learns of it, or none.
+4. An end that was closed receives nothing more. The bytes that it has sent before arrive, then the end.
 """
 
 from random import Random
@@ -17,27 +17,25 @@ from attrs import define, field, frozen
 
 from harness.whole.clock import Clock
 
-__all__ = ["Cable", "CableEnd", "CableOwner", "CableShape"]
-
 BROKEN: Final = "broken: connection reset"
 
 DELAY_S_MAX: Final = 0.1
-"""Nobody is so slow that others must take it for dead."""
+"""The longest delay: an end that is slower could be declared lost."""
 
 
 class CableOwner(Protocol):
-    """Who has an end of a connection."""
+    """The owner of one end of a connection."""
 
-    def came(self, end: "CableEnd", content: bytes) -> None:
-        """Bytes have arrived."""
+    def received(self, end: "CableEnd", content: bytes) -> None:
+        """Take bytes that have arrived."""
         ...
 
-    def over(self, end: "CableEnd", reason: str | None) -> None:
-        """Nothing more will arrive: it broke, or the other end has closed it (None)."""
+    def ended(self, end: "CableEnd", reason: str | None) -> None:
+        """Note the end of the connection: it broke, or the other end has closed it (None)."""
         ...
 
     def written(self, end: "CableEnd") -> None:
-        """Everything of the last `send` is with the system."""
+        """Note that the system has taken all of the last `send`."""
         ...
 
 
@@ -74,19 +72,19 @@ class CableEnd:
 
     @property
     def flight_bytes(self) -> int:
-        """How much has been sent and has not arrived."""
+        """Return how many bytes were sent and have not arrived."""
         return len(self._flight) + len(self._rest)
 
     @property
     def is_whole(self) -> bool:
-        """Whether what is sent here will arrive, as far as anybody knows."""
+        """Return whether bytes that are sent here will arrive, unless the connection breaks."""
         return not self._is_swallowed and not self._is_finished
 
     def send(self, content: bytes) -> bool:
         """Send bytes; return whether the system has taken all. Only then may more be sent."""
         assert not self._rest, "something is still being written"
         if self._is_finished:
-            return True  # It has been reset, and nobody knows here: the system takes it and loses it.
+            return True  # It has been reset, and this end does not know: the system takes the bytes in vain.
         room = self.cable.shape.capacity_bytes - len(self._flight)
         random = self.cable.random
         if room > 0 and random.random() < self.cable.shape.partial:
@@ -98,7 +96,7 @@ class CableEnd:
         return not self._rest
 
     def pause(self) -> None:
-        """Read nothing."""
+        """Stop reading."""
         self.is_reading = False
 
     def resume(self) -> None:
@@ -115,7 +113,7 @@ class CableEnd:
         self.peer.wake()
 
     def finish(self, keep_bytes: int, reason: str | None) -> None:
-        """So much of what is in flight arrives, then the end."""
+        """Let so many bytes in flight arrive, then the end."""
         del self._flight[keep_bytes:]
         self._rest = b""
         self._reason = reason
@@ -123,11 +121,11 @@ class CableEnd:
         self.wake()
 
     def swallow(self) -> None:
-        """Nothing that was or will be sent arrives."""
+        """Lose all bytes that were or will be sent."""
         self._is_swallowed = True
 
     def wake(self) -> None:
-        """Let something arrive soon, if there is something."""
+        """Schedule the next arrival, if there is one."""
         if not self._is_moving and not self._is_swallowed and (self._flight or self._is_finished):
             self._is_moving = True
             cable = self.cable
@@ -140,18 +138,18 @@ class CableEnd:
         if self._is_swallowed or (peer.is_open and not peer.is_reading):
             if not (self._reason and peer.is_open):
                 return
-            flight.clear()  # A reset is noticed even by who does not read.
+            flight.clear()  # An end that does not read notices a reset all the same.
         if flight:
             size_bytes = self.cable.piece(len(flight))
             content = bytes(flight[:size_bytes])
             del flight[:size_bytes]
             self._take_rest()
             if peer.is_open:
-                peer.owner.came(peer, content)
+                peer.owner.received(peer, content)
         elif self._is_finished:
             if peer.is_open:
                 peer.is_open = False
-                peer.owner.over(peer, self._reason)
+                peer.owner.ended(peer, self._reason)
             return
         self.wake()
 
@@ -186,13 +184,13 @@ class Cable:
         return cable
 
     def _delay_s(self) -> float:
-        """Some directions are far behind."""
+        """Draw the delay of a direction; some are far behind."""
         shape = self.shape
         factor = shape.slow_factor if self.random.random() < shape.slow_part else 1.0
         return min(shape.latency_s * factor, DELAY_S_MAX) * (0.5 + self.random.random())
 
     def piece(self, size_bytes: int) -> int:
-        """Return how much of what is in flight arrives together."""
+        """Return how many of the bytes in flight arrive together."""
         chance = self.random.random()
         if chance < self.shape.crumbs:
             return min(size_bytes, self.random.randint(1, 9))
@@ -202,16 +200,16 @@ class Cable:
 
     @property
     def is_alive(self) -> bool:
-        """Whether both ends are open and everything arrives."""
+        """Return whether both ends are open and everything arrives."""
         return all(end.is_open and end.is_whole for end in self.ends)
 
     def reset(self, *kept: int) -> None:
-        """It breaks: so much of what is in flight arrives, or a random part, and both ends learn of it."""
+        """Break it: so many bytes in flight arrive, or a random part, and both ends learn of it."""
         for number, end in enumerate(self.ends):
             end.finish(kept[number] if kept else self.random.randint(0, end.flight_bytes), BROKEN)
 
     def half_open(self, *, knows: int | None) -> None:
-        """It swallows everything; only the end of this number learns of it, or none."""
+        """Let it swallow everything; only the end of this number learns of it, or none."""
         for number, end in enumerate(self.ends):
             if number != knows:
                 end.peer.swallow()

@@ -65,7 +65,7 @@ class WholeHistory:
     """The history of one schedule."""
 
     publications: list[PublishedEvent] = field(factory=list)
-    lines: dict[str, SubscriptionHistory] = field(factory=dict)
+    subscriptions: dict[str, SubscriptionHistory] = field(factory=dict)
     faults: list[tuple[str, str]] = field(factory=list)
     dead: set[str] = field(factory=set)
     """Ids of publishers that have ended."""
@@ -83,9 +83,9 @@ class WholeHistory:
         publisher, sequence = key
         past = 0
         wanted = tuple(
-            line.name
-            for line in self.lines.values()
-            if line.is_open and not line.is_ended and kind in line.stream.kinds
+            subscription.name
+            for subscription in self.subscriptions.values()
+            if subscription.is_open and not subscription.is_ended and kind in subscription.stream.kinds
         )
         if ordered:
             past = self._read.get(memory, 0) | self._known.get(publisher, 0)
@@ -95,57 +95,57 @@ class WholeHistory:
         self._operations.append(promises.publish(key))
         return published
 
-    def deliver(self, line: SubscriptionHistory, delivery: Delivery, memory: Memory) -> None:
+    def deliver(self, subscription: SubscriptionHistory, delivery: Delivery, memory: Memory) -> None:
         """Note a delivery to a program, and the memory of the broker that it came from."""
         key = delivery.publisher, delivery.sequence
         number = self._index.get(key)
         if number is None and delivery.publisher.startswith(("H", "hostile/")):
             return  # It comes from a hostile peer, which may publish.
         if number is None:
-            self.faults.append(("duplicate", f"{line.name} got {key}, which nobody published"))
+            self.faults.append(("duplicate", f"{subscription.name} got {key}, which nobody published"))
             return
         published = self.publications[number]
         if delivery.attributes["n"] != published.published_ns:
-            self.faults.append(("duplicate", f"{line.name} got {published} with another content"))
+            self.faults.append(("duplicate", f"{subscription.name} got {published} with another content"))
         if published.ordered:
             self._read[memory] = self._read.get(memory, 0) | published.past | 1 << number
-        known = line.at.get(delivery.position)
+        known = subscription.at.get(delivery.position)
         if known is not None:
             if known != number:
-                text = f"{line.name} got {published} at {delivery.position}, where {known} was"
+                text = f"{subscription.name} got {published} at {delivery.position}, where {known} was"
                 self.faults.append(("duplicate", text))
             return
-        line.at[delivery.position] = number
-        self._add(line, delivery, number)
+        subscription.at[delivery.position] = number
+        self._add(subscription, delivery, number)
 
-    def _add(self, line: SubscriptionHistory, delivery: Delivery, number: int) -> None:
+    def _add(self, subscription: SubscriptionHistory, delivery: Delivery, number: int) -> None:
         """Append a delivery that is not a repetition."""
-        stream, published, bit = line.stream, self.publications[number], 1 << number
+        stream, published, bit = subscription.stream, self.publications[number], 1 << number
         if stream.seen & bit:
-            stream.faults.append(f"{line.name} got {published} twice")
+            stream.faults.append(f"{subscription.name} got {published} twice")
         if published.kind not in stream.kinds:
-            stream.faults.append(f"{line.name} got {published}, which it does not match")
+            stream.faults.append(f"{subscription.name} got {published}, which it does not match")
         if delivery.replayed:
             if stream.seen != stream.replayed:
-                stream.faults.append(f"{line.name} got {published} of the past behind what is live")
+                stream.faults.append(f"{subscription.name} got {published} of the past behind what is live")
             stream.replayed |= bit
         stream.delivered.append(number)
         stream.seen |= bit
-        self._operations.append(promises.notify(line.name, (published.publisher, published.sequence)))
+        self._operations.append(promises.notify(subscription.name, (published.publisher, published.sequence)))
         if published.ordered:
             stream.known |= published.past | bit
 
-    def gap(self, line: SubscriptionHistory, gap: Gap, broker: str) -> None:
+    def gap(self, subscription: SubscriptionHistory, gap: Gap, broker: str) -> None:
         """Note a gap for a program; behind one for a forgotten subscription, positions begin anew."""
         if gap.reason == FORGOTTEN:
-            line.begin_anew(broker)
-        line.stream.gaps.append(len(line.stream.delivered))
-        line.gaps.append((len(line.delivered), gap))
+            subscription.begin_anew(broker)
+        subscription.stream.gaps.append(len(subscription.stream.delivered))
+        subscription.gaps.append((len(subscription.delivered), gap))
 
     @property
     def delivery_count(self) -> int:
         """Return the number of deliveries."""
-        return sum(len(line.delivered) for line in self.lines.values())
+        return sum(len(subscription.delivered) for subscription in self.subscriptions.values())
 
     def record(self) -> Record:
         """Return the history as the simulator's verdicts read it.
@@ -154,9 +154,9 @@ class WholeHistory:
         one.
         """
         streams = {
-            f"{line.name} at {stream.broker}, {place}" if line.earlier else line.name: stream
-            for line in self.lines.values()
-            for place, stream in enumerate(line.streams, 1)
+            f"{name} at {stream.broker}, {place}" if subscription.earlier else name: stream
+            for name, subscription in self.subscriptions.items()
+            for place, stream in enumerate(subscription.streams, 1)
         }
         calls = {each.published_ns for each in self.publications}
         return Record(

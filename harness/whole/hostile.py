@@ -145,7 +145,7 @@ class Adversary:
         self._is_written = True
         self._write()
 
-    def came(self, end: CableEnd, content: bytes) -> None:
+    def received(self, end: CableEnd, content: bytes) -> None:
         """Read the kinds of the frames that arrive."""
         del end
         self._received += content
@@ -158,7 +158,7 @@ class Adversary:
                 self._turns_to_welcome = 0
             del self._received[:stop]
 
-    def over(self, end: CableEnd, reason: str | None) -> None:
+    def ended(self, end: CableEnd, reason: str | None) -> None:
         """Check that the broker has sent a reason for closing the connection."""
         self.end = None
         end.close()
@@ -194,7 +194,7 @@ class Adversary:
         node = self.world.sites[self.site].node
         ids = [] if node is None else [*node.exchange.publishers, *node.exchange.subscribers]
         ids += [each.publisher for each in self.world.history.publications[-20:]]
-        ids += [line.id for line in self.world.history.lines.values()]
+        ids += [each.id for each in self.world.history.subscriptions.values()]
         ids += ["", "", "nobody@B1.0/1", "x" * 250]
         return self.random.choice(ids)
 
@@ -225,7 +225,7 @@ class Adversary:
                     about = random.choice(("waiting", "way", "durable", "uplinks", "x"))
                     return encode(m.Explain(self._next(), self._id(), number, about))
                 case 8:
-                    durables = [line.durable for line in self.world.history.lines.values()]
+                    durables = [each.durable for each in self.world.history.subscriptions.values()]
                     return encode(m.Forget(self._next(), random.choice((*durables, "D1", ""))))
                 case 9 | 10:
                     return self._publications()

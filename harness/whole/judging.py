@@ -43,7 +43,7 @@ def go_on(world: WholeWorld) -> list[Fault]:
     """Let all publishers publish once more at rest; all has to arrive (laws 4 and 5)."""
     history = world.history
     before = len(history.publications)
-    gaps = {name: len(line.gaps) for name, line in history.lines.items()}
+    gaps = {name: len(subscription.gaps) for name, subscription in history.subscriptions.items()}
     for program in world.live_programs():
         for publishing in program.publishing:
             if publishing.is_usable and publishing.interest.kinds:
@@ -60,16 +60,16 @@ def _last_missing(world: WholeWorld, before: int, gaps: dict[str, int]) -> Itera
     for published in world.history.publications[before:]:
         number = world.history._index[published.publisher, published.sequence]  # noqa: SLF001 - of this package
         for name in published.wanted:
-            line = world.history.lines[name]
-            if len(line.gaps) > gaps.get(name, 0):
+            subscription = world.history.subscriptions[name]
+            if len(subscription.gaps) > gaps.get(name, 0):
                 continue  # Its queue was full once more.
-            if name in readers and not line.is_ended and not line.stream.seen >> number & 1:
+            if name in readers and not subscription.is_ended and not subscription.stream.seen >> number & 1:
                 yield "missing", f"{name} never got {published}, which was published at rest"
 
 
 def _new_gaps(world: WholeWorld, gaps: dict[str, int]) -> Iterator[Fault]:
-    for name, line in world.history.lines.items():
-        for _, gap in line.gaps[gaps.get(name, 0) :]:
+    for name, subscription in world.history.subscriptions.items():
+        for _, gap in subscription.gaps[gaps.get(name, 0) :]:
             if gap.reason != BOUND:
                 yield "gap", f"{name} got a gap at rest: {gap}"
 
@@ -77,7 +77,7 @@ def _new_gaps(world: WholeWorld, gaps: dict[str, int]) -> Iterator[Fault]:
 def _read(world: WholeWorld) -> set[str]:
     """Return the subscriptions that some program reads."""
     return {
-        reading.line.name
+        reading.history.name
         for program in world.live_programs()
         for reading in program.reading
         if not reading.is_ended and not reading.is_closed
@@ -92,16 +92,17 @@ def _unreported(world: WholeWorld) -> Iterator[Fault]:
     history = world.history
     has_lost = _has_lost(world)
     readers = _read(world)
-    for line in history.lines.values():
+    for name, subscription in history.subscriptions.items():
+        is_read = name in readers and not subscription.is_ended
         for publisher, published in _by_publisher(world).items():
             if has_lost and publisher in history.dead:
                 continue
-            is_reading = line.name in readers and not line.is_ended and publisher not in history.dead
-            for stream in line.streams:
-                is_whole = is_reading and stream is line.stream
-                for missed, place in _missed(line.name, stream, published, is_whole=is_whole):
+            is_complete = is_read and publisher not in history.dead
+            for stream in subscription.streams:
+                is_whole = is_complete and stream is subscription.stream
+                for missed, place in _missed(name, stream, published, is_whole=is_whole):
                     if not any(gap in place for gap in stream.gaps):
-                        yield "gap", f"{line.name} never got {missed}, and no gap says so in its place"
+                        yield "gap", f"{name} never got {missed}, and no gap says so in its place"
 
 
 def _by_publisher(world: WholeWorld) -> dict[str, list[tuple[int, PublishedEvent]]]:
@@ -144,17 +145,17 @@ def _unjustified(world: WholeWorld) -> Iterator[Fault]:
     size_bytes = sum(
         content[3] + 200 for each in world.programs for p in each.publishing for content in p.sent
     )
-    for line in world.history.lines.values():
-        for _, gap in line.gaps:
+    for subscription in world.history.subscriptions.values():
+        for _, gap in subscription.gaps:
             is_lost = gap.reason == LOST and (has_lost or not world.knobs.settles_first)
             # A new process takes the first broker that answers.
-            is_elsewhere = world.knobs.roams and bool(line.durable)
+            is_elsewhere = world.knobs.roams and bool(subscription.durable)
             is_forgotten = gap.reason == FORGOTTEN and (has_lost or has_waited or ended_slow or is_elsewhere)
-            is_taken = gap.reason == TAKEN and line.is_contested
+            is_taken = gap.reason == TAKEN and subscription.is_contested
             is_past = gap.reason == REPLAY and (has_lost or world.knobs.joins or size_bytes > BOUND_BYTES_MIN)
             is_dropped = gap.reason == BOUND and dropped and size_bytes > BOUND_BYTES_MIN
             if not (is_lost or is_forgotten or is_dropped or is_taken or is_past):
-                yield "gap", f"{line.name} got a gap for no reason: {gap} ({gap.reason})"
+                yield "gap", f"{subscription.name} got a gap for no reason: {gap} ({gap.reason})"
     if size_bytes < BOUND_BYTES_MIN and ended_slow:
         yield "ended", f"a subscription was ended as slow, and {size_bytes} bytes were published"
 

@@ -1,4 +1,4 @@
-"""Simulated programs: each has a client of the product, publishers and subscriptions, and a pace of its own.
+"""Simulated programs: each has a client of the product, publishers and subscriptions, and a rate of its own.
 
 A program publishes and reads as the client's API lets it: it waits while the window is full, and gives credit
 back when it asks for more than it was handed.
@@ -30,8 +30,6 @@ from harness.whole.history import SubscriptionHistory, WholeHistory
 from harness.whole.interests import DrawnInterest, Events
 from harness.whole.sites import HONEST_TOKEN, PORT
 
-__all__ = ["Program", "ProgramNet", "ProgramReading", "Publishing"]
-
 NEVER: Final = float("inf")
 
 QUICK_S: Final = 0.02
@@ -39,7 +37,7 @@ QUICK_S: Final = 0.02
 
 
 class ProgramNet(Protocol):
-    """What a program needs of its world."""
+    """The parts of a world that a program uses."""
 
     clock: Clock
     random: Random
@@ -51,15 +49,15 @@ class ProgramNet(Protocol):
         ...
 
     def known_at(self, name: str) -> tuple[str, int]:
-        """Name the present memory of a broker."""
+        """Return a broker with the number of its memory losses."""
         ...
 
     def may_leave(self, away_s: float) -> bool:
-        """Whether a program that had no connection for so long may go to another broker."""
+        """Return whether a program that had no connection for so long may go to another broker."""
         ...
 
     def may_forget(self, program: "Program") -> bool:
-        """Whether the program's broker may have forgotten it."""
+        """Return whether the program's broker may have forgotten it."""
         ...
 
 
@@ -74,17 +72,17 @@ class Publishing:
 
     @property
     def source(self) -> Source:
-        """What the client has of it."""
+        """Return the client's part of it."""
         return self.outbox.source
 
     @property
     def is_closed(self) -> bool:
-        """Whether the program has left it."""
+        """Return whether the program has withdrawn it."""
         return self.outbox.is_closed
 
     @property
     def is_usable(self) -> bool:
-        """Whether it may publish."""
+        """Return whether it may publish."""
         return self.source.phase is Phase.OPEN and not self.outbox.is_over
 
 
@@ -93,7 +91,7 @@ class ProgramReading:
     """One subscription of a program. It reads `step` deliveries at a time, every so many seconds."""
 
     reader: Reader
-    line: SubscriptionHistory
+    history: SubscriptionHistory
     pause_s: float
     step: int
     is_closed: bool = False
@@ -108,11 +106,11 @@ class ProgramReading:
 
     @property
     def inbox(self) -> Inbox:
-        """What the client has of it."""
+        """Return the client's part of it."""
         return self.reader.inbox
 
     def take(self) -> Delivery | Gap | None:
-        """The next delivery or gap, or None if neither is there."""
+        """Return the next delivery or gap, or None if there is neither."""
         delivery = next(self.reader.batch, None)
         if delivery is not None:
             return delivery
@@ -126,19 +124,19 @@ class ProgramReading:
 
     @property
     def broker(self) -> str:
-        """The broker of the delivery that was taken last."""
+        """Return the broker of the delivery that was taken last."""
         return self.brokers[self.inbox.first_era]
 
     @property
     def next_broker(self) -> str:
-        """The broker of what comes next."""
+        """Return the broker of the next delivery or gap."""
         inbox = self.inbox
         next_run = inbox._entries[0] if inbox._entries else None  # noqa: SLF001 - only to look
         return self.brokers[getattr(next_run, "era", inbox.era)]
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything that has arrived was taken, and its credit given back or acknowledged later."""
+        """Return whether all arrived deliveries were taken, and their credit given back or held for later."""
         reader, inbox = self.reader, self.inbox
         is_read = inbox._reading is None or not length_hint(inbox._reading)  # noqa: SLF001 - only to look
         return is_read and not reader._count and not inbox._entries  # noqa: SLF001 - as above
@@ -185,12 +183,12 @@ class Program:
 
     @property
     def session(self) -> Session:
-        """The client's side of the protocol."""
+        """Return the client's session."""
         return self.machine.session
 
     @property
     def dialled(self) -> str:
-        """The broker that it dials now."""
+        """Return the broker that it dials now."""
         return self.machine.address.partition(":")[0] if self.others else self.site
 
     # --- what the program does ---
@@ -212,14 +210,14 @@ class Program:
     def subscribe(
         self, interest: DrawnInterest, options: "Inbox", name: str, pause_s: float, step: int
     ) -> ProgramReading:
-        """Ask for a subscription; a durable one goes on with the line of its name."""
-        lines = self.net.history.lines
-        line = lines.get(name)
-        if line is None:
-            line = lines[name] = SubscriptionHistory(
+        """Ask for a subscription; a durable one resumes the history of its name."""
+        known = self.net.history.subscriptions
+        history = known.get(name)
+        if history is None:
+            history = known[name] = SubscriptionHistory(
                 name, Stream(options.ordered, interest.kinds, self.site), options.durable
             )
-        reading = ProgramReading(Reader(options, self.machine), line, pause_s, step)
+        reading = ProgramReading(Reader(options, self.machine), history, pause_s, step)
         self.reading.append(reading)
         self.session.subscribe(options, self.net.clock.now_s)
         self.look()
@@ -229,7 +227,7 @@ class Program:
         """Leave a subscription."""
         reading.is_closed = True
         if not reading.inbox.durable:
-            reading.line.is_ended = True
+            reading.history.is_ended = True
         reading.reader.close(had_last=True)
         self.reading.remove(reading)
         self.look()
@@ -259,7 +257,7 @@ class Program:
         published.published_ns = number
 
     def _notice_new_id(self, publishing: Publishing) -> None:
-        """What was in the window goes out again under another id (`Window.rename`)."""
+        """Note that the client sends its window again under another id (`SendWindow.rename`)."""
         source = publishing.source
         if not self.net.may_forget(self):
             text = f"{self.name} had to publish under a new id, and its broker has lost nothing"
@@ -269,13 +267,15 @@ class Program:
         if _broker_in(publishing.id) != _broker_in(source.id):
             self.net.history.moved.update(number for _, _, number, _ in again)
         publishing.id = source.id
+        if publishing.is_closed:
+            self.net.history.dead.add(source.id)
         for sequence, content in enumerate(again, 1):
             self._note(publishing, content, sequence)
 
     # --- reading ---
 
     def _read(self, reading: ProgramReading) -> None:
-        """Take some deliveries, and come back for the others."""
+        """Take some deliveries, and schedule reading the others."""
         reading.is_due = False
         if reading.is_closed or self.is_over:
             return
@@ -286,14 +286,14 @@ class Program:
             if taken is None:
                 break
             if isinstance(taken, Gap):
-                history.gap(reading.line, taken, reading.next_broker)
+                history.gap(reading.history, taken, reading.next_broker)
                 if taken.reason == FORGOTTEN:
-                    reading.line.id = reading.inbox.id
+                    reading.history.id = reading.inbox.id
             else:
                 last = taken
                 self._look_for_redelivery(reading, taken)
                 self._look_for_repetition(reading, taken)
-                history.deliver(reading.line, taken, self.net.known_at(reading.broker))
+                history.deliver(reading.history, taken, self.net.known_at(reading.broker))
             reading.has_begun = True
         if last is not None and reading.inbox.max_open:
             wait_s = (reading.pause_s + QUICK_S) * self.net.random.random()
@@ -307,39 +307,40 @@ class Program:
             return
         delivery.ack()
         if era == reading.inbox.era:
-            reading.line.acknowledged = max(reading.line.acknowledged, delivery.position)
+            reading.history.acknowledged = max(reading.history.acknowledged, delivery.position)
         self.look()
 
     def _look_for_redelivery(self, reading: ProgramReading, delivery: Delivery) -> None:
-        """What no program has acknowledged comes first to the next one."""
-        line = reading.line
-        if reading.inbox.max_open and not reading.has_begun and delivery.position > line.acknowledged + 1:
-            text = f"{line.name} began at {delivery.position}, and had acknowledged {line.acknowledged}"
+        """Note a fault if the first delivery is not the first that no program has acknowledged."""
+        history = reading.history
+        if reading.inbox.max_open and not reading.has_begun and delivery.position > history.acknowledged + 1:
+            text = f"{history.name} began at {delivery.position}, and had acknowledged {history.acknowledged}"
             self.net.history.faults.append(("gap", text))
 
     def _look_for_repetition(self, reading: ProgramReading, delivery: Delivery) -> None:
-        """A program that goes to another broker gets nothing again, and nothing earlier of a publisher."""
+        """Note a fault if a program at another broker gets an event again, or an earlier one."""
         key = delivery.publisher, delivery.ordered
         if self.others and delivery.sequence <= reading.last.get(key, 0):
-            text = f"{reading.line.name} got {delivery.publisher}:{delivery.sequence} from {reading.broker}"
+            event = f"{delivery.publisher}:{delivery.sequence}"
+            text = f"{reading.history.name} got {event} from {reading.broker}"
             self.net.history.faults.append(("duplicate", f"{text} behind {reading.last[key]}"))
         reading.last[key] = delivery.sequence
 
     def _look_at(self, reading: ProgramReading) -> None:
-        inbox, line = reading.inbox, reading.line
+        inbox, history = reading.inbox, reading.history
         if inbox.is_placed:
             reading.brokers.setdefault(inbox.era, self.site)
         if inbox.id and inbox.id != reading.id:
-            if not reading.id and line.id not in {"", inbox.id}:
-                self.net.history.gap(line, Gap(None, FORGOTTEN), self.site)
+            if not reading.id and history.id not in {"", inbox.id}:
+                self.net.history.gap(history, Gap(None, FORGOTTEN), self.site)
                 reading.has_begun = True
-                line.id = inbox.id
-            elif not line.id:
-                line.stream.broker = self.site
-                line.id = inbox.id
+                history.id = inbox.id
+            elif not history.id:
+                history.stream.broker = self.site
+                history.id = inbox.id
             reading.id = inbox.id
-        if inbox.phase is Phase.OPEN and not line.is_open:
-            line.is_open = True
+        if inbox.phase is Phase.OPEN and not history.is_open:
+            history.is_open = True
         if inbox.ended is not None and not reading.is_ended:
             reading.is_ended = True
             self._ended(reading, inbox.ended)
@@ -349,18 +350,18 @@ class Program:
             self.net.clock.after(wait_s, lambda: self._read(reading))
 
     def _ended(self, reading: ProgramReading, error: ConcordError) -> None:
-        """The broker has ended a subscription: too slow, or taken over by another program of this name."""
-        line = reading.line
-        if getattr(error, "code", "") == "taken-over" and line.is_contested:
+        """Note that the broker has ended a subscription: too slow, or taken over by another program."""
+        history = reading.history
+        if getattr(error, "code", "") == "taken-over" and history.is_contested:
             return
-        line.is_ended = True
+        history.is_ended = True
         if not isinstance(error, SlowSubscriberError):
-            self.net.history.faults.append(("ended", f"{line.name} was ended: {error}"))
+            self.net.history.faults.append(("ended", f"{history.name} was ended: {error}"))
 
     # --- the shell ---
 
     def look(self) -> None:
-        """Do what the machine wants, and write what there is to write."""
+        """Do what the machine wants, and write its output."""
         if self.is_over:
             return
         machine, clock = self.machine, self.net.clock
@@ -388,7 +389,7 @@ class Program:
             clock.at(self._wakes_at_s, lambda: self._tick(number))
 
     def _look_for_a_move(self) -> None:
-        """Notice that it has gone to another broker, which it may only when its own keeps it no more."""
+        """Note a move to another broker: allowed only when the own broker keeps its session no longer."""
         now_s, net = self.net.clock.now_s, self.net
         if self.site != self.dialled:
             away_s = now_s - self._connected_s
@@ -399,7 +400,7 @@ class Program:
         self._connected_s = now_s
 
     def _look_around(self) -> None:
-        """Look at everything, as the machine says that something is new."""
+        """Check publishers and subscriptions for changes that the machine reports."""
         self.machine.is_changed = False
         self.machine.touched.clear()
         for publishing in self.publishing:
@@ -409,7 +410,7 @@ class Program:
             self._look_at(reading)
 
     def _closed(self) -> None:
-        """The client has ended, because its program left or something failed."""
+        """End the program: its client has left or failed."""
         if self.end is not None:
             self.end.close()
             self.end = None
@@ -434,25 +435,25 @@ class Program:
             self.look()
 
     def connected(self, end: CableEnd) -> None:
-        """The connection is made."""
+        """Take the connection that was made."""
         self.end = end
         self._is_written = True
         self.machine.connected(self.net.clock.now_s)
         self.look()
 
     def unreached(self) -> None:
-        """It could not be made."""
+        """Note that no connection could be made."""
         self.machine.connect_failed("nobody is there", self.net.clock.now_s)
         self.look()
 
-    def came(self, end: CableEnd, content: bytes) -> None:
-        """Bytes have arrived."""
+    def received(self, end: CableEnd, content: bytes) -> None:
+        """Feed bytes that have arrived."""
         if end is self.end:
             self.machine.received(content, self.net.clock.now_s)
             self.look()
 
-    def over(self, end: CableEnd, reason: str | None) -> None:
-        """The connection has ended."""
+    def ended(self, end: CableEnd, reason: str | None) -> None:
+        """Feed the end of the connection."""
         if end is self.end:
             end.close()
             self.end = None
@@ -460,7 +461,7 @@ class Program:
             self.look()
 
     def written(self, end: CableEnd) -> None:
-        """Everything is with the system."""
+        """Feed that the system has taken all output."""
         if end is self.end:
             self._is_written = True
             self.machine.written(self.net.clock.now_s)
@@ -469,16 +470,16 @@ class Program:
     # --- the end of the process ---
 
     def vanish(self) -> None:
-        """The process is killed; what was not answered may come after what the next of its name says."""
+        """Kill the process; its last requests may arrive after those of the next process of its name."""
         self._end()
         for reading in self.reading:
-            reading.line.is_contested |= not reading.inbox.is_placed
+            reading.history.is_contested |= not reading.inbox.is_placed
         if self.end is not None:
             self.end.close()
             self.end = None
 
     def leave(self) -> None:
-        """The process ends in order: what it has published is taken over, and it says goodbye."""
+        """End the process in order: its publications are taken over, and it sends a goodbye."""
         self._forget()
         self.machine.leave(self.net.clock.now_s)
         self.look()
@@ -488,11 +489,11 @@ class Program:
         self._forget()
 
     def _forget(self) -> None:
-        """Its publishers and subscriptions are no more."""
+        """End its publishers and subscriptions."""
         for publishing in self.publishing:
             publishing.outbox.is_closed = True
             self.net.history.dead.add(publishing.source.id)
         for reading in self.reading:
             reading.is_closed = True
-            if not reading.line.durable:
-                reading.line.is_ended = True
+            if not reading.history.durable:
+                reading.history.is_ended = True

@@ -1,4 +1,4 @@
-"""When a world is at rest: everybody is connected, nothing waits, and all that was sent has arrived."""
+"""The rest of a world: all ends are connected, nothing is pending, and all that was sent has arrived."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -12,22 +12,20 @@ from harness.whole.programs import Program
 from harness.whole.sites import WholeSite
 from harness.whole.world import WholeWorld
 
-__all__ = ["settle", "unacknowledged", "unrest"]
-
 LOOK_S: Final = 0.1
-"""How long it goes on before it looks whether all is at rest, at first; then longer. A look costs much
-less than the steps of a beat."""
+"""The first wait before it checks whether all is at rest; later waits are longer. A check costs much less
+than the steps of a heartbeat."""
 
 LOOK_S_MAX: Final = 0.5
 GOLDEN: Final = 0.618
-"""Multiples of it lie evenly between whole numbers and never repeat soon."""
+"""The fractions of its multiples are spread evenly, and do not repeat soon."""
 
-PATIENCE_S: Final = 240.0
-"""Longer than healing takes when half of the brokers are lost and every wait is as long as it may be."""
+SETTLE_S_MAX: Final = 240.0
+"""More than healing takes when half of the brokers are lost and every wait is as long as possible."""
 
 
 def unrest(world: WholeWorld) -> Iterator[str]:
-    """Everything that somebody still waits for."""
+    """Yield everything that a program or a broker still waits for."""
     for program in world.programs:
         if not program.is_over:
             yield from _program(program)
@@ -40,12 +38,12 @@ def unrest(world: WholeWorld) -> Iterator[str]:
         yield from _site(world, site)
     for site in world.sites.values():
         is_alone = all(world.sites[each].is_gone for each in site.uplinks)
-        if site.is_odd and not (site.was_told or site.is_refused or site.is_gone or is_alone):
-            yield f"{site.name} has not been told that it has another setting"
+        if site.is_odd and not (site.has_reported or site.is_refused or site.is_gone or is_alone):
+            yield f"{site.name} has not reported that it has another setting"
 
 
 def unacknowledged(world: WholeWorld) -> Iterator[str]:
-    """Everything that somebody still waits for, or keeps although it has arrived."""
+    """Yield everything that a program or a broker waits for, or keeps although it has arrived."""
     yield from unrest(world)
     for site in world.live_sites():
         links = () if site.node is None else site.node.exchange.links.values()
@@ -56,11 +54,11 @@ def unacknowledged(world: WholeWorld) -> Iterator[str]:
 
 
 def settle(world: WholeWorld, waits: Callable[[WholeWorld], Iterator[str]] = unrest) -> list[tuple[str, str]]:
-    """Go on until nobody waits for anything any more; or return what is not at rest after a long time."""
+    """Let time pass until the world is at rest; return what is not at rest after a long time."""
     clock = world.clock
-    until_s, look_s, phase = clock.now_s + PATIENCE_S, LOOK_S, 0.0
+    until_s, look_s, phase = clock.now_s + SETTLE_S_MAX, LOOK_S, 0.0
     while clock.now_s < until_s:
-        # Brokers have beats and leases to renew: looks that keep time with them would always see the same.
+        # Brokers have heartbeats and renewals: checks in step with these would always find the same state.
         phase = (phase + GOLDEN) % 1
         clock.run(clock.now_s + look_s * (0.5 + phase))
         if any(kind == "error" for kind, _ in world.history.faults):
@@ -87,9 +85,9 @@ def _program(program: Program) -> Iterator[str]:
     for reading in program.reading:
         inbox = reading.inbox
         if inbox.phase is Phase.OPENING or (inbox.phase is Phase.OPEN and not inbox.is_placed):
-            yield f"the gates of {reading.line.name} are closed"
+            yield f"the gates of {reading.history.name} are closed"
         if not reading.is_empty and not reading.is_closed:
-            yield f"{reading.line.name} has something to read"
+            yield f"{reading.history.name} has something to read"
 
 
 def _on_the_way(world: WholeWorld, program: Program) -> Iterator[str]:
@@ -101,9 +99,10 @@ def _on_the_way(world: WholeWorld, program: Program) -> Iterator[str]:
         there = None if node is None else node.exchange.subscribers.get(inbox.id)
         if there is None:
             if inbox.ended is None:
-                yield f"{program.site} does not know {reading.line.name}"
+                yield f"{program.site} does not know {reading.history.name}"
         elif inbox.ended is None and there.queue.position != inbox.position:
-            yield f"{reading.line.name} has {inbox.position} deliveries, and {there.queue.position} were sent"
+            sent_count = there.queue.position
+            yield f"{reading.history.name} has {inbox.position} deliveries, and {sent_count} were sent"
 
 
 def _site(world: WholeWorld, site: WholeSite) -> Iterator[str]:
@@ -137,14 +136,14 @@ def _site(world: WholeWorld, site: WholeSite) -> Iterator[str]:
 
 
 def _unread(world: WholeWorld) -> set[str]:
-    """The ids of subscriptions that have readers who do not read."""
+    """Return the ids of subscriptions whose readers do not read."""
     readings = [each for program in world.programs if not program.is_over for each in program.reading]
     read = {each.inbox.id for each in readings if not each.is_closed and not each.is_ended}
     return {each.inbox.id for each in readings if each.is_closed} - read
 
 
 def _is_away(subscription: LocalSubscription) -> bool:
-    """Whether it is durable and nobody reads it."""
+    """Return whether it is durable and has no reader."""
     return bool(subscription.state.terms.durable) and subscription._reader is None  # noqa: SLF001 - only to look
 
 

@@ -206,14 +206,14 @@ class Stage:
         self.programs[name].advertise(self._interest(kinds))
         return True
 
-    def subscribe(self, name: str, line: str, kinds: str, *flags: str) -> bool:
+    def subscribe(self, name: str, subscription: str, kinds: str, *flags: str) -> bool:
         """Let a program subscribe; a durable subscription resumes an earlier one of its name."""
-        durable = line if "durable" in flags else ""
+        durable = subscription if "durable" in flags else ""
         interest, ordered = self._interest(kinds), "unordered" not in flags
         policy = "drop" if durable else "disconnect"
         age_s = AGE_S if durable else 0
         inbox = Inbox(interest.text, ordered, BOUND_BYTES, policy, Limits(), durable, age_s)
-        self.programs[name].subscribe(interest, inbox, line, 0.0, 100)
+        self.programs[name].subscribe(interest, inbox, subscription, 0.0, 100)
         return True
 
     def _interest(self, kinds: str) -> DrawnInterest:
@@ -261,8 +261,8 @@ class Stage:
 
     def seen(self) -> Iterator[str]:
         """Yield the deliveries and gaps of each subscription, and the uplinks of brokers."""
-        for line in self.world.history.lines.values():
-            yield " ".join([f"{line.name}:", *self._got(line)])
+        for each in self.world.history.subscriptions.values():
+            yield " ".join([f"{each.name}:", *self._got(each)])
         for site in self.world.sites.values():
             if site.node is None:
                 yield f"{site.name} is {'lost' if site.is_gone else 'down'}"
@@ -270,10 +270,10 @@ class Stage:
                 uplink = site.node.exchange.core.uplink
                 yield f"{site.name} is {'a root' if uplink is None else f'below {uplink.name}'}"
 
-    def _got(self, line: SubscriptionHistory) -> Iterator[str]:
+    def _got(self, subscription: SubscriptionHistory) -> Iterator[str]:
         publications = self.world.history.publications
-        for place, number in enumerate((*line.delivered, None)):
-            yield from (f"gap ({gap.reason})" for at, gap in line.gaps if at == place)
+        for place, number in enumerate((*subscription.delivered, None)):
+            yield from (f"gap ({gap.reason})" for at, gap in subscription.gaps if at == place)
             if number is not None:
                 sent = publications[number].published_ns
                 yield self._labels.get(sent, "at-rest")

@@ -129,9 +129,9 @@ def _begin_successor(world: WholeWorld, before: Program, wanted: list[ProgramRea
     site = world.sites[before.site]
     again = world.begin_program(before.name, "" if site.is_gone else before.site)
     for reading in wanted:
-        if reading.line.durable and not reading.line.is_ended and not reading.is_ended:
+        if reading.history.durable and not reading.history.is_ended and not reading.is_ended:
             interest = world.events.interest(reading.inbox.filter)
-            world.subscribe(again, reading.line.durable, interest)
+            world.subscribe(again, reading.history.durable, interest)
     world.advertise(again)
 
 
@@ -140,17 +140,17 @@ def _move(world: WholeWorld) -> None:
     programs = [
         each
         for each in world.live_programs()
-        if any(reading.line.durable and not reading.is_closed for reading in each.reading)
+        if any(reading.history.durable and not reading.is_closed for reading in each.reading)
     ]
     if not programs:
         return
     program = world.random.choice(programs)
     again = world.begin_program(program.name, program.site)
     for reading in program.reading:
-        if reading.line.durable and not reading.line.is_ended and not reading.is_closed:
+        if reading.history.durable and not reading.history.is_ended and not reading.is_closed:
             reading.is_closed = True  # Its program stops reading; its client learns of the takeover later.
-            reading.line.is_contested = True
-            world.subscribe(again, reading.line.durable, world.events.interest(reading.inbox.filter))
+            reading.history.is_contested = True
+            world.subscribe(again, reading.history.durable, world.events.interest(reading.inbox.filter))
 
 
 # --- connections and brokers ---

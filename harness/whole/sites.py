@@ -1,7 +1,7 @@
 """One simulated broker: a node of the product with its connections, its timers and its disk.
 
 It does what `broker.server` does with effects, in the same order. A killed site has no node; its disk stays.
-A frozen one is a process that is held up: what arrives waits for it, and time passes.
+A frozen one is a suspended process: inputs are deferred until it thaws, and time passes.
 """
 
 from collections.abc import Callable
@@ -42,8 +42,6 @@ from harness.whole.clock import Clock
 from harness.whole.disks import Disk
 from ordering.interface import OrderingFactory
 
-__all__ = ["ACCESS", "HONEST_TOKEN", "HOSTILE_TOKEN", "PORT", "Manner", "SiteNet", "SiteTiming", "WholeSite"]
-
 PORT: Final = 7411
 
 WALL_NS: Final = 1_700_000_000_000_000_000
@@ -60,12 +58,12 @@ def _user(name: str, token: str, *roles: str) -> User:
 ACCESS: Final = Access(
     (_user("honest", HONEST_TOKEN, "client", "broker"), _user("hostile", HOSTILE_TOKEN, "client"))
 )
-"""Where somebody is hostile, brokers know who is who."""
+"""The users of brokers in schedules with hostile peers."""
 
 
 @frozen
-class Manner:
-    """How a broker works: what its settings are made of."""
+class SiteConfig:
+    """The parts of a broker's settings that a schedule chooses."""
 
     ordering: OrderingFactory
     routing: Routing
@@ -78,7 +76,7 @@ class Manner:
 
 @frozen
 class SiteTiming:
-    """How late ticks and passes are, how long a sync takes, and how often a tick comes too early."""
+    """The delays of ticks, passes, syncs and dialling, and the chances of early ticks and failed dials."""
 
     lateness_s: float
     early: float
@@ -87,55 +85,55 @@ class SiteTiming:
     dial_s: float
     unreached: float
     room_count: int
-    """The journal has no room for more than so many records that are not synced."""
+    """The number of unsynced records at which the journal has no room."""
 
 
 class SiteNet(Protocol):
-    """What a site needs of its world."""
+    """The parts of a world that a site uses."""
 
     clock: Clock
     random: Random
 
     @property
     def shape(self) -> CableShape:
-        """How bad connections are."""
+        """Return the shape of connections."""
         ...
 
     @property
     def timing(self) -> SiteTiming:
-        """How late things are."""
+        """Return the delays of a broker's process."""
         ...
 
     def dialled(self, dialler: "WholeSite", dial: Dial) -> "WholeSite | None":
-        """The site that is reached, or None."""
+        """Return the site that is reached, or None."""
         ...
 
     def stepped(self, site: "WholeSite", content: Input, effects: Effects) -> None:
-        """Look at what a step did."""
+        """Check the effects of a step."""
         ...
 
     def failed(self, site: "WholeSite", error: BaseException) -> None:
-        """A step has raised."""
+        """Note that a step has raised."""
         ...
 
 
 @define(eq=False)
 class WholeSite:
-    """A place for one broker. `uplinks` are those that it is configured with.
+    """The site of one broker, over all its runs. `uplinks` are those that it is configured with.
 
-    One that `is_odd` has a setting that all others have otherwise. Nobody links to it, and its process ends
-    if that is why it cannot begin: it `is_refused`.
+    One that `is_odd` differs from the others in one setting. No broker links to it, and its process ends if
+    it cannot start for that reason: it `is_refused`.
     """
 
     name: str
     net: SiteNet
-    manner: Manner
+    config: SiteConfig
     uplinks: tuple[str, ...]
     disk: Disk | None
     is_odd: bool = False
     is_refused: bool = field(default=False, init=False)
-    was_told: bool = field(default=False, init=False)
-    """Whether it has told its operator that it differs."""
+    has_reported: bool = field(default=False, init=False)
+    """Whether it has reported to its operator that it differs."""
     node: Node | None = field(default=None, init=False)
     run: int = field(default=0, init=False)
     ends: dict[int, CableEnd] = field(factory=dict, init=False)
@@ -150,8 +148,8 @@ class WholeSite:
     memory_losses: int = field(default=0, init=False)
     touched_count: int = field(default=0, init=False)
     refused_count: int = field(default=0, init=False)
-    """How often the last step has touched the station, and refused something."""
-    _held_up: list[Callable[[], None]] = field(factory=list, init=False)
+    """How often the last step has touched the station, and refused a request."""
+    _deferred: list[Callable[[], None]] = field(factory=list, init=False)
     _numbers: int = field(default=0, init=False)
     _wakes_at_s: float = field(default=0.0, init=False)
     _wake_number: int = field(default=0, init=False)
@@ -160,25 +158,25 @@ class WholeSite:
 
     @property
     def address(self) -> str:
-        """Where others dial it."""
+        """Return the address that others dial."""
         return f"{self.name}:{PORT}"
 
     @property
     def is_up(self) -> bool:
-        """Whether there is a broker."""
+        """Return whether a broker runs."""
         return self.node is not None
 
     # --- the process ---
 
     def start(self) -> None:
-        """Start a broker, with what the disk has kept."""
+        """Start a broker, with the records and the snapshot on its disk."""
         assert self.node is None
         self.run += 1
         self.is_stopping = False
         random = self.net.random
         node_random = Random(random.getrandbits(32))  # noqa: S311 - a schedule
         station, is_recovered = self._station(random)
-        config = self._settings().node_config(self.manner.access)
+        config = self._settings().node_config(self.config.access)
         token = lambda: f"{node_random.getrandbits(64):x}"  # noqa: E731 - as short as it gets
         self.node = Node(station, config, node_random, token, is_recovered)
         self._wakes_at_s = float("inf")
@@ -187,41 +185,41 @@ class WholeSite:
         self.step(Started(self.address, self.wall_ns()))
 
     def _settings(self) -> Settings:
-        manner = self.manner
+        config = self.config
         return Settings(
             name=self.name,
             listen=Address(self.name, PORT),
             uplinks=tuple(Address(each, PORT) for each in self.uplinks),
-            routing=manner.routing,
+            routing=config.routing,
             journal=None if self.disk is None else Path(self.name),
-            link_timeout_s=manner.link_timeout_s,
-            lease_s=manner.lease_s,
+            link_timeout_s=config.link_timeout_s,
+            lease_s=config.lease_s,
             token=HONEST_TOKEN,
             is_insecure=True,
-            replay_cache_bytes=manner.replay_bytes,
-            replay_count=1_000_000 if manner.replay_bytes else 0,
-            limits=manner.limits,
+            replay_cache_bytes=config.replay_bytes,
+            replay_count=1_000_000 if config.replay_bytes else 0,
+            limits=config.limits,
         )
 
     def _station(self, random: Random) -> tuple[Station, bool]:
-        manner = self.manner
+        config = self.config
         if self.disk is None:
             incarnation = f"{random.getrandbits(32):x}"
         else:
             incarnation = self.disk.incarnation
             snapshot, records = self.disk.recovered()
-            known = recover(self.name, manner.ordering, ORDERING, snapshot, records, manner.routing)
+            known = recover(self.name, config.ordering, ORDERING, snapshot, records, config.routing)
             if known is not None:
                 return known, True
         fresh = Station(
-            self.name, manner.ordering, incarnation, ordering_name=ORDERING, routing=manner.routing
+            self.name, config.ordering, incarnation, ordering_name=ORDERING, routing=config.routing
         )
         return fresh, False
 
     def kill(self, *, silently: bool, surviving: int | None = None) -> None:
-        """Kill the process; if the whole machine stops, connections say nothing.
+        """Kill the process; `silently` as if the machine stopped, so that peers do not learn of it.
 
-        So many records survive that were not synced, or as many as chance will have it.
+        So many unsynced records survive, or a random number.
         """
         if self.node is None:
             return
@@ -230,7 +228,7 @@ class WholeSite:
         self.is_settled = False
         self.run += 1
         self.is_frozen = False
-        self._held_up.clear()
+        self._deferred.clear()
         random = self.net.random
         for end in self.ends.values():
             if silently:
@@ -273,23 +271,23 @@ class WholeSite:
         return int(getattr(self, name) + present)
 
     def freeze(self) -> None:
-        """Hold the process up."""
+        """Suspend the process."""
         self.is_frozen = self.node is not None
 
     def thaw(self) -> None:
-        """Let it go on: everything that arrived comes now."""
+        """Resume the process: it handles all deferred inputs now."""
         self.is_frozen = False
-        held_up, self._held_up = self._held_up, []
-        for call in held_up:
+        deferred, self._deferred = self._deferred, []
+        for call in deferred:
             call()
 
     def take_snapshot(self) -> None:
-        """Write the present state down."""
+        """Write a snapshot of the present state."""
         if self.disk is not None and self.node is not None and self.disk.appended and not self.is_frozen:
             self.disk.keep_snapshot(snapshot_of(self.node.station))
 
     def wall_ns(self) -> int:
-        """Return what the clock on the wall says."""
+        """Return the wall time."""
         return WALL_NS + int(self.net.clock.now_s * 1e9)
 
     # --- steps ---
@@ -300,7 +298,7 @@ class WholeSite:
         if node is None:
             return
         if self.is_frozen:
-            self._held_up.append(lambda: self.step(content))
+            self._deferred.append(lambda: self.step(content))
             return
         pending: Input | None = content
         totals = node.exchange.totals
@@ -412,16 +410,16 @@ class WholeSite:
         self.step(Synced(upto - disk.first))
 
     def _look_for_room(self) -> None:
-        """Tell the node whether the journal has room; now and then there is little."""
+        """Inform the node when the journal begins or ceases to have room."""
         disk, timing = self.disk, self.net.timing
         assert disk is not None
         has_room = disk.appended - disk.synced < timing.room_count
         if has_room is not self._has_room:
             self._has_room = has_room
             run = self.run
-            self.net.clock.after(0, lambda: self._say_room(run, has_room=has_room))
+            self.net.clock.after(0, lambda: self._report_room(run, has_room=has_room))
 
-    def _say_room(self, run: int, *, has_room: bool) -> None:
+    def _report_room(self, run: int, *, has_room: bool) -> None:
         if run == self.run:
             self.step(JournalState(has_room, is_full=False))
 
@@ -435,16 +433,16 @@ class WholeSite:
         return end.number
 
     def accept(self, end: CableEnd) -> None:
-        """Somebody has connected."""
+        """Accept a connection."""
         self.step(Accepted(self.number(end), f"peer {end.number}"))
 
-    def came(self, end: CableEnd, content: bytes) -> None:
-        """Bytes have arrived."""
+    def received(self, end: CableEnd, content: bytes) -> None:
+        """Feed bytes that have arrived."""
         if end.number in self.ends:
             self.step(Received(end.number, content))
 
-    def over(self, end: CableEnd, reason: str | None) -> None:
-        """A connection has ended at the other end, or broke."""
+    def ended(self, end: CableEnd, reason: str | None) -> None:
+        """Feed the end of a connection: it was closed by the other end, or broke."""
         number, said = end.number, reason or "closed by the other end"
         if self.ends.get(number) is not end:
             return
@@ -454,7 +452,7 @@ class WholeSite:
             self.step(Gone(number, said))
 
     def written(self, end: CableEnd) -> None:
-        """The system has taken the rest of a buffer."""
+        """Feed that the system has taken the rest of a buffer."""
         if end.number in self.ends:
             self.step(Written((end.number,)))
 

@@ -1,6 +1,6 @@
-"""A schedule of whole brokers and programs: who is there, what happens when, and how it comes to rest.
+"""The world of a schedule of whole brokers and programs.
 
-Everything is drawn from one seed before or while it happens; nothing else has a say.
+Law: everything is drawn from one seed, before or while it happens.
 """
 
 from collections.abc import Callable
@@ -21,27 +21,26 @@ from harness.whole.clock import Clock
 from harness.whole.disks import Disk
 from harness.whole.history import WholeHistory
 from harness.whole.interests import DrawnInterest, Events
+from harness.whole.invariants import wrong_after
 from harness.whole.knobs import WholeKnobs
 from harness.whole.programs import Program, ProgramReading, Publishing
-from harness.whole.sites import ACCESS, Manner, SiteTiming, WholeSite
-from harness.whole.watching import wrong_after
+from harness.whole.sites import ACCESS, SiteConfig, SiteTiming, WholeSite
 from ordering.interface import OrderingFactory
 
 if TYPE_CHECKING:
     from harness.whole.hostile import Adversary
 
-__all__ = ["WholeWorld"]
 
 SHARED: Final = "neighbours must share these settings"
-"""What a broker is told that has another setting than its uplink."""
+"""The words of the refusal of a broker that differs from its uplink in a setting."""
 
 AGE_S: Final = 24 * 3600
-"""For how long a durable subscription of a schedule waits: longer than any schedule."""
+"""How long a durable subscription is kept: longer than any schedule."""
 
 
 @define(eq=False)
 class WholeWorld:
-    """Everything that there is in one schedule."""
+    """All brokers, programs and connections of one schedule, its clock and its history."""
 
     random: Random
     knobs: WholeKnobs
@@ -58,8 +57,8 @@ class WholeWorld:
     """Until when a broker cannot reach another one."""
     is_calm: bool = field(default=False, init=False)
     steps: int = field(default=0, init=False)
-    _manner: Manner = field(init=False)
-    _lines: int = field(default=0, init=False)
+    _config: SiteConfig = field(init=False)
+    _subscription_count: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         knobs = self.knobs
@@ -69,7 +68,7 @@ class WholeWorld:
             from harness.whole.hostile import SMALL_LIMITS  # noqa: PLC0415 - a hostile peer needs a world
 
             limits = SMALL_LIMITS
-        self._manner = Manner(
+        self._config = SiteConfig(
             self.ordering,
             self.routing,
             knobs.link_timeout_s,
@@ -84,22 +83,22 @@ class WholeWorld:
             self.add_site(f"B{number}", uplinks, has_journal=has_journal, is_odd=self._is_odd(number))
 
     def _is_odd(self, number: int) -> bool:
-        """Whether a broker has another setting: one that is nobody's uplink, and not the only one."""
+        """Return whether a broker differs in a setting: the last of at least three, which has no children."""
         return bool(self.knobs.odd) and number == self.knobs.brokers > 2  # noqa: PLR2004 - two others at least
 
     def add_site(
         self, name: str, uplinks: tuple[str, ...], *, has_journal: bool, is_odd: bool = False
     ) -> WholeSite:
-        """Make a place for a broker that is configured with these uplinks."""
+        """Add the site of a broker that is configured with these uplinks."""
         disk = Disk(f"{self.random.getrandbits(32):x}") if has_journal else None
-        manner = self._manner
+        config = self._config
         if is_odd:
-            manner = _otherwise(manner, self.knobs.odd)
-        site = self.sites[name] = WholeSite(name, self, manner, uplinks, disk, is_odd)
+            config = _with_other(config, self.knobs.odd)
+        site = self.sites[name] = WholeSite(name, self, config, uplinks, disk, is_odd)
         return site
 
     def _uplinks(self, number: int) -> tuple[str, ...]:
-        """Return where a broker is to be attached; if brokers are lost, all before it too."""
+        """Return the uplinks of a broker: its parent; if brokers are lost, all earlier ones too."""
         if number == 1:
             return ()
         match self.knobs.tree:
@@ -116,12 +115,12 @@ class WholeWorld:
 
     @property
     def shape(self) -> CableShape:
-        """How bad connections are."""
+        """Return the shape of connections."""
         return self.knobs.shape
 
     @property
     def timing(self) -> SiteTiming:
-        """How late things are."""
+        """Return the delays of a broker's process."""
         return self.knobs.timing
 
     def dialled(self, dialler: WholeSite, dial: Dial) -> WholeSite | None:
@@ -151,11 +150,11 @@ class WholeWorld:
         program.connected(mine)
 
     def may_leave(self, away_s: float) -> bool:
-        """Whether a program without connection for so long may go to another broker; one may have closed."""
+        """Return whether a program may go to another broker after so long; its own may have closed, too."""
         return away_s >= self.knobs.link_timeout_s or self.knobs.stops > 0
 
     def may_forget(self, program: Program) -> bool:
-        """Whether the program's broker has lost its memory, or is another one than before."""
+        """Return whether the program's broker has lost its memory, or is another one than before."""
         return (
             program.has_moved
             or bool(self.sites[program.site].memory_losses)
@@ -163,14 +162,14 @@ class WholeWorld:
         )
 
     def known_at(self, name: str) -> tuple[str, int]:
-        """Return a broker with the number of its memory: what was read there is a cause for no other."""
+        """Return a broker with the number of its memory losses: events read there are no causes elsewhere."""
         return name, self.sites[name].memory_losses
 
     def stepped(self, site: WholeSite, content: Input, effects: Effects) -> None:
-        """Look at what a step did."""
+        """Check the effects of a step."""
         self.steps += 1
         if site.is_odd:
-            site.was_told = site.was_told or any(SHARED in str(line.fields) for line in effects.logs)
+            site.has_reported = site.has_reported or any(SHARED in str(line.fields) for line in effects.logs)
         for text in wrong_after(site, content, effects):
             self.history.faults.append(("error", f"{site.name}: {text}"))
         if self.watch is not None:
@@ -179,7 +178,7 @@ class WholeWorld:
             self.watch(f"{at_s} {site.name} {_shown(content)} -> {_effects(effects)}{said}")
 
     def failed(self, site: WholeSite, error: BaseException) -> None:
-        """A step has raised, or a broker cannot go on: who has another setting is told so."""
+        """Note that a step has raised, or that a broker with another setting was refused."""
         if site.is_odd and isinstance(error, BrokerFaultError) and SHARED in str(error):
             site.is_refused = True
             site.kill(silently=False)
@@ -193,11 +192,11 @@ class WholeWorld:
     # --- making programs ---
 
     def live_sites(self) -> list[WholeSite]:
-        """The sites that are not gone for good, and not outside of the overlay."""
+        """Return the sites that are not lost for good, and share the settings of the overlay."""
         return [site for site in self.sites.values() if not site.is_gone and not site.is_odd]
 
     def begin_program(self, name: str = "", site: str = "", others: tuple[str, ...] = ()) -> Program:
-        """Start a program somewhere; it goes to the others, or to all where programs roam."""
+        """Start a program, at a random broker by default; `others` are those that it may move to."""
         site = site or self.random.choice(self.live_sites()).name
         name = name or f"C{len(self.programs) + 1}"
         # A broker may be lost before it has answered where others are: then one more address is needed.
@@ -209,13 +208,13 @@ class WholeWorld:
         return program
 
     def _others(self, site: str) -> tuple[str, ...]:
-        """Return where a program goes when that site is lost: to those behind it, and so on in a circle."""
+        """Return the sites to which a program goes when this one is lost: the next ones, in a circle."""
         names = [each.name for each in self.sites.values() if not each.is_odd]
         place = names.index(site)
         return (*names[place + 1 :], *names[:place]) if self.knobs.roams else ()
 
     def live_programs(self) -> list[Program]:
-        """The programs that run."""
+        """Return the programs that run."""
         return [program for program in self.programs if not program.is_over]
 
     def advertise(self, program: Program) -> Publishing:
@@ -230,15 +229,15 @@ class WholeWorld:
         interest = interest or self.events.draw()
         ordered = random.random() >= knobs.unordered_subscriptions
         if not durable and random.random() < knobs.durable:
-            self._lines += 1
-            durable = f"D{self._lines}"
+            self._subscription_count += 1
+            durable = f"D{self._subscription_count}"
         elif durable:
-            ordered = self.history.lines[f"{program.name}/{durable}"].stream.ordered
+            ordered = self.history.subscriptions[f"{program.name}/{durable}"].stream.ordered
         if durable:
             name = f"{program.name}/{durable}"
         else:
-            self._lines += 1
-            name = f"S{self._lines}"
+            self._subscription_count += 1
+            name = f"S{self._subscription_count}"
         policy = "drop" if durable or random.random() < knobs.drops else "disconnect"
         inbox = Inbox(
             interest.text, ordered, knobs.bound_bytes, policy, knobs.limits, durable, AGE_S if durable else 0
@@ -254,7 +253,7 @@ class WholeWorld:
     # --- publishing ---
 
     def publish_somewhere(self) -> None:
-        """Let some publisher publish something, when it can."""
+        """Let a random publisher publish, as soon as one can."""
         usable = [
             (program, publishing)
             for program in self.programs
@@ -280,15 +279,15 @@ class WholeWorld:
             self.clock.after(0.05, call)
 
     def ends(self) -> list[CableEnd]:
-        """Every end of every connection that a site has."""
+        """Return the sites' ends of all connections."""
         return [end for site in self.sites.values() for end in site.ends.values()]
 
 
-def _otherwise(manner: Manner, setting: str) -> Manner:
-    """Change a setting."""
+def _with_other(config: SiteConfig, setting: str) -> SiteConfig:
+    """Return the settings with another value of one."""
     if setting == "link_timeout":
-        return evolve(manner, link_timeout_s=2 * manner.link_timeout_s)
-    return evolve(manner, lease_s=0.0 if manner.lease_s else 2 * manner.link_timeout_s)
+        return evolve(config, link_timeout_s=2 * config.link_timeout_s)
+    return evolve(config, lease_s=0.0 if config.lease_s else 2 * config.link_timeout_s)
 
 
 def _shown(content: Input) -> str:

@@ -38,5 +38,5 @@ def test_a_port_of_many_digits_is_refused_shortly() -> None:
     ("text", "is_dialable"),
     [("0.0.0.0:7411", False), ("[::]:7411", False), ("b1.example:0", False), ("b1.example:7411", True)],
 )
-def test_who_listens_everywhere_cannot_be_dialled_there(text: str, is_dialable: bool) -> None:  # noqa: FBT001 - a parameter
+def test_an_address_for_all_interfaces_cannot_be_dialled(text: str, is_dialable: bool) -> None:  # noqa: FBT001 - a parameter
     assert parse_address(text).is_dialable is is_dialable

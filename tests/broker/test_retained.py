@@ -68,7 +68,7 @@ def test_what_is_dropped_leaves_its_numbers(given_sizes: list[int], data: st.Dat
 
 
 @pytest.mark.parametrize("count", [4, 1_000])
-def test_nobody_acknowledges_what_was_not_sent(count: int) -> None:
+def test_more_than_was_sent_cannot_be_acknowledged(count: int) -> None:
     retained: Retained[int] = Retained()
     retained.add([1, 2, 3])
     with pytest.raises(SessionError, match="only 3 were sent"):
@@ -76,7 +76,7 @@ def test_nobody_acknowledges_what_was_not_sent(count: int) -> None:
     assert retained.acknowledged == 0
 
 
-def test_nobody_goes_on_from_what_is_not_kept_any_more() -> None:
+def test_a_session_cannot_resume_before_what_is_kept() -> None:
     retained: Retained[int] = Retained()
     retained.add([1, 2, 3])
     retained.acknowledge(2)

@@ -72,5 +72,5 @@ def test_a_plugin_for_another_version_of_the_interface_is_refused_in_words(
         load("fifo")
 
 
-def test_who_says_no_version_has_the_first() -> None:
+def test_a_plugin_without_a_version_has_the_first() -> None:
     assert {notes_version(name) for name in OURS} == {1}

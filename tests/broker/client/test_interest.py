@@ -32,7 +32,7 @@ async def test_interest_several_hops_away_is_waited_for_and_its_end_too() -> Non
         await publisher.unwanted()
 
 
-async def test_who_advertises_what_is_wanted_knows_at_once() -> None:
+async def test_an_advertisement_that_is_wanted_already_is_wanted_at_once() -> None:
     async with (
         chain("B1", "B2") as (one, two),
         connect(one.address) as alice,
@@ -118,7 +118,7 @@ class Production:
         await self.publisher.while_wanted(self.produce, linger_s=self.linger_s)
 
 
-async def test_production_runs_while_a_subscription_is_interested(
+async def test_production_runs_while_a_subscription_wants_it(
     broker: ScriptedBroker, nursery: trio.Nursery
 ) -> None:
     async with talking(broker, nursery) as (link, publisher):

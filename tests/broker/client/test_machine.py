@@ -154,7 +154,7 @@ def test_a_transport_that_opens_too_late_is_not_used() -> None:
     assert (talk.life(), talk.wants()) == (ClientLife.WAITING, Wants.CLOSE)
 
 
-def test_the_end_in_the_place_of_an_answer_makes_one_wonder_who_listens() -> None:
+def test_an_end_in_the_place_of_an_answer_questions_the_service_at_the_address() -> None:
     talk = Talk()
     talk.open()
     talk.machine.lost(None, talk.now_s)
@@ -411,7 +411,7 @@ def test_publishers_come_by_when_the_state_has_changed(talk: Talk) -> None:
 # --- leaving ---
 
 
-def test_who_leaves_waits_until_everything_is_taken_over_and_says_goodbye_last(talk: Talk) -> None:
+def test_a_client_that_leaves_waits_until_everything_is_taken_over_and_sends_goodbye_last(talk: Talk) -> None:
     source = talk.publisher()
     talk.publish(source, 3)
     talk.machine.leave(talk.now_s)
@@ -461,14 +461,14 @@ def test_nothing_follows_the_goodbye() -> None:
     assert talk.machine.take_output() == b""
 
 
-def test_who_has_left_can_ask_for_nothing_more(talk: Talk) -> None:
+def test_a_client_that_has_left_can_request_nothing_more(talk: Talk) -> None:
     talk.machine.check()
     talk.machine.close(talk.now_s)
     with pytest.raises(ClosedError, match="'alice' was used after its connect block"):
         talk.machine.check()
 
 
-def test_who_leaves_while_there_is_no_connection_is_gone_at_once(talk: Talk) -> None:
+def test_a_client_that_leaves_without_a_connection_is_closed_at_once(talk: Talk) -> None:
     talk.publish(talk.publisher())
     talk.lose()
     talk.machine.leave(talk.now_s)
@@ -504,7 +504,7 @@ def test_a_goodbye_is_not_said_in_the_middle_of_what_is_being_written(talk: Talk
     assert talk.machine.take_output() == b""
 
 
-def test_who_closes_at_once_leaves_what_can_be_sent_and_a_goodbye(talk: Talk) -> None:
+def test_a_client_that_closes_at_once_sends_what_it_can_and_a_goodbye(talk: Talk) -> None:
     talk.publish(talk.publisher())
     talk.machine.close(talk.now_s)
     assert talk.machine.has_output

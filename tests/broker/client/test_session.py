@@ -34,7 +34,7 @@ def failure_of(talk: Talk) -> BrokerFaultError:
     return talk.machine.failure
 
 
-def test_hello_says_who_the_client_is_and_nothing_else_is_said_before_the_welcome() -> None:
+def test_hello_names_the_client_and_nothing_else_is_sent_before_the_welcome() -> None:
     talk = Talk()
     talk.session.advertise("True")
     talk.open()

@@ -206,7 +206,7 @@ def test_a_client_goes_to_another_broker_when_its_own_is_lost_for_good(shell: Sh
         shell.run(test)
 
 
-def test_who_gives_up_waiting_for_a_broker_says_so(shell: ShellUnderTest) -> None:
+def test_a_client_that_stops_waiting_for_a_broker_raises_an_error(shell: ShellUnderTest) -> None:
     async def test() -> None:
         limits = Limits(reconnect_timeout_s=0.05)
         async with (
@@ -468,7 +468,7 @@ def authority(tmp_path: Path) -> trustme.CA:
 
 
 @pytest.mark.usefixtures("authority")
-def test_a_client_connects_with_tls_and_checks_who_is_there(shell: ShellUnderTest, tmp_path: Path) -> None:
+def test_a_client_connects_with_tls_and_checks_the_certificate(shell: ShellUnderTest, tmp_path: Path) -> None:
     async def test() -> None:
         trusting = ssl.create_default_context(cafile=tmp_path / "ca.pem")
         async with (

@@ -76,7 +76,7 @@ def test_what_waits_names_the_item_the_need_and_the_debtor() -> None:
     ]
 
 
-def test_a_way_names_who_still_waits_and_what_is_gone() -> None:
+def test_a_way_names_the_targets_that_wait_and_those_that_are_gone() -> None:
     step: dict[str, object] = {
         "broker": "B2",
         "remembered": True,
@@ -91,7 +91,7 @@ def test_a_way_names_who_still_waits_and_what_is_gone() -> None:
     ]
 
 
-async def test_it_shows_the_uplink_and_whom_the_broker_would_dial_without_it() -> None:
+async def test_it_shows_the_uplink_and_the_candidates_without_it() -> None:
     async with chain("B1", "B2", "B3") as (top, middle, leaf):
         await until(lambda: len(leaf.server.exchange.core.roster) == 3)
         shown = (await explain(leaf, "--uplinks")).stdout.decode().splitlines()

@@ -14,7 +14,7 @@ def test_the_papers_plugin_has_simple_routing_and_every_other_one_covering() -> 
     assert f"Default: {ROUTING_DEFAULTS}." in help_text
 
 
-def test_an_ordering_that_is_not_there_is_left_to_those_who_make_it() -> None:
+def test_an_unknown_ordering_has_the_default_routing() -> None:
     assert routing_for("nonsense") == "covering+simple"
 
 

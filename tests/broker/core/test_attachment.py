@@ -156,7 +156,7 @@ def test_an_uplink_does_not_ask_its_child(message: AttachRequest | BrokersChange
 
 
 @pytest.mark.parametrize("verdict", ["granted", "cycle"])
-def test_a_verdict_counts_only_if_it_comes_from_whom_we_asked(verdict: str) -> None:
+def test_a_verdict_counts_only_from_the_broker_that_was_asked(verdict: str) -> None:
     network = Network(Fifo)
     network.chain("A", "B")
     core = network.cores["A"]

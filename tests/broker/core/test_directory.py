@@ -32,7 +32,7 @@ def reach_all(network: Network) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 6))
-def test_everybody_in_a_tree_knows_everybody(seed: int, count: int) -> None:
+def test_all_brokers_of_a_tree_know_each_other(seed: int, count: int) -> None:
     random = Random(seed)
     network = Network(Fifo, random)
     names = "ABCDEF"[:count]
@@ -61,7 +61,7 @@ def test_a_dialler_gets_all_locations_before_it_is_attached() -> None:
     assert not network.cores["C"].attached(network.hops["C", "B"])
 
 
-def test_who_is_refused_stays_unknown() -> None:
+def test_a_broker_that_is_refused_stays_unknown() -> None:
     network = chain("A", "B", "C")
     network.cores["X"] = BrokerCore("C", Fifo, incarnation="other")
     network.cores["X"].reached_at("elsewhere:1")

@@ -38,7 +38,7 @@ def test_an_advertisement_is_acknowledged_after_the_subscriptions_it_attracts() 
     assert network.advertised == ["p"]
 
 
-def test_a_subscription_is_complete_when_everybody_on_the_way_to_the_publishers_knows_it() -> None:
+def test_a_subscription_is_complete_when_all_brokers_on_the_path_to_the_publishers_know_it() -> None:
     network = Network(Fifo)
     network.chain("A", "B", "C")
     network.advertise("C", "p", "True")

@@ -140,7 +140,7 @@ def test_tables_after_churn_equal_those_computed_from_scratch(seed: int, orderin
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32))
-def test_nothing_is_left_after_everybody_withdrew(seed: int) -> None:
+def test_nothing_is_left_after_all_clients_withdrew(seed: int) -> None:
     world = run(Pairwise, seed)
     while world.publishers:
         world.unadvertise()

@@ -48,7 +48,7 @@ def test_where_it_still_waits_is_explained_too() -> None:
     assert beyond == {"broker": "B", "remembered": False}
 
 
-def test_who_waits_for_what_from_whom() -> None:
+def test_waiting_names_the_item_its_targets_and_the_broker_that_owes_the_answer() -> None:
     network = overlay()
     network.publish("C", "p", c=1)
     network.publish("C", "p", c=2)

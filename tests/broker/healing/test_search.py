@@ -58,18 +58,18 @@ def test_a_far_round_goes_to_everybody() -> None:
     assert dialled(search, roster) == ["R:1", "A:1", "C:1", "D:1"]
 
 
-def test_who_has_searched_long_leaves_it_to_others_to_come() -> None:
+def test_a_broker_that_has_searched_long_leaves_dialling_to_others() -> None:
     search, roster = lost("B", ("R:1",), R="", A="R")
     rounds = [dialled(search, roster) for _ in range(3 * FAR_EVERY)]
     assert rounds[FAR_EVERY:] == ([["R:1"]] * (FAR_EVERY - 1) + [["R:1", "A:1"]]) * 2
 
 
-def test_who_never_had_an_uplink_waits_for_others() -> None:
+def test_a_broker_that_never_had_an_uplink_waits_for_others() -> None:
     search, roster = Search("R"), roster_of("R", A="R", B="R")
     assert [dialled(search, roster) for _ in range(FAR_EVERY)] == [[]] * (FAR_EVERY - 1) + [["A:1", "B:1"]]
 
 
-def test_nobody_dials_itself_or_a_broker_below_it() -> None:
+def test_no_broker_dials_itself_or_one_below_it() -> None:
     search, roster = lost("C", ("A:1",), R="", A="C", B="R")
     assert dialled(search, roster, frozenset("A")) == ["R:1", "B:1"]
 
@@ -80,7 +80,7 @@ def test_a_configured_address_that_may_be_another_broker_is_dialled() -> None:
     assert dialled(search, roster, frozenset("A")) == ["A:1", "C:1", "R:1"]
 
 
-def test_who_cannot_be_dialled_is_no_candidate() -> None:
+def test_a_broker_without_an_address_is_no_candidate() -> None:
     search, roster = lost("C", (), R="", A="R")
     silent = Roster("A")
     silent.reached_at("")

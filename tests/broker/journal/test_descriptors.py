@@ -120,7 +120,7 @@ def test_what_is_closed_when_the_directory_has_been_is_just_closed(tmp_path: Pat
     assert others.take_all() == 1
 
 
-def test_who_gets_none_has_opened_nothing_and_gets_one_later(
+def test_without_a_descriptor_nothing_is_opened_until_there_is_one(
     tmp_path: Path, others: Others, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_reserve(monkeypatch)

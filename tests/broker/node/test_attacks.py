@@ -139,7 +139,7 @@ def broker() -> Iterator[Driven]:
 
 
 @pytest.mark.parametrize("question", [Ping, Flush])
-def test_who_does_not_read_its_answers_is_not_read_either(broker: Driven, question: type) -> None:
+def test_a_client_that_does_not_read_its_answers_is_not_read_either(broker: Driven, question: type) -> None:
     rude = broker.client("rude")
     rude.reads = False
     number = 0
@@ -185,7 +185,7 @@ def test_a_peer_that_does_not_read_gets_no_notice_of_every_change(broker: Driven
     assert said == dict.fromkeys(range(1, 501), True)
 
 
-def test_a_long_answer_waits_for_who_does_not_read_and_so_does_what_comes_behind_it(broker: Driven) -> None:
+def test_a_long_answer_waits_for_a_client_that_does_not_read_and_so_do_later_frames(broker: Driven) -> None:
     rude = broker.client("rude")
     broker.say(rude, *[subscribe_durably(number, f"name == '{number:08000}'") for number in range(1, 41)])
     broker.catch_up()
@@ -201,7 +201,7 @@ def test_a_long_answer_waits_for_who_does_not_read_and_so_does_what_comes_behind
     assert lines == 20 * 40
 
 
-def test_who_leaves_within_a_long_answer_leaves_nothing(broker: Driven) -> None:
+def test_a_client_that_leaves_within_a_long_answer_leaves_nothing(broker: Driven) -> None:
     rude = broker.client("rude")
     broker.say(rude, *[subscribe_durably(number, f"name == '{number:08000}'") for number in range(1, 41)])
     broker.catch_up()
@@ -318,7 +318,7 @@ def test_resuming_ones_own_live_publisher_leaves_no_ghost(broker: Driven) -> Non
     assert set(broker.node.exchange.publishers) == before - {publisher.id}
 
 
-def test_a_living_neighbour_is_not_replaced_by_who_knows_its_incarnation() -> None:
+def test_a_live_neighbour_is_not_replaced_by_a_peer_that_knows_its_incarnation() -> None:
     broker = driven()
     real = broker.neighbour("B2", incarnation="run")
     thief = broker.neighbour("B2", incarnation="run")
@@ -350,7 +350,7 @@ def test_a_neighbours_name_belongs_to_the_user_that_first_took_it() -> None:
     assert (fault.code, "belongs to another user" in fault.text) == ("auth", True)
 
 
-def test_the_users_name_is_part_of_what_everybody_reads() -> None:
+def test_the_name_of_the_user_is_in_the_ids_that_all_read() -> None:
     user = evolve(EVERYBODY, name="ada", certificate="ada")
     broker = driven(access=Access((user,)))
     wire = broker.accept(certificates=("ada",))

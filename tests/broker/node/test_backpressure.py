@@ -7,7 +7,7 @@ BOUND_BYTES = 4 * 1024 * 1024
 SOFT_BYTES = BOUND_BYTES // 4
 
 
-def test_nobody_waits_for_a_queue_below_its_soft_mark() -> None:
+def test_no_publisher_waits_for_a_queue_below_its_soft_mark() -> None:
     assert not Backpressure(BOUND_BYTES).queued(SOFT_BYTES, now_s=0)
 
 

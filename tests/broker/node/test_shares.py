@@ -58,7 +58,7 @@ def test_credit_without_end_keeps_no_queue_above_its_bound() -> None:
     ]
 
 
-def test_who_confirms_gets_everything_however_much_that_is() -> None:
+def test_a_client_that_confirms_gets_everything_however_much_that_is() -> None:
     broker = driven(limits=SMALL)
     publisher = publishing(broker)
     reader = broker.client("reader")
@@ -113,7 +113,7 @@ def kept_by(broker: Driven, client: str) -> int:
 
 @pytest.mark.parametrize("policy", ["drop", "disconnect"])
 @pytest.mark.parametrize("limit", [{"kept_bytes": MIB}, {"broker_kept_bytes": MIB}])
-def test_who_keeps_most_pays_when_all_have_too_much(limit: dict[str, int], policy: str) -> None:
+def test_the_user_that_keeps_most_loses_when_all_have_too_much(limit: dict[str, int], policy: str) -> None:
     broker = driven(limits=evolve(SMALL, **limit))
     others = honest(broker)
     rude = broker.client("rude")
@@ -255,7 +255,7 @@ def test_connections_of_a_user_are_bounded() -> None:
     "limits",
     [NodeLimits(requests=10, changes_per_s=5), NodeLimits(user_requests=10, user_changes_per_s=5)],
 )
-def test_who_subscribes_and_unsubscribes_over_and_over_has_to_rest(limits: NodeLimits) -> None:
+def test_a_client_that_subscribes_and_unsubscribes_over_and_over_is_slowed_down(limits: NodeLimits) -> None:
     broker = driven(limits=limits)
     busy = broker.client("busy")
     for number in range(1, 101):

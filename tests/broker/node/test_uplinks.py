@@ -229,7 +229,7 @@ def test_it_goes_on_while_one_uplink_may_still_take_it(other: Callable[[Uplinks]
     world.run()
 
 
-def test_who_was_attached_once_goes_on_when_refused() -> None:
+def test_a_broker_that_was_attached_once_goes_on_when_refused() -> None:
     behaviours = iter([attaches])
 
     def take_once(uplinks: Uplinks) -> None:

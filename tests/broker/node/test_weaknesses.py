@@ -385,7 +385,7 @@ FIXED = [
     Fixed(
         5,
         nobody_has_to_rest,
-        shares.test_who_subscribes_and_unsubscribes_over_and_over_has_to_rest,
+        shares.test_a_client_that_subscribes_and_unsubscribes_over_and_over_is_slowed_down,
         {"limits": NodeLimits(requests=10, changes_per_s=5)},
     ),
     Fixed(
@@ -398,14 +398,14 @@ FIXED = [
     Fixed(
         6,
         the_largest_makes_room,
-        shares.test_who_keeps_most_pays_when_all_have_too_much,
+        shares.test_the_user_that_keeps_most_loses_when_all_have_too_much,
         {"limit": {"kept_bytes": 1024 * KIB}, "policy": "drop"},
     ),
     Fixed(6, events_take_their_frames_alone, shares.test_small_events_count_what_they_take),
     Fixed(
         7,
         nobody_is_paused,
-        attacks.test_who_does_not_read_its_answers_is_not_read_either,
+        attacks.test_a_client_that_does_not_read_its_answers_is_not_read_either,
         {"question": Flush},
     ),
     Fixed(7, nobody_is_paused, attacks.test_refusals_that_nobody_reads_stop_the_reading),
@@ -417,7 +417,7 @@ FIXED = [
     Fixed(
         7,
         everybody_has_room,
-        attacks.test_a_long_answer_waits_for_who_does_not_read_and_so_does_what_comes_behind_it,
+        attacks.test_a_long_answer_waits_for_a_client_that_does_not_read_and_so_do_later_frames,
     ),
     Fixed(8, ones_own_publisher_is_resumed, attacks.test_resuming_ones_own_live_publisher_leaves_no_ghost),
     Fixed(
@@ -472,7 +472,7 @@ FIXED = [
     Fixed(
         13,
         neighbours_are_not_asked,
-        attacks.test_a_living_neighbour_is_not_replaced_by_who_knows_its_incarnation,
+        attacks.test_a_live_neighbour_is_not_replaced_by_a_peer_that_knows_its_incarnation,
         failure=NOTHING_SAID,
     ),
     Fixed(
@@ -502,7 +502,7 @@ FIXED = [
         failure=SILENCE,
     ),
     Fixed(15, everybody_may_explain, attacks.test_rights_come_before_work),
-    Fixed(15, labels_have_no_user, attacks.test_the_users_name_is_part_of_what_everybody_reads),
+    Fixed(15, labels_have_no_user, attacks.test_the_name_of_the_user_is_in_the_ids_that_all_read),
 ]
 
 

@@ -22,7 +22,7 @@ def alice(extra: str = "") -> Access:
     return access_of(f"[users.alice]\ntoken_sha256 = '{hashed('secret')}'\n{extra}")
 
 
-def test_without_a_file_everybody_may_do_everything() -> None:
+def test_without_a_file_every_peer_may_do_everything() -> None:
     user = load_access(None, Tls()).identify("broker", "", ())
     assert user is EVERYBODY
     assert user.objection("advertise", parse("True")) is None
@@ -52,7 +52,7 @@ def test_a_certificate_makes_a_user_whatever_the_token() -> None:
     assert access.identify("client", "", ["other"]) is None
 
 
-def test_who_has_a_token_and_a_certificate_has_to_show_both() -> None:
+def test_a_user_with_a_token_and_a_certificate_has_to_show_both() -> None:
     access = alice("certificate = 'alice.example'")
     assert access.identify("client", "secret", ["alice.example"]) is not None
     assert access.identify("client", "secret", []) is None

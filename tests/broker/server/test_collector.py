@@ -3,7 +3,7 @@ import gc
 from broker.server.collector import undisturbed
 
 
-def test_nobody_looks_for_garbage_meanwhile_and_everything_is_as_before() -> None:
+def test_garbage_collection_is_off_meanwhile_and_restored_afterwards() -> None:
     seen = [gc.isenabled()]
     with undisturbed():
         seen.append(gc.isenabled())

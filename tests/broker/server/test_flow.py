@@ -28,7 +28,7 @@ async def listen(deliveries: broker.Deliveries, publishers: int, received: list[
 
 @pytest.mark.parametrize("ordering", ["fifo", "pairwise"])
 @pytest.mark.parametrize("waiting_count_max", [0, 20_000])
-async def test_everybody_gets_everything_through_the_smallest_windows(
+async def test_every_subscriber_gets_everything_through_the_smallest_windows(
     ordering: str, waiting_count_max: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("SHARED_BYTES", "SHARE_BYTES_MIN", "SHARE_BYTES_MAX", "FIRST_BYTES"):

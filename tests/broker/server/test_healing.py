@@ -102,7 +102,7 @@ async def test_a_broker_restarted_with_a_journal_knows_which_brokers_to_dial(tmp
         await until(lambda: back.is_attached and back.links() == {"B1"})
 
 
-async def test_who_says_where_it_is_reached_is_believed() -> None:
+async def test_a_broker_that_announces_its_address_is_believed() -> None:
     async with (
         running(settings("B1", link_timeout_s=2)) as root,
         running(

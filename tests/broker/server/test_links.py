@@ -261,7 +261,7 @@ async def test_a_silent_connection_is_broken_and_its_link_is_lost_later(mock_clo
 
 
 @pytest.mark.parametrize("received", [10**9, 2**63 - 1])
-async def test_a_session_is_not_resumed_by_who_counts_what_was_never_sent(received: int) -> None:
+async def test_a_session_is_not_resumed_by_a_peer_that_counts_more_than_was_sent(received: int) -> None:
     """It has lost its memory, or never had this one: the link is lost, and another one begins."""
     async with running(settings("B1")) as one, raw_peer(one.server.port, Peer.UPLINK) as first:
         await first.say(broker_hello("B2"))

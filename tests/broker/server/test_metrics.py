@@ -68,7 +68,7 @@ async def test_prometheus_sees_what_went_where(monkeypatch: pytest.MonkeyPatch) 
         nursery.cancel_scope.cancel()
 
 
-async def test_prometheus_sees_the_uplink_and_who_would_be_dialled_without_it() -> None:
+async def test_metrics_have_the_uplink_and_the_candidates_without_it() -> None:
     async with chain("B1", "B2", "B3") as (_, _, leaf), trio.open_nursery() as nursery:
         await until(lambda: len(leaf.server.exchange.core.roster) == 3)
         (listener,) = await nursery.start(serve_metrics, Address("127.0.0.1", 0), leaf.server)

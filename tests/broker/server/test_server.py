@@ -429,7 +429,7 @@ async def test_a_client_that_answers_pings_lives_on(mock_clock: MockClock) -> No
             await beat(mock_clock)
 
 
-async def test_who_never_says_hello_is_disconnected(mock_clock: MockClock) -> None:
+async def test_a_peer_that_never_sends_hello_is_disconnected(mock_clock: MockClock) -> None:
     async with running(settings("B1", link_timeout_s=8)) as one, raw_peer(one.server.port) as peer:
         await until(lambda: one.server.exchange.totals.connections == 1)
         for _ in range(4):

@@ -59,7 +59,7 @@ def test_whether_a_publisher_is_wanted_survives_and_goes_on() -> None:
         assert not again.publishers["p"].is_wanted
 
 
-def test_a_recovered_station_writes_down_what_follows_and_not_who_it_is() -> None:
+def test_a_recovered_station_records_what_follows_and_not_its_name_again() -> None:
     written = records()
     station = recover("B1", FIFO, "fifo", None, written)
     assert station is not None

@@ -107,4 +107,4 @@ def test_so_many_names_are_remembered_and_no_more() -> None:
     for place in range(3 * module._KNOWN_NAMES_COUNT):
         encode_attributes({f"b{place}": 1, f"c{place}": 2})
         assert len(known_names) <= module._KNOWN_NAMES_COUNT
-        assert len(module._encoded_names) <= module._KNOWN_NAMES_COUNT
+        assert len(module.encoded_names) <= module._KNOWN_NAMES_COUNT

@@ -17,13 +17,22 @@ from broker.wire import (
     events,
     marked,
     publication_prefix,
+    writing,
 )
 from broker.wire import publications as wire
+from broker.wire.attributes import encoded_names
+from broker.wire.limits import SMALL_BYTES
 from tests.broker.wire.strategies import Published, frame_of, publications
 from tests.broker.wire.test_publications import GOOD, REFUSED
 
 if TYPE_CHECKING:
     from broker.filters.constraints import Value
+
+VALUES: list[float | str] = [
+    *(0.0, -0.0, 1.5, -101.25, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308),
+    *(float("inf"), float("nan"), 0, 23, 24, 2**63 - 1, -1, -(2**63)),
+    *(True, False, "", "x" * 300, "\u00fc\U0001f600"),
+]
 
 Read = Callable[[list[bytes], WireLimits], list[Publication]]
 
@@ -64,14 +73,7 @@ def test_what_is_refused_is_refused_alike(body: bytes) -> None:
     _agree([GOOD.frame, frame_of(body), GOOD.frame])
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(0.0, -0.0, 1.5, -101.25, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308),
-        *(float("inf"), float("nan"), 0, 23, 24, 2**63 - 1, -1, -(2**63)),
-        *(True, False, "", "x" * 300, "\u00fc\U0001f600"),
-    ],
-)
+@pytest.mark.parametrize("value", VALUES)
 def test_every_value_is_read_exactly(value: float | str) -> None:
     frame = encode_publication(publication_prefix("a"), 1, 0, {"x": value}, b"", ordered=True)
     [read] = wire._read_compiled([frame], DEFAULT_LIMITS)
@@ -114,3 +116,34 @@ def test_frames_are_cut_alike(
         frames: list[bytes] = []
         ends.append((cut(content, 0, max(0, len(content) - missing), 0x0E, frames), frames))
     assert ends[0] == ends[1]
+
+
+@given(publications)
+def test_events_are_written_alike(published: Published) -> None:
+    fields = published.sequence, published.published_ns, published.attributes, published.payload
+    prefix = publication_prefix(published.publisher)
+    joined = wire._joined(prefix, *fields, published.ordered)
+    written = writing.write_usual(encoded_names, prefix, *fields, published.ordered)
+    is_usual = len(published.attributes) < 24 and len(joined) - len(published.payload) < SMALL_BYTES - 50
+    assert written == joined if is_usual else written in {joined, None}
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("size", [0, 23, 24, 255, 256, 65535, 65536])
+def test_every_value_and_size_is_written_alike(value: float | str, size: int) -> None:
+    fields = publication_prefix("a"), 2**63 - 1, 2**63 - 1, {"x": value}, bytes(size), False
+    joined = wire._joined(*fields)
+    assert writing.write_usual(encoded_names, *fields) == joined
+
+
+def test_what_cannot_be_published_is_not_written() -> None:
+    for name, value in (
+        ("a b", 1),
+        ("x", None),
+        ("x", 2**63),
+        ("x", -(2**63) - 1),
+        ("x", "y" * 500),
+        ("x", "\udc00"),
+    ):
+        fields = publication_prefix("a"), 1, 0, {name: value}, b"", False
+        assert writing.write_usual(encoded_names, *fields) is None  # type: ignore[arg-type]  # the point

@@ -59,7 +59,7 @@ def test_opposite_orders_are_out_of_place_and_may_decide_otherwise() -> None:
     assert audit.money > 0
 
 
-def test_who_is_later_is_not_wrong() -> None:
+def test_a_later_view_is_not_wrong() -> None:
     audit = audited([0, 1, 2], [0])
     assert (audit.shared_count, audit.disputed_count, audit.displaced_count) == (1, 0, 0)
 

@@ -81,7 +81,7 @@ def test_what_nobody_foresaw_is_a_crash_that_names_its_case(monkeypatch: pytest.
             run_some(campaign)
 
 
-def test_a_guard_that_lets_everybody_in_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guard_that_accepts_every_request_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Guard, "_refusal", lambda *_: None)
     with pytest.raises(Crash, match="without the token or the right names"):
         run_some(pages.CAMPAIGN)

@@ -35,7 +35,7 @@ def test_without_a_verdict_nothing_is_said_of_order() -> None:
     assert shown(RESULTS).rows[2][-2:] == ["-", "-"]
 
 
-def test_the_page_shows_the_figure_and_who_was_left_out(tmp_path: Path) -> None:
+def test_the_page_shows_the_figure_and_the_systems_left_out(tmp_path: Path) -> None:
     text = write(tmp_path, FOUND, RESULTS).read_text(encoding="utf-8")
     assert "<svg" in text
     assert "redis is left out: there is no redis-server." in text

@@ -55,6 +55,6 @@ def test_a_piece_that_is_left_owes_within_itself() -> None:
     assert owed(after("crash B3 / publish P1 a")) == [("S1", "S2")]
 
 
-def test_who_came_in_since_the_last_rest_is_owed_nothing_until_the_next() -> None:
+def test_a_broker_attached_since_the_last_rest_is_owed_nothing_until_the_next() -> None:
     world = after("cut B3>B2 0 0 / drain / dial B3 B1 / publish P1 a / drain / publish P1 a")
     assert owed(world) == [("S1", "S2"), ("S1", "S2", "S3")]

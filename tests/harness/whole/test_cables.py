@@ -20,11 +20,11 @@ class Listener:
     endings: list[str | None] = field(factory=list)
     written_count: int = 0
 
-    def came(self, end: CableEnd, content: bytes) -> None:
+    def received(self, end: CableEnd, content: bytes) -> None:
         del end
         self.content += content
 
-    def over(self, end: CableEnd, reason: str | None) -> None:
+    def ended(self, end: CableEnd, reason: str | None) -> None:
         del end
         self.endings.append(reason)
 
@@ -49,7 +49,7 @@ def test_everything_arrives_in_order_and_then_the_end() -> None:
     assert other.endings == [None]
 
 
-def test_who_is_paused_gets_nothing_and_holds_up_the_sender() -> None:
+def test_a_paused_end_receives_nothing_and_blocks_the_sender() -> None:
     clock, made, one, other = cable()
     made.ends[1].pause()
     made.ends[0].send(CONTENT)

@@ -18,6 +18,7 @@ FOUND = {
     "the name of an earlier run is known for longer where links are broken": ("crash", 70_134),
     "a client that is lost while its broker shuts down publishes again behind a gap": ("crash", 301_003),
     "a program that did not read a gap leaves it to nobody": ("crash", 302_297),
+    "a publisher that came and went while trees were apart leaves no gap": ("crash", 401_514),
     "room is made when every queue has what was emitted to it": ("hostile", 5071),
     "a durable subscription that nobody reads may wait with its replay": ("hostile", 1_000_960),
     "two processes of one name do not read one subscription at two brokers": ("loss", 149),

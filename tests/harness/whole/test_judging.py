@@ -17,13 +17,13 @@ def test_calls_that_become_second_events_are_behind_gaps() -> None:
     outcome = of_seed(FORGETFUL, "crash", (2, 6), Pairwise)
     history = outcome.world.history
     repeated = [
-        line
-        for line in history.lines.values()
-        if len({history.publications[each].published_ns for each in line.stream.delivered})
-        < len(line.stream.delivered)
+        seen
+        for seen in history.subscriptions.values()
+        if len({history.publications[each].published_ns for each in seen.stream.delivered})
+        < len(seen.stream.delivered)
     ]
     assert repeated
-    assert all(line.stream.gaps for line in repeated)
+    assert all(seen.stream.gaps for seen in repeated)
     assert outcome.faults == ()
 
 

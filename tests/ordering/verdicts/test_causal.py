@@ -39,7 +39,7 @@ def conversation(*seen_by_b: tuple[str, int] | None, ordered: bool = True) -> Hi
     )
 
 
-def test_nobody_may_deliver_the_answer_before_the_question() -> None:
+def test_an_answer_before_its_question_breaks_causality() -> None:
     assert [each.text for each in check(conversation(("s", 1))).causal.violations] == [
         (
             "t at B3 delivers b/1 before a/1 (deliveries 0 and 1), "
@@ -56,7 +56,7 @@ def test_unordered_publications_cause_nothing() -> None:
     assert check(conversation(("s", 1), ordered=False)).causal.outcome is True
 
 
-def test_who_does_not_say_what_they_had_seen_leaves_it_unknown() -> None:
+def test_without_what_publishers_had_read_causality_is_unknown() -> None:
     verdict = check(conversation(None)).causal
     assert verdict.outcome is None
     assert verdict.reason == "nobody said what had been delivered before b/1 was published"

@@ -1,4 +1,4 @@
-"""What must hold after every step of a node, looked at where the step was."""
+"""The invariants of a node, checked after every step where the step was."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -17,16 +17,14 @@ from broker.wire import DEFAULT_LIMITS
 from harness.simulator.needless import needless_waits
 from harness.whole.sites import WholeSite
 
-__all__ = ["wrong_after"]
-
 KEPT_SLACK_BYTES: Final = 1 << 18
-"""What is kept is charged in steps, for each subscription."""
+"""Kept bytes are charged in steps, for each subscription."""
 
 OUTBOX_SLACK_BYTES: Final = OUTBOX_BYTES + (1 << 17)
 """Deliveries fill the outbox up to its bound, and one step may answer a whole read."""
 
 WAITED_S_MAX: Final = SLOW_AFTER_S + 2 * JUDGING_INTERVAL_S
-"""Later than that somebody has decided whether a subscriber moves."""
+"""By then a slow consumer has been declared, and publishers wait no longer."""
 
 TOUCHED_COUNT_MAX: Final = 120
 REFUSED_COUNT_MAX: Final = 25
@@ -36,11 +34,11 @@ FRAME_BYTES: Final = DEFAULT_LIMITS.publication_frame_bytes
 
 
 def wrong_after(site: WholeSite, content: Input, effects: Effects) -> Iterator[str]:
-    """What is wrong with the connection that an input came from."""
+    """Yield what is wrong after a step with the node, and with the connection that the input came from."""
     yield from (
         f"{line.event}: {line.fields.get('exc_info')!r}" for line in effects.logs if line.level == "error"
     )
-    is_hostile = site.manner.access.users is not None
+    is_hostile = site.config.access.users is not None
     if is_hostile:
         yield from _ended_for_others(effects)
     node = site.node
@@ -76,7 +74,7 @@ def _overdrawn(connection: Connection) -> Iterator[str]:
 
 
 def _ended_for_others(effects: Effects) -> Iterator[str]:
-    """Honest clients that lost their connection where only somebody hostile has done anything."""
+    """Yield honest clients that lost their connections, where only hostile peers do harm."""
     for line in effects.logs:
         if line.event == "client left" and str(line.fields["client"]).startswith("C"):
             yield f"the connection of {line.fields['client']} has ended: {line.fields['reason']}"
@@ -97,7 +95,7 @@ def _waits_needlessly(node: Node) -> Iterator[str]:
 
 
 def _waited_for(node: Node) -> Iterator[str]:
-    """Subscribers that do not move, and for which publishers wait all the same."""
+    """Yield subscribers that make no progress, and for which publishers wait all the same."""
     for subscription in node.exchange.subscribers.values():
         backpressure = subscription.backpressure
         waited_s = node.exchange.now_s - backpressure._since_s  # noqa: SLF001 - only to look
@@ -106,7 +104,7 @@ def _waited_for(node: Node) -> Iterator[str]:
 
 
 def _retained(node: Node) -> Iterator[str]:
-    """What the station keeps of deliveries that their programs have had, or that were dropped."""
+    """Yield deliveries that the station keeps although their programs have had them, or they were dropped."""
     for subscription in node.exchange.subscribers.values():
         stream = subscription.state._stream  # noqa: SLF001 - only to look
         retained_bytes, skipped = 0, stream._offset  # noqa: SLF001 - as above
@@ -128,7 +126,7 @@ def _overworked(site: WholeSite, connection: Connection) -> Iterator[str]:
 
 
 def _beyond_limits(node: Node, connection: Connection) -> Iterator[str]:
-    """What somebody has made a node keep or do beyond its limits."""
+    """Yield what a node keeps or does beyond its limits."""
     limits = node.config.limits
     session = connection.session
     accounts = [node.exchange.budgets.broker, *node.exchange.budgets._users.values()]  # noqa: SLF001 - only to look
