@@ -23,6 +23,7 @@ FOUND = {
     "a durable subscription that nobody reads may wait with its replay": ("hostile", 1_000_960),
     "two processes of one name do not read one subscription at two brokers": ("loss", 149),
     "a call that was published again elsewhere may come again where its client returns": ("roam", 40_261),
+    "credit that was due before the broker had answered is given then": ("crash", 40_273),
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
