@@ -299,7 +299,8 @@ class Inbox:
         count = allowance_count - self.outstanding_count - self._held_count
         # Who acknowledges the oldest of many asks for one more in exchange, and not for half of all.
         least_count = 1 if self.max_open and not self.outstanding_count else (allowance_count + 1) // 2
-        if count < max(least_count, 1):
+        # A broker takes none before it has said from where it counts.
+        if count < max(least_count, 1) or not self.is_placed:
             return 0
         self.outstanding_count += count
         return count

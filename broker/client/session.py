@@ -376,9 +376,8 @@ class Session:
         inbox = self._requests.get(answer.number)
         if isinstance(inbox, Inbox):
             inbox.placed(answer.subscription, answer.position, goes_on=answer.goes_on)
-            if not answer.goes_on:
-                # Nothing that was open can be acknowledged any more, and its credit is free.
-                self._give_credit(inbox, inbox.credit_due())
+            # Deliveries may have been had since it was asked for, or cannot be acknowledged any more.
+            self._give_credit(inbox, inbox.credit_due())
             self.touched.append(inbox)
 
     def _on_gap(self, notice: m.Gap) -> None:

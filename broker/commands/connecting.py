@@ -24,6 +24,7 @@ class Connecting:
     token: str | None
     tls: ssl.SSLContext | None
     retry: bool
+    learn: bool
 
     def open(self) -> AbstractAsyncContextManager[Client]:
         """Connect, and report on standard error when the connection is lost and made again."""
@@ -35,6 +36,7 @@ class Connecting:
             token=self.token,
             tls=self.tls,
             retry=self.retry,
+            learn=self.learn,
             on_state=narrator(),
         )
 
@@ -84,6 +86,11 @@ _OPTIONS = (
     click.option("--tls-cert", type=_FILE, help="Certificate that proves who this client is (PEM)."),
     click.option("--tls-key", type=_FILE, help="Key of that certificate (PEM)."),
     click.option("--retry", is_flag=True, help="Keep trying if the broker is not there yet."),
+    click.option(
+        "--learn",
+        is_flag=True,
+        help="Go to any broker of the overlay when those of --broker are lost for good.",
+    ),
 )
 
 
@@ -101,11 +108,12 @@ def connecting_options(command: Callable[..., None]) -> Callable[..., None]:
         tls_cert: str | None,
         tls_key: str | None,
         retry: bool,
+        learn: bool,
         **others: object,
     ) -> None:
         context = _context(tls=tls, authority=tls_ca, certificate=tls_cert, key=tls_key)
         named = name or click.get_current_context().info_name or "client"
-        command(connecting=Connecting(tuple(chain(*brokers)), named, token, context, retry), **others)
+        command(connecting=Connecting(tuple(chain(*brokers)), named, token, context, retry, learn), **others)
 
     for option in reversed(_OPTIONS):
         connecting_command = option(connecting_command)

@@ -69,6 +69,8 @@ class WholeHistory:
     faults: list[tuple[str, str]] = field(factory=list)
     dead: set[str] = field(factory=set)
     """Ids of publishers that have ended."""
+    moved: set[int] = field(factory=set)
+    """Calls that were published again at another broker."""
     _operations: list[promises.Operation] = field(factory=list)
     _index: dict[tuple[str, int], int] = field(factory=dict)
     _known: dict[str, int] = field(factory=dict)

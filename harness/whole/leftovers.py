@@ -58,7 +58,8 @@ def _clients_credit(world: WholeWorld, node: Node) -> Iterator[str]:
             continue
         if session.window.held_bytes:
             yield f"{session.window.held_bytes} bytes of {program.name} are held"
-        if session.window.available_bytes != program.session.window.credit_bytes:
+        is_on_the_way = end.flight_bytes or end.peer.flight_bytes
+        if session.window.available_bytes != program.session.window.credit_bytes and not is_on_the_way:
             yield (
                 f"{program.name} has {program.session.window.credit_bytes} bytes of credit, "
                 f"and {session.window.available_bytes} are accounted for"

@@ -147,6 +147,10 @@ def _parsed(text: str) -> Filter:
     return parse(text)
 
 
+def _broker_in(identity: str) -> str:
+    return identity.rpartition("@")[2].rpartition(".")[0]
+
+
 @define(eq=False)
 class Program:
     """One process with a client. `site` is its broker; it goes to `others`, or to those that it `learns`."""
@@ -260,6 +264,8 @@ class Program:
             self.net.history.faults.append(("duplicate", text))
         self.net.history.dead.add(publishing.id)
         again = publishing.sent[len(publishing.sent) - source.pending_count :]
+        if _broker_in(publishing.id) != _broker_in(source.id):
+            self.net.history.moved.update(number for _, _, number, _ in again)
         publishing.id = source.id
         if publishing.is_closed:
             self.net.history.dead.add(source.id)

@@ -199,6 +199,7 @@ def test_no_more_are_open_than_may_be_and_every_acknowledgement_gives_credit_in_
     box = inbox()
     box.max_open = max_open
     credit_count = box.open(1)
+    box.placed("S", 0, goes_on=True)
     arrived = 0
     for wanted_count, acknowledged_count in steps:
         if count := min(wanted_count, credit_count):

@@ -370,6 +370,21 @@ def test_a_broker_that_breaks_the_protocol_is_found_out(
     assert talk.wants() is Wants.CLOSE
 
 
+def test_credit_for_what_is_had_before_the_broker_has_answered_is_given_then() -> None:
+    talk = connected(Limits(credit_first=4, credit_min=4, credit_max=4))
+    inbox = talk.subscription()
+    talk.say(m.Deliver(1, 4), *map(frame, range(1, 5)))
+    talk.reconnect()
+    (asked,) = talk.frames_sent()
+    assert isinstance(asked, m.Subscribe)
+    assert asked.credit == 1  # Four wait here.
+    inbox.take()
+    talk.session.credit(inbox, 4)
+    assert talk.frames_sent() == []
+    talk.say(m.Placed(1, inbox.id, 4, goes_on=True))
+    assert talk.frames_sent() == [m.Credit(1, 3, 4)]
+
+
 def test_a_question_is_answered_by_its_number(talk: Talk) -> None:
     first, second = Question("", 0), Question("bob@B1/1", 7)
     talk.session.ask(first)

@@ -41,7 +41,8 @@ def test_the_broker_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatc
 
 
 def test_several_brokers_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    (found,), _ = run("--broker", "b2:1,b3:1")
+    (found,), _ = run("--broker", "b2:1,b3:1", "--learn")
+    assert found.learn
     assert [str(each) for each in found.brokers] == ["127.0.0.1:7411", "b2:1", "b3:1"]
     monkeypatch.setenv("CONCORD_BROKER", "b4:1,b5:1")
     (found,), _ = run(broker=())

@@ -19,9 +19,12 @@ FOUND = {
     "a client that is lost while its broker shuts down publishes again behind a gap": ("crash", 301_003),
     "a program that did not read a gap leaves it to nobody": ("crash", 302_297),
     "a publisher that came and went while trees were apart leaves no gap": ("crash", 401_514),
+    "credit on its way to a client is not lost": ("hostile", 1_035_417),
     "room is made when every queue has what was emitted to it": ("hostile", 5071),
     "a durable subscription that nobody reads may wait with its replay": ("hostile", 1_000_960),
     "two processes of one name do not read one subscription at two brokers": ("loss", 149),
+    "a call that was published again elsewhere may come again where its client returns": ("roam", 40_261),
+    "credit that was due before the broker had answered is given then": ("crash", 40_273),
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
