@@ -125,7 +125,7 @@ class ClientSession:
                 size_bytes += run_bytes
                 index += count
             else:
-                self._units -= CONTROL_UNITS
+                self._units -= 1 if type(message) is m.Pong else CONTROL_UNITS
                 self._handle_control(message)
                 if type(message) in _CHANGES:
                     self._rest()

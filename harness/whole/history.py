@@ -69,6 +69,8 @@ class WholeHistory:
     faults: list[tuple[str, str]] = field(factory=list)
     dead: set[str] = field(factory=set)
     """Ids of publishers that have ended."""
+    returned: set[str] = field(factory=set)
+    """Ids of publishers that were away for longer than they are advertised."""
     moved: set[int] = field(factory=set)
     """Calls that were published again at another broker."""
     _operations: list[promises.Operation] = field(factory=list)

@@ -97,6 +97,8 @@ def _unreported(world: WholeWorld) -> Iterator[Fault]:
         for publisher, published in _by_publisher(world).items():
             if has_lost and publisher in history.dead:
                 continue
+            if publisher in history.returned and (has_lost or not world.knobs.settles_first):
+                continue  # It may have been away when the trees became one.
             is_complete = is_read and publisher not in history.dead
             for stream in subscription.streams:
                 is_whole = is_complete and stream is subscription.stream

@@ -391,8 +391,10 @@ class Program:
     def _look_for_a_move(self) -> None:
         """Note a move to another broker: allowed only when the own broker keeps its session no longer."""
         now_s, net = self.net.clock.now_s, self.net
+        away_s = now_s - self._connected_s
+        if net.may_leave(away_s):
+            net.history.returned.update(each.id for each in self.publishing)
         if self.site != self.dialled:
-            away_s = now_s - self._connected_s
             if not net.may_leave(away_s):
                 text = f"{self.name} left {self.site} for {self.dialled} after {away_s:.3f} s"
                 net.history.faults.append(("promise", text))

@@ -21,7 +21,13 @@ FIRST_SEEDS = {"numbers-forgotten": 1400}
 def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
     mutant = MUTANTS[name]
     settings = CampaignSettings(
-        SOON, FIRST_SEEDS.get(name, 0), mutant.faults, "pairwise", name, routing=mutant.routing, is_whole=mutant.is_whole
+        SOON,
+        FIRST_SEEDS.get(name, 0),
+        mutant.faults,
+        "pairwise",
+        name,
+        routing=mutant.routing,
+        is_whole=mutant.is_whole,
     )
     assert run(settings, until_found=True).violations
 

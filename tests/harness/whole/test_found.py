@@ -20,6 +20,8 @@ FOUND = {
     "a program that did not read a gap leaves it to nobody": ("crash", 302_297),
     "a publisher that came and went while trees were apart leaves no gap": ("crash", 401_514),
     "credit on its way to a client is not lost": ("hostile", 1_035_417),
+    "a publisher that was away when the trees became one leaves no gap": ("churn", 40_658),
+    "pongs cost next to nothing, so a slow broker gets through them": ("none", 801_139),
     "room is made when every queue has what was emitted to it": ("hostile", 5071),
     "a durable subscription that nobody reads may wait with its replay": ("hostile", 1_000_960),
     "two processes of one name do not read one subscription at two brokers": ("loss", 149),
