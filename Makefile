@@ -28,6 +28,9 @@ HOT_TESTS := $(addprefix tests/,broker/client broker/core broker/filters broker/
 # What pages say: links, anchors, rules, limits, commands, programs, and the site with its search.
 DOCUMENTS := $(addprefix tests/test_,documents.py commands_shown.py readme.py results_age.py site.py snippets.py tried.py)
 
+# What `make check` runs, `make test` leaves out.
+CHECKED := tests/test_imports.py tests/test_tidy.py $(DOCUMENTS)
+
 .DELETE_ON_ERROR:
 .PHONY: attack compiled docs help pure run test test-compiled search check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing results-age spark clean
 
@@ -37,8 +40,8 @@ help: ## show this list
 run: $(READY) ## compare four orderings on a small overlay, judge them, and write a report
 	@$(BIN)/concord harness compare quick --out runs/quick --replace --orderings pairwise,fifo,sequencer,published
 
-test: $(READY) ## run the whole test suite, with the same examples every time
-	@$(BIN)/python -m pytest $(SHARED)
+test: $(READY) ## run the test suite but what `make check` runs, with the same examples every time
+	@$(BIN)/python -m pytest $(SHARED) $(addprefix --ignore=,$(CHECKED))
 
 test-compiled: $(READY) ## run the tests of the hot path and some schedules against the compiled form, built beside the sources
 	@CONCORD_COMPILED=1 $(INSTALL) --no-deps --upgrade --target $(COMPILED) .
@@ -62,7 +65,7 @@ check: $(READY) ## check format, lint, types, the rules of the house, and the do
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/python -m pytest $(SHARED) tests/test_imports.py tests/test_tidy.py $(DOCUMENTS)
+	@$(BIN)/python -m pytest $(SHARED) $(CHECKED)
 
 format: $(READY) ## rewrite the sources in the one format, and repair what lint can repair
 	@$(BIN)/ruff format --quiet .
