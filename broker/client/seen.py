@@ -15,8 +15,6 @@ from attrs import define, field
 
 from broker.wire import origin_of
 
-__all__ = ["SeenEvents"]
-
 KNOWN_COUNT: Final = 100_000
 """About 20 MiB for a subscription that sees so many publishers; most see a few."""
 

@@ -278,16 +278,21 @@ def test_a_durable_subscription_goes_on_behind_what_was_had(shell: ShellUnderTes
         shell.run(test)
 
 
+async def leave_waiting(shell: ShellUnderTest, address: str, client: Client, count: int) -> None:
+    """So many events wait for the client's durable subscription."""
+    async with (
+        shell.connect(address, name="alice") as alice,
+        alice.advertise("True") as publisher,
+        client.subscribe("True", durable="mine"),
+    ):
+        for number in range(count):
+            await publisher.publish({"number": number}, confirm=True)
+
+
 def test_a_batch_is_had_as_a_whole(shell: ShellUnderTest) -> None:
     async def test() -> None:
-        async with (
-            shell.connect(broker.address, name="alice") as alice,
-            shell.connect(broker.address, name="bob") as bob,
-            alice.advertise("True") as publisher,
-        ):
-            async with bob.subscribe("True", durable="mine"):
-                for number in range(10):
-                    await publisher.publish({"number": number}, confirm=True)
+        async with shell.connect(broker.address, name="bob") as bob:
+            await leave_waiting(shell, broker.address, bob, 10)
             sizes: list[int] = []
             with pytest.raises(KeyError):
                 await fail_in_the_second_batch(bob, sizes)  # What became of it is not known.
@@ -323,14 +328,8 @@ async def fail_behind_the_acknowledged(client: Client) -> list[Delivery]:
 
 def test_what_is_not_acknowledged_comes_again(shell: ShellUnderTest) -> None:
     async def test() -> None:
-        async with (
-            shell.connect(broker.address, name="alice") as alice,
-            shell.connect(broker.address, name="bob") as bob,
-            alice.advertise("True") as publisher,
-        ):
-            async with bob.subscribe("True", durable="mine"):
-                for number in range(8):
-                    await publisher.publish({"number": number}, confirm=True)
+        async with shell.connect(broker.address, name="bob") as bob:
+            await leave_waiting(shell, broker.address, bob, 8)
             open_ones = await fail_behind_the_acknowledged(bob)
             with pytest.raises(ClosedError, match="it comes again"):
                 open_ones[4].ack()
