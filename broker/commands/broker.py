@@ -126,6 +126,19 @@ def _read_token(path: Path | None, token: str | None) -> str:
 @click.option("--name", required=True, help="Name of this broker, unique in the overlay.")
 @click.option("--listen", required=True, type=ADDRESS, help="Where to listen; port 0 takes a free one.")
 @click.option(
+    "--listen-ws",
+    type=ADDRESS,
+    help="Where to listen for WebSocket, which pages in browsers speak; port 0 takes a free one.",
+)
+@click.option(
+    "--ws-origin",
+    "ws_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Origin of pages that may connect there, such as https://shop.example; may be repeated; * is all. "
+    "Without it, pages of the host that they connect to may.",
+)
+@click.option(
     "--advertise-address",
     type=ADDRESS,
     help="Where other brokers can dial this one, if that is not what it listens on.",
@@ -267,8 +280,8 @@ def command(  # noqa: PLR0913 - the options that are no field of `Settings`
 ) -> None:
     """Run one broker until SIGTERM, SIGINT or SIGHUP.
 
-    Prints `listening on HOST:PORT` when it is ready; logs go to standard error. Under nohup it ignores
-    SIGHUP.
+    Prints `listening on HOST:PORT` when it is ready, and the address for WebSocket on a second line; logs
+    go to standard error. Under nohup it ignores SIGHUP.
     """
     if trace is not None:
         require_extras("harness", option="--trace")
@@ -309,11 +322,14 @@ def _calm_collector() -> None:
 
 async def _serve(settings: Settings) -> None:
     with asking_to_end() as asked:
-        await serve(settings, _announce(settings.listen), asked)
+        await serve(settings, _announce(settings), asked)
 
 
-def _announce(listen: Address) -> Callable[[Server], None]:
+def _announce(settings: Settings) -> Callable[[Server], None]:
     def announce(server: Server) -> None:
-        click.echo(f"listening on {Address(listen.host, server.port)}")
+        click.echo(f"listening on {Address(settings.listen.host, server.port)}")
+        if settings.listen_ws is not None:
+            scheme = "wss" if settings.tls.serves else "ws"
+            click.echo(f"listening on {scheme}://{Address(settings.listen_ws.host, server.ws_port)}")
 
     return announce
