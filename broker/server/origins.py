@@ -1,6 +1,6 @@
 """From where pages may connect: a browser says of which origin a page is, and lets no page lie about it.
 
-Without such a rule any page that somebody opens could use the brokers that this person's machine can reach.
+Without such a rule any page in a person's browser could use the brokers that this machine can reach.
 """
 
 import ipaddress

@@ -155,7 +155,7 @@ class WebSockets:
         """Answer the request of a peer to speak WebSocket.
 
         Raises:
-            HandshakeError: it asks for something else, or may not; it has been told why.
+            HandshakeError: it asks for something else, or may not; it has got the reason.
             OSError, BrokenResourceError: it has gone.
         """
         protocol = WSConnection(ConnectionType.SERVER)

@@ -36,7 +36,7 @@ export interface WebSocketLike {
   onmessage: ((event: never) => void) | null;
   onclose: ((event: never) => void) | null;
   onerror: ((event: never) => void) | null;
-  send(bytes: Uint8Array): void;
+  send(bytes: never): void;
   close(code?: number, reason?: string): void;
 }
 

@@ -26,7 +26,7 @@ export class Broker {
   async start() {
     const [program, ...words] = COMMAND;
     const listen = ["--listen", this.address];
-    this.process = spawn(program, [...words, "broker", "--name", "B1", ...listen, ...this.options], { stdio: ["ignore", "pipe", "inherit"] });
+    this.process = spawn(program, [...words, "broker", "--name", "B1", ...listen, ...this.options], { stdio: ["pipe", "pipe", "inherit"] });
     const lines = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
     const { value } = await lines.next();
     if (!value?.startsWith(LISTENING)) throw new Error(`the broker printed ${value} instead of its address`);

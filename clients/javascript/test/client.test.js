@@ -178,7 +178,7 @@ test("a client without a broker says what it tried", LIMIT, async () => {
 });
 
 test("nothing is lost and nothing comes twice when a broker with a journal is killed", { timeout: 60_000 }, async (t) => {
-  const count = 3000;
+  const count = 2000;
   const broker = await Broker.start(t, ...(await journal(t)));
   const states = [];
   const alice = await client(t, broker.address, { name: "alice", onState: ({ state }) => states.push(state) });

@@ -1,0 +1,192 @@
+"""The JavaScript client at real brokers: its own tests in Node, and pages in a browser without a window."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Final
+
+import pytest
+from attrs import define, field
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.harness.report.browser import browser as chromium
+from tests.sources import ROOT
+
+PACKAGE: Final = ROOT / "clients" / "javascript"
+NODE_TIMEOUT_S: Final = 100
+PAGE_TIMEOUT_MS: Final = 45_000
+
+OPTIONS: Final = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--host-resolver-rules=MAP evil.example 127.0.0.1",
+)
+
+NO_NODE: Final = (
+    "these tests run JavaScript in Node, and there is none: install the system's package nodejs (20 or newer)"
+)
+
+PLAY: Final = """async (address) => {
+  const { connect } = await import("/index.js");
+  const states = [];
+  const client = await connect(address, { name: "page", onState: ({ state }) => states.push(state) });
+  const deliveries = await client.subscribe("number > 0", { durable: "page", ack: "manual", maxOpen: 50 });
+  const publisher = await client.advertise("number > 0");
+  window.numbers = [];
+  const reading = (async () => {
+    for await (const delivery of deliveries) {
+      if (delivery.attributes.isLast) break;
+      window.numbers.push(delivery.attributes.number);
+      delivery.ack();
+    }
+  })();
+  window.done = (async () => {
+    let number = 0;
+    while (!window.isOver) {
+      number += 1;
+      await publisher.publish({ number }, { payload: "x".repeat(100), confirm: number % 20 === 0 });
+    }
+    await publisher.publish({ number: number + 1, isLast: true });
+    await reading;
+    await client.close();
+    return [number, window.numbers, states];
+  })();
+}"""
+"""A page that publishes until it `isOver`, and keeps what it got in `numbers`."""
+
+CONNECT: Final = """async (address) => {
+  const { connect } = await import("/index.js");
+  try {
+    const client = await connect(address, { name: "page" });
+    await client.close();
+    return "connected";
+  } catch (error) {
+    return `${error.name}: ${error.message}`;
+  }
+}"""
+
+
+def node() -> str:
+    found = shutil.which("node")
+    assert found is not None, NO_NODE
+    return found
+
+
+def command(*words: str) -> list[str]:
+    """A program of ours that ends with this process."""
+    return [sys.executable, "-m", "harness.leash", *words]
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT), "CONCORD_COMMAND": " ".join(command("broker"))}
+
+
+def test_the_package_passes_its_own_tests() -> None:
+    tests = sorted(map(str, (PACKAGE / "test").glob("*.test.js")))
+    ran = subprocess.run(  # noqa: S603 - our own program
+        [node(), "--test", *tests],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=NODE_TIMEOUT_S,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout
+    assert re.search(r"^# fail 0$", ran.stdout, re.MULTILINE)
+
+
+@define
+class PageBroker:
+    """A broker with a journal that listens for pages, and can be killed and started again."""
+
+    journal: Path
+    address: str = "127.0.0.1:0"
+    pages: str = "127.0.0.1:0"
+    _process: "subprocess.Popen[str]" = field(init=False)
+
+    def start(self) -> None:
+        listen = ("--listen", self.address, "--listen-ws", self.pages, "--journal", str(self.journal))
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            command("broker", "broker", "--name", "B1", *listen),
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        lines = [self._process.stdout.readline() for _ in range(2)]
+        self.address, self.pages = (re.sub(r"^listening on (ws://)?", "", line).strip() for line in lines)
+
+    def kill(self) -> None:
+        with self._process:
+            self._process.kill()
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[PageBroker]:
+    broker = PageBroker(tmp_path)
+    broker.start()
+    yield broker
+    broker.kill()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(OPTIONS))
+        yield browser
+        browser.close()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[int]:
+    """A web server on this machine, with the modules of the package and a page that lists them."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=PACKAGE / "src")) as server:
+        Thread(target=server.serve_forever).start()
+        yield server.server_port
+        server.shutdown()
+
+
+def opened(browser: Browser, address: str) -> Page:
+    page = browser.new_page()
+    page.set_default_timeout(PAGE_TIMEOUT_MS)
+    page.goto(address)
+    return page
+
+
+def test_a_page_loses_nothing_when_its_broker_is_killed(
+    browser: Browser, broker: PageBroker, site: int
+) -> None:
+    page = opened(browser, f"http://127.0.0.1:{site}/")
+    page.evaluate(PLAY, f"ws://{broker.pages}")
+    page.wait_for_function("window.numbers.length > 300")
+    broker.kill()
+    broker.start()
+    page.evaluate("window.isOver = true")
+    count, numbers, states = page.evaluate("window.done")
+    assert numbers == list(range(1, count + 1))
+    assert states == ["connected", "reconnecting", "connected"]
+    page.close()
+
+
+def test_a_page_of_another_site_is_refused(browser: Browser, broker: PageBroker, site: int) -> None:
+    page = opened(browser, f"http://evil.example:{site}/")
+    said = page.evaluate(CONNECT, f"ws://{broker.pages}")
+    assert said.startswith("ConnectionFailedError: cannot connect to ws://127.0.0.1")
+    assert "the broker's log says why" in said
+    said = page.evaluate(CONNECT, broker.address)
+    assert f"give the broker's WebSocket, ws://{broker.address}" in said
+    page.close()
