@@ -12,6 +12,8 @@ const MAP = 5;
 const TAG = 6;
 const SIMPLE = 7;
 const DEPTH_MAX = 64;
+/** Texts of fewer characters have their length in the head. */
+const SHORT = 24;
 const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
 
@@ -82,9 +84,24 @@ export class Writer {
   }
 
   text(text) {
+    if (text.length < SHORT && this.ascii(text)) return;
     const bytes = encoder.encode(text);
     this.head(TEXT, bytes.length);
     this.raw(bytes);
+  }
+
+  /** Write a short text character by character, which is quicker than to encode it; false if it is not of ASCII. */
+  ascii(text) {
+    this.reserve(1 + SHORT);
+    const { room, size } = this;
+    room[size] = (TEXT << 5) | text.length;
+    for (let place = 0; place < text.length; place += 1) {
+      const code = text.charCodeAt(place);
+      if (code > 127) return false;
+      room[size + 1 + place] = code;
+    }
+    this.size += 1 + text.length;
+    return true;
   }
 
   blob(bytes) {
@@ -213,6 +230,12 @@ class Reader {
 
   text(sizeBytes) {
     const start = this.take(sizeBytes);
+    if (sizeBytes < SHORT) {
+      let text = "";
+      let place = start;
+      for (; place < this.at && this.source[place] < 128; place += 1) text += String.fromCharCode(this.source[place]);
+      if (place === this.at) return text;
+    }
     try {
       return decoder.decode(this.source.subarray(start, this.at));
     } catch {

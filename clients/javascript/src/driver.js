@@ -4,6 +4,20 @@ import { open } from "./transports.js";
 
 const ALARM_MS_MAX = 2 ** 31 - 1;
 
+/** Call a function when what is ready now has had its turn: timers of browsers take milliseconds. */
+function nextTurn(call) {
+  if (globalThis.setImmediate) {
+    setImmediate(call);
+    return;
+  }
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    call();
+  };
+  port2.postMessage(null);
+}
+
 export class Driver {
   #transport = null;
   #options;
@@ -12,6 +26,7 @@ export class Driver {
   #arrivals = new Map();
   #alarm = undefined;
   #isSending = false;
+  #hasSent = false;
 
   constructor(machine, options, onState) {
     this.machine = machine;
@@ -69,19 +84,22 @@ export class Driver {
     for (const resolve of resolves) resolve();
   }
 
-  /** Write what there is to write when the program has done what it does now. */
+  /** Write what there is to write: at once if nothing was written in this turn of the loop, or else after it, together. */
   sendSoon() {
     if (this.#isSending || !this.machine.hasOutput) return;
     this.#isSending = true;
-    queueMicrotask(() => {
+    (this.#hasSent ? nextTurn : queueMicrotask)(() => {
       this.#isSending = false;
       this.settle();
     });
+    if (this.#hasSent) return;
+    this.#hasSent = true;
+    nextTurn(() => { this.#hasSent = false; });
   }
 
   /** Let other work of the program run. */
   pause() {
-    return new Promise((resolve) => { setTimeout(resolve, 0); });
+    return new Promise(nextTurn);
   }
 
   announceChange() {

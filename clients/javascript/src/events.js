@@ -1,8 +1,8 @@
 // Events as their publishers make them, and as subscribers get them.
 
-import { CborError } from "./cbor.js";
+import { CborError, encode } from "./cbor.js";
 import {
-  ATTRIBUTES_BYTES, HEADER_BYTES, ORDERED, PAYLOAD_BYTES, PUBLICATION, REPLAYED, WireError, Writer, decodeBody, framed, isWellFormed, sizeOf,
+  ATTRIBUTES_BYTES, HEADER_BYTES, LENGTH_BYTES, ORDERED, PAYLOAD_BYTES, PUBLICATION, REPLAYED, WireError, Writer, decodeBody, framed, isWellFormed, sizeOf,
 } from "./wire.js";
 
 const ATTRIBUTES_MAX = 256;
@@ -12,16 +12,22 @@ const IDENTIFIER = /^[\p{XID_Start}_]\p{XID_Continue}*$/u;
 const NAMES_KNOWN_MAX = 4096;
 const NUMBER_HEAD = 9;
 
-const known = new Set();
+const known = new Map();
+const EMPTY = new Uint8Array(0);
+const room = new Writer(4096);
 
-function checkName(name) {
-  if (known.has(name)) return;
+/** The CBOR of a name; throws `WireError` for one that no broker takes. */
+function encodedName(name) {
+  const found = known.get(name);
+  if (found !== undefined) return found;
   if (!isWellFormed(name) || !name.split(".").every((part) => IDENTIFIER.test(part))) {
     throw new WireError("malformed", `attributes: expected names of identifiers joined by dots, got ${JSON.stringify(name)}`);
   }
   if (sizeOf(name) > NAME_BYTES) throw new WireError("oversize", `attributes: a name has at most ${NAME_BYTES} bytes: ${name}`);
   if (known.size >= NAMES_KNOWN_MAX) known.clear();
-  known.add(name);
+  const encoded = encode(name);
+  known.set(name, encoded);
+  return encoded;
 }
 
 function checkValue(value, name) {
@@ -30,16 +36,16 @@ function checkValue(value, name) {
     case "boolean":
       return;
     case "bigint":
-      if (BigInt.asIntN(64, value) !== value) throw new WireError("oversize", `${name}: expected a whole number of 64 bits with sign`);
+      if (BigInt.asIntN(64, value) !== value) throw new WireError("oversize", `attributes.${name}: expected a whole number of 64 bits with sign`);
       return;
     case "string":
-      if (!isWellFormed(value)) throw new WireError("malformed", `${name}: expected text that UTF-8 can carry`);
+      if (!isWellFormed(value)) throw new WireError("malformed", `attributes.${name}: expected text that UTF-8 can carry`);
       if (value.length > TEXT_BYTES / 3 && sizeOf(value) > TEXT_BYTES) {
-        throw new WireError("oversize", `${name}: at most ${TEXT_BYTES} bytes of text are taken`);
+        throw new WireError("oversize", `attributes.${name}: at most ${TEXT_BYTES} bytes of text are taken`);
       }
       return;
     default:
-      throw new WireError("malformed", `${name}: expected text, a truth value or a number, got ${value === null ? "null" : typeof value}`);
+      throw new WireError("malformed", `attributes.${name}: expected text, a truth value or a number, got ${value === null ? "null" : typeof value}`);
   }
 }
 
@@ -52,9 +58,9 @@ function writeAttributes(writer, attributes) {
   const start = writer.size;
   writer.head(5, entries.length);
   for (const [name, value] of entries) {
-    checkName(name);
-    checkValue(value, `attributes.${name}`);
-    writer.text(name);
+    const encoded = encodedName(name);
+    checkValue(value, name);
+    writer.raw(encoded);
     writer.value(value);
     if (writer.size - start > ATTRIBUTES_BYTES) throw new WireError("oversize", `attributes: at most ${ATTRIBUTES_BYTES} bytes are taken`);
   }
@@ -62,7 +68,7 @@ function writeAttributes(writer, attributes) {
 
 /** Take a payload: bytes, or a text that is written in UTF-8. */
 export function payloadOf(payload) {
-  if (payload === undefined) return new Uint8Array(0);
+  if (payload === undefined) return EMPTY;
   if (typeof payload === "string") return new TextEncoder().encode(payload);
   if (payload instanceof ArrayBuffer) return new Uint8Array(payload);
   if (ArrayBuffer.isView(payload)) return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength);
@@ -81,7 +87,8 @@ export function prefixOf(publisher) {
 export function encodeEvent(prefix, sequence, publishedNs, attributes, payload, ordered) {
   const bytes = payloadOf(payload);
   if (bytes.length > PAYLOAD_BYTES) throw new WireError("oversize", `payload: at most ${PAYLOAD_BYTES} bytes are taken, got ${bytes.length}`);
-  const writer = new Writer(prefix.length + 256 + bytes.length);
+  const writer = bytes.length > room.room.length ? new Writer(prefix.length + 256 + bytes.length) : room;
+  writer.size = HEADER_BYTES;
   writer.raw(prefix);
   writer.long(0, sequence);
   writer.long(0, publishedNs);
@@ -91,7 +98,10 @@ export function encodeEvent(prefix, sequence, publishedNs, attributes, payload, 
     throw error instanceof CborError ? new WireError("malformed", error.message) : error;
   }
   writer.blob(bytes);
-  return framed(PUBLICATION, ordered ? ORDERED : 0, writer.bytes());
+  writer.view.setUint32(0, writer.size - LENGTH_BYTES);
+  writer.room[4] = PUBLICATION;
+  writer.room[5] = ordered ? ORDERED : 0;
+  return writer.bytes();
 }
 
 /** The same event under another id and number: only the beginning of its frame changes. */
