@@ -37,6 +37,10 @@ from broker.server.transport import LINGER_S, HandshakeError, Transport
 SUBPROTOCOL: Final = "concord"
 """The name of what is spoken, for clients that offer several."""
 
+MESSAGE_BYTES: Final = 16 * 1024
+"""A browser gives a message to its page when all of it is there, so large ones would come late over slow links, and
+never over those that break often."""
+
 EVENTS_AT_ONCE: Final = 512
 """Messages taken before others have their turn: some milliseconds of work, however small each of them is."""
 
@@ -49,7 +53,7 @@ class WebSocketTransport:
     _protocol: WSConnection
     _counts: "WebSockets"
     _rest: bytes = b""
-    """The end of a message whose beginning may be sent: nothing comes between."""
+    """The end of messages whose beginning may be sent: nothing comes between."""
     _sending: trio.Lock = field(factory=trio.Lock)
     _has_more: bool = False
     _is_over: bool = False
@@ -108,19 +112,20 @@ class WebSocketTransport:
             await self._below.send_all(memoryview(rest))
 
     def send_now(self, content: bytes) -> int:
-        """Make it one message; return its size if all of that could be sent without waiting, or else 0.
+        """Put it into messages; return its size if all of them could be sent without waiting, or else 0.
 
         Raises:
             BrokenPipeError: the peer has said that it takes no more.
         """
         if self._protocol.state is not ConnectionState.OPEN:
             raise BrokenPipeError(errno.EPIPE, "the other end has closed the WebSocket")
-        message = self._protocol.send(BytesMessage(content))
-        sent_bytes = 0 if self._sending.locked() else self._below.send_now(message)
-        self._rest = message[sent_bytes:]
+        parts = (content[at : at + MESSAGE_BYTES] for at in range(0, len(content), MESSAGE_BYTES))
+        messages = b"".join(self._protocol.send(BytesMessage(part)) for part in parts)
+        sent_bytes = 0 if self._sending.locked() else self._below.send_now(messages)
+        self._rest = messages[sent_bytes:]
         return 0 if self._rest else len(content)
 
-    async def send_all(self, content: memoryview) -> None:  # noqa: ARG002 - it is in the rest of its message
+    async def send_all(self, content: memoryview) -> None:  # noqa: ARG002 - it is in the rest of its messages
         """Send the rest of what `send_now` has begun."""
         async with self._sending:
             await self._send_rest()

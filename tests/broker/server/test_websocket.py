@@ -29,7 +29,7 @@ from broker.messages import Fault, Subscribe, Subscribed, Welcome
 from broker.server import server as server_module
 from broker.server.origins import Origins, read_origins
 from broker.server.settings import Settings, SettingsError, Tls
-from broker.server.websocket import SUBPROTOCOL
+from broker.server.websocket import MESSAGE_BYTES, SUBPROTOCOL
 from broker.wire import DEFAULT_LIMITS, Decoder, DeliveredBatch, Peer, encode
 from tests.broker.server.overlay import ANY_PORT, WAIT_S, Running, client_hello, running, settings, until
 from tests.broker.server.test_access import client_context, files_of
@@ -50,6 +50,7 @@ class PagePeer:
     decoder: Decoder = field(factory=lambda: Decoder(DEFAULT_LIMITS, Peer.SERVER))
     events: list[Event] = field(factory=list)
     messages: list[object] = field(factory=list)
+    message_bytes: int = 0
 
     async def send(self, event: Event) -> None:
         await self.stream.send_all(self.protocol.send(event))
@@ -63,6 +64,9 @@ class PagePeer:
                 while self.events:
                     event = self.events.pop(0)
                     if isinstance(event, BytesMessage):
+                        self.message_bytes += len(event.data)
+                        assert self.message_bytes <= MESSAGE_BYTES
+                        self.message_bytes *= not event.message_finished
                         self.messages += self.decoder.feed(event.data)
                     if isinstance(event, kind):
                         return event
