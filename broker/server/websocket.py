@@ -38,8 +38,8 @@ SUBPROTOCOL: Final = "concord"
 """The name of what is spoken, for clients that offer several."""
 
 MESSAGE_BYTES: Final = 16 * 1024
-"""A browser gives a message to its page when all of it is there, so large ones would come late over slow links, and
-never over those that break often."""
+"""A browser gives a message to its page when all of it is there: large ones would come late over slow links,
+and never over those that break often."""
 
 EVENTS_AT_ONCE: Final = 512
 """Messages taken before others have their turn: some milliseconds of work, however small each of them is."""

@@ -72,7 +72,7 @@ class PagePeer:
                         return event
                 received = await self.stream.receive_some()
                 assert received, f"the connection ended before a {kind.__name__}"
-                self.protocol.receive_data(received)
+                self.protocol.receive_data(bytes(received))
 
     async def receive_a(self, kind: type[T]) -> T:
         """The next frame of a kind; others before it are ignored."""
