@@ -84,8 +84,7 @@ export class Deliveries {
     const driver = this.#driver;
     for (;;) {
       if (inbox.isClosed) return undefined;
-      const item = inbox.take(this.#acknowledge);
-      driver.session.giveCredit(inbox);
+      const item = driver.session.yieldFrom(inbox, this.#acknowledge);
       driver.sendSoon();
       if (item !== undefined) return item;
       if (inbox.ended !== null) throw inbox.ended;

@@ -159,9 +159,8 @@ export class Inbox {
 
   // --- the program's side ---
 
-  /** The next delivery or gap; undefined if none is here. What was given before is had by that, unless it is acknowledged. */
+  /** The next delivery or gap; undefined if none is here. */
   take(acknowledge) {
-    this.finish();
     while (this.arrived.length) {
       const entry = this.arrived.shift();
       if (entry.frame !== null) return this.give(entry, acknowledge);
@@ -184,13 +183,15 @@ export class Inbox {
     return new Delivery(entry.frame, entry.position, (position) => acknowledge(era, position));
   }
 
-  /** The program is done with what it got last. */
+  /** The program is done with what it got last, unless it acknowledges; return whether it got something. */
   finish() {
+    const hadSome = this.current.length > 0;
     for (const entry of this.current) {
       if (!this.maxOpen && entry.era === this.era) this.had = entry.end;
       this.letGo(1, entry.frame.length);
     }
     this.current = [];
+    return hadSome;
   }
 
   /** Take the acknowledgement of everything up to a position of an era; return whether it has any effect. */

@@ -201,6 +201,12 @@ export class Session {
     inbox.phase = Phase.ENDED;
   }
 
+  /** The next delivery or gap of a subscription; undefined if none is here. Credit is returned for what was had by that. */
+  yieldFrom(inbox, acknowledge) {
+    if (inbox.finish()) this.giveCredit(inbox);
+    return inbox.take(acknowledge);
+  }
+
   /** Return credit for what was had, when it is due. */
   giveCredit(inbox) {
     const count = inbox.creditDue();

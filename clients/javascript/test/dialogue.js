@@ -117,11 +117,8 @@ export class Dialogue {
   }
 
   #take(name) {
-    const { session } = this.machine;
     const inbox = this.#named.get(name);
-    const item = inbox.take((era, position) => inbox.acknowledge(era, position));
-    session.giveCredit(inbox);
-    return item;
+    return this.machine.session.yieldFrom(inbox, (era, position) => inbox.acknowledge(era, position));
   }
 
   yield({ of, items }) {
