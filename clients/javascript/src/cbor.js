@@ -71,16 +71,28 @@ export class Writer {
       this.view.setUint32(at + 1, Number(value));
       this.size += 5;
     } else {
-      this.long(major, value);
+      this.room[at] = type | 27;
+      this.view.setBigUint64(at + 1, BigInt(value));
+      this.size += 9;
     }
   }
 
-  /** The same in 9 bytes, whatever the value. */
-  long(major, value) {
+  /** A whole number, 0 or more, in 9 bytes, whatever it is. */
+  long(value) {
     this.reserve(9);
-    this.room[this.size] = (major << 5) | 27;
+    this.room[this.size] = (NUMBER << 5) | 27;
     this.view.setBigUint64(this.size + 1, BigInt(value));
     this.size += 9;
+  }
+
+  /** The head of an array of so many items. */
+  array(count) {
+    this.head(ARRAY, count);
+  }
+
+  /** The head of a map of so many pairs. */
+  map(count) {
+    this.head(MAP, count);
   }
 
   text(text) {
@@ -149,11 +161,11 @@ export class Writer {
     if (value === null) this.simple(0xf6);
     else if (value instanceof Uint8Array) this.blob(value);
     else if (Array.isArray(value)) {
-      this.head(ARRAY, value.length);
+      this.array(value.length);
       for (const each of value) this.value(each);
     } else {
       const entries = value instanceof Map ? [...value] : Object.entries(value);
-      this.head(MAP, entries.length);
+      this.map(entries.length);
       for (const [name, each] of entries) {
         this.text(name);
         this.value(each);

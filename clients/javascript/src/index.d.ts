@@ -1,7 +1,7 @@
 // Types of the package; the reference is docs/reference/javascript.md.
 
 /** A value of an attribute. Whole numbers that a `number` does not hold exactly are `bigint`. */
-export type Value = string | number | bigint | boolean;
+export type Value = string | number | bigint | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
 export type Attributes = Record<string, Value>;
 
@@ -60,7 +60,7 @@ export interface ConnectOptions {
 /** Connect to a broker, at the first of these addresses that answers: `ws://` and `wss://`, or HOST:PORT in Node. */
 export function connect(addresses: string | readonly string[], options?: ConnectOptions): Promise<Client>;
 
-export type FilterValue = string | number | bigint | boolean | readonly FilterValue[];
+export type FilterValue = string | number | bigint | boolean | null | readonly FilterValue[];
 
 /** A filter with values in it, which are written as the language has them: filter`symbol == ${symbol}`. */
 export function filter(texts: TemplateStringsArray, ...values: FilterValue[]): string;
