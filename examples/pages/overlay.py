@@ -67,8 +67,17 @@ class DemoOverlay:
         """Start a broker, again if it was there before."""
         assert self._nursery is not None
         listen = ("--listen", self.addresses.get(name, "127.0.0.1:0"))
-        listen += ("--listen-ws", f"127.0.0.1:{self.ports.get(name, 0)}")
-        arguments = ("broker", "--name", name, *listen, *self._arguments[name], "--log-format", "json")
+        pages = ("--listen-ws", f"127.0.0.1:{self.ports.get(name, 0)}")
+        arguments = (
+            "broker",
+            "--name",
+            name,
+            *listen,
+            *pages,
+            *self._arguments[name],
+            "--log-format",
+            "json",
+        )
         server = await start_server(self._nursery, f"broker {name}", "broker", arguments)
         self._servers[name], self.addresses[name] = server, server.address
         self.ports[name] = int((await server.program.read_line()).rpartition(":")[2])

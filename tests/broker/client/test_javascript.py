@@ -1,5 +1,6 @@
-"""The JavaScript client at real brokers: its own tests in Node, and pages in a browser without a window."""
+"""The JavaScript client: its own tests in Node, beside the Python client, and in pages of a browser."""
 
+import json
 import os
 import re
 import shutil
@@ -16,11 +17,13 @@ import pytest
 from attrs import define, field
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.broker.client.drawn import drawn
 from tests.harness.report.browser import browser as chromium
 from tests.sources import ROOT
 
 PACKAGE: Final = ROOT / "clients" / "javascript"
 NODE_TIMEOUT_S: Final = 100
+DRAWN_COUNT: Final = 200
 PAGE_TIMEOUT_MS: Final = 45_000
 
 OPTIONS: Final = (
@@ -101,6 +104,21 @@ def test_the_package_passes_its_own_tests() -> None:
     )
     assert ran.returncode == 0, ran.stdout
     assert re.search(r"^# fail 0$", ran.stdout, re.MULTILINE)
+
+
+def test_its_machine_says_what_that_of_python_says(tmp_path: Path) -> None:
+    dialogues = tmp_path / "dialogues.jsonl"
+    dialogues.write_text(
+        "".join(f"{json.dumps(drawn(seed))}\n" for seed in range(DRAWN_COUNT)), encoding="utf-8"
+    )
+    ran = subprocess.run(  # noqa: S603 - our own program
+        [node(), PACKAGE / "test" / "perform.js", dialogues],
+        capture_output=True,
+        text=True,
+        timeout=NODE_TIMEOUT_S,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
 
 
 @define
