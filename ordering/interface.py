@@ -77,11 +77,13 @@ class Route(NamedTuple):
 
     `targets` are the hops with a matching entry that is open for publications from the origin; never the
     origin itself. `exposed` are the targets below this broker on which a matching ordered subscription is
-    exposed: publications from the uplink may match it too.
+    exposed: publications from the uplink may match it too. `free` are the targets below that are not among
+    those; None if nobody has worked it out.
     """
 
     targets: Hops
     exposed: Hops
+    free: Hops | None = None
 
 
 class Interest(Protocol):

@@ -18,7 +18,9 @@ Laws.
 6. A run is kept as one item with one request for each of its events. What is acknowledged of it leaves before
    the rest, as if each event had been kept alone.
 
-All sets are bits: the late targets are found in constant time, whatever the size of the tables.
+All sets are bits: the late targets are found in constant time, whatever the size of the tables. Sets may be
+long, where a broker has many subscriptions of its own: what follows from a route comes with it, and what is
+blocked is worked out when somebody asks.
 """
 
 from collections import deque
@@ -70,7 +72,7 @@ class _Pending:
 
 @define(eq=False)
 class Pairwise:
-    """The pending items of one broker. `_blocked` is exactly the union of their targets."""
+    """The pending items of one broker. `_blocked` is the union of the targets of the first `_summed`."""
 
     _context: Context = field(default=ALONE, repr=False)
     measures: Measures = field(factory=Measures, init=False)
@@ -78,6 +80,7 @@ class Pairwise:
     _pending: list[_Pending] = field(factory=list, init=False)
     _awaiting: deque[_Pending] = Factory(deque)
     _blocked: Hops = 0
+    _summed: int = 0
     _open_requests: int = 0
     waiting_count: int = field(default=0, init=False)
     """The number of pending items, every event of a run counted."""
@@ -87,41 +90,48 @@ class Pairwise:
 
     def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
         """Emit a publication from the uplink; detect the conflicts of one from below (R1, R2)."""
-        return self._take(event, 1, origin, mark, route if event.ordered else Route(route.targets, 0))
+        return self._take(event, 1, origin, mark, route, is_ordered=event.ordered)
 
     def run(self, events: Sequence[Event], origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
         """Do for several publications what `publication` does for each in turn (law 6)."""
-        taken = route if events[0].ordered else Route(route.targets, 0)
-        return self._take(tuple(events), len(events), origin, mark, taken)
+        return self._take(tuple(events), len(events), origin, mark, route, is_ordered=events[0].ordered)
 
-    def _take(self, item: object, count: int, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
-        """Take an event or a run of events; no target of unordered ones is exposed."""
-        targets, exposed = route
+    def _take(  # noqa: PLR0913 - those of `publication`
+        self, item: object, count: int, origin: Hops, mark: int, route: Route, *, is_ordered: bool
+    ) -> Sequence[Emission]:
+        """Take an event or a run of events."""
+        targets, exposed, free = route
         uplink = self._uplink
         if origin and origin == uplink:
             return (Emission(item, targets, 0),)
+        if not is_ordered:
+            exposed, free = 0, None
         requester = origin if mark & REQUEST else 0
         climbs = targets & uplink != 0
-        if not (requester or (exposed and climbs) or targets & self._blocked):
+        if not (requester or (exposed and climbs) or (self._pending and targets & self._blocked_now())):
             return (Emission(item, targets, 0),)
-        # Sets may be long, where a broker has many subscriptions of its own: so few operations, none in vain.
         late = exposed | requester if requester else exposed
-        lower = targets ^ uplink if climbs else targets
+        rest = targets & ~uplink & ~exposed if free is None else free
         emissions: list[Emission] = []
         if climbs:
             emissions.append(Emission(item, uplink, REQUEST if late else 0))
             self.measures.requests += count if late else 0
         kept = len(self._pending)
         if late:
-            self._add(
-                _Pending(item, late, requester, awaits=climbs, together=True, count=count),
-                emissions,
-            )
-        if lower != exposed:
-            self._add(_Pending(item, lower ^ exposed, count=count), emissions)
+            self._add(_Pending(item, late, requester, awaits=climbs, together=True, count=count), emissions)
+        if rest:
+            self._add(_Pending(item, rest, count=count), emissions)
         if len(self._pending) > kept:
             self.measures.deferred += count
         return emissions
+
+    def _blocked_now(self) -> Hops:
+        """Return the union of the targets of all pending items."""
+        pending = self._pending
+        while self._summed < len(pending):
+            self._blocked |= pending[self._summed].targets
+            self._summed += 1
+        return self._blocked
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
         """Emit a message to the uplink at once, one to another hop behind the items pending for it (R5)."""
@@ -166,10 +176,12 @@ class Pairwise:
 
     def hop_lost(self, hop: Hops) -> Sequence[Emission]:
         """Take the hop out of every pending item; open requests keep their position (R4)."""
+        self._blocked_now()
         for pending in self._pending:
             pending.targets &= ~hop
             pending.requester &= ~hop
         self._pending = [pending for pending in self._pending if pending.targets]
+        self._summed = len(self._pending)
         self.waiting_count = sum(pending.count for pending in self._pending)
         return self._release()
 
@@ -193,16 +205,15 @@ class Pairwise:
         if pending.awaits:
             self._awaiting.append(pending)
             self._open_requests += pending.count
-        elif self._is_emitted(pending, self._blocked, emissions):
+        elif self._is_emitted(pending, self._blocked_now(), emissions):
             return
         self._pending.append(pending)
-        self._blocked |= pending.targets
         self.waiting_count += pending.count
 
     def _release(self) -> Sequence[Emission]:
         """Emit the items that are free now, in order (R3). Stop once every pending target is blocked."""
         emissions: list[Emission] = []
-        everything, blocked = self._blocked, 0
+        everything, blocked = self._blocked_now(), 0
         kept: list[_Pending] = []
         scanned = 0
         for pending in self._pending:
@@ -217,7 +228,7 @@ class Pairwise:
                 else:
                     self.waiting_count -= part.count
         self._pending[:scanned] = kept
-        self._blocked = blocked
+        self._blocked, self._summed = blocked, len(self._pending)
         return emissions
 
     def _is_emitted(self, pending: _Pending, blocked: Hops, emissions: list[Emission]) -> bool:
