@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,6 +10,8 @@ import attrs
 import pytest
 import trio
 from attrs import define, field
+from hypothesis import given
+from hypothesis import strategies as st
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import (
     AcceptConnection,
@@ -29,7 +31,8 @@ from broker.messages import Fault, Subscribe, Subscribed, Welcome
 from broker.server import server as server_module
 from broker.server.origins import Origins, read_origins
 from broker.server.settings import Settings, SettingsError, Tls
-from broker.server.websocket import MESSAGE_BYTES, SUBPROTOCOL
+from broker.server.transport import HandshakeError
+from broker.server.websocket import MESSAGE_BYTES, SUBPROTOCOL, WebSockets
 from broker.wire import DEFAULT_LIMITS, Decoder, DeliveredBatch, Peer, encode
 from tests.broker.server.overlay import ANY_PORT, WAIT_S, Running, client_hello, running, settings, until
 from tests.broker.server.test_access import client_context, files_of
@@ -228,6 +231,60 @@ async def test_who_asks_for_nothing_is_not_waited_for(monkeypatch: pytest.Monkey
     async with running(with_pages(settings("B1"))) as one:
         assert await answer_to(one, b"GET / HTTP/1.1\r\n") == ""
         await until(lambda: one.server.exchange.totals.refused == 1)
+
+
+@define
+class _Bytes:
+    """A transport whose peer says what it likes, and reads everything."""
+
+    chunks: list[bytes]
+
+    async def receive(self) -> bytes:
+        return self.chunks.pop(0) if self.chunks else b""
+
+    def send_now(self, content: bytes) -> int:
+        return len(content)
+
+    async def send_all(self, content: memoryview) -> None:
+        """Take it."""
+
+    async def finish(self) -> None:
+        self.chunks.clear()
+
+    async def close(self) -> None:
+        self.chunks.clear()
+
+
+def masked(first: int, payload: bytes, size: int) -> bytes:
+    """A frame with a mask of zeros, which says that it has a size."""
+    head = bytes([first, 0x80 | size]) if size < 126 else bytes([first, 0xFE]) + size.to_bytes(2, "big")
+    return head + bytes(4) + payload
+
+
+FRAMES = st.builds(
+    masked,
+    st.sampled_from([0x82, 0x02, 0x80, 0x00, 0x81, 0x88, 0x89, 0x8A, 0x83, 0xC2]) | st.integers(0, 255),
+    st.binary(max_size=20),
+    st.integers(0, 30) | st.integers(0, 65_535),
+)
+
+
+@given(
+    st.sampled_from([upgrade("b"), upgrade("\xff")]) | st.binary(), st.lists(FRAMES | st.binary(min_size=1))
+)
+async def test_whatever_comes_ends_one_connection_and_nothing_else(
+    asking: bytes, frames: list[bytes]
+) -> None:
+    below = _Bytes([asking, *frames] if asking else [])
+    try:
+        transport = await WebSockets(origins("*")).upgrade(below)
+    except HandshakeError:
+        return
+    while await transport.receive():
+        with suppress(OSError):
+            transport.send_now(b"answer")
+    await transport.finish()
+    await transport.close()
 
 
 def origins(*allowed: str) -> Origins:
