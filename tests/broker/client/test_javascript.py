@@ -22,7 +22,7 @@ from tests.harness.report.browser import browser as chromium
 from tests.sources import ROOT
 
 PACKAGE: Final = ROOT / "clients" / "javascript"
-NODE_TIMEOUT_S: Final = 100
+NODE_TIMEOUT_S: Final = 50
 DRAWN_COUNT: Final = 200
 PAGE_TIMEOUT_MS: Final = 45_000
 
