@@ -3,9 +3,13 @@
 import json
 import re
 import subprocess
+from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.broker.client.test_javascript import PACKAGE, node
+from tests.sources import every_file
 from tests.test_tidy import MODULE_LINES_MAX
 
 EXPORTS: Final = """
@@ -45,3 +49,21 @@ def test_modules_are_small_and_open_with_what_they_are_for() -> None:
         lines = path.read_text(encoding="utf-8").splitlines()
         assert len(lines) <= MODULE_LINES_MAX, path.name
         assert lines[0].startswith("// "), path.name
+
+
+SHOWN: Final = [
+    pytest.param(text, id=f"{page.path.stem}-{number}")
+    for page in every_file()
+    if page.path.suffix == ".md"
+    for number, text in enumerate(re.findall(r"^```js\n(.*?)^```$", page.text, re.MULTILINE | re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_what_pages_show_of_javascript_can_be_read(text: str, tmp_path: Path) -> None:
+    program = tmp_path / "shown.mjs"
+    program.write_text(text, encoding="utf-8")
+    ran = subprocess.run(  # noqa: S603 - our own pages
+        [node(), "--check", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stderr

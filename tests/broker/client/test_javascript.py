@@ -17,6 +17,7 @@ import pytest
 from attrs import define, field
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from concord.sync import connect
 from tests.broker.client.drawn import drawn
 from tests.harness.report.browser import browser as chromium
 from tests.sources import ROOT
@@ -38,7 +39,7 @@ NO_NODE: Final = (
 )
 
 PLAY: Final = """async (address) => {
-  const { connect } = await import("/index.js");
+  const { connect } = await import("/concord-pubsub/index.js");
   const states = [];
   const client = await connect(address, { name: "page", onState: ({ state }) => states.push(state) });
   const deliveries = await client.subscribe("number > 0", { durable: "page", ack: "manual", maxOpen: 50 });
@@ -66,7 +67,7 @@ PLAY: Final = """async (address) => {
 """A page that publishes until it `isOver`, and keeps what it got in `numbers`."""
 
 CONNECT: Final = """async (address) => {
-  const { connect } = await import("/index.js");
+  const { connect } = await import("/concord-pubsub/index.js");
   try {
     const client = await connect(address, { name: "page" });
     await client.close();
@@ -169,12 +170,21 @@ class _Quiet(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+@define
+class Site:
+    """A web server on this machine for a folder, with the modules of the package in it."""
+
+    folder: Path
+    port: int
+
+
 @pytest.fixture(scope="module")
-def site() -> Iterator[int]:
-    """A web server on this machine, with the modules of the package and a page that lists them."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=PACKAGE / "src")) as server:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "concord-pubsub").symlink_to(PACKAGE / "src")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder)) as server:
         Thread(target=server.serve_forever).start()
-        yield server.server_port
+        yield Site(folder, server.server_port)
         server.shutdown()
 
 
@@ -186,9 +196,9 @@ def opened(browser: Browser, address: str) -> Page:
 
 
 def test_a_page_loses_nothing_when_its_broker_is_killed(
-    browser: Browser, broker: PageBroker, site: int
+    browser: Browser, broker: PageBroker, site: Site
 ) -> None:
-    page = opened(browser, f"http://127.0.0.1:{site}/")
+    page = opened(browser, f"http://127.0.0.1:{site.port}/")
     page.evaluate(PLAY, f"ws://{broker.pages}")
     page.wait_for_function("window.numbers.length > 300")
     broker.kill()
@@ -200,11 +210,28 @@ def test_a_page_loses_nothing_when_its_broker_is_killed(
     page.close()
 
 
-def test_a_page_of_another_site_is_refused(browser: Browser, broker: PageBroker, site: int) -> None:
-    page = opened(browser, f"http://evil.example:{site}/")
+def test_a_page_of_another_site_is_refused(browser: Browser, broker: PageBroker, site: Site) -> None:
+    page = opened(browser, f"http://evil.example:{site.port}/")
     said = page.evaluate(CONNECT, f"ws://{broker.pages}")
     assert said.startswith("ConnectionFailedError: cannot connect to ws://127.0.0.1")
     assert "the broker's log says why" in said
     said = page.evaluate(CONNECT, broker.address)
     assert f"give the broker's WebSocket, ws://{broker.address}" in said
     page.close()
+
+
+def test_the_page_of_the_guide_shows_what_is_published(
+    browser: Browser, broker: PageBroker, site: Site
+) -> None:
+    guide = (ROOT / "docs" / "how-to" / "browsers.md").read_text(encoding="utf-8")
+    (page_text,) = re.findall(r"^```html\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    shown = f"<body>{page_text.replace('127.0.0.1:7413', broker.pages)}"
+    (site.folder / "guide.html").write_text(shown, encoding="utf-8")
+    with connect(broker.address) as client, client.advertise("price > 0") as publisher:
+        publisher.publish({"symbol": "IBM", "price": 101.5}, confirm=True)
+        page = opened(browser, f"http://127.0.0.1:{site.port}/guide.html")
+        page.wait_for_selector("text=IBM 101.5")
+        publisher.publish({"symbol": "SAP", "price": 202.5})
+        page.wait_for_selector("text=SAP 202.5")
+        assert page.title() == "connected"
+        page.close()
