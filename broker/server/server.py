@@ -10,6 +10,7 @@ Laws:
 import errno
 import resource
 import secrets
+import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -257,6 +258,8 @@ class Server:
     async def _run(self, started: Callable[[], None]) -> None:
         listeners = await _listen("--listen", self.settings.listen)
         self.port = listeners[0].socket.getsockname()[1]
+        if self.settings.listen_shared is not None:
+            listeners += listen_beside_others(self.settings.listen_shared)
         pages = await self._listen_to_pages()
         async with trio.open_nursery() as watch:
             if self._keeping is not None:
@@ -479,6 +482,27 @@ async def _listen(option: str, endpoint: Address) -> list[trio.SocketListener]:
         return await trio.open_tcp_listeners(endpoint.port, host=endpoint.host, backlog=BACKLOG)
     except OSError as error:
         raise SettingsError(f"{option} {endpoint}: {error.strerror or error}") from error
+
+
+def listen_beside_others(endpoint: Address) -> list[trio.SocketListener]:
+    """Open a socket on an address where other processes listen too; the system deals out connections.
+
+    Raises:
+        SettingsError: that cannot be done.
+    """
+    try:
+        opened = shared_socket(endpoint, BACKLOG)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"--listen-shared {endpoint}: {reason}") from error
+    return [trio.SocketListener(trio.socket.from_stdlib_socket(opened))]
+
+
+def shared_socket(endpoint: Address, backlog: int) -> socket.socket:
+    """Return a listening socket that shares its address. Raises `OSError` or `ValueError`."""
+    family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
+    where = (endpoint.host, endpoint.port)
+    return socket.create_server(where, family=family, backlog=backlog, reuse_port=True)
 
 
 def _peer_of(stream: trio.SocketStream) -> str:

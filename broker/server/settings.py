@@ -72,6 +72,7 @@ class Settings:
 
     name: str
     listen: Address
+    listen_shared: Address | None = None
     listen_ws: Address | None = None
     ws_origins: tuple[str, ...] = ()
     advertise_address: Address | None = None
@@ -177,6 +178,7 @@ class Settings:
             replay_age_s=self.replay_age_s,
             limits=self.limits,
             has_journal=self.journal is not None,
+            shares_address=self.listen_shared is not None,
         )
 
     def reached_at(self, port: int) -> Address | None:
@@ -189,6 +191,8 @@ class Settings:
         if self.is_insecure:
             return
         self._check_listening("--listen", self.listen)
+        if self.listen_shared is not None:
+            self._check_listening("--listen-shared", self.listen_shared)
         if self.listen_ws is not None:
             self._check_listening("--listen-ws", self.listen_ws)
         if self.metrics is not None and not self.metrics.is_loopback:

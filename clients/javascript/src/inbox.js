@@ -82,7 +82,7 @@ export class Inbox {
 
   /** Remember what has come, so that nothing comes twice when the client goes to another broker. */
   remember() {
-    this.seen = new SeenEvents();
+    this.seen ??= new SeenEvents();
   }
 
   // --- the broker's side ---

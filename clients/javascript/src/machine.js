@@ -326,7 +326,10 @@ export class ClientMachine {
     const longestS = isKept ? Math.min(LONGEST_S, Math.max(FIRST_S, this.keptS / TRIES_WHILE_KEPT)) : LONGEST_S;
     this.session.disconnect();
     this.enter(WAITING, nowS + this.backoff.nextS(longestS));
-    if (isKept) return;
+    if (isKept) {
+      this.address = this.session.home || this.address;
+      return;
+    }
     const place = this.addresses.indexOf(this.address) + 1;
     this.address = this.addresses[place % this.addresses.length];
   }

@@ -75,6 +75,8 @@ export class Session {
     this.limits = limits;
     /** Whether the client may go to another broker: its subscriptions know what they have had. */
     this.roams = roams;
+    /** Where the broker is found again, if the address that was dialled is not its own. */
+    this.home = "";
     this.window = new SendWindow(limits);
     this.welcome = null;
     /** Inboxes that got something since a shell cleared this. */
@@ -261,6 +263,7 @@ export class Session {
     switch (message.kind) {
       case "Delivered": return this.onDelivered(request, message);
       case "Welcome": return this.onWelcome(message);
+      case "ReturnAddress": return this.onReturnAddress(message);
       case "Fault": throw new BrokerFaultError(`the broker closed the connection: ${message.text}`, message.code);
       case "Grant":
         this.window.creditBytes += Number(message.sizeBytes);
@@ -282,9 +285,17 @@ export class Session {
 
   onWelcome(welcome) {
     this.welcome = welcome;
+    this.home = "";
     this.isChanged = true;
     this.window.creditBytes = Number(welcome.creditBytes);
     this.onGreeted();
+  }
+
+  /** The address that was dialled may lead to another broker next time. */
+  onReturnAddress({ address }) {
+    this.home = address;
+    this.roams = true;
+    for (const inbox of this.inboxes) inbox.remember();
   }
 
   /** Ask for everything. Subscriptions first: what this client has still to publish may be meant for itself. */

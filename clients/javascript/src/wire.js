@@ -115,6 +115,7 @@ export const KINDS = {
   Placed: { code: 0x38, fields: { number, subscription: id, position: number, goesOn: truth } },
   Forgotten: { code: 0x39, fields: { number } },
   Wanted: { code: 0x3a, fields: { number, isWanted: truth } },
+  ReturnAddress: { code: 0x3b, fields: { address: id } },
 };
 
 export const NAMES = new Map(Object.entries(KINDS).map(([name, kind]) => [kind.code, name]));
