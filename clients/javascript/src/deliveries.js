@@ -36,8 +36,8 @@ export class Deliveries {
   }
 
   /** The next delivery, as `for await` gives it: done when the program has closed the subscription or the client. */
-  async next() {
-    const item = await this.#arrival();
+  async next({ signal } = {}) {
+    const item = await this.#arrival(signal);
     if (item instanceof Gap) throw this.#errorOf(item);
     return { value: item, done: item === undefined };
   }
@@ -51,15 +51,16 @@ export class Deliveries {
     return { next, [Symbol.asyncIterator]() { return this; } };
   }
 
-  /** Lists of what has arrived, of up to `maxCount` deliveries; never empty. Gaps are thrown between lists. */
-  batches({ maxCount = BATCH_COUNT } = {}) {
+  /**
+   * Lists of what has arrived, of up to `maxCount` deliveries; never empty. With `maxS` a list waits for more, for so long
+   * after its first delivery. Gaps are thrown between lists.
+   */
+  batches({ maxCount = BATCH_COUNT, maxS = 0 } = {}) {
     if (!(maxCount >= 1)) throw new RangeError(`maxCount: expected 1 or more, got ${maxCount}`);
+    if (!(maxS >= 0)) throw new RangeError(`maxS: expected 0 or more, got ${maxS}`);
     const next = async () => {
       const { value, done } = await this.next();
-      if (done) return { value, done };
-      const batch = [value];
-      for (let more; batch.length < maxCount && (more = this.#inbox.takeAlso(this.#acknowledge)) !== undefined;) batch.push(more);
-      return { value: batch, done: false };
+      return done ? { value, done } : { value: await this.#gather([value], maxCount, maxS), done };
     };
     return { next, [Symbol.asyncIterator]() { return this; } };
   }
@@ -78,11 +79,28 @@ export class Deliveries {
     await this.close();
   }
 
+  /** Add deliveries to a list until it is full, or would have a gap, or the time is over. */
+  async #gather(batch, maxCount, maxS) {
+    const inbox = this.#inbox;
+    const over = maxS ? AbortSignal.timeout(1000 * maxS) : AbortSignal.abort();
+    while (batch.length < maxCount) {
+      const more = inbox.takeAlso(this.#acknowledge);
+      if (more !== undefined) {
+        batch.push(more);
+        continue;
+      }
+      if (over.aborted || !inbox.mayGetMore || this.#driver.machine.isClosed) break;
+      await this.#driver.arrival(inbox, over).catch(() => {}); // The list is given when the time is over.
+    }
+    return batch;
+  }
+
   /** The next delivery or gap; undefined when nothing comes any more because the program wants no more. */
-  async #arrival() {
+  async #arrival(signal) {
     const inbox = this.#inbox;
     const driver = this.#driver;
     for (;;) {
+      signal?.throwIfAborted();
       if (inbox.isClosed) return undefined;
       const item = driver.session.yieldFrom(inbox, this.#acknowledge);
       driver.sendSoon();
@@ -90,7 +108,7 @@ export class Deliveries {
       if (inbox.ended !== null) throw inbox.ended;
       if (driver.hasLeft) return undefined;
       driver.machine.check();
-      await driver.arrival(inbox);
+      await driver.arrival(inbox, signal);
     }
   }
 

@@ -71,10 +71,16 @@ export class Driver {
     });
   }
 
-  /** Resolves when something has arrived in this inbox, or never will. */
-  arrival(inbox) {
-    return new Promise((resolve) => {
-      this.#arrivals.set(inbox, [...(this.#arrivals.get(inbox) ?? []), resolve]);
+  /** Resolves when something has arrived in this inbox, or never will; rejects when the signal is aborted. */
+  arrival(inbox, signal) {
+    return new Promise((resolve, reject) => {
+      const abort = () => reject(signal.reason);
+      signal?.addEventListener("abort", abort, { once: true });
+      const arrived = () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      };
+      this.#arrivals.set(inbox, [...(this.#arrivals.get(inbox) ?? []), arrived]);
     });
   }
 

@@ -170,6 +170,11 @@ export class Inbox {
     return undefined;
   }
 
+  /** Whether deliveries may arrive although none that were given are had. */
+  get mayGetMore() {
+    return !this.arrived.length && this.ended === null && !this.isClosed && this.outstandingCount > 0;
+  }
+
   /** One more delivery, to be had together with those before it; undefined if none is next. */
   takeAlso(acknowledge) {
     return this.arrived.first?.frame ? this.give(this.arrived.shift(), acknowledge) : undefined;

@@ -116,6 +116,8 @@ export class Publisher implements AsyncDisposable {
   readonly isWanted: boolean;
   wanted(): Promise<void>;
   unwanted(): Promise<void>;
+  /** Call `produce` while a subscriber is interested, for ever; abort its signal when nobody has been for `lingerS`. */
+  whileWanted(produce: (signal: AbortSignal) => unknown, options?: { lingerS?: number }): Promise<never>;
   /** Resolves to the number of the event. */
   publish(attributes: Attributes | ReadonlyMap<string, Value>, options?: PublishOptions): Promise<number>;
   flush(): Promise<void>;
@@ -156,9 +158,9 @@ export class Deliveries implements AsyncIterable<Delivery>, AsyncDisposable {
   /** Whether the broker has resumed this durable subscription. */
   readonly isResumed: boolean;
   [Symbol.asyncIterator](): AsyncIterableIterator<Delivery>;
-  next(): Promise<IteratorResult<Delivery, undefined>>;
+  next(options?: { signal?: AbortSignal }): Promise<IteratorResult<Delivery, undefined>>;
   withGaps(): AsyncIterableIterator<Delivery | Gap>;
-  batches(options?: { maxCount?: number }): AsyncIterableIterator<Delivery[]>;
+  batches(options?: { maxCount?: number; maxS?: number }): AsyncIterableIterator<Delivery[]>;
   ack(position: number): void;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -40,6 +40,33 @@ export class Publisher {
   }
 
   /**
+   * Call `produce(signal)` while a subscriber is interested, for ever; the signal is aborted when nobody has been for
+   * `lingerS`. If it ends by itself, it is called again when interest comes anew. What it throws is thrown here.
+   */
+  async whileWanted(produce, { lingerS = 0 } = {}) {
+    for (;;) {
+      await this.wanted();
+      const stop = new AbortController();
+      const produced = Promise.resolve(stop.signal).then(produce);
+      try {
+        await Promise.race([this.#abandoned(lingerS), new Promise((_, fail) => { produced.catch(fail); })]);
+      } finally {
+        stop.abort();
+      }
+      await produced.catch(() => {}); // Its signal was aborted.
+    }
+  }
+
+  /** Wait until nobody has been interested for so long. */
+  async #abandoned(lingerS) {
+    for (let isBack = true; isBack;) {
+      await this.unwanted();
+      const over = new Promise((resolve) => { setTimeout(() => resolve(false), 1000 * lingerS); });
+      isBack = lingerS > 0 && await Promise.race([over, this.wanted().then(() => true)]);
+    }
+  }
+
+  /**
    * Put an event into the window; resolves to its number. Waits while the window is full. With `confirm` it resolves when
    * the broker has taken the event over.
    */

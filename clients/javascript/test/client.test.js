@@ -134,6 +134,12 @@ test("a broker", LIMIT, async (t) => {
       numbers.push(...batch.map(({ attributes, replayed }) => [attributes.number, replayed]));
       if (numbers.length === 21) break;
     }
+    const waiting = deliveries.batches({ maxCount: 3, maxS: 20 }).next();
+    for (let number = 52; number <= 54; number += 1) await publisher.publish({ series: "past", number }, { confirm: true });
+    assert.deepStrictEqual((await waiting).value.map(({ attributes }) => attributes.number), [52, 53, 54]);
+    await publisher.publish({ series: "past", number: 55 });
+    assert.equal((await deliveries.batches({ maxS: 0.01 }).next()).value.length, 1);
+    await assert.rejects(deliveries.next({ signal: AbortSignal.timeout(1) }), { name: "TimeoutError" });
     assert.deepStrictEqual(numbers, Array.from({ length: 21 }, (_, place) => [31 + place, place < 20]));
   });
 
@@ -146,6 +152,22 @@ test("a broker", LIMIT, async (t) => {
     await publisher.wanted();
     await deliveries.close();
     await publisher.unwanted();
+
+    let runs = 0;
+    const producing = publisher.whileWanted(async (signal) => {
+      runs += 1;
+      for (let load = 0; !signal.aborted; load += 1) await publisher.publish({ load }, { confirm: true });
+    });
+    for (const expected of [1, 2]) {
+      const watching = await bob.subscribe("load > 5");
+      await collect(watching, 3);
+      assert.equal(runs, expected);
+      await watching.close();
+      await publisher.unwanted();
+    }
+    const closed = assert.rejects(producing, ClosedError);
+    await publisher.close();
+    await closed;
     await bob.close();
   });
 
