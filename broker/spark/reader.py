@@ -232,7 +232,11 @@ class ConcordStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for durable, (subscription, mark) in opened.items():
             subscription.release(mark)
             self._find_last(durable, subscription)
-        return {durable: self._end_of(each).content() for durable, (each, _) in opened.items()}
+        ends = {durable: self._end_of(each) for durable, (each, _) in opened.items()}
+        if self._is_now and all(ends[durable] == mark for durable, (_, mark) in opened.items()):
+            # Spark ends this process without a word: the broker gets the last acknowledgements now.
+            self.stop()
+        return {durable: each.content() for durable, each in ends.items()}
 
     def _find_last(self, durable: str, subscription: SourceSubscription) -> None:
         """Find once where a query ends that reads what is there now."""
@@ -283,6 +287,7 @@ class ConcordStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Leave the broker."""
         if self._connection is not None:
             self._connection.close()
+            self._connection = None
 
     # --- in a task ---
 
