@@ -2,12 +2,12 @@
 
 Nothing else of the broker imports this: it needs PySpark, the extra `spark`. `concord.spark` is its door.
 
-    options    what users say
+    options    what users ask for
     held       what has arrived and is not committed; pure
     columns    events as rows, and rows as events
-    reader     the source, in the driver and in tasks
-    record     what a sink knows of its last batch
-    writer     the sink, in tasks and in the driver
+    reader     what reads subscriptions, in the driver and in tasks
+    record     what a writing query knows of its last batch
+    writer     what publishes rows, in tasks and in the driver
     source     the class that is registered
 """
 

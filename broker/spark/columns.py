@@ -148,7 +148,7 @@ def _cell(column: t.StructField) -> _Own:
     return lambda delivery, _: convert(delivery.attributes.get(name))
 
 
-SinkEvent = tuple[dict[str, Any], bytes, bool]
+OutgoingEvent = tuple[dict[str, Any], bytes, bool]
 """Attributes, payload, and whether its order matters."""
 
 
@@ -167,7 +167,7 @@ class EventShape:
             if each.name in self._attributes:
                 _check_attribute(each)
 
-    def events(self, rows: Iterator[t.Row]) -> Iterator[SinkEvent]:
+    def events(self, rows: Iterator[t.Row]) -> Iterator[OutgoingEvent]:
         """Yield an event for each row."""
         for row in rows:
             attributes = {name: _plain(row[name]) for name in self._attributes if row[name] is not None}

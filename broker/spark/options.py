@@ -48,7 +48,7 @@ class BrokerAccess:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> "BrokerAccess":
-        """Read the options that sources and sinks share.
+        """Read the options that reading and writing share.
 
         Raises:
             ValueError: one is missing or cannot be; the message says which.

@@ -25,7 +25,7 @@ from broker.client.delivery import Delivery, Gap
 from broker.client.limits import CREDIT_FIRST, CREDIT_MIN, Limits
 from broker.errors import GapError
 from broker.spark.columns import GAP, RowShape
-from broker.spark.held import HeldEvents, HeldItem, Mark
+from broker.spark.held import HeldEvents, HeldItem, StreamMark
 from broker.spark.options import SourceOptions
 
 REDELIVERY_TIMEOUT_S: Final = 60.0
@@ -54,7 +54,7 @@ class SourceSubscription:
     _options: SourceOptions
     held: HeldEvents
     _deliveries: Deliveries
-    _until: Mark | None = field(default=None, init=False)
+    _until: StreamMark | None = field(default=None, init=False)
 
     def receive(self, timeout_s: float = 0) -> bool:
         """Take the next delivery or gap, and return whether there was one in time."""
@@ -64,13 +64,13 @@ class SourceSubscription:
         except TimeoutError:
             return False
         except GapError as error:
-            behind = Mark(deliveries.id, deliveries.position)
+            behind = StreamMark(deliveries.id, deliveries.position)
             self.held.miss(Gap(error.count, error.reason), behind, self._until)
         else:
             self.held.deliver(delivery.position, delivery.frame, self._until)
         return True
 
-    def receive_until(self, end: Mark) -> None:
+    def receive_until(self, end: StreamMark) -> None:
         """Read a batch again, of which Spark knows the end.
 
         Raises:
@@ -84,7 +84,7 @@ class SourceSubscription:
                 raise TimeoutError(f"{text} within {REDELIVERY_TIMEOUT_S:.0f} s")
         self._until = None
 
-    def batch_end(self, last: Mark | None) -> Mark:
+    def batch_end(self, last: StreamMark | None) -> StreamMark:
         """Return the mark at which the next batch ends: at `last`, or before it where there is much."""
         options = self._options
         while len(self.held) <= options.max_events and self.held.end != last and self.receive():
@@ -96,17 +96,17 @@ class SourceSubscription:
         if not len(self.held):
             self.receive(REDELIVERY_TIMEOUT_S)
 
-    def acknowledge(self, mark: Mark) -> None:
+    def acknowledge(self, mark: StreamMark) -> None:
         """Acknowledge all deliveries up to a mark, unless the broker has forgotten them."""
         if mark.id == self._deliveries.id and mark.position <= self._deliveries.position:
             self._deliveries.ack(mark.position)
 
-    def release(self, mark: Mark) -> None:
+    def release(self, mark: StreamMark) -> None:
         """Acknowledge all up to a mark, and drop it."""
         self.acknowledge(mark)
         self.held.release(mark)
 
-    def check(self, start: Mark, end: Mark) -> None:
+    def check(self, start: StreamMark, end: StreamMark) -> None:
         """Do with gaps between two marks as the options say.
 
         Raises:
@@ -139,7 +139,7 @@ class SourceConnection:
         found = self._connected(0).durable_subscriptions()
         return {str(each["durable"]): int(str(each["emitted"])) for each in found}
 
-    def at(self, durable: str, start: Mark | None, end: Mark | None = None) -> SourceSubscription:
+    def at(self, durable: str, start: StreamMark | None, end: StreamMark | None = None) -> SourceSubscription:
         """Return a subscription that knows what follows on `start`; None is where the broker goes on."""
         if durable not in self._options.filters:
             raise ValueError(
@@ -166,7 +166,7 @@ class SourceConnection:
                 max_open=self._most(count),
             )
         )
-        held = HeldEvents(start or Mark(deliveries.id, deliveries.position))
+        held = HeldEvents(start or StreamMark(deliveries.id, deliveries.position))
         opened = SourceSubscription(durable, options.filters[durable], options, held, deliveries)
         self._stack.push(stack)
         self._open[durable] = stack, opened
@@ -205,7 +205,7 @@ class ConcordStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._connection: SourceConnection | None = None
         self._initial: Offset | None = None
         self._is_now = False
-        self._last: dict[str, Mark] = {}
+        self._last: dict[str, StreamMark] = {}
 
     @property
     def _broker(self) -> SourceConnection:
@@ -242,9 +242,9 @@ class ConcordStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Find once where a query ends that reads what is there now."""
         if self._is_now and durable not in self._last:
             position = self._broker.emitted()[durable]
-            self._last[durable] = Mark(subscription.held.end.id, position)
+            self._last[durable] = StreamMark(subscription.held.end.id, position)
 
-    def _end_of(self, subscription: SourceSubscription) -> Mark:
+    def _end_of(self, subscription: SourceSubscription) -> StreamMark:
         start, last = subscription.held.start, self._last.get(subscription.durable)
         if last is not None:
             if start.id != last.id or start.position >= last.position:
@@ -260,7 +260,7 @@ class ConcordStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return a partition for each subscription that has something between the offsets."""
         found = []
         for durable, content in end.items():
-            last = Mark.of(content)
+            last = StreamMark.of(content)
             subscription, first = self._at(durable, start, last)
             if first == last:
                 continue
@@ -270,18 +270,18 @@ class ConcordStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return found
 
     def _at(
-        self, durable: str, start: Mapping[str, Any], end: Mark | None = None
-    ) -> tuple[SourceSubscription, Mark]:
+        self, durable: str, start: Mapping[str, Any], end: StreamMark | None = None
+    ) -> tuple[SourceSubscription, StreamMark]:
         """Return a subscription and its mark in an offset; a new one begins where the broker goes on."""
         content = start.get(durable)
-        mark = None if content is None else Mark.of(content)
+        mark = None if content is None else StreamMark.of(content)
         subscription = self._broker.at(durable, mark, end)
         return subscription, mark or subscription.held.start
 
     def commit(self, end: dict[str, Any]) -> None:
         """Acknowledge a batch: Spark will not ask for it again."""
         for durable, content in end.items():
-            self._broker.at(durable, None).acknowledge(Mark.of(content))
+            self._broker.at(durable, None).acknowledge(StreamMark.of(content))
 
     def stop(self) -> None:
         """Leave the broker."""
@@ -294,9 +294,9 @@ class ConcordStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:
         """Yield the rows of a partition."""
         assert isinstance(partition, EventsPartition)
-        shape, is_told = RowShape(self._schema), self._options.gaps == "rows"
+        shape, has_gaps = RowShape(self._schema), self._options.gaps == "rows"
         for position, frame, gap in partition.items:
             if frame:
                 yield shape.row(Delivery(frame, position), partition.filter)
-            elif gap is not None and is_told:
+            elif gap is not None and has_gaps:
                 yield shape.gap_row(gap, position, partition.filter)

@@ -1,4 +1,4 @@
-"""What a sink knows of its last batch, in a file beside Spark's checkpoint.
+"""What a writing query knows of its last batch, in a file beside Spark's checkpoint.
 
 Laws:
 
@@ -15,39 +15,39 @@ import pyarrow as pa
 from attrs import frozen
 from pyarrow import fs
 
-from broker.spark.columns import SinkEvent
+from broker.spark.columns import OutgoingEvent
 
 _FILE: Final = "batch.cbor"
 
 
 @frozen
-class SinkRecord:
+class BatchRecord:
     """A batch: who publishes it, from which number on, and its events; none of them when `is_done`."""
 
     batch: int
     publisher: str
     first: int
-    events: tuple[SinkEvent, ...]
+    events: tuple[OutgoingEvent, ...]
     is_done: bool = False
 
 
 class RecordFile:
-    """The record of one sink, in a directory on any file system that Arrow reads."""
+    """The record of one query, in a directory on any file system that Arrow reads."""
 
     def __init__(self, place: str) -> None:
         self._fs, folder = _file_system(place)
         self._path = f"{folder.rstrip('/')}/{_FILE}"
 
-    def read(self) -> SinkRecord | None:
+    def read(self) -> BatchRecord | None:
         """Return the record of the last batch, or None before the first."""
         try:
             with self._fs.open_input_stream(self._path) as file:
                 batch, publisher, first, events, is_done = cbor2.loads(file.read())
         except FileNotFoundError:
             return None
-        return SinkRecord(batch, publisher, first, tuple(map(_event, events)), is_done)
+        return BatchRecord(batch, publisher, first, tuple(map(_event, events)), is_done)
 
-    def write(self, record: SinkRecord) -> None:
+    def write(self, record: BatchRecord) -> None:
         """Replace the record."""
         content = [record.batch, record.publisher, record.first, record.events, record.is_done]
         self._fs.create_dir(self._path.rpartition("/")[0])
@@ -57,7 +57,7 @@ class RecordFile:
         self._fs.move(aside, self._path)
 
 
-def _event(content: tuple[object, ...]) -> SinkEvent:
+def _event(content: tuple[object, ...]) -> OutgoingEvent:
     attributes, payload, is_ordered = content
     assert isinstance(attributes, dict)
     assert isinstance(payload, bytes)

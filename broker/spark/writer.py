@@ -1,4 +1,4 @@
-"""The sink: rows as events of one publisher, which publishes each batch once.
+"""Rows as events of one publisher, which publishes each batch once.
 
 Laws:
 
@@ -21,14 +21,14 @@ from pyspark.sql.types import StructType
 from broker.client.blocking import Client, Publisher
 from broker.errors import ConcordError, NotAdvertisedError
 from broker.filters import parse
-from broker.spark.columns import EventShape, SinkEvent
+from broker.spark.columns import EventShape, OutgoingEvent
 from broker.spark.options import BrokerAccess, needed
-from broker.spark.record import RecordFile, SinkRecord
+from broker.spark.record import BatchRecord, RecordFile
 
 FAIL: Final = "fail"
 REPEAT: Final = "repeat"
 
-_FOLDER: Final = "concord-sink"
+_FOLDER: Final = "concord-published"
 """The directory in Spark's checkpoint, unless the option `state` names another place."""
 
 
@@ -39,7 +39,7 @@ class PublisherForgottenError(ConcordError):
 class EventsMessage(WriterCommitMessage):
     """The events of one partition."""
 
-    def __init__(self, events: Sequence[SinkEvent]) -> None:
+    def __init__(self, events: Sequence[OutgoingEvent]) -> None:
         self.events = tuple(events)
 
 
@@ -109,37 +109,37 @@ class ConcordStreamWriter(DataSourceStreamWriter):
             self._begin(file, last, batchId, events)
 
     def _begin(
-        self, file: RecordFile, last: SinkRecord | None, batch: int, events: tuple[SinkEvent, ...]
+        self, file: RecordFile, last: BatchRecord | None, batch: int, events: tuple[OutgoingEvent, ...]
     ) -> None:
         """Publish a batch for the first time."""
         with self._access.open() as client, self._advertise(client, last) as publisher:
-            self._publish(file, SinkRecord(batch, publisher.id, publisher.sequence + 1, events), publisher)
+            self._publish(file, BatchRecord(batch, publisher.id, publisher.sequence + 1, events), publisher)
 
-    def _go_on(self, file: RecordFile, record: SinkRecord) -> None:
+    def _go_on(self, file: RecordFile, record: BatchRecord) -> None:
         """Publish what the broker has not taken of a batch."""
         with self._access.open() as client, self._advertise(client, record) as publisher:
             if publisher.id != record.publisher:
                 self._forgotten(record)
-                record = SinkRecord(record.batch, publisher.id, publisher.sequence + 1, record.events)
+                record = BatchRecord(record.batch, publisher.id, publisher.sequence + 1, record.events)
             self._publish(file, record, publisher)
 
-    def _publish(self, file: RecordFile, record: SinkRecord, publisher: Publisher) -> None:
+    def _publish(self, file: RecordFile, record: BatchRecord, publisher: Publisher) -> None:
         file.write(record)
         for attributes, payload, is_ordered in record.events[publisher.sequence + 1 - record.first :]:
             publisher.publish(attributes, payload, ordered=is_ordered)
         publisher.flush()
         if publisher.id != record.publisher:
             self._forgotten(record)
-        file.write(SinkRecord(record.batch, publisher.id, 0, (), is_done=True))
+        file.write(BatchRecord(record.batch, publisher.id, 0, (), is_done=True))
 
-    def _forgotten(self, record: SinkRecord) -> None:
+    def _forgotten(self, record: BatchRecord) -> None:
         if self._doubt == FAIL:
             raise PublisherForgottenError(
                 f"the broker has forgotten {record.publisher}, the publisher of batch {record.batch}: some "
                 f"of its {len(record.events)} events may be published. in_doubt='{REPEAT}' publishes them all"
             )
 
-    def _advertise(self, client: Client, last: SinkRecord | None) -> AbstractContextManager[Publisher]:
+    def _advertise(self, client: Client, last: BatchRecord | None) -> AbstractContextManager[Publisher]:
         return client.advertise(self._filter, resume="" if last is None else last.publisher)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's

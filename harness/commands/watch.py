@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from broker.addresses import Address
     from harness.watch.verdict import LiveVerdict
 
-REFRESH_S: Final = 0.5
-"""How often the table is written anew."""
-
 DISAGREED: Final = 1
 
 _FILE: Final = click.Path(exists=True, dir_okay=False)
@@ -96,12 +93,12 @@ def command(  # noqa: PLR0913 - one parameter per option
         watch = OverlayWatch(spark, places, texts, access)
         with _shown(watch.verdict) as refresh:
 
-            def is_over() -> bool:
-                refresh()
-                return stop.wait(REFRESH_S) or (count is not None and watch.verdict.delivered_count >= count)
+            def is_over(is_subscribed: bool) -> bool:  # noqa: FBT001 - its one argument
+                refresh(is_subscribed)
+                return stop.is_set() or (count is not None and watch.verdict.delivered_count >= count)
 
             watch.run(is_over, every)
-    _print(watch.verdict, as_json=as_json)
+    print_summary(watch.verdict, as_json=as_json)
     sys.exit(DISAGREED if watch.verdict.disagreement_count else 0)
 
 
@@ -117,16 +114,31 @@ def _interrupted() -> Iterator[threading.Event]:
 
 
 @contextmanager
-def _shown(verdict: "LiveVerdict") -> Iterator[Callable[[], object]]:
-    """Give a function that writes the table anew on a terminal, and does nothing elsewhere."""
+def _shown(verdict: "LiveVerdict") -> Iterator[Callable[[bool], object]]:
+    """Give a function that writes the table anew on a terminal, or what is new on standard error."""
     if not sys.stdout.isatty():
-        yield lambda: None
+        yield _WatchProgress(verdict)
         return
     from rich.live import Live  # noqa: PLC0415 - an extra, which only a terminal needs
     from rich.text import Text  # noqa: PLC0415 - likewise
 
     with Live(auto_refresh=False, transient=True) as live:
-        yield lambda: live.update(Text(_pairs(verdict).text()), refresh=True)
+        yield lambda _: live.update(Text(_pairs(verdict).text()), refresh=True)
+
+
+class _WatchProgress:
+    """Prints a line when all is subscribed, and when deliveries have come since the last one."""
+
+    def __init__(self, verdict: "LiveVerdict") -> None:
+        self._verdict = verdict
+        self._said = ""
+
+    def __call__(self, is_subscribed: bool) -> None:  # noqa: FBT001 - its one argument
+        verdict = self._verdict
+        said = f"{verdict.delivered_count:,} deliveries, {verdict.disagreement_count:,} disagreements"
+        if is_subscribed and said != self._said:
+            self._said = said
+            click.echo(said, err=True)
 
 
 def _pairs(verdict: "LiveVerdict") -> Table:
@@ -137,7 +149,8 @@ def _pairs(verdict: "LiveVerdict") -> Table:
     return Table(("subscription", "other", "common events", "disagreements"), rows, words=2)
 
 
-def _print(verdict: "LiveVerdict", *, as_json: bool) -> None:
+def print_summary(verdict: "LiveVerdict", *, as_json: bool) -> None:
+    """Print what was found."""
     if as_json:
         click.echo(to_json(_content(verdict)))
         return

@@ -28,6 +28,10 @@ AGE_S: Final = "60"
 SCHEMA: Final = "_filter STRING, _publisher STRING, _sequence BIGINT, _ordered BOOLEAN, _gap STRING"
 
 
+REFRESH_S: Final = 0.5
+"""How often a watch looks at its verdict."""
+
+
 class WatchError(ConcordError):
     """The overlay cannot be watched any more; says why."""
 
@@ -49,8 +53,10 @@ class OverlayWatch:
     def __attrs_post_init__(self) -> None:
         self.verdict = LiveVerdict([_named(broker, each) for broker in self.brokers for each in self.filters])
 
-    def run(self, until: Callable[[], bool], every: str) -> None:
-        """Watch until it is so; `until` is asked again and again, and may wait a little.
+    def run(self, until: Callable[[bool], bool], every: str) -> None:
+        """Watch until it is so; `until` is asked twice a second.
+
+        It is given whether all is subscribed: what is published from then on is not missed.
 
         Raises:
             WatchError: the query has failed.
@@ -65,12 +71,12 @@ class OverlayWatch:
                 .start()
             )
             try:
-                while query.isActive and not until():
+                while not query.awaitTermination(REFRESH_S) and not until(query.lastProgress is not None):  # type: ignore[arg-type] # parts of seconds are fine
                     pass
-                query.stop()
+            except StreamingQueryException as error:
+                raise WatchError(_reason(error)) from error
             finally:
-                if (error := query.exception()) is not None:
-                    raise WatchError(_reason(error)) from error
+                query.stop()
 
     def _options(self, broker: str) -> dict[str, str]:
         return {**self.access, "broker": broker, "name": NAME, "durable": self._durable}
@@ -114,5 +120,5 @@ def _named(broker: str, filter_text: str) -> str:
 def _reason(error: StreamingQueryException) -> str:
     """Return the last line that Python or Spark said about it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if "Error: " in line]
-    return (told or lines or ["the query failed"])[-1]
+    causes = [line for line in lines if "Error: " in line]
+    return (causes or lines or ["the query failed"])[-1]

@@ -173,7 +173,7 @@ def test_each_filter_is_a_partition_with_its_own_order(broker: Stage, publisher:
         start = only.initial()
         publish(publisher, 3, 1, 2, 0)
         end = only.latest(start, 4)
-        assert [each.filter for each in only.reader.partitions(start, end)] == ["n < 2", "n >= 2"]  # type: ignore[attr-defined]
+        assert [each.filter for each in only.reader.partitions(start, end)] == ["n < 2", "n >= 2"]  # type: ignore[attr-defined] # it is ours
         assert only.numbers(start, end) == [1, 0, 3, 2]
 
 
@@ -239,7 +239,7 @@ def test_a_broker_with_a_journal_delivers_the_batch_again_after_it_was_restarted
 
 def test_an_offset_of_a_subscription_that_is_not_named_any_more_is_refused(broker: Stage) -> None:
     with driver(broker, "renamed") as only, pytest.raises(ValueError, match="other"):
-        only.rows({}, {"other": held.Mark("A", 1).content()})
+        only.rows({}, {"other": held.StreamMark("A", 1).content()})
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The sink as Spark calls it, without Spark: a writer that is made anew is another driver."""
+"""The writer as Spark calls it, without Spark: a writer that is made anew is another driver."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from pyspark.sql import types as t
 
 from broker.client.blocking import connect
 from broker.errors import GapError, NotAdvertisedError
-from broker.spark.record import RecordFile, SinkRecord
+from broker.spark.record import BatchRecord, RecordFile
 from broker.spark.writer import ConcordStreamWriter, PublisherForgottenError
 from tests.broker.client.stage import Stage, stage
 from tests.sources import ROOT
@@ -91,7 +91,7 @@ def test_where_nobody_knows_what_was_published_the_query_fails_or_publishes_all_
         with pytest.raises(GapError):
             deliveries.next(timeout_s=20)
         # The driver was killed before it could say that the batch is done.
-        RecordFile(str(tmp_path)).write(SinkRecord(0, first.publisher, 1, (({"n": 1}, b"", True),)))
+        RecordFile(str(tmp_path)).write(BatchRecord(0, first.publisher, 1, (({"n": 1}, b"", True),)))
         with pytest.raises(PublisherForgottenError, match="in_doubt='repeat'"):
             commit(writer(broker, tmp_path, retry="true"), 0, [1])
         commit(writer(broker, tmp_path, in_doubt="repeat"), 0, [1])
