@@ -16,13 +16,13 @@ from broker.filters import parse
 NAME: Final = "spark"
 """The client's name, unless the user gives another one."""
 
-MAX_EVENTS: Final = 10_000
+EVENTS_OF_BATCH: Final = 10_000
 """The default for the events of one subscription in a batch: a fraction of a second's work."""
 
-MAX_BYTES: Final = 4 << 20
+BYTES_OF_BATCH: Final = 4 << 20
 """The default for their bytes. A batch travels with its tasks, which Spark limits to 128 MiB together."""
 
-MAX_BYTES_MOST: Final = 32 << 20
+BYTES_OF_BATCH_MOST: Final = 32 << 20
 """More is not allowed for one subscription: a broker sends no more without an acknowledgement."""
 
 GapPolicy = Literal["fail", "rows", "log"]
@@ -121,8 +121,8 @@ class SourceOptions:
             whole(options, "bound_bytes", BOUND_BYTES),
             float(options.get("age_s", "0")),
             cast("GapPolicy", gaps),
-            whole(options, "max_events", MAX_EVENTS),
-            whole(options, "max_bytes", MAX_BYTES, MAX_BYTES_MOST),
+            whole(options, "max_events", EVENTS_OF_BATCH),
+            whole(options, "max_bytes", BYTES_OF_BATCH, BYTES_OF_BATCH_MOST),
         )
 
 
