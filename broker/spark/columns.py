@@ -13,7 +13,6 @@ from typing import Any, Final
 from pyspark.sql import types as t
 
 from broker.client.delivery import Delivery, Gap
-from broker.commands.lines import to_json
 
 DEFAULT: Final = (
     "_publisher STRING, _sequence BIGINT, _position BIGINT, _published_at TIMESTAMP, _attributes STRING, "
@@ -28,6 +27,13 @@ ORDERED: Final = "_ordered"
 Convert = Callable[[Any], Any]
 _Own = Callable[[Delivery, str], object]
 
+
+def _json(delivery: Delivery) -> str:
+    from broker.commands.lines import to_json  # noqa: PLC0415 - it loads Trio, which tasks do not need
+
+    return to_json(delivery.attributes)
+
+
 OWN: Final[Mapping[str, tuple[type[t.DataType], _Own]]] = {
     "_publisher": (t.StringType, lambda delivery, _: delivery.publisher),
     "_sequence": (t.LongType, lambda delivery, _: delivery.sequence),
@@ -36,7 +42,7 @@ OWN: Final[Mapping[str, tuple[type[t.DataType], _Own]]] = {
         t.TimestampType,
         lambda delivery, _: datetime.fromtimestamp(delivery.published_at, UTC),
     ),
-    "_attributes": (t.StringType, lambda delivery, _: to_json(delivery.attributes)),
+    "_attributes": (t.StringType, lambda delivery, _: _json(delivery)),
     PAYLOAD: (t.BinaryType, lambda delivery, _: delivery.payload),
     ORDERED: (t.BooleanType, lambda delivery, _: delivery.ordered),
     "_filter": (t.StringType, lambda _, filter_text: filter_text),
