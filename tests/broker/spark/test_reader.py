@@ -4,16 +4,19 @@ import json
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
+import trustme
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
 from broker.client.blocking import Publisher, connect
-from broker.errors import GapError, SubscriptionEndedError
+from broker.errors import ConcordError, ConnectionFailedError, GapError, SubscriptionEndedError
+from broker.server.settings import Tls
 from broker.spark import held
 from broker.spark.reader import ConcordStreamReader
 from tests.broker.client.stage import Stage, stage
@@ -235,6 +238,28 @@ def test_a_broker_with_a_journal_delivers_the_batch_again_after_it_was_restarted
         broker.restart()
         with driver(broker, "kept") as second:
             assert second.numbers(start, one) == [1, 2]
+
+
+def test_it_connects_with_tls_and_proves_who_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    server = authority.issue_cert("127.0.0.1")
+    server.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
+    server.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
+    users = tmp_path / "users.toml"
+    users.write_text(f"[users.etl]\ntoken_sha256 = '{sha256(b'secret').hexdigest()}'\nsubscribe = 'True'\n")
+    wanted = settings("B1", auth=users, tls=Tls(tmp_path / "cert.pem", tmp_path / "key.pem"))
+    with stage(wanted) as broker:
+        with driver(broker, "safe", tls_ca=str(tmp_path / "ca.pem"), token="secret") as first:
+            start = first.initial()
+        monkeypatch.setenv("CONCORD_TOKEN", "secret")
+        with driver(broker, "safe", tls_ca=str(tmp_path / "ca.pem")) as second:
+            assert second.initial() == start
+        monkeypatch.setenv("CONCORD_TOKEN", "other")
+        with driver(broker, "safe", tls_ca=str(tmp_path / "ca.pem")) as third, pytest.raises(ConcordError):
+            third.initial()
+        with driver(broker, "safe", tls="true") as fourth, pytest.raises(ConnectionFailedError):
+            fourth.initial()
 
 
 def test_an_offset_of_a_subscription_that_is_not_named_any_more_is_refused(broker: Stage) -> None:
