@@ -4,7 +4,7 @@ import json
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import reduce
 from pathlib import Path
 from typing import Final
@@ -107,7 +107,8 @@ class OverlayWatch:
             yield
         finally:
             for broker in self.brokers:
-                with BrokerAccess.of(self._options(broker)).open() as client:
+                # One that cannot be reached forgets them by itself, after their age.
+                with suppress(ConcordError), BrokerAccess.of(self._options(broker)).open() as client:
                     for each in client.durable_subscriptions():
                         if str(each["durable"]).startswith(self._durable):
                             client.forget(str(each["durable"]))
@@ -118,7 +119,7 @@ def _named(broker: str, filter_text: str) -> str:
 
 
 def _reason(error: StreamingQueryException) -> str:
-    """Return the last line that Python or Spark said about it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines if "Error: " in line]
-    return (causes or lines or ["the query failed"])[-1]
+    """Return what Python reported last, without where, or else the first line of Spark's report."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    causes = [cause for line in lines if (cause := line.partition("Error: ")[2])]
+    return [lines[0], *causes][-1]

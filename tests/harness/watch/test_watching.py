@@ -18,7 +18,7 @@ from broker.commands import concord as group
 from harness.commands.watch import print_summary
 from harness.overlay import start_brokers
 from harness.watch.verdict import LiveVerdict
-from harness.watch.watching import OverlayWatch
+from harness.watch.watching import OverlayWatch, WatchError
 from tests.sources import ROOT
 
 pytestmark = pytest.mark.timeout(300)
@@ -65,7 +65,7 @@ async def test_under_fifo_it_finds_disagreements_on_a_cluster_and_ends_by_ctrl_c
     words = ["-m", "broker", "harness", "watch", "--filter", "n > 0", "--json"]
     async with overlay("fifo") as places:
         process = await trio.lowlevel.open_process(
-            [sys.executable, *words, "--broker", ",".join(places), "--master", "local-cluster[2,1,1024]"],
+            [sys.executable, *words, "--broker", ",".join(places), "--master", "local-cluster[1,2,1024]"],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
@@ -104,6 +104,12 @@ async def test_under_pairwise_it_finds_none(spark: SparkSession) -> None:
     assert watch.verdict.disagreement_count == 0
     counts = sorted(each.common_count for each in watch.verdict.pairs.values())
     assert counts == [COUNT] * 5 + [2 * COUNT]
+
+
+def test_an_overlay_that_cannot_be_reached_is_an_error_in_one_line(spark: SparkSession) -> None:
+    watch = OverlayWatch(spark, ["127.0.0.1:1", "127.0.0.1:2"], ["n > 0"])
+    with pytest.raises(WatchError, match=r"^cannot connect to 127\.0\.0\.1:\d: connection refused$"):
+        watch.run(lambda _: False, "0 seconds")
 
 
 def test_a_summary_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
