@@ -1,6 +1,8 @@
 """Reads trades, and publishes an alert for each large one, once: whatever is killed, and whenever."""
 
 import argparse
+import os
+import sys
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
@@ -18,6 +20,7 @@ def main() -> None:
     arguments.add_argument("--now", action="store_true")
     given = arguments.parse_args()
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Else tasks may run under another Python.
     spark = SparkSession.builder.appName("alerts").master("local[2]").getOrCreate()
     spark.dataSource.register(ConcordSource)
     trades = (
