@@ -20,7 +20,7 @@ Laws.
 
 All sets are bits: the late targets are found in constant time, whatever the size of the tables. Sets may be
 long, where a broker has many subscriptions of its own: what follows from a route comes with it, and what is
-blocked is worked out when somebody asks.
+blocked is worked out when it is needed.
 """
 
 from collections import deque

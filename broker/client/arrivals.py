@@ -25,7 +25,7 @@ if HAS_EPOLL or TYPE_CHECKING:
 
 
 @define(eq=False)
-class Arrivals:
+class SocketArrivals:
     """The sockets that are waited for in one run of Trio, and what to call for each."""
 
     _epoll: "epoll"
@@ -56,14 +56,14 @@ class Arrivals:
                         call()
 
 
-_current: Final = trio.lowlevel.RunVar[Arrivals | None]("concord_arrivals", None)
+_current: Final = trio.lowlevel.RunVar[SocketArrivals | None]("concord_arrivals", None)
 
 
-def arrivals() -> Arrivals:
+def arrivals() -> SocketArrivals:
     """Return what waits in this run of Trio."""
     current = _current.get()
     if current is None:
-        current = Arrivals(epoll())
+        current = SocketArrivals(epoll())
         _current.set(current)
         trio.lowlevel.spawn_system_task(current.run)
     return current
