@@ -13,7 +13,7 @@ import trio
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
-from broker.client import Client, connect
+from broker.client import connect
 from broker.commands import concord as group
 from harness.commands.watch import print_summary
 from harness.overlay import start_brokers
@@ -25,15 +25,9 @@ pytestmark = pytest.mark.timeout(300)
 """Each starts Spark."""
 
 UPLINKS = {"B1": None, "B2": "B1", "B3": "B1"}
-COUNT = 500
+COUNT = 200
 ALL = 4 * COUNT
 """Two subscriptions get what two publishers publish."""
-
-
-async def publish(client: Client) -> None:
-    async with client.advertise("exists(n)") as publisher:
-        for n in range(1, COUNT + 1):
-            await publisher.publish({"n": n})
 
 
 async def printed(stream: trio.abc.ReceiveStream, text: str) -> None:
@@ -55,10 +49,18 @@ async def overlay(ordering: str) -> AsyncIterator[list[str]]:
 
 
 async def publish_at(places: Sequence[str]) -> None:
-    """Publish at all of these brokers at the same time."""
-    async with connect(places[0]) as one, connect(places[1]) as other, trio.open_nursery() as nursery:
-        nursery.start_soon(publish, one)
-        nursery.start_soon(publish, other)
+    """Publish at both of these brokers at the same time, again and again."""
+    async with (
+        connect(places[0]) as client,
+        connect(places[1]) as other_client,
+        client.advertise("exists(n)") as one,
+        other_client.advertise("exists(n)") as other,
+    ):
+        for n in range(1, COUNT + 1):
+            await one.publish({"n": n})
+            await other.publish({"n": n})
+            await one.flush()
+            await other.flush()
 
 
 async def test_under_fifo_it_finds_disagreements_on_a_cluster_and_ends_by_ctrl_c_with_a_summary() -> None:
