@@ -17,6 +17,10 @@ from attrs import define, field, frozen
 from broker.filters.constraints import (
     AnyValue,
     Constraint,
+    Containing,
+    ListPattern,
+    NotNull,
+    Null,
     Number,
     NumberRange,
     NumberSet,
@@ -24,10 +28,12 @@ from broker.filters.constraints import (
     TextSet,
     Truths,
 )
+from broker.filters.lists import has_element
 from broker.filters.numbers import EXACT_LIMIT
 from broker.matching.affixes import is_bare_prefix, prefix_of, prefixes, suffix_of, suffixes
 from broker.matching.boxes import Boxes
 from broker.matching.bucket import Filing, IndexEntry, Item, Key, Path, Probe, Structure
+from broker.matching.elements import Containers, Elements, best_condition
 from broker.matching.equality import Equality, Presence
 from broker.matching.ranges import Grids, Rays
 
@@ -59,7 +65,7 @@ def choose(entry: IndexEntry[Key], path: Path) -> SplitChoice[Key] | None:
     return best
 
 
-def _classify(name: str, constraint: Constraint) -> SplitChoice[Key]:  # noqa: PLR0911 - a table, a row each
+def _classify(name: str, constraint: Constraint) -> SplitChoice[Key]:  # noqa: C901, PLR0911 - a table, a row each
     """Return how selective a lookup is likely to be, and the structure for it."""
     match constraint:
         case TextSet() | NumberSet():
@@ -72,14 +78,21 @@ def _classify(name: str, constraint: Constraint) -> SplitChoice[Key]:  # noqa: P
             return SplitChoice(2 + _breadth(low, high), name, constraint, Grids)
         case TextPattern() if suffix_of(constraint):
             return SplitChoice(4, name, constraint, suffixes)
-        case Truths():
+        case Truths() | Null():
             return SplitChoice(5, name, constraint, Equality, exact=True)
+        case ListPattern() if (best := best_condition(constraint)) is not None:
+            exact = constraint == has_element(best[1])
+            return SplitChoice(0.5 + 3 * best[0], name, constraint, Elements, exact=exact)
+        case Containing() if constraint.present:
+            return SplitChoice(5.5, name, constraint, Containers)
         case NumberRange(low, _, high) if (
             (low is None) != (high is None) and not constraint.excluded and constraint.closed is not None
         ):
             return SplitChoice(6, name, constraint, Rays, exact=True)
-        case NumberRange() | TextPattern():
+        case NumberRange() | TextPattern() | ListPattern() | Containing():
             return SplitChoice(7, name, constraint, Presence)
+        case NotNull():
+            return SplitChoice(8, name, constraint, Presence)
         case AnyValue():
             return SplitChoice(8, name, constraint, Presence, exact=True)
 
