@@ -28,7 +28,9 @@ from broker.filters.conjunctions import (
     overlaps,
 )
 from broker.filters.limits import Steps
+from broker.filters.numbers import NumberSet
 from broker.filters.presence import AnyValue, NotNull
+from broker.filters.texts import TextSet
 from broker.filters.values import MISSING, SELF, element_attributes, flattened
 
 if TYPE_CHECKING:
@@ -95,6 +97,12 @@ class ListPattern:
                 for one in condition:
                     for _, constraint in one:
                         yield constraint
+
+    @cached_property
+    def selective(self) -> tuple[Alternatives, ...]:
+        """Return the conditions on some element that can be looked up, those that demand equality first."""
+        visible = [each for each in self.some if all(map(_is_visible, each))]
+        return tuple(sorted(visible, key=lambda each: (not demands_equality(each), _written(each))))
 
     @cached_property
     def fewest(self) -> int:
@@ -224,6 +232,16 @@ def lacks_element(condition: Alternatives) -> ListPattern | None:
 def element_set(sets: "Iterable[Constraint]") -> Alternatives:
     """Return the condition that an element satisfies one of these constraints, of a type each."""
     return tuple(((SELF, each),) for each in sets)
+
+
+def demands_equality(condition: Alternatives) -> bool:
+    """Return whether every alternative of the condition demands one of some numbers or texts."""
+    return all(any(isinstance(each, TextSet | NumberSet) for _, each in one) for one in condition)
+
+
+def _is_visible(one: "Conjunction") -> bool:
+    """Return whether an element has to have some value or path: a map has no value that is not null."""
+    return bool(one) and not (one[0][0] == SELF and isinstance(one[0][1], NotNull))
 
 
 def satisfies(element: "Value", condition: Alternatives) -> bool:

@@ -40,6 +40,8 @@ from broker.filters.values import MISSING, SELF, Attributes, Matcher, element_at
 
 NUMBERS: Final = (int, float)
 
+ListTest = Callable[[list[Value]], bool]
+
 
 def matcher(conjunctions: Sequence[Conjunction]) -> Matcher:
     """Return a closure that tests an event's attributes."""
@@ -191,33 +193,59 @@ def _list_pattern(name: str, pattern: ListPattern) -> Matcher:
     return test
 
 
-def _list_test(pattern: ListPattern) -> Callable[[list[Value]], bool]:
+def _list_test(pattern: ListPattern) -> ListTest:
     """Make the test of a list."""
     low, high = pattern.low, pattern.high
-    some = tuple(map(_element_test, pattern.some))
-    every = tuple(map(_element_test, pattern.every))
-    none = tuple(map(_element_test, pattern.none))
+    tests = [
+        *map(_some_test, pattern.some),
+        *(_every_test(_element_test(each)) for each in pattern.every),
+        *(_none_test(_some_test(each)) for each in pattern.none),
+    ]
+    if len(tests) == 1 and not low and high is None:
+        return tests[0]
 
     def test(elements: list[Value]) -> bool:
         count = len(elements)
         if count < low or (high is not None and count > high):
             return False
-        return (
-            all(any(map(wanted, elements)) for wanted in some)
-            and all(all(map(needed, elements)) for needed in every)
-            and not any(any(map(unwanted, elements)) for unwanted in none)
-        )
+        for each in tests:  # noqa: SIM110 - a generator costs more than the loop
+            if not each(elements):
+                return False
+        return True
 
     return test
 
 
+def _some_test(condition: Alternatives) -> ListTest:
+    """Make the test whether some element satisfies a condition. That one is a text is the commonest."""
+    texts = texts_wanted(condition)
+    if len(texts) == 1:
+        (only,) = texts
+        return lambda elements: only in elements
+    if texts:
+        return lambda elements: any(element.__class__ is str and element in texts for element in elements)
+    test = _element_test(condition)
+    return lambda elements: any(map(test, elements))
+
+
+def _every_test(test: Callable[[Value], bool]) -> ListTest:
+    return lambda elements: all(map(test, elements))
+
+
+def _none_test(test: ListTest) -> ListTest:
+    return lambda elements: not test(elements)
+
+
+def texts_wanted(condition: Alternatives) -> frozenset[str]:
+    """Return the texts of which an element is one, if nothing else satisfies the condition."""
+    match condition:
+        case (((name, TextSet(values)),),) if name == SELF:
+            return values
+        case _:
+            return frozenset()
+
+
 def _element_test(condition: Alternatives) -> Callable[[Value], bool]:
-    """Make the test of an element. Sets of texts are the commonest."""
-    if len(condition) == 1 and len(condition[0]) == 1:
-        ((name, constraint),) = condition[0]
-        if name == SELF and isinstance(constraint, TextSet):
-            values = constraint.values
-            return lambda element: isinstance(element, str) and element in values
     test = matcher(condition)
     return lambda element: test(element_attributes(element))
 

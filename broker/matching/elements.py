@@ -7,101 +7,68 @@ it also lies in a bucket for any text.
 
 Laws:
 
-* An entry is looked up by one of its conditions; the lookup is exact if it has no more.
+* An entry is looked up by one of its conditions after the other; the last lookup is exact if nothing else is
+  demanded. That of a text in a text never is.
 * A condition that several elements satisfy is found once.
 """
 
-from typing import Final, Generic
+from typing import Generic
 
-from attrs import define, field
+from attrs import define, evolve, field
 
+from broker.filters import Filter
 from broker.filters.constraints import (
-    AnyValue,
     Constraint,
     Containing,
     ListPattern,
-    NotNull,
-    NumberSet,
-    TextSet,
     Value,
 )
-from broker.filters.lists import Alternatives, printed_condition
-from broker.filters.values import SELF, element_attributes, flattened
-from broker.matching.bucket import Bucket, Buckets, Event, Filing, IndexEntry, Key, Path, Payload
-from broker.matching.search import search
-
-FEW: Final = 2
-"""There is one root for each structure, so its memory does not count."""
-
-
-@define(eq=False)
-class Wanted:
-    """A condition on an element, and its alternatives as entries."""
-
-    condition: Alternatives
-    entries: "tuple[IndexEntry[Wanted], ...]" = ()
-
-
-def best_condition(pattern: ListPattern) -> tuple[float, Alternatives] | None:
-    """Return the most selective condition on some element, with its rank, or None if there is none."""
-    found = [
-        (_rank(each), printed_condition(each, "i"), each) for each in pattern.some if _can_be_looked_up(each)
-    ]
-    if not found:
-        return None
-    rank, _, condition = min(found)
-    return rank, condition
-
-
-def _can_be_looked_up(condition: Alternatives) -> bool:
-    """Return whether each alternative demands something that a lookup by value or path can see."""
-    return all(
-        one and not any(name == SELF and isinstance(each, NotNull | AnyValue) for name, each in one)
-        for one in condition
-    )
-
-
-def _rank(condition: Alternatives) -> float:
-    """Return 0 if each alternative demands that something is equal, else 1."""
-    return float(not all(any(isinstance(each, TextSet | NumberSet) for _, each in one) for one in condition))
+from broker.filters.lists import Alternatives
+from broker.filters.readers import texts_wanted
+from broker.matching.bucket import (
+    Bucket,
+    Buckets,
+    Conditions,
+    Event,
+    Filing,
+    IndexEntry,
+    Key,
+    Payload,
+    Wanted,
+)
 
 
 @define(eq=False)
 class Elements(Generic[Key]):
-    """Buckets by condition, and the index of the conditions."""
+    """Buckets by condition, and the index of the conditions; those that an element is a text have a table."""
 
     _filing: Filing[Key]
     _buckets: Buckets[Key] = field(factory=dict)
     _wanted: dict[Alternatives, Wanted] = field(factory=dict)
-    _root: Buckets[Wanted] = field(factory=dict)
-    _inner: "Filing[Wanted]" = field(init=False)
-    _dotted: int = 0
+    _by_text: dict[str, dict[Wanted, None]] = field(factory=dict)
+    _texts_count: int = 0
+    _index: Conditions = field(init=False)
 
-    @_inner.default
-    def _make_inner(self) -> "Filing[Wanted]":
-        return Filing(Path(), self._filing.grow, FEW)  # type: ignore[arg-type]  # it makes nodes of any keys
+    @_index.default
+    def _make_index(self) -> Conditions:
+        return self._filing.index()
 
     def add(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Put the entry under its condition."""
-        condition = _condition(constraint)
+        condition = self._condition(constraint)
         wanted = self._wanted.get(condition)
         if wanted is None:
             wanted = self._wanted[condition] = Wanted(condition)
-            wanted.entries = tuple(IndexEntry(each, wanted) for each in condition)
-            for each in wanted.entries:
-                self._inner.insert(self._root, None, each)
-            self._dotted += has_dots(condition)
+            self._add_condition(wanted)
         self._filing.insert(self._buckets, wanted, entry)
 
     def remove(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Take the entry away from its condition."""
-        wanted = self._wanted[_condition(constraint)]
+        wanted = self._wanted[self._condition(constraint)]
         self._filing.discard(self._buckets, wanted, entry)
         if wanted not in self._buckets:
             del self._wanted[wanted.condition]
-            for each in wanted.entries:
-                self._inner.discard(self._root, None, each)
-            self._dotted -= has_dots(wanted.condition)
+            self._remove_condition(wanted)
 
     def probe(
         self, value: Value, _event: Event, pending: list[Bucket[Key]], _found: list[Payload[Key]]
@@ -109,14 +76,42 @@ class Elements(Generic[Key]):
         """Append the bucket of each condition that an element satisfies."""
         if value.__class__ is not list:
             return
-        satisfied: dict[Payload[Wanted], None] = {}
-        roots = self._root.values()
+        by_text, match = self._by_text, self._index.match
+        has_others = len(self._wanted) > self._texts_count
+        satisfied: list[Wanted] = []
         for element in value:
-            attributes = element_attributes(element)
-            if self._dotted:
-                attributes = flattened(attributes)
-            satisfied.update(dict.fromkeys(search(roots, attributes)))
-        pending += map(self._buckets.__getitem__, satisfied)
+            if element.__class__ is str:
+                found = by_text.get(element)
+                if found is not None:
+                    satisfied += found
+            if has_others:
+                satisfied += match(element if element.__class__ is dict else {SELF: element})
+        pending += map(self._buckets.__getitem__, dict.fromkeys(satisfied))
+
+    def _condition(self, constraint: Constraint) -> Alternatives:
+        """Return the condition by which an entry is looked up here; others were on the way."""
+        pattern = constraint.as_list if isinstance(constraint, Containing) else constraint
+        assert isinstance(pattern, ListPattern)
+        lookups = self._filing.path.lookups
+        return pattern.selective[lookups.count(lookups[-1]) - 1]
+
+    def _add_condition(self, wanted: Wanted) -> None:
+        texts = texts_wanted(wanted.condition)
+        self._texts_count += bool(texts)
+        for text in texts:
+            self._by_text.setdefault(text, {})[wanted] = None
+        if not texts:
+            self._index.add(wanted, Filter(wanted.condition))
+
+    def _remove_condition(self, wanted: Wanted) -> None:
+        texts = texts_wanted(wanted.condition)
+        self._texts_count -= bool(texts)
+        for text in texts:
+            del self._by_text[text][wanted]
+            if not self._by_text[text]:
+                del self._by_text[text]
+        if not texts:
+            self._index.remove(wanted)
 
     def __bool__(self) -> bool:
         return bool(self._buckets)
@@ -128,7 +123,12 @@ class Containers(Generic[Key]):
 
     _filing: Filing[Key]
     _texts: Buckets[Key] = field(factory=dict)
+    _text_filing: Filing[Key] = field(init=False)
     _elements: Elements[Key] = field(init=False)
+
+    @_text_filing.default
+    def _make_text_filing(self) -> Filing[Key]:
+        return evolve(self._filing, path=self._filing.path.inexact())
 
     @_elements.default
     def _make_elements(self) -> Elements[Key]:
@@ -136,12 +136,12 @@ class Containers(Generic[Key]):
 
     def add(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Put the entry under its condition, and with all others."""
-        self._filing.insert(self._texts, None, entry)
+        self._text_filing.insert(self._texts, None, entry)
         self._elements.add(entry, constraint)
 
     def remove(self, entry: IndexEntry[Key], constraint: Constraint) -> None:
         """Take the entry away from both."""
-        self._filing.discard(self._texts, None, entry)
+        self._text_filing.discard(self._texts, None, entry)
         self._elements.remove(entry, constraint)
 
     def probe(
@@ -155,16 +155,3 @@ class Containers(Generic[Key]):
 
     def __bool__(self) -> bool:
         return bool(self._texts)
-
-
-def has_dots(condition: Alternatives) -> bool:
-    """Return whether a path leads into a map."""
-    return any("." in name for one in condition for name, _ in one)
-
-
-def _condition(constraint: Constraint) -> Alternatives:
-    pattern = constraint.as_list if isinstance(constraint, Containing) else constraint
-    assert isinstance(pattern, ListPattern)
-    best = best_condition(pattern)
-    assert best is not None
-    return best[1]

@@ -28,12 +28,22 @@ from broker.filters.constraints import (
     TextSet,
     Truths,
 )
-from broker.filters.lists import has_element
+from broker.filters.lists import demands_equality
 from broker.filters.numbers import EXACT_LIMIT
 from broker.matching.affixes import is_bare_prefix, prefix_of, prefixes, suffix_of, suffixes
 from broker.matching.boxes import Boxes
-from broker.matching.bucket import Filing, IndexEntry, Item, Key, Path, Probe, Structure
-from broker.matching.elements import Containers, Elements, best_condition
+from broker.matching.bucket import (
+    Filing,
+    IndexEntry,
+    Item,
+    Key,
+    MakeIndex,
+    Path,
+    Probe,
+    Structure,
+    lookups_of,
+)
+from broker.matching.elements import Containers, Elements
 from broker.matching.equality import Equality, Presence
 from broker.matching.ranges import Grids, Rays
 
@@ -58,14 +68,15 @@ def choose(entry: IndexEntry[Key], path: Path) -> SplitChoice[Key] | None:
     """The best choice among the attributes that were not looked up yet; None if there are none left."""
     best: SplitChoice[Key] | None = None
     for name, constraint in entry.conjunction:
-        if name not in path.used:
-            choice: SplitChoice[Key] = _classify(name, constraint)
+        turn = path.lookups.count(name)
+        if turn < lookups_of(constraint):
+            choice: SplitChoice[Key] = _classify(name, constraint, turn)
             if best is None or choice.rank < best.rank:
                 best = choice
     return best
 
 
-def _classify(name: str, constraint: Constraint) -> SplitChoice[Key]:  # noqa: C901, PLR0911 - a table, a row each
+def _classify(name: str, constraint: Constraint, turn: int) -> SplitChoice[Key]:  # noqa: C901, PLR0911 - a table, a row each
     """Return how selective a lookup is likely to be, and the structure for it."""
     match constraint:
         case TextSet() | NumberSet():
@@ -80,11 +91,13 @@ def _classify(name: str, constraint: Constraint) -> SplitChoice[Key]:  # noqa: C
             return SplitChoice(4, name, constraint, suffixes)
         case Truths() | Null():
             return SplitChoice(5, name, constraint, Equality, exact=True)
-        case ListPattern() if (best := best_condition(constraint)) is not None:
-            exact = constraint == has_element(best[1])
-            return SplitChoice(0.5 + 3 * best[0], name, constraint, Elements, exact=exact)
+        case ListPattern(some=some) if conditions := constraint.selective:
+            rank = 0.5 if demands_equality(conditions[turn]) else 3.5
+            is_last = turn + 1 == len(conditions)
+            exact = is_last and constraint == ListPattern(some=some) and len(some) == len(conditions)
+            return SplitChoice(rank, name, constraint, Elements, exact=exact)
         case Containing() if constraint.present:
-            return SplitChoice(5.5, name, constraint, Containers)
+            return SplitChoice(5.5, name, constraint, Containers, exact=constraint.parts == 1)
         case NumberRange(low, _, high) if (
             (low is None) != (high is None) and not constraint.excluded and constraint.closed is not None
         ):
@@ -108,6 +121,7 @@ class TreeNode(Generic[Key]):
     """A bucket with structure."""
 
     _path: Path
+    _index: MakeIndex
     probes: dict[str, tuple[Probe[Key], ...]] = field(factory=dict)
     rest: dict[IndexEntry[Key], Item[Key]] = field(factory=dict)
     _structures: dict[tuple[str, str, bool], Structure[Key]] = field(factory=dict)
@@ -164,7 +178,7 @@ class TreeNode(Generic[Key]):
         structure = self._structures.get(label)
         if structure is None:
             path = self._path.after(choice.name, exact=choice.exact)
-            structure = self._structures[label] = choice.kind(Filing(path, TreeNode))
+            structure = self._structures[label] = choice.kind(Filing(path, TreeNode, self._index))
             self._list_probes(choice.name)
         structure.add(entry, choice.constraint)
 
