@@ -40,8 +40,8 @@ Item = tuple[tuple[Matcher, ...], Payload[Key], "IndexEntry[Key]"]
 class Path:
     """The attributes on the way from the root to a bucket.
 
-    `used` were looked up, in the order of `lookups`: a list by each of its conditions. Of those, `proven` need
-    no further test, because the lookups were exact.
+    `used` were looked up, in the order of `lookups`: a list by each of its conditions. Those `proven`
+    need no further test, because the lookups were exact.
     """
 
     used: frozenset[str] = frozenset()

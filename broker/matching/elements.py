@@ -25,6 +25,7 @@ from broker.filters.constraints import (
 )
 from broker.filters.lists import Alternatives
 from broker.filters.readers import texts_wanted
+from broker.filters.values import SELF
 from broker.matching.bucket import (
     Bucket,
     Buckets,
