@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from broker.filters.limits import SHAPING_STEPS
 from broker.filters.lists import Alternatives, ListPattern, element_set, list_pattern
 from broker.filters.texts import TextConstraint, TextPattern, TextSet, text_pattern
 
@@ -43,17 +42,17 @@ class Containing:
     @property
     def weight(self) -> int:
         """Return the steps that going through all that it names takes."""
-        return self.as_text.weight + self.as_list.weight
+        return self.as_text.weight
 
     @property
     def trying(self) -> int:
         """Return the steps that trying one value takes."""
-        return self.as_text.trying + self.as_list.trying
+        return self.as_text.trying
 
     @property
     def shaping(self) -> int:
         """Return the steps that bringing an intersection with another into canonical form takes."""
-        return SHAPING_STEPS + self.as_text.shaping + self.as_list.shaping
+        return self.as_text.shaping
 
     def accepts(self, value: object) -> bool:
         """Return whether the value satisfies the constraint."""

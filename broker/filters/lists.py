@@ -13,7 +13,7 @@ Laws:
 * An element that is a map has no value of its own: it satisfies `SELF` only where anything but null does.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -74,7 +74,7 @@ class ListPattern:
     @cached_property
     def weight(self) -> int:
         """Return the steps that going through its conditions takes."""
-        return sum(1 + each.weight for each in self._constraints())
+        return sum(map(_weight, (*self.some, *self.every, *self.none)))
 
     @property
     def trying(self) -> int:
@@ -83,20 +83,19 @@ class ListPattern:
 
     @property
     def shaping(self) -> int:
-        """Return the steps that comparing its conditions with each other takes."""
-        return CONDITION_STEPS * self.weight**2
+        """Return the steps that comparing its conditions with each other takes; texts are not compared."""
+        return CONDITION_STEPS * self.weight * (1 + self._compared)
+
+    @cached_property
+    def _compared(self) -> int:
+        conditions = (each for some in (self.some, self.every, self.none) for each in some)
+        return sum(_weight(each) for each in conditions if not is_one_text(each))
 
     @cached_property
     def parts(self) -> int:
         """Return how many conditions on elements it names, those inside others included."""
-        return sum(1 + each.parts for each in self._constraints())
-
-    def _constraints(self) -> "Iterable[Constraint]":
-        for conditions in (self.some, self.every, self.none):
-            for condition in conditions:
-                for one in condition:
-                    for _, constraint in one:
-                        yield constraint
+        conditions = (*self.some, *self.every, *self.none)
+        return sum(1 + constraint.parts for each in conditions for one in each for _, constraint in one)
 
     @cached_property
     def selective(self) -> tuple[Alternatives, ...]:
@@ -327,26 +326,35 @@ def _apart(conditions: Iterable[Alternatives]) -> int:
 
 def _minimal(conditions: Collection[Alternatives]) -> frozenset[Alternatives]:
     """Leave out the conditions that follow from others; of two that are equal the first stays."""
-    if len(conditions) < 2:  # noqa: PLR2004 - there is no other
-        return frozenset(conditions)
-    kept: list[Alternatives] = []
-    for each in sorted(conditions, key=_written):
-        if not any(alternatives_cover(each, other) for other in kept):
-            kept = [other for other in kept if not alternatives_cover(other, each)]
-            kept.append(each)
-    return frozenset(kept)
+    return _unrelated(conditions, alternatives_cover)
 
 
 def _maximal(conditions: Collection[Alternatives]) -> frozenset[Alternatives]:
     """Leave out the conditions from which others follow."""
+    return _unrelated(conditions, lambda one, other: alternatives_cover(other, one))
+
+
+def _unrelated(
+    conditions: Collection[Alternatives], is_implied: Callable[[Alternatives, Alternatives], bool]
+) -> frozenset[Alternatives]:
+    """Leave out the conditions that others make superfluous; two texts are never compared."""
     if len(conditions) < 2:  # noqa: PLR2004 - there is no other
         return frozenset(conditions)
-    kept: list[Alternatives] = []
-    for each in sorted(conditions, key=_written):
-        if not any(alternatives_cover(other, each) for other in kept):
-            kept = [other for other in kept if not alternatives_cover(each, other)]
+    kept = [each for each in conditions if is_one_text(each)]
+    for each in sorted(conditions, key=_written) if len(kept) < len(conditions) else ():
+        if not is_one_text(each) and not any(is_implied(each, other) for other in kept):
+            kept = [other for other in kept if not is_implied(other, each)]
             kept.append(each)
     return frozenset(kept)
+
+
+def is_one_text(condition: Alternatives) -> bool:
+    """Return whether the condition is that the element is a certain text."""
+    match condition:
+        case (((name, TextSet(values)),),) if name == SELF and len(values) == 1:
+            return True
+        case _:
+            return False
 
 
 def _refined(condition: Alternatives, every: Iterable[Alternatives]) -> Alternatives:
@@ -359,6 +367,10 @@ def _refined(condition: Alternatives, every: Iterable[Alternatives]) -> Alternat
             narrower = [intersection(box, dict(each[0]), Steps()) for box in boxes]
             boxes = [box for box in narrower if box is not None]
     return tuple(map(conjunction, boxes))
+
+
+def _weight(condition: Alternatives) -> int:
+    return sum(1 + constraint.weight for one in condition for _, constraint in one)
 
 
 def _ends_by(one: int | None, other: int | None) -> bool:
