@@ -44,6 +44,7 @@ from broker.filters.limits import (
     COMPARING_STEPS,
     CONDITIONS_LIMIT,
     CONSTRAINT_STEPS,
+    ELEMENT_STEPS,
     SIMPLIFYING_STEPS,
     OverBudgetError,
     Steps,
@@ -81,13 +82,15 @@ def unite(constraints: list[Constraint], steps: Steps | None = None) -> list[Con
     conditions = {each: condition for each in found if (condition := _only_condition(each)) is not None}
     if len(conditions) < 2:  # noqa: PLR2004 - there is nothing to unite
         return found
-    joined = has_element(element_condition([one for each in conditions.values() for one in each]))
+    joined = has_element(
+        element_condition([one for each in conditions.values() for one in each], Steps(ELEMENT_STEPS))
+    )
     if joined.parts > CONDITIONS_LIMIT:
         return found
     return [*(each for each in found if each not in conditions), joined]
 
 
-def element_condition(conjunctions: Iterable[Conjunction], steps: Steps | None = None) -> Alternatives:
+def element_condition(conjunctions: Iterable[Conjunction], steps: Steps) -> Alternatives:
     """Return the canonical form of a condition on the elements of a list, each of which exists."""
     possible = filter(is_possible, map(without_existence, conjunctions))
     condition = canonical(possible, steps)

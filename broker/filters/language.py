@@ -53,13 +53,13 @@ from broker.filters.limits import (
     CONJUNCTIONS_LIMIT,
     CONSTRAINT_STEPS,
     ELEMENT_LEVELS_LIMIT,
+    ELEMENT_STEPS,
     EXPANDING_STEPS,
     LEVELS_LIMIT,
     NAME_LIMIT_BYTES,
     PARTS_LIMIT,
     PREDICATE_STEPS,
     READING_STEPS,
-    SIMPLIFYING_STEPS,
     SIZE_LIMIT_BYTES,
     OverBudgetError,
     Steps,
@@ -342,7 +342,7 @@ class _Expansion:
         self._quantifiers += 1
         boxes = self._within_limit(condition, self._expanded(condition, level, negated=negated))
         self._quantifiers -= 1
-        steps = Steps(SIMPLIFYING_STEPS)
+        steps = Steps(ELEMENT_STEPS)
         alternatives = element_condition(map(conjunction, boxes), steps)
         self.linear.spent += steps.spent
         wants_all = is_call(node, "all") != negated

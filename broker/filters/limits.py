@@ -50,6 +50,9 @@ What is in proportion to the text is not counted here; it takes up to three time
 SIMPLIFYING_STEPS: Final = 30_000
 """For one canonical form: 256 conjunctions of a few attributes. What takes more stays as it is written."""
 
+ELEMENT_STEPS: Final = 10_000
+"""For the canonical form of one condition on elements, which has at most 32 constraints."""
+
 COMPARING_STEPS: Final = 30_000
 """For one question whether filters cover or overlap: 256 conjunctions beside 256 on a few attributes."""
 
