@@ -1,6 +1,6 @@
 """What contains texts: a text of which they are parts, or a list of which they are elements.
 
-Theory of operation: it is what `'fire' in x` says while nothing else tells which of the two x is. Intersected
+Theory of operation: it is what `'fire' in x` says while nothing else shows which of the two x is. Intersected
 with a constraint of either type, it becomes that type's.
 """
 

@@ -25,7 +25,7 @@ SELF: Final = ""
 """The path of an element itself, in what is demanded of the elements of a list. No key is empty."""
 
 MISSING: Final = cast("Value", object())
-"""What stands for the value of an attribute that is absent. It is none."""
+"""In place of the value of an attribute that is absent. It is no value."""
 
 COLLIDING_FROM = 2**61 - 1
 """From here on numbers share their hashes with smaller ones."""

@@ -154,7 +154,7 @@ class IndexNode(Protocol[Key]):
 
 
 @define(eq=False)
-class Wanted:
+class ElementCondition:
     """A condition on an element. It is found by what it is, for comparing conditions is dear."""
 
     condition: Alternatives
@@ -163,13 +163,13 @@ class Wanted:
 class Conditions(Protocol):
     """An index of its own for conditions on elements; see `broker.matching.index`."""
 
-    def add(self, key: Wanted, filter: Filter) -> None:  # noqa: A002 - as in the index
+    def add(self, key: ElementCondition, filter: Filter) -> None:  # noqa: A002 - as in the index
         """Take a key and its filter in."""
 
-    def remove(self, key: Wanted) -> None:
+    def remove(self, key: ElementCondition) -> None:
         """Forget a key and its filter."""
 
-    def match(self, attributes: Event) -> list[Wanted]:
+    def match(self, attributes: Event) -> list[ElementCondition]:
         """Return the keys whose filters the attributes satisfy."""
 
 

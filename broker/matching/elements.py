@@ -12,6 +12,8 @@ Laws:
 * A condition that several elements satisfy is found once.
 """
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Generic
 
 from attrs import define, evolve, field
@@ -30,12 +32,12 @@ from broker.matching.bucket import (
     Bucket,
     Buckets,
     Conditions,
+    ElementCondition,
     Event,
     Filing,
     IndexEntry,
     Key,
     Payload,
-    Wanted,
 )
 
 
@@ -45,8 +47,8 @@ class Elements(Generic[Key]):
 
     _filing: Filing[Key]
     _buckets: Buckets[Key] = field(factory=dict)
-    _wanted: dict[Alternatives, Wanted] = field(factory=dict)
-    _by_text: dict[str, dict[Wanted, None]] = field(factory=dict)
+    _wanted: dict[Alternatives, ElementCondition] = field(factory=dict)
+    _by_text: dict[str, dict[ElementCondition, None]] = field(factory=dict)
     _texts_count: int = 0
     _index: Conditions = field(init=False)
 
@@ -59,7 +61,7 @@ class Elements(Generic[Key]):
         condition = self._condition(constraint)
         wanted = self._wanted.get(condition)
         if wanted is None:
-            wanted = self._wanted[condition] = Wanted(condition)
+            wanted = self._wanted[condition] = ElementCondition(condition)
             self._add_condition(wanted)
         self._filing.insert(self._buckets, wanted, entry)
 
@@ -77,17 +79,23 @@ class Elements(Generic[Key]):
         """Append the bucket of each condition that an element satisfies."""
         if value.__class__ is not list:
             return
-        by_text, match = self._by_text, self._index.match
-        has_others = len(self._wanted) > self._texts_count
-        satisfied: list[Wanted] = []
-        for element in value:
-            if element.__class__ is str:
-                found = by_text.get(element)
-                if found is not None:
-                    satisfied += found
-            if has_others:
+        satisfied = [*chain.from_iterable(self._listed(value))]
+        if len(self._wanted) > self._texts_count:
+            match = self._index.match
+            for element in value:
                 satisfied += match(element if element.__class__ is dict else {SELF: element})
         pending += map(self._buckets.__getitem__, dict.fromkeys(satisfied))
+
+    def _listed(self, elements: list[Value]) -> Iterable[dict[ElementCondition, None]]:
+        """Return what is wanted of each text among the elements."""
+        find = self._by_text.get
+        if not self._texts_count:
+            return ()
+        try:
+            return [*filter(None, map(find, elements))]  # type: ignore[arg-type]  # no key is anything but text
+        except TypeError:  # Lists and maps have no hash.
+            texts = (each for each in elements if each.__class__ is str)
+            return [*filter(None, map(find, texts))]
 
     def _condition(self, constraint: Constraint) -> Alternatives:
         """Return the condition by which an entry is looked up here; others were on the way."""
@@ -96,7 +104,7 @@ class Elements(Generic[Key]):
         lookups = self._filing.path.lookups
         return pattern.selective[lookups.count(lookups[-1]) - 1]
 
-    def _add_condition(self, wanted: Wanted) -> None:
+    def _add_condition(self, wanted: ElementCondition) -> None:
         texts = texts_wanted(wanted.condition)
         self._texts_count += bool(texts)
         for text in texts:
@@ -104,7 +112,7 @@ class Elements(Generic[Key]):
         if not texts:
             self._index.add(wanted, Filter(wanted.condition))
 
-    def _remove_condition(self, wanted: Wanted) -> None:
+    def _remove_condition(self, wanted: ElementCondition) -> None:
         texts = texts_wanted(wanted.condition)
         self._texts_count -= bool(texts)
         for text in texts:

@@ -10,11 +10,10 @@ from broker.routing import RouteFilter
 
 NUMBERS = (-0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5)
 SYMBOLS = ("", "a", "ab", "abc", "b", "c")
-_MAPS: list[list[Value]] = [
-    *([{"q": 1}], [{"q": 2}], [{"q": 3}], [{"q": 1}, {"q": 3}], [{"q": 2, "r": "a"}], [{"q": 3, "r": "a"}]),
-]
+_PAIR: list[Value] = [{"q": 1}, {"q": 3}]
+_MAPS: list[dict[str, Value]] = [{"q": 1}, {"q": 2}, {"q": 3}, {"q": 2, "r": "a"}, {"q": 3, "r": "a"}]
 _TEXTS: list[list[Value]] = [[], ["a"], ["b"], ["a", "b"], ["a", "b", "c"], ["a", {"q": 2}]]
-LISTS: tuple[Value, ...] = (*_MAPS, *_TEXTS, None, "ab")
+LISTS: tuple[Value, ...] = (*([each] for each in _MAPS), _PAIR, *_TEXTS, None, "ab")
 _BESIDE: list[dict[str, Value]] = [{}, {"symbol": "a"}, {"symbol": "b", "price": 1}]
 _FLAT: list[dict[str, Value]] = [
     {name: value for name, value in (("symbol", symbol), ("price", price)) if value is not None}
