@@ -61,6 +61,13 @@ class Welcome:
 
 
 @frozen
+class ReturnAddress:
+    """Says where a client finds this broker again, if it came by an address of several brokers."""
+
+    address: str
+
+
+@frozen
 class Fault:
     """The reason why the sender closes the connection; the last frame it sends."""
 

@@ -14,7 +14,6 @@ from ordering.interface import (
     Emission,
     Event,
     ForeignNoteError,
-    Forwarding,
     Hops,
     Interest,
     Measures,
@@ -26,6 +25,7 @@ from ordering.interface import (
     Route,
     Subscription,
     Tables,
+    TakesRuns,
 )
 from ordering.plugins import IncompatibleOrderingError, UnknownOrderingError, load, names
 
@@ -39,7 +39,6 @@ __all__ = [
     "Emission",
     "Event",
     "ForeignNoteError",
-    "Forwarding",
     "Hops",
     "IncompatibleOrderingError",
     "Interest",
@@ -52,6 +51,7 @@ __all__ = [
     "Route",
     "Subscription",
     "Tables",
+    "TakesRuns",
     "UnknownOrderingError",
     "load",
     "names",

@@ -34,6 +34,7 @@ __all__ = [
 ONE_BY_ONE: Final = tuple(
     f"tests/{place}"
     for place in (
+        "broker/client/test_javascript.py",
         "broker/client/test_real_broker.py",
         "broker/commands",
         "broker/journal/test_real_broker.py",

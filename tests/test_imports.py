@@ -401,3 +401,11 @@ def test_the_command_starts_without_anything_heavy_and_without_its_subcommands()
     assert loaded.isdisjoint(place.partition(":")[0] for place in COMMANDS.values())
     assert loaded.isdisjoint(point.module for point in entry_points(group=COMMAND_GROUP))
     assert "broker.server" not in loaded
+
+
+def test_a_broker_loads_websocket_only_where_it_listens_for_it() -> None:
+    program = "import sys, broker.commands.broker; print(*sys.modules)"
+    started = subprocess.run(  # noqa: S603 - as above
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert {"wsproto", "h11"}.isdisjoint(started.stdout.split())

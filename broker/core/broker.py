@@ -65,7 +65,6 @@ from ordering.interface import (
     Blocked,
     Context,
     Emission,
-    Event,
     ForeignNoteError,
     Hops,
     Measures,
@@ -74,11 +73,6 @@ from ordering.interface import (
 )
 
 _CLASS_OF: Final = attrgetter("__class__")
-
-
-def _forwards_nothing(_event: Event, _origin: Hops, _route: Route) -> bool:
-    """The answer for a plugin that has to be asked about each publication."""
-    return False
 
 
 class BrokerCore:
@@ -341,30 +335,39 @@ class BrokerCore:
     def _route(self, publications: Iterable[Publication], origin: Hops) -> None:
         """Ask the tables for the targets of each publication, and the plugin when to emit it.
 
-        A run of publications that the plugin lets through to the same targets is emitted at once.
+        What comes in a row with one mark and one route is one call of the plugin, if it takes runs.
         """
-        ordering, remember = self.ordering, self.ways.remember
-        route_of, carry_out = self._routing.tables.route, self._hops.carry_out
-        forwards = getattr(ordering, "forwards", _forwards_nothing)
+        remember, route_of = self.ways.remember, self._routing.tables.route
         run: list[Publication] = []
-        of_run, is_ordered = NOWHERE, False
+        of_run, mark, is_ordered = NOWHERE, 0, False
         for publication in publications:
             route = route_of(publication.attributes, origin)
-            mark = publication.mark
             remember((publication.publisher, publication.sequence, origin, route.targets))
+            if (
+                run
+                and publication.mark == mark
+                and publication.ordered is is_ordered
+                and (route is of_run or route == of_run)
+            ):
+                run.append(publication)
+                continue
             if run:
-                if not mark and publication.ordered is is_ordered and (route is of_run or route == of_run):
-                    run.append(publication)
-                    continue
-                self._hops.forward(run, of_run.targets)
-                run = []
-            if not mark and forwards(publication, origin, route):
-                run, of_run, is_ordered = [publication], route, publication.ordered
-            else:
-                plain = publication.with_mark(0) if mark else publication
-                carry_out(ordering.publication(plain, origin, mark, route), ordering.combine)
+                self._order(run, origin, mark, of_run)
+            run, of_run, mark, is_ordered = [publication], route, publication.mark, publication.ordered
         if run:
-            self._hops.forward(run, of_run.targets)
+            self._order(run, origin, mark, of_run)
+
+    def _order(self, run: Sequence[Publication], origin: Hops, mark: int, route: Route) -> None:
+        """Let the plugin take a run of publications, and carry out its emissions."""
+        ordering, carry_out = self.ordering, self._hops.carry_out
+        if mark:
+            run = [publication.with_mark(0) for publication in run]
+        take = getattr(ordering, "run", None) if len(run) > 1 else None
+        if take is not None:
+            carry_out(take(run, origin, mark, route), ordering.combine)
+            return
+        for publication in run:
+            carry_out(ordering.publication(publication, origin, mark, route), ordering.combine)
 
     def _control(self, link: Hop, message: LinkMessage) -> None:
         membership = self._membership
