@@ -47,6 +47,12 @@ def value_of(tagged: dict[str, Any]) -> Any:
             return text * count
         case {"text": value} | {"bool": value}:
             return value
+        case {"null": True}:
+            return None
+        case {"list": values}:
+            return [value_of(each) for each in values]
+        case {"map": values}:
+            return attributes_of(values)
     raise AssertionError(tagged)
 
 
