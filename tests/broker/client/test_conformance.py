@@ -35,7 +35,7 @@ def named(cases: list[dict[str, Any]]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=[each["name"] for each in cases])
 
 
-def value_of(tagged: dict[str, Any]) -> Any:
+def value_of(tagged: dict[str, Any]) -> Any:  # noqa: PLR0911 - a case, a return
     match tagged:
         case {"int": text}:
             return int(text)

@@ -213,3 +213,32 @@ def test_what_is_no_predicate_on_lists_is_refused_with_its_place(
         parse(text)
     assert (raised.value.code, raised.value.column) == (code, column)
     assert reason in raised.value.reason
+
+
+COVERED = [
+    (
+        "order.customer.country == 'DE'",
+        "order.customer.country == 'DE' and any(i.sku == 'A7' for i in order.items)",
+    ),
+    ("any(i.qty > 1 for i in items)", "any(i.qty > 2 and i.sku == 'A7' for i in items)"),
+    ("any(i.sku in ('A', 'B') for i in items)", "any(i.sku == 'A' for i in items) and len(items) > 3"),
+    ("all(i.qty > 1 for i in items)", "all(i.qty > 2 for i in items)"),
+    ("any(i.qty > 1 for i in items)", "len(items) > 0 and all(i.qty > 2 for i in items)"),
+    (
+        "any(i.qty > 1 and i.sku == 'A' for i in items)",
+        "any(i.sku == 'A' for i in items) and all(i.qty > 2 for i in items)",
+    ),
+    ("any(any(j > 1 for j in i.prices) for i in items)", "any(any(j > 2 for j in i.prices) for i in items)"),
+    ("len(tags) >= 2", "{'a', 'b'} <= tags"),
+    ("owner is not None", "owner == 'x'"),
+    ("exists(owner)", "owner is None"),
+    ("tags & {'a'} or not tags & {'a'}", "len(tags) > 1"),
+    ("owner is None or owner is not None", "exists(owner) and kind == 'a'"),
+    ("'a' in x and x >= '' or x & {'a'}", "'a' in x and y == 1"),
+]
+
+
+@pytest.mark.parametrize(("rule", "wanted"), COVERED)
+def test_a_rule_covers_what_is_narrower(rule: str, wanted: str) -> None:
+    assert parse(rule).covers(parse(wanted))
+    assert not parse(wanted).covers(parse(rule))
