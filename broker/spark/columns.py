@@ -1,8 +1,8 @@
 """Events as rows of a schema, and rows as events.
 
 A column has the attribute of its name, or what that path leads to in maps; columns in `OWN`, which begin with
-an underscore, have what else there is of an event. An attribute that is absent, or does not fit its column, is
-null. Of a row, the columns that are not null are the attributes of its event.
+an underscore, have what else there is of an event. An attribute that is absent, or does not fit its column,
+is null. Of a row, the columns that are not null are the attributes of its event.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
