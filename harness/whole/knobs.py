@@ -77,6 +77,8 @@ class WholeKnobs:
     """How many deliveries of durable subscriptions may be open; 0 if programs do not acknowledge."""
     roams: bool = False
     """Whether programs know several brokers, and go to another one when theirs is lost."""
+    nested: bool = False
+    """Whether events have lists, maps and null, and filters speak of them."""
     step_units: int = 4000
 
 

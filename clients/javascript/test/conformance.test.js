@@ -19,6 +19,9 @@ function valueOf(tagged) {
   if ("float" in tagged) return Number(tagged.float);
   if ("repeat" in tagged) return tagged.repeat.repeat(tagged.count);
   if ("bytes" in tagged) return bytes(tagged.bytes);
+  if ("null" in tagged) return null;
+  if ("list" in tagged) return tagged.list.map(valueOf);
+  if ("map" in tagged) return Object.fromEntries(attributesOf(tagged.map));
   return tagged.text ?? tagged.bool;
 }
 

@@ -35,7 +35,7 @@ def named(cases: list[dict[str, Any]]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=[each["name"] for each in cases])
 
 
-def value_of(tagged: dict[str, Any]) -> Any:
+def value_of(tagged: dict[str, Any]) -> Any:  # noqa: PLR0911 - a case, a return
     match tagged:
         case {"int": text}:
             return int(text)
@@ -47,6 +47,12 @@ def value_of(tagged: dict[str, Any]) -> Any:
             return text * count
         case {"text": value} | {"bool": value}:
             return value
+        case {"null": True}:
+            return None
+        case {"list": values}:
+            return [value_of(each) for each in values]
+        case {"map": values}:
+            return attributes_of(values)
     raise AssertionError(tagged)
 
 
