@@ -129,7 +129,7 @@ class Dialogue:
         self.machine.leave(self.now_s)
 
     def _advertise(self, wanted: Mapping[str, Json]) -> None:
-        self._named[wanted["as"]] = self.machine.session.advertise(wanted["filter"])
+        self._named[wanted["as"]] = self.machine.session.advertise(wanted["filter"], wanted.get("resume", ""))
 
     def _publish(self, wanted: Mapping[str, Json]) -> None:
         source: Source = self._named[wanted["by"]]
