@@ -91,7 +91,19 @@ ROOMS: Final = (
         "toml_files",
     ),
     *("filters", "publication", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
-    *("sessions", "replay", "core", "station", "node", "journal", "client", "trace", "server", "commands"),
+    *(
+        "sessions",
+        "replay",
+        "core",
+        "station",
+        "node",
+        "journal",
+        "client",
+        "trace",
+        "server",
+        "commands",
+        "spark",
+    ),
 )
 """The rooms of the broker: each uses those before it, never those behind it."""
 
@@ -101,6 +113,7 @@ HARNESS_ROOMS: Final = (
     *(
         "runs",
         "analysis",
+        "watch",
         "report",
         "benchmarks",
         "peers",
@@ -120,7 +133,7 @@ SHOWN: Final = "examples.pages"
 
 _PUBLIC: Final = frozenset(concord.__all__)
 
-PUBLIC_MODULES: Final = {"concord.asyncio", "concord.plugins", "concord.sync", "concord.testing"}
+PUBLIC_MODULES: Final = {f"concord.{name}" for name in ("asyncio", "plugins", "spark", "sync", "testing")}
 """Where all that is public is, beside what `concord` has itself."""
 
 PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins", "ordering.watched"}
@@ -135,6 +148,9 @@ HEAVY: Final = {
     "rich",
     "starlette",
 }
+
+HEAVY_ROOMS: Final = ("broker.spark", "concord.spark")
+"""What is for programs that have Spark; nothing else of ours that is light imports it."""
 
 
 @attrs.frozen
@@ -247,12 +263,12 @@ def plugin_door(source: Source) -> list[str]:
 
 def lightness(source: Source) -> list[str]:
     """A broker starts fast: what is heavy is imported by the function that needs it."""
-    if source.path.parts[0] not in {"broker", "concord", "ordering"}:
+    if source.path.parts[0] not in {"broker", "concord", "ordering"} or _inside(source.module, *HEAVY_ROOMS):
         return []
     return [
         source.at(found.line, f"imports {found.module} when it is itself imported; do it where it is used")
         for found in imports(source)
-        if found.is_eager and found.top in HEAVY
+        if found.is_eager and (found.top in HEAVY or _inside(found.module, *HEAVY_ROOMS))
     ]
 
 
@@ -331,6 +347,7 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
     plugin_door: [example("broker/core/x.py", "from ordering.fifo import Fifo")],
     lightness: [
         example("broker/x.py", "import pyarrow.parquet"),
+        example("concord/x.py", "from broker.spark import ConcordSource"),
         example("ordering/x.py", "class A:\n    from rich import print"),
     ],
     copied_programs: [

@@ -132,9 +132,9 @@ class Session:
 
     # --- what the user asks for ---
 
-    def advertise(self, text: str) -> Source:
-        """Request a publisher; it may publish when it is open."""
-        source = Source(text)
+    def advertise(self, text: str, resume: str = "") -> Source:
+        """Request a publisher, or one that an earlier client had; it may publish when it is open."""
+        source = Source(text, resume)
         self._sources.append(source)
         if self.welcome is not None:
             self._ask_source(source)
@@ -241,7 +241,7 @@ class Session:
             inbox.policy,
             inbox.durable,
             inbox.age_s,
-            inbox.id,
+            inbox.id or inbox.resume,
             inbox.resume_position,
             inbox.replay(now_s),
         )
@@ -346,8 +346,9 @@ class Session:
         source = self._requests.get(answer.number)
         if not isinstance(source, Source):
             return
-        if not source.id:
+        if source.phase is Phase.OPENING:
             source.name(answer.publisher)
+            source.sequence = answer.taken
         elif answer.publisher != source.id:
             self.window.rename(source, answer.publisher)
         elif answer.number in self._awaited:

@@ -1,5 +1,6 @@
 // The client that `connect` returns.
 
+import { checkAddress } from "./addresses.js";
 import { Deliveries } from "./deliveries.js";
 import { Driver } from "./driver.js";
 import { limitsOf } from "./limits.js";
@@ -7,7 +8,6 @@ import { ClientMachine } from "./machine.js";
 import { inboxOf } from "./options.js";
 import { Publisher } from "./publisher.js";
 import { Question } from "./session.js";
-import { checkAddress } from "./transports.js";
 import { Phase } from "./window.js";
 
 const INCARNATION_BYTES = 8;

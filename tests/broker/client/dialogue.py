@@ -144,7 +144,7 @@ class Dialogue:
     def _subscribe(self, wanted: Mapping[str, Json]) -> None:
         options = {
             "ordered": True, "bound_bytes": BOUND_BYTES, "policy": None, "durable": "", "age_s": 0,
-            "after": None, "ack": "auto", "max_open": OPEN_COUNT, "replay": None,
+            "after": None, "ack": "auto", "max_open": OPEN_COUNT, "replay": None, "resume": "",
         } | {name: value for name, value in wanted.items() if name not in {"as", "filter"}}  # fmt: skip
         inbox = subscription(
             wanted["filter"], limits=self.machine.session.limits, now_s=self.now_s, **options
