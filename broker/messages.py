@@ -10,6 +10,21 @@ from attrs import frozen
 
 from broker.filters import Filter
 from broker.healing.roster import Location
+from broker.move_messages import (
+    Lift,
+    LiftAsked,
+    Lifted,
+    LiftedIds,
+    LiftedRoutes,
+    LiftReady,
+    MoveAnswer,
+    MoveAsked,
+    StepAsked,
+    StepCancelled,
+    StepGranted,
+    StepRefused,
+    Switched,
+)
 from broker.publication import Publication as Publication  # noqa: PLC0414 - it belongs to both vocabularies
 from broker.replay_messages import (
     ReplayAsked,
@@ -555,6 +570,19 @@ Control = (
     | Whereabouts
     | WayAsked
     | WayAnswer
+    | MoveAsked
+    | MoveAnswer
+    | StepAsked
+    | StepGranted
+    | StepRefused
+    | StepCancelled
+    | LiftAsked
+    | LiftReady
+    | Lift
+    | LiftedRoutes
+    | LiftedIds
+    | Lifted
+    | Switched
     | ReplayAsked
     | ReplayReady
     | ReplayMore

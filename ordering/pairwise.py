@@ -15,12 +15,14 @@ Laws.
 4. Acknowledgements arrive in the order of the requests, so one needs no id, and several in a row are one note
    with their count (R4). An entry whose targets are all lost keeps its position in that order.
 5. Without an uplink no item waits for an acknowledgement (R8).
+6. While a child is about to move to the broker above, the uplink orders all that it gets: whatever it wants
+   from below climbs with a request, unordered events and such that nobody above wants included.
 
 All sets are bits: the late targets are found in constant time, whatever the size of the tables.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import Factory, define, field
 
@@ -64,6 +66,9 @@ class Pairwise:
     _pending: list[_Pending] = field(factory=list, init=False)
     _awaiting: deque[_Pending] = Factory(deque)
     _blocked: Hops = 0
+    _above: Hops = 0
+    """The child for which the uplink orders everything."""
+    _older: list[_Pending] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._context.allow()
@@ -81,6 +86,8 @@ class Pairwise:
             return (Emission(event, targets, 0),)
         if not event.ordered:
             exposed = 0
+        if targets & self._above:
+            targets, exposed = targets | uplink, exposed | self._above
         requester = origin if mark & REQUEST else 0
         climbs = targets & uplink != 0
         if not (requester or (exposed and climbs) or targets & self._blocked):
@@ -105,7 +112,9 @@ class Pairwise:
         targets, exposed = route
         if origin and origin == self._uplink:
             return True
-        return not ((event.ordered and exposed and targets & self._uplink) or targets & self._blocked)
+        return not targets & self._above and not (
+            (event.ordered and exposed and targets & self._uplink) or targets & self._blocked
+        )
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
         """Emit a message to the uplink at once, one to another hop behind the items pending for it (R5)."""
@@ -144,6 +153,39 @@ class Pairwise:
         for pending in self._pending:
             pending.targets &= ~hop
             pending.requester &= ~hop
+        self._pending = [pending for pending in self._pending if pending.targets]
+        return self._release()
+
+    # --- lifts ---
+
+    @property
+    def open_count(self) -> int:
+        """The number of requests that the uplink has still to answer."""
+        return len(self._awaiting)
+
+    def order_above(self, child: Hops) -> None:
+        """Send up, with a request, whatever a child wants from below (law 6); 0 ends that."""
+        self._above, self._older = child, list(self._pending) if child else []
+
+    @property
+    def is_ordered_above(self) -> bool:
+        """Whether nothing is pending any more that was when `order_above` was called."""
+        pending = set(map(id, self._pending))
+        self._older = [each for each in self._older if id(each) in pending]
+        return not self._older
+
+    def adopt(self, child: Hops, parent: Hops, wants: Callable[[object], bool]) -> None:
+        """Add a child to the targets of all that is pending for its parent and that it wants."""
+        for pending in self._pending:
+            if pending.targets & parent and wants(pending.item):
+                pending.targets |= child
+                self._blocked |= child
+
+    def let_go(self, child: Hops) -> Sequence[Emission]:
+        """Take a child out of the entries that await an acknowledgement, and emit the others to it."""
+        self._above, self._older = self._above & ~child, []
+        for pending in self._awaiting:
+            pending.targets &= ~child
         self._pending = [pending for pending in self._pending if pending.targets]
         return self._release()
 

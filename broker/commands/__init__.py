@@ -24,6 +24,7 @@ __all__ = ["COMMANDS", "GROUP", "concord", "main"]
 COMMANDS: Final = {
     "broker": "broker.commands.broker:command",
     "explain": "broker.commands.explain:command",
+    "move": "broker.commands.move:command",
     "publish": "broker.commands.publish:command",
     "subscribe": "broker.commands.subscribe:command",
 }
