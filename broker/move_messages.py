@@ -20,7 +20,7 @@ class Move:
 
 @frozen
 class MoveAsked:
-    """Asks `broker` to move below `uplink`; goes through the tree to it. Answers go to the broker `asker`."""
+    """Asks `broker` to move below `uplink`, or to end. Goes through the tree, and answers go to `asker`."""
 
     question: str
     asker: str

@@ -202,6 +202,27 @@ class Client:
         await self._answered(moving)
         return moving.outcome
 
+    async def drain(
+        self, broker: str, on_progress: Callable[[str], None] = ignore_progress
+    ) -> dict[str, object]:
+        """Empty a broker and end it: its children move to its uplink without a gap, then its clients leave.
+
+        The answer is that of a move that was refused, or its "state" is "ended".
+
+        Raises:
+            RefusedError: this user may not do that.
+        """
+        places = await self.brokers()
+        uplink = next((str(each["uplink"]) for each in places if each["name"] == broker), "")
+        for child in [str(each["name"]) for each in places if uplink and each["uplink"] == broker]:
+            outcome = await self.move(child, uplink, "path", on_progress)
+            if outcome["state"] not in {"moved", "unknown"}:
+                return outcome
+            on_progress(str(outcome["text"]))
+        moving = Moving(broker, "", "end", on_progress)
+        await self._answered(moving)
+        return moving.outcome
+
     async def _answered(self, question: Asked) -> None:
         self._check()
         session = self._driver.machine.session

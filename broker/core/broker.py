@@ -41,7 +41,7 @@ from broker.messages import (
     WayAsked,
     Whereabouts,
 )
-from broker.move_messages import MoveAsked, StepAsked
+from broker.move_messages import StepAsked
 from broker.replay import Bounds, Cache, ReplayWindow
 from broker.routing import DEFAULT
 from broker.routing import Routing as Strategies
@@ -206,7 +206,7 @@ class BrokerCore:
 
     def move(self, question: str, broker: str, uplink: str, method: str) -> None:
         """Ask a broker of the overlay to get another uplink; see `CoreEffects.explained`."""
-        self._moves.asked(MoveAsked(question, self.name, broker, uplink, method))
+        self._moves.ask(question, broker, uplink, method)
 
     def step_failed(self, text: str) -> None:
         """Try a step again for which the other broker was not reached, or give it up."""
@@ -517,6 +517,7 @@ class BrokerCore:
         has_news = bool(
             subscribed
             or moves.begun
+            or moves.is_ending
             or routing.advertised
             or wanted
             or self._attached
@@ -526,7 +527,7 @@ class BrokerCore:
         )
         if not has_news:
             routing.subscribing.subscribed = []
-            return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [])
+            return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], is_ending=False)
         effects = CoreEffects(
             self._lifts.switched,
             outgoing,
@@ -539,8 +540,9 @@ class BrokerCore:
             self._attached,
             self._rejected,
             moves.begun,
+            moves.is_ending,
         )
-        replays.waiting, moves.begun, self._lifts.switched = [], [], []
+        replays.waiting, moves.begun, self._lifts.switched, moves.is_ending = [], [], [], False
         routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
         self._attached, self._rejected = [], []
         return effects
@@ -550,9 +552,7 @@ class BrokerCore:
         lifts = self._lifts
         held = [*lifts.hold(outgoing), *lifts.poll()]
         self._moves.look()
-        self._attached += lifts.taken
-        self._rejected += lifts.closing
-        lifts.taken, lifts.closing = [], []
+        lifts.report(self._attached, self._rejected)
         return held + self._hops.drain()
 
     def wanted_by(self, publication: Publication) -> int:

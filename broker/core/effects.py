@@ -63,3 +63,6 @@ class CoreEffects:
 
     moving: list[Destination]
     """Where this broker is to move: dial that broker; unless it is a step, close the uplink before."""
+
+    is_ending: bool
+    """Whether an operator has asked this broker to end."""

@@ -173,6 +173,12 @@ class Lifts:
         """Return whether a step goes on, or something has come of one."""
         return self.present is not None or bool(self.closing or self.taken or self.switched or self.refused)
 
+    def report(self, attached: list[Hop], rejected: list[tuple[Hop, str]]) -> None:
+        """Add the links of children taken over, and those to close, to these lists."""
+        attached += self.taken
+        rejected += self.closing
+        self.taken, self.closing = [], []
+
     @property
     def _ordering(self) -> LiftingPlugin:
         return cast("LiftingPlugin", self._plugin)

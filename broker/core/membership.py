@@ -393,6 +393,11 @@ class Membership:
             self.attachments.identity
         )
 
+    @property
+    def children(self) -> list[str]:
+        """Return the names of the children."""
+        return [link.name for link in self._routing.links.values() if link is not self.attachments.uplink]
+
     def is_behind(self, identity: str, link: Hop) -> bool:
         """Return whether that broker is behind this link to a child."""
         return identity in self._below.get(link, ())

@@ -28,6 +28,9 @@ from broker.move_messages import MoveAnswer, MoveAsked
 PATH: Final = "path"
 """The method that moves step by step, while events flow."""
 
+END: Final = "end"
+"""The method of a broker that is not to move, but to end."""
+
 ATTEMPTS_MAX: Final = 30
 """A step is refused while routes change nearby. So many attempts take some seconds."""
 
@@ -51,6 +54,8 @@ class MoveRequests:
     _queued: list[MoveAsked] = Factory(list)
     begun: list[Destination] = Factory(list)
     _attempts: int = 0
+    is_ending: bool = False
+    """Whether this broker is to end, until the core's effects are taken."""
     answers: list[WayAnswer] = Factory(list)
 
     @property
@@ -59,6 +64,10 @@ class MoveRequests:
 
     # --- requests and answers on their way ---
 
+    def ask(self, question: str, broker: str, uplink: str, method: str) -> None:
+        """Make the request of a local client."""
+        self.asked(MoveAsked(question, self._name, broker, uplink, method))
+
     def asked(self, message: MoveAsked, link: Hop | None = None) -> None:
         """Pass a request on, or take it if it is for this broker."""
         if message.broker == self._name:
@@ -66,7 +75,7 @@ class MoveRequests:
             return
         towards = self._membership.towards(message.broker)
         if towards is None or towards is link:
-            self._end(message, "refused", f"no broker of this overlay is called {message.broker}")
+            self._end(message, "unknown", f"no broker of this overlay is called {message.broker}")
         else:
             self._send(towards, message)
 
@@ -101,7 +110,9 @@ class MoveRequests:
         return Destination(uplink, self._roster.address_of(uplink), message.method == PATH, self._attempts)
 
     def _take(self, message: MoveAsked) -> None:
-        if self.present is None:
+        if message.method == END:
+            self._take_end(message)
+        elif self.present is None:
             self._begin(message)
         elif len(self._queued) < QUEUED_MAX:
             self._queued.append(message)
@@ -109,6 +120,16 @@ class MoveRequests:
             self._answer(message, "queued", waits, more=True)
         else:
             self._end(message, "refused", f"{QUEUED_MAX} moves of {self._name} wait already")
+
+    def _take_end(self, message: MoveAsked) -> None:
+        """Let this broker end for good, if nobody depends on it."""
+        if children := self._membership.children:
+            self._end(message, "refused", f"{', '.join(sorted(children))} is still below {self._name}")
+        elif self.present is not None:
+            self._end(message, "refused", f"{self._name} moves below {self.present.uplink}")
+        else:
+            self.is_ending = True
+            self._end(message, "ended", f"{self._name} ends")
 
     def _begin(self, message: MoveAsked) -> None:
         uplink = self._membership.attachments.uplink

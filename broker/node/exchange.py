@@ -130,6 +130,8 @@ class Exchange:
     subscribers: dict[str, "LocalSubscription"] = field(factory=dict, init=False)
     session_of: dict[Hop, HopSession] = field(factory=dict, init=False)
     is_closing: bool = field(default=False, init=False)
+    is_leaving: bool = field(default=False, init=False)
+    """Whether an operator has asked the broker to end: it will not return, even with a journal."""
     is_withholding: bool = field(default=False, init=False)
     last_publication: Publication | None = field(default=None, init=False)
     tally: Tally | None = field(default=None, init=False)
@@ -169,7 +171,7 @@ class Exchange:
     @property
     def is_kept(self) -> bool:
         """Whether a session without connection may be resumed, in this run or the journal's next one."""
-        return not self.is_closing or self.config.has_journal
+        return not self.is_closing or (self.config.has_journal and not self.is_leaving)
 
     # --- questions ---
 
@@ -303,6 +305,8 @@ class Exchange:
                 link.rejected(verdict)
         for destination in effects.moving:
             self.after(partial(self.move, destination))
+        if effects.is_ending:
+            self.is_leaving = True
 
     # --- credit ---
 

@@ -164,6 +164,7 @@ class Node:
         effects.wants_pass = not is_small
         effects.is_settled = self.context.is_ready
         effects.failure = self.uplinks.failure
+        effects.wants_stop = exchange.is_leaving and not exchange.is_closing
         effects.is_stopped = self._is_stopped
         return effects
 
@@ -544,6 +545,8 @@ class Node:
             self.uplinks.stop()
             self.steps.stop()
             self._draining_until_s = self.exchange.now_s + DRAIN_S
+            if self.exchange.is_leaving:
+                self._end_all(lambda connection: connection.is_client)
             self._drain()
 
     def _drain(self) -> None:
@@ -552,11 +555,15 @@ class Node:
         if not self._is_drained() and self.exchange.now_s < self._draining_until_s:
             self.exchange.timers.after(DRAIN_LOOK_S, self._drain)
             return
-        text = f"broker {self.config.name} is shutting down"
-        code = "restarting" if self.config.has_journal else "closing"
-        for connection in list(self.connections.values()):
-            connection.end(text, fault_of(code, text))
+        self._end_all(lambda _: True)
         self._await_goodbyes()
+
+    def _end_all(self, whose: Callable[[Connection], bool]) -> None:
+        """Send a goodbye to peers; clients of a broker that leaves go first, and lose nothing."""
+        text = f"broker {self.config.name} is shutting down"
+        returns = self.config.has_journal and not self.exchange.is_leaving
+        for connection in filter(whose, list(self.connections.values())):
+            connection.end(text, fault_of("restarting" if returns else "closing", text))
 
     def _await_goodbyes(self) -> None:
         if self.connections:

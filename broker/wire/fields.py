@@ -26,8 +26,8 @@ from broker.wire.limits import MAX_NUMBER, WireLimits
 Read = Callable[[object, str, WireLimits], object]
 Write = Callable[[Any], object]
 
-METHODS: Final = ("path", "reattach")
-"""How a broker moves."""
+METHODS: Final = ("end", "path", "reattach")
+"""How a broker moves, or that it ends."""
 
 CHOICES: Final = {
     "Hello.role": ("client", "broker"),

@@ -338,6 +338,8 @@ class WholeSite:
             run = self.run
             self.net.clock.after(self.net.random.random() * self.net.timing.pass_s, lambda: self._pass(run))
         self.is_settled = self.is_settled or effects.is_settled
+        if effects.wants_stop:
+            self.net.clock.after(0, self.stop)
         if effects.is_stopped:
             self._stopped()
         if effects.failure is not None:
