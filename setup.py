@@ -21,6 +21,7 @@ MODULES: Final = (
     "broker.form",
     "broker.matching.affixes",
     "broker.matching.boxes",
+    "broker.matching.elements",
     "broker.matching.equality",
     "broker.matching.index",
     "broker.matching.ranges",

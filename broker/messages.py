@@ -10,21 +10,7 @@ from attrs import frozen
 
 from broker.filters import Filter
 from broker.healing.roster import Location
-from broker.move_messages import (
-    Lift,
-    LiftAsked,
-    Lifted,
-    LiftedIds,
-    LiftedRoutes,
-    LiftReady,
-    MoveAnswer,
-    MoveAsked,
-    StepAsked,
-    StepCancelled,
-    StepGranted,
-    StepRefused,
-    Switched,
-)
+from broker.move_messages import MoveMessage
 from broker.publication import Publication as Publication  # noqa: PLC0414 - it belongs to both vocabularies
 from broker.replay_messages import (
     ReplayAsked,
@@ -73,6 +59,13 @@ class Welcome:
     heartbeat_ms: int
     session: str = ""
     received: int = 0
+
+
+@frozen
+class ReturnAddress:
+    """Says where a client finds this broker again, if it came by an address of several brokers."""
+
+    address: str
 
 
 @frozen
@@ -570,19 +563,7 @@ Control = (
     | Whereabouts
     | WayAsked
     | WayAnswer
-    | MoveAsked
-    | MoveAnswer
-    | StepAsked
-    | StepGranted
-    | StepRefused
-    | StepCancelled
-    | LiftAsked
-    | LiftReady
-    | Lift
-    | LiftedRoutes
-    | LiftedIds
-    | Lifted
-    | Switched
+    | MoveMessage
     | ReplayAsked
     | ReplayReady
     | ReplayMore

@@ -122,3 +122,20 @@ class Switched:
 
     child: str
     number: int
+
+
+MoveMessage = (
+    MoveAsked
+    | MoveAnswer
+    | StepAsked
+    | StepGranted
+    | StepRefused
+    | StepCancelled
+    | LiftAsked
+    | LiftReady
+    | Lift
+    | LiftedRoutes
+    | LiftedIds
+    | Lifted
+    | Switched
+)

@@ -14,7 +14,6 @@ from ordering.interface import (
     Emission,
     Event,
     ForeignNoteError,
-    Forwarding,
     Hops,
     Interest,
     Lifting,
@@ -27,6 +26,7 @@ from ordering.interface import (
     Route,
     Subscription,
     Tables,
+    TakesRuns,
 )
 from ordering.plugins import IncompatibleOrderingError, UnknownOrderingError, load, names
 
@@ -40,7 +40,6 @@ __all__ = [
     "Emission",
     "Event",
     "ForeignNoteError",
-    "Forwarding",
     "Hops",
     "IncompatibleOrderingError",
     "Interest",
@@ -54,6 +53,7 @@ __all__ = [
     "Route",
     "Subscription",
     "Tables",
+    "TakesRuns",
     "UnknownOrderingError",
     "load",
     "names",

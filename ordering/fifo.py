@@ -42,10 +42,10 @@ class Fifo:
         del origin, mark
         return (Emission(event, route.targets, 0),)
 
-    def forwards(self, event: Event, origin: Hops, route: Route) -> bool:
-        """Return true: every publication leaves at once."""
-        del event, origin, route
-        return True
+    def run(self, events: Sequence[Event], origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
+        """Emit the publications to every target at once."""
+        del origin, mark
+        return (Emission(tuple(events), route.targets, 0),)
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
         """Emit the message at once: no item is pending that it could overtake."""

@@ -24,8 +24,7 @@ Laws.
    class names in a set `DERIVED`, which follow from options and tables. Objects inside have no such
    attributes. An object that is referred to twice is restored as one object, with another identity.
 
-A plugin may have a method `forwards` (`Forwarding`), which spares it the calls for what it would let through
-anyway.
+A plugin may have a method `run` (`TakesRuns`), so that what comes together costs one call.
 
 Marks are small numbers (0 to `MARK_LIMIT`) that a publication carries over one link, for the neighbour's
 plugin only. Notes are messages between neighbouring plugins. The plugin alone defines their meaning. Data
@@ -78,11 +77,13 @@ class Route(NamedTuple):
 
     `targets` are the hops with a matching entry that is open for publications from the origin; never the
     origin itself. `exposed` are the targets below this broker on which a matching ordered subscription is
-    exposed: publications from the uplink may match it too.
+    exposed: publications from the uplink may match it too. `free` are the targets below that are not among
+    those; None if nobody has worked it out.
     """
 
     targets: Hops
     exposed: Hops
+    free: Hops | None = None
 
 
 class Interest(Protocol):
@@ -210,7 +211,7 @@ class Note:
 
 
 class Emission(NamedTuple):
-    """Send `item` (a publication, a control message or a `Note`) to every hop in `targets` now.
+    """Send `item` to every hop in `targets` now: a publication or a tuple of them, a message, or a `Note`.
 
     Only publications have a `mark` other than 0.
     """
@@ -277,15 +278,14 @@ class Ordering(Protocol):
         ...
 
 
-class Forwarding(Protocol):
-    """A plugin that says beforehand what it lets through."""
+class TakesRuns(Protocol):
+    """A plugin that takes several publications at once."""
 
-    def forwards(self, event: Event, origin: Hops, route: Route) -> bool:
-        """Return whether `publication` would answer, without a mark, with one emission to all targets.
+    def run(self, events: Sequence[Event], origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
+        """Do what `publication` does for each of these in turn, with one `ordered`, mark and route.
 
-        Then it would also keep nothing and count nothing, and the same goes for every event with an equal
-        `ordered`, from the same origin with an equal route, until the next call that is not this one. The
-        broker emits such events without a call for each.
+        There is at least one. Where it is an event for `publication`, the item of an emission may be a tuple
+        of some of them: they leave one behind the other.
         """
         ...
 

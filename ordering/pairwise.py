@@ -15,10 +15,14 @@ Laws.
 4. Acknowledgements arrive in the order of the requests, so one needs no id, and several in a row are one note
    with their count (R4). An entry whose targets are all lost keeps its position in that order.
 5. Without an uplink no item waits for an acknowledgement (R8).
-6. While a child is about to move to the broker above, the uplink orders all that it gets: whatever it wants
+6. A run is kept as one item with one request for each of its events. What is acknowledged of it leaves before
+   the rest, as if each event had been kept alone.
+7. While a child is about to move to the broker above, the uplink orders all that it gets: whatever it wants
    from below climbs with a request, unordered events and such that nobody above wants included.
 
-All sets are bits: the late targets are found in constant time, whatever the size of the tables.
+All sets are bits: the late targets are found in constant time, whatever the size of the tables. Sets may be
+long, where a broker has many subscriptions of its own: what follows from a route comes with it, and what is
+blocked is worked out when it is needed.
 """
 
 from collections import deque
@@ -42,23 +46,45 @@ from ordering.interface import (
 REQUEST = 1
 """The mark of a publication whose sender waits for an acknowledgement."""
 
-ACKNOWLEDGED = Note((1,))
-
 
 @define(eq=False)
 class _Pending:
-    """A pending item from below. `requester` is among the targets and gets an acknowledgement."""
+    """A pending item from below: so many events, or a message.
+
+    `requester` is among the targets and gets an acknowledgement for each. `acknowledged` of them are already.
+    """
 
     item: object
     targets: Hops
     requester: Hops = 0
     awaits: bool = False
     together: bool = False
+    count: int = 1
+    acknowledged: int = 0
+
+    def split(self) -> "_Pending":
+        """Return the acknowledged part of a run as an item of its own, and keep the rest (law 6)."""
+        assert isinstance(self.item, tuple)
+        count, self.acknowledged = self.acknowledged, 0
+        part = _Pending(self.item[:count], self.targets, self.requester, together=self.together, count=count)
+        self.item = self.item[count:]
+        self.count -= count
+        return part
+
+    def parts(self) -> "list[_Pending]":
+        """Return an item for each event of a run; those that are acknowledged await nothing."""
+        if not isinstance(self.item, tuple):
+            return [self]
+        awaiting = [self.awaits and number >= self.acknowledged for number in range(self.count)]
+        return [
+            _Pending(each, self.targets, self.requester, awaits, self.together)
+            for each, awaits in zip(self.item, awaiting, strict=True)
+        ]
 
 
 @define(eq=False)
 class Pairwise:
-    """The pending items of one broker. `_blocked` is exactly the union of their targets."""
+    """The pending items of one broker. `_blocked` is the union of the targets of the first `_summed`."""
 
     _context: Context = field(default=ALONE, repr=False)
     measures: Measures = field(factory=Measures, init=False)
@@ -69,52 +95,60 @@ class Pairwise:
     _above: Hops = 0
     """The child for which the uplink orders everything."""
     _older: list[_Pending] = field(factory=list, init=False)
+    _summed: int = 0
+    _open_requests: int = 0
+    waiting_count: int = field(default=0, init=False)
+    """The number of pending items, every event of a run counted."""
 
     def __attrs_post_init__(self) -> None:
         self._context.allow()
 
-    @property
-    def waiting_count(self) -> int:
-        """The number of pending items."""
-        return len(self._pending)
-
     def publication(self, event: Event, origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
         """Emit a publication from the uplink; detect the conflicts of one from below (R1, R2)."""
-        targets, exposed = route
+        return self._take(event, 1, origin, mark, route, is_ordered=event.ordered)
+
+    def run(self, events: Sequence[Event], origin: Hops, mark: int, route: Route) -> Sequence[Emission]:
+        """Do for several publications what `publication` does for each in turn (law 6)."""
+        return self._take(tuple(events), len(events), origin, mark, route, is_ordered=events[0].ordered)
+
+    def _take(  # noqa: PLR0913 - those of `publication`
+        self, item: object, count: int, origin: Hops, mark: int, route: Route, *, is_ordered: bool
+    ) -> Sequence[Emission]:
+        """Take an event or a run of events."""
+        targets, exposed, free = route
         uplink = self._uplink
         if origin and origin == uplink:
-            return (Emission(event, targets, 0),)
-        if not event.ordered:
-            exposed = 0
+            return (Emission(item, targets, 0),)
+        if not is_ordered:
+            exposed, free = 0, None
         if targets & self._above:
-            targets, exposed = targets | uplink, exposed | self._above
+            targets, exposed, free = targets | uplink, exposed | self._above, None
         requester = origin if mark & REQUEST else 0
         climbs = targets & uplink != 0
-        if not (requester or (exposed and climbs) or targets & self._blocked):
-            return (Emission(event, targets, 0),)
-        # Sets may be long, where a broker has many subscriptions of its own: so few operations, none in vain.
+        if not (requester or (exposed and climbs) or (self._pending and targets & self._blocked_now())):
+            return (Emission(item, targets, 0),)
         late = exposed | requester if requester else exposed
-        lower = targets ^ uplink if climbs else targets
+        rest = targets & ~uplink & ~exposed if free is None else free
         emissions: list[Emission] = []
         if climbs:
-            emissions.append(Emission(event, uplink, REQUEST if late else 0))
-            self.measures.requests += late != 0
+            emissions.append(Emission(item, uplink, REQUEST if late else 0))
+            self.measures.requests += count if late else 0
         kept = len(self._pending)
         if late:
-            self._add(_Pending(event, late, requester, awaits=climbs, together=True), emissions)
-        if lower != exposed:
-            self._add(_Pending(event, lower ^ exposed), emissions)
-        self.measures.deferred += len(self._pending) > kept
+            self._add(_Pending(item, late, requester, awaits=climbs, together=True, count=count), emissions)
+        if rest:
+            self._add(_Pending(item, rest, count=count), emissions)
+        if len(self._pending) > kept:
+            self.measures.deferred += count
         return emissions
 
-    def forwards(self, event: Event, origin: Hops, route: Route) -> bool:
-        """Return whether a publication without a mark leaves at once, for all targets (R1, R2)."""
-        targets, exposed = route
-        if origin and origin == self._uplink:
-            return True
-        return not targets & self._above and not (
-            (event.ordered and exposed and targets & self._uplink) or targets & self._blocked
-        )
+    def _blocked_now(self) -> Hops:
+        """Return the union of the targets of all pending items."""
+        pending = self._pending
+        while self._summed < len(pending):
+            self._blocked |= pending[self._summed].targets
+            self._summed += 1
+        return self._blocked
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
         """Emit a message to the uplink at once, one to another hop behind the items pending for it (R5)."""
@@ -128,13 +162,23 @@ class Pairwise:
         """Take an acknowledgement of so many of the oldest requests (R4)."""
         if origin != self._uplink:
             raise ForeignNoteError("only the uplink acknowledges")
-        if len(content) != 1 or not 0 < content[0] <= len(self._awaiting):
+        if len(content) != 1 or not 0 < content[0] <= self._open_requests:
             raise ForeignNoteError(
-                f"{content} acknowledges what was not requested: {len(self._awaiting)} requests are open"
+                f"{content} acknowledges what was not requested: {self._open_requests} requests are open"
             )
-        for _ in range(content[0]):
-            self._awaiting.popleft().awaits = False
+        self._acknowledge(content[0])
         return self._release()
+
+    def _acknowledge(self, count: int) -> None:
+        """Take so many of the oldest requests as acknowledged (R4)."""
+        self._open_requests -= count
+        while count:
+            oldest = self._awaiting[0]
+            taken = min(count, oldest.count - oldest.acknowledged)
+            oldest.acknowledged += taken
+            count -= taken
+            if oldest.acknowledged == oldest.count:
+                self._awaiting.popleft().awaits = False
 
     def link_attached(self, link: Hops) -> Sequence[Emission]:
         """Emit nothing: a new link needs no notes."""
@@ -144,16 +188,16 @@ class Pairwise:
     def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
         """Take the new uplink, or 0 for none; no item waits for an acknowledgement any more (R8)."""
         self._uplink = uplink
-        while self._awaiting:
-            self._awaiting.popleft().awaits = False
+        self._acknowledge(self._open_requests)
         return self._release()
 
     def hop_lost(self, hop: Hops) -> Sequence[Emission]:
         """Take the hop out of every pending item; open requests keep their position (R4)."""
+        self._blocked_now()
         for pending in self._pending:
             pending.targets &= ~hop
             pending.requester &= ~hop
-        self._pending = [pending for pending in self._pending if pending.targets]
+        self._forget_targetless()
         return self._release()
 
     # --- lifts ---
@@ -161,10 +205,10 @@ class Pairwise:
     @property
     def open_count(self) -> int:
         """The number of requests that the uplink has still to answer."""
-        return len(self._awaiting)
+        return self._open_requests
 
     def order_above(self, child: Hops) -> None:
-        """Send up, with a request, whatever a child wants from below (law 6); 0 ends that."""
+        """Send up, with a request, whatever a child wants from below (law 7); 0 ends that."""
         self._above, self._older = child, list(self._pending) if child else []
 
     @property
@@ -176,18 +220,33 @@ class Pairwise:
 
     def adopt(self, child: Hops, parent: Hops, wants: Callable[[object], bool]) -> None:
         """Add a child to the targets of all that is pending for its parent and that it wants."""
+        self._take_runs_apart()
         for pending in self._pending:
             if pending.targets & parent and wants(pending.item):
                 pending.targets |= child
-                self._blocked |= child
 
     def let_go(self, child: Hops) -> Sequence[Emission]:
         """Take a child out of the entries that await an acknowledgement, and emit the others to it."""
         self._above, self._older = self._above & ~child, []
+        self._take_runs_apart()
+        self._blocked_now()
         for pending in self._awaiting:
             pending.targets &= ~child
-        self._pending = [pending for pending in self._pending if pending.targets]
+        self._forget_targetless()
         return self._release()
+
+    def _take_runs_apart(self) -> None:
+        """Keep each event of a run as an item of its own."""
+        parts = {id(each): each.parts() for each in (*self._pending, *self._awaiting)}
+        self._pending = [part for each in self._pending for part in parts[id(each)]]
+        self._awaiting = deque(part for each in self._awaiting for part in parts[id(each)] if part.awaits)
+        self._blocked = self._summed = 0
+
+    def _forget_targetless(self) -> None:
+        """Forget the items whose targets have all gone; open requests keep their position (R4)."""
+        self._pending = [pending for pending in self._pending if pending.targets]
+        self._summed = len(self._pending)
+        self.waiting_count = sum(pending.count for pending in self._pending)
 
     def combine(self, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...] | None:
         """Return one acknowledgement with the sum of both counts."""
@@ -197,40 +256,51 @@ class Pairwise:
         """Return the pending items, oldest first."""
         return [
             Blocked(
-                pending.item,
+                item,
                 pending.targets,
                 "the uplink's acknowledgement" if pending.awaits else "an earlier item for the same hop",
             )
             for pending in self._pending
+            for item in (pending.item if isinstance(pending.item, tuple) else (pending.item,))
         ]
 
     def _add(self, pending: _Pending, emissions: list[Emission]) -> None:
         if pending.awaits:
             self._awaiting.append(pending)
-        elif self._emit_free(pending, self._blocked, emissions):
-            self.measures.acknowledgements += pending.requester != 0
+            self._open_requests += pending.count
+        elif self._is_emitted(pending, self._blocked_now(), emissions):
             return
         self._pending.append(pending)
-        self._blocked |= pending.targets
+        self.waiting_count += pending.count
 
     def _release(self) -> Sequence[Emission]:
         """Emit the items that are free now, in order (R3). Stop once every pending target is blocked."""
         emissions: list[Emission] = []
-        everything, blocked = self._blocked, 0
-        kept = []
+        everything, blocked = self._blocked_now(), 0
+        kept: list[_Pending] = []
         scanned = 0
         for pending in self._pending:
             if blocked == everything:
                 break
             scanned += 1
-            if pending.awaits or not self._emit_free(pending, blocked, emissions):
-                kept.append(pending)
-                blocked |= pending.targets
-            elif pending.requester:
-                self.measures.acknowledgements += 1
+            parts = (pending.split(), pending) if pending.awaits and pending.acknowledged else (pending,)
+            for part in parts:
+                if part.awaits or not self._is_emitted(part, blocked, emissions):
+                    kept.append(part)
+                    blocked |= part.targets
+                else:
+                    self.waiting_count -= part.count
         self._pending[:scanned] = kept
-        self._blocked = blocked
+        self._blocked, self._summed = blocked, len(self._pending)
         return emissions
+
+    def _is_emitted(self, pending: _Pending, blocked: Hops, emissions: list[Emission]) -> bool:
+        """Emit to the targets that no earlier item blocks; return whether these were all targets."""
+        if not self._emit_free(pending, blocked, emissions):
+            return False
+        if pending.requester:
+            self.measures.acknowledgements += pending.count
+        return True
 
     @staticmethod
     def _emit_free(pending: _Pending, blocked: Hops, emissions: list[Emission]) -> bool:
@@ -241,6 +311,6 @@ class Pairwise:
         if free & ~pending.requester:
             emissions.append(Emission(pending.item, free & ~pending.requester, 0))
         if pending.requester:
-            emissions.append(Emission(ACKNOWLEDGED, pending.requester, 0))
+            emissions.append(Emission(Note((pending.count,)), pending.requester, 0))
         pending.targets &= ~free
         return not pending.targets

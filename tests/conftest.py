@@ -34,11 +34,13 @@ __all__ = [
 ONE_BY_ONE: Final = tuple(
     f"tests/{place}"
     for place in (
+        "broker/client/test_javascript.py",
         "broker/client/test_real_broker.py",
         "broker/commands",
         "broker/journal/test_real_broker.py",
         "broker/node/test_weaknesses.py",
         "broker/server",
+        "broker/spark",
         "concord/test_testing.py",
         "concord/test_wheel.py",
         "examples",
@@ -52,6 +54,7 @@ ONE_BY_ONE: Final = tuple(
         "harness/test_leash.py",
         "harness/test_overlay.py",
         "harness/test_processes.py",
+        "harness/watch",
         "test_readme.py",
         "test_site.py",
         "test_snippets.py",

@@ -12,7 +12,7 @@ import pytest
 
 from broker.server.metrics import BrokerCollector
 from harness.explorer.mutants import MUTANTS
-from tests.broker.server.overlay import running, settings
+from tests.broker.server.overlay import ANY_PORT, running, settings
 from tests.sources import ROOT, Source, every_file, example, product_files
 
 PROTOCOL: Final = (ROOT / "docs" / "explanation" / "protocol.md").read_text(encoding="utf-8")
@@ -205,7 +205,7 @@ def test_defaults_are_read_as_people_write_them(text: str, number: float) -> Non
 
 
 async def test_the_page_of_metrics_has_those_of_a_broker_and_no_others(tmp_path: Path) -> None:
-    chosen = attrs.evolve(settings("B1"), journal=tmp_path / "B1")
+    chosen = attrs.evolve(settings("B1"), journal=tmp_path / "B1", listen_ws=ANY_PORT)
     async with running(chosen) as broker:
         found = {
             family.name + ("_total" if family.type == "counter" else "")

@@ -93,7 +93,19 @@ ROOMS: Final = (
     ),
     *("filters", "publication", "replay_messages", "healing", "matching", "routing", "move_messages"),
     *("messages", "wire"),
-    *("sessions", "replay", "core", "station", "node", "journal", "client", "trace", "server", "commands"),
+    *(
+        "sessions",
+        "replay",
+        "core",
+        "station",
+        "node",
+        "journal",
+        "client",
+        "trace",
+        "server",
+        "commands",
+        "spark",
+    ),
 )
 """The rooms of the broker: each uses those before it, never those behind it."""
 
@@ -103,6 +115,7 @@ HARNESS_ROOMS: Final = (
     *(
         "runs",
         "analysis",
+        "watch",
         "report",
         "benchmarks",
         "peers",
@@ -122,7 +135,7 @@ SHOWN: Final = "examples.pages"
 
 _PUBLIC: Final = frozenset(concord.__all__)
 
-PUBLIC_MODULES: Final = {"concord.asyncio", "concord.plugins", "concord.sync", "concord.testing"}
+PUBLIC_MODULES: Final = {f"concord.{name}" for name in ("asyncio", "plugins", "spark", "sync", "testing")}
 """Where all that is public is, beside what `concord` has itself."""
 
 PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins", "ordering.watched"}
@@ -137,6 +150,9 @@ HEAVY: Final = {
     "rich",
     "starlette",
 }
+
+HEAVY_ROOMS: Final = ("broker.spark", "concord.spark")
+"""What is for programs that have Spark; nothing else of ours that is light imports it."""
 
 
 @attrs.frozen
@@ -249,12 +265,12 @@ def plugin_door(source: Source) -> list[str]:
 
 def lightness(source: Source) -> list[str]:
     """A broker starts fast: what is heavy is imported by the function that needs it."""
-    if source.path.parts[0] not in {"broker", "concord", "ordering"}:
+    if source.path.parts[0] not in {"broker", "concord", "ordering"} or _inside(source.module, *HEAVY_ROOMS):
         return []
     return [
         source.at(found.line, f"imports {found.module} when it is itself imported; do it where it is used")
         for found in imports(source)
-        if found.is_eager and found.top in HEAVY
+        if found.is_eager and (found.top in HEAVY or _inside(found.module, *HEAVY_ROOMS))
     ]
 
 
@@ -333,6 +349,7 @@ BROKEN: Final[dict[Rule, list[Source]]] = {
     plugin_door: [example("broker/core/x.py", "from ordering.fifo import Fifo")],
     lightness: [
         example("broker/x.py", "import pyarrow.parquet"),
+        example("concord/x.py", "from broker.spark import ConcordSource"),
         example("ordering/x.py", "class A:\n    from rich import print"),
     ],
     copied_programs: [
@@ -403,3 +420,11 @@ def test_the_command_starts_without_anything_heavy_and_without_its_subcommands()
     assert loaded.isdisjoint(place.partition(":")[0] for place in COMMANDS.values())
     assert loaded.isdisjoint(point.module for point in entry_points(group=COMMAND_GROUP))
     assert "broker.server" not in loaded
+
+
+def test_a_broker_loads_websocket_only_where_it_listens_for_it() -> None:
+    program = "import sys, broker.commands.broker; print(*sys.modules)"
+    started = subprocess.run(  # noqa: S603 - as above
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert {"wsproto", "h11"}.isdisjoint(started.stdout.split())

@@ -68,7 +68,7 @@ QUESTIONS: Final = (
         ("asyncio", "notebook"),
         ["how-to/asyncio-threads-and-notebooks"],
     ),
-    Question("does it speak WebSocket?", ("websocket", "browser"), ["explanation/what-it-is-not"]),
+    Question("does it speak WebSocket?", ("websocket", "browser"), ["how-to/browsers"]),
     Question("where do bad events go?", ("dead letter", "dead letter queue"), ["explanation/what-it-is-not"]),
     Question(
         "what order do I get?",

@@ -19,8 +19,8 @@ from tests.sources import ROOT
 
 pytestmark = pytest.mark.timeout(400)  # the first test waits for guides that all begin with it
 
-BLOCK: Final = re.compile(r"^( *)```(sh|python)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
-FILE: Final = re.compile(r"# ([\w/]+[.]\w+)\n")
+BLOCK: Final = re.compile(r"^( *)```(sh|python|js)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+FILE: Final = re.compile(r"(?:#|//) ([\w/]+[.]\w+)\n")
 PORT: Final = re.compile(r"(?<=127[.]0[.]0[.]1:)\d{4}")
 WITHIN_S: Final = 150
 
@@ -57,6 +57,9 @@ def on_free_ports(text: str) -> str:
 
 def run(page: str, folder: Path) -> Ended:
     """Run a page in a folder of its own; return its status and what it printed."""
+    modules = folder / "node_modules"
+    modules.mkdir()
+    (modules / "concord-pubsub").symlink_to(ROOT / "clients" / "javascript")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     printed = folder / "printed.txt"
     with printed.open("w") as output:

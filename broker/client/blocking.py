@@ -68,6 +68,11 @@ class Publisher:
         return self._publisher.id
 
     @property
+    def sequence(self) -> int:
+        """The number of its last event."""
+        return self._publisher.sequence
+
+    @property
     def is_wanted(self) -> bool:
         """Whether a subscription, at any broker, overlaps the advertisement."""
         return self._publisher.is_wanted
@@ -135,6 +140,16 @@ class Deliveries:
     def is_resumed(self) -> bool:
         """Whether the broker has resumed this durable subscription."""
         return self._deliveries.is_resumed
+
+    @property
+    def id(self) -> str:
+        """What the broker calls the subscription; another name behind a gap of reason "forgotten"."""
+        return self._deliveries.id
+
+    @property
+    def position(self) -> int:
+        """The position of the last delivery or gap that came out here, or where it all begins."""
+        return self._deliveries.position
 
     def __iter__(self) -> Iterator[Delivery]:
         """Iterate over deliveries; a gap is raised as `GapError`, and iterating again goes on behind it."""
@@ -211,16 +226,22 @@ class Client:
         return self._client.broker
 
     @contextmanager
-    def advertise(self, filter: str | Filter) -> Iterator[Publisher]:  # noqa: A002 - what it is
+    def advertise(
+        self,
+        filter: str | Filter,  # noqa: A002 - what it is
+        *,
+        resume: str = "",
+    ) -> Iterator[Publisher]:
         """Become a publisher of what the filter matches; entered once the whole overlay knows.
 
         Leaving the block waits until everything published is taken over; leaving it by an error does not.
+        With `resume` it goes on as the publisher of that id, as `concord.Client.advertise` does.
 
         Raises:
             FilterError: the filter cannot be read.
             RefusedError: the broker does not let this client advertise that.
         """
-        with _entered(self._shell, self._client.advertise(filter)) as publisher:
+        with _entered(self._shell, self._client.advertise(filter, resume=resume)) as publisher:
             yield Publisher(self._shell, publisher)
 
     @contextmanager
@@ -236,6 +257,7 @@ class Client:
         after: int | None = None,
         ack: Literal["auto", "manual"] = "auto",
         max_open: int = OPEN_COUNT,
+        resume: str = "",
         replay: Replay | str | int | None = None,
     ) -> Iterator[Deliveries]:
         """Subscribe to what the filter matches, as `concord.Client.subscribe` does; the options are the same.
@@ -254,6 +276,7 @@ class Client:
             after=after,
             ack=ack,
             max_open=max_open,
+            resume=resume,
             replay=replay,
         )
         with _entered(self._shell, block) as deliveries:

@@ -53,10 +53,21 @@ class Client:
         return "" if welcome is None else welcome.name
 
     @asynccontextmanager
-    async def advertise(self, filter: str | Filter) -> AsyncIterator[Publisher]:  # noqa: A002 - what it is
+    async def advertise(
+        self,
+        filter: str | Filter,  # noqa: A002 - what it is
+        *,
+        resume: str = "",
+    ) -> AsyncIterator[Publisher]:
         """Become a publisher of what the filter matches; entered once the whole overlay knows.
 
         Leaving the block waits until everything published is taken over; leaving it by an error does not.
+
+        Args:
+            filter: what will be published.
+            resume: the `id` of a publisher that an earlier client of this name had at this broker. It goes on
+                behind the last event that the broker took of it (`sequence`). If the broker does not know it
+                any more, the new one has another id.
 
         Raises:
             FilterError: the filter cannot be read.
@@ -64,7 +75,7 @@ class Client:
         """
         parsed = self._parsed(filter)
         machine = self._driver.machine
-        source = machine.session.advertise(str(filter))
+        source = machine.session.advertise(str(filter), resume)
         publisher = Publisher(Outbox(source, parsed, machine), self._driver)
         try:
             await self._driver.until(lambda: source.phase is not Phase.OPENING)
@@ -88,6 +99,7 @@ class Client:
         after: int | None = None,
         ack: Literal["auto", "manual"] = "auto",
         max_open: int = OPEN_COUNT,
+        resume: str = "",
         replay: Replay | str | int | None = None,
     ) -> AsyncIterator[Deliveries]:
         """Subscribe to what the filter matches; entered once every matching publication will come.
@@ -107,6 +119,8 @@ class Client:
             replay: which part of the past comes first: an age ("5m"; "now" is all since this call), a count
                 (1000), or a `Replay` with both. What is live follows; each publication comes once.
             after: the `position` behind which it is to resume, for a program that keeps its own position.
+            resume: the `id` of the deliveries that `after` is a position of. If the broker has forgotten that
+                subscription and counts another one of this name, there is a gap of reason "forgotten".
             ack: "manual" if the program had a delivery of a durable subscription only when it has said so, by
                 `delivery.ack()` or `deliveries.ack(position)`; what it has not acknowledged comes again.
             max_open: how many deliveries may be unacknowledged; no more come until some are acknowledged.
@@ -127,6 +141,7 @@ class Client:
             after=after,
             ack=ack,
             max_open=max_open,
+            resume=resume,
             replay=replay,
             limits=machine.session.limits,
             now_s=self._driver.shell.now_s(),

@@ -52,6 +52,16 @@ class Deliveries:
         """Whether the broker has resumed this durable subscription."""
         return self._reading.inbox.is_resumed
 
+    @property
+    def id(self) -> str:
+        """What the broker calls the subscription; another name behind a gap of reason "forgotten"."""
+        return self._reading.inbox.read_id
+
+    @property
+    def position(self) -> int:
+        """The position of the last delivery or gap that came out here, or where it all begins."""
+        return self._reading.inbox.yielded
+
     def with_gaps(self) -> AsyncIterator[Delivery | Gap]:
         """Yield deliveries, and each gap as a `Gap` at its position."""
         return _WithGaps(self)
@@ -146,7 +156,7 @@ class Deliveries:
                 `ack="manual"`.
             ClosedError: the subscription's block has been left.
         """
-        self.acknowledge(self._reading.inbox.era, position)
+        self.acknowledge(self._reading.inbox.read_era, position)
 
     def acknowledge(self, era: int, position: int) -> None:
         """Acknowledge up to a position of that era. Deliveries call this."""

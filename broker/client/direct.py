@@ -6,6 +6,7 @@ events come one at a time. It works beside a Trio stream, on a second descriptor
 while no other task writes.
 """
 
+import contextlib
 import os
 import socket
 
@@ -36,14 +37,15 @@ class DirectSocket:
         except OSError:
             return 0
 
-    async def receive(self, size_bytes: int) -> bytes:
-        """Return what has arrived, at least a byte; nothing at the end. Raises `OSError`."""
-        while True:
-            await trio.lowlevel.wait_readable(self._socket)
-            try:
-                return self._socket.recv(size_bytes)
-            except BlockingIOError:
-                continue
+    def fileno(self) -> int:
+        """Return the descriptor, to wait for."""
+        return self._socket.fileno()
+
+    def receive(self, size_bytes: int) -> bytes | None:
+        """Return what has arrived; nothing at the end, None if nothing is there yet. Raises `OSError`."""
+        with contextlib.suppress(BlockingIOError):
+            return self._socket.recv(size_bytes)
+        return None
 
     def close(self) -> None:
         """Close the descriptor; the connection is closed only when the stream is closed too."""

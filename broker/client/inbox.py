@@ -61,10 +61,12 @@ class _Run:
 
 @define(eq=False)
 class _Hole:
-    """A gap, and the last position that it takes."""
+    """A gap, the last position that it takes, and the subscription that goes on behind it."""
 
     gap: Gap
     end: int
+    era: int
+    id: str
 
 
 @define(eq=False)
@@ -79,7 +81,8 @@ class Inbox:
     """One subscription of this client, over all its connections.
 
     `number` is its request on the present one, `outstanding_count` how much more may be delivered there.
-    `id` is what the broker calls it, `position` what has arrived, `had` what the user has had. Of the
+    `id` is what the broker calls it, `position` what has arrived, `had` what the user has had; `read_id` and
+    `read_era` belong to what was taken last. `after` is a position of the subscription `resume`. Of the
     deliveries that were yielded, the last `in_use_count` are still in use. `max_open` is how many deliveries
     may be unacknowledged; 0 if the program does not acknowledge. `era` counts how often positions have begun
     anew.
@@ -93,6 +96,7 @@ class Inbox:
     durable: str = ""
     age_s: int = 0
     after: int | None = None
+    resume: str = ""
     max_open: int = 0
     replay: Callable[[float], tuple[int, ...]] = _nothing_of_the_past
     seen: SeenEvents | None = None
@@ -106,7 +110,8 @@ class Inbox:
     position: int = 0
     had: int = 0
     first: int = 0
-    first_era: int = 0
+    read_era: int = 0
+    read_id: str = ""
     in_use_count: int = 1
     era: int = 0
     _confirmed: int = _UNCONFIRMED
@@ -162,7 +167,8 @@ class Inbox:
         self.is_placed = True
         if not self.id:
             self.is_resumed = goes_on
-            self.had = position
+            self.had = self._reading_end = position
+            self.read_id = subscription
         self.id = subscription
         self.position = position
         self._confirmed = _UNCONFIRMED
@@ -218,10 +224,9 @@ class Inbox:
     def _miss(self, gap: Gap) -> None:
         last = self._entries[-1] if self._entries else None
         if isinstance(last, _Hole):
-            last.gap += gap
-            last.end = self.position
-        else:
-            self._entries.append(_Hole(gap, self.position))
+            gap = last.gap + gap
+            self._entries.pop()
+        self._entries.append(_Hole(gap, self.position, self.era, self.id))
 
     # --- the user's side ---
 
@@ -234,11 +239,12 @@ class Inbox:
             if not self.max_open:
                 self.had = entry.end
             if isinstance(entry, _Hole):
+                self._reading_end, self.read_era, self.read_id = entry.end, entry.era, entry.id
                 return entry.gap
         return None
 
     def _take_run(self, run: _Run) -> list[bytes]:
-        self.first, self.first_era, self._reading_end = run.first, run.era, run.end
+        self.first, self.read_era, self._reading_end = run.first, run.era, run.end
         self._reading_bytes += run.size_bytes
         if self.max_open and run.era == self.era:
             self._open.append(run)
@@ -246,7 +252,7 @@ class Inbox:
 
     @property
     def yielded(self) -> int:
-        """The position of the last delivery that was yielded; a gap may be behind it."""
+        """The position of the last delivery or gap that was yielded."""
         return self._reading_end - (0 if self._reading is None else length_hint(self._reading))
 
     @property

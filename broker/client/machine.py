@@ -314,7 +314,9 @@ class ClientMachine:
         self.session.disconnect()
         self._enter(ClientLife.WAITING, now_s + self._backoff.next_s(longest_s))
         self.reason = reason
-        if not is_kept:
+        if is_kept:
+            self.address = self.session.home or self.address
+        else:
             addresses = self._addresses
             place = addresses.index(self.address) + 1
             self.address = addresses[place % len(addresses)]

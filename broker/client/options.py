@@ -22,6 +22,7 @@ def subscription(  # noqa: PLR0913 - one for each option
     after: int | None,
     ack: str,
     max_open: int,
+    resume: str,
     replay: Replay | str | int | None,
     limits: Limits,
     now_s: float,
@@ -34,9 +35,12 @@ def subscription(  # noqa: PLR0913 - one for each option
     if policy is None:
         policy = "drop" if durable else "disconnect"
     _check_options(policy, bound_bytes, durable, age_s, after)
+    if resume and after is None:
+        raise ValueError("resume names the subscription that after is a position of: give both")
     _check_acknowledging(ack, max_open, durable)
     inbox = Inbox(filter_text, ordered, bound_bytes, policy, limits, durable, math.ceil(age_s), after)
     inbox.max_open = max_open if ack == MANUAL else 0
+    inbox.resume = resume
     if replay is not None:
         inbox.replay = Replay.of(replay).asking(now_s)
     return inbox

@@ -27,6 +27,11 @@ class Publisher:
         """The id by which subscribers know it. It changes if the broker has forgotten it while away."""
         return self._outbox.source.id
 
+    @property
+    def sequence(self) -> int:
+        """The number of its last event."""
+        return self._outbox.source.sequence
+
     async def publish(
         self,
         attributes: Mapping[str, Value],

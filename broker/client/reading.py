@@ -63,7 +63,7 @@ class Reading:
     def _begin(self, arrived: list[bytes]) -> None:
         """Begin with a run of deliveries that was taken."""
         inbox = self.inbox
-        if not inbox.max_open or inbox.first_era != inbox.era:
+        if not inbox.max_open or inbox.read_era != inbox.era:
             self._count += len(arrived)  # They are had when the next ones are asked for.
         self._read(arrived)
 
@@ -73,7 +73,7 @@ class Reading:
         if not inbox.max_open:
             self.batch = map(Delivery, reading, positions)
         else:
-            acknowledge = partial(self.acknowledge, inbox.first_era)
+            acknowledge = partial(self.acknowledge, inbox.read_era)
             self.batch = map(Delivery.open, repeat(acknowledge), reading, positions)
 
     # --- lists ---

@@ -44,6 +44,8 @@ class Session:
     roams: bool = False
     """Whether this client may go to another broker: its subscriptions know what they have had."""
     learns: bool = False
+    home: str = ""
+    """Where the broker is found again, if the address that was dialled is not its own."""
     learned: tuple[str, ...] = ()
     """Where the brokers of the overlay are, if this client is to learn that."""
     touched: list[Inbox] = field(factory=list)
@@ -130,9 +132,9 @@ class Session:
 
     # --- what the user asks for ---
 
-    def advertise(self, text: str) -> Source:
-        """Request a publisher; it may publish when it is open."""
-        source = Source(text)
+    def advertise(self, text: str, resume: str = "") -> Source:
+        """Request a publisher, or one that an earlier client had; it may publish when it is open."""
+        source = Source(text, resume)
         self._sources.append(source)
         if self.welcome is not None:
             self._ask_source(source)
@@ -239,7 +241,7 @@ class Session:
             inbox.policy,
             inbox.durable,
             inbox.age_s,
-            inbox.id,
+            inbox.id or inbox.resume,
             inbox.resume_position,
             inbox.replay(now_s),
         )
@@ -291,6 +293,8 @@ class Session:
                 self._end(message.number, message)
             case m.Welcome():
                 self._on_welcome(message, now_s)
+            case m.ReturnAddress():
+                self._on_return_address(message)
             case m.Fault():
                 raise BrokerFaultError(f"the broker closed the connection: {message.text}", message.code)
             case _:
@@ -299,6 +303,7 @@ class Session:
 
     def _on_welcome(self, welcome: m.Welcome, now_s: float) -> None:
         self.welcome = welcome
+        self.home = ""
         self.is_changed = True
         self.window.credit_bytes = welcome.credit_bytes
         # Subscriptions first: what this client has still to publish may be meant for itself.
@@ -310,6 +315,13 @@ class Session:
             self._ask(question)
         if self.learns:
             self._ask(Question("", 0, BROKERS))
+
+    def _on_return_address(self, message: m.ReturnAddress) -> None:
+        """The address that was dialled may lead to another broker next time."""
+        self.home = message.address
+        self.roams = True
+        for inbox in self._inboxes:
+            inbox.seen = inbox.seen or SeenEvents()
 
     def _on_explained(self, answer: m.Explained) -> None:
         question = self._requests.get(answer.number)
@@ -334,8 +346,9 @@ class Session:
         source = self._requests.get(answer.number)
         if not isinstance(source, Source):
             return
-        if not source.id:
+        if source.phase is Phase.OPENING:
             source.name(answer.publisher)
+            source.sequence = answer.taken
         elif answer.publisher != source.id:
             self.window.rename(source, answer.publisher)
         elif answer.number in self._awaited:

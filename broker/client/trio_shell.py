@@ -20,6 +20,7 @@ from typing import Final
 import trio
 from attrs import define, field
 
+from broker.client.arrivals import HAS_EPOLL, arrivals
 from broker.client.client import LIMITS, Client, ignore_change, machine_of
 from broker.client.dialling import LOST, Dial, dialler, explain
 from broker.client.direct import DirectSocket
@@ -49,6 +50,8 @@ class TrioShell:
     _alarm: trio.CancelScope = field(factory=trio.CancelScope, init=False)
     _end: str | None = field(default=None, init=False)
     _cause: BaseException | None = field(default=None, init=False)
+    _failed: trio.Event = field(factory=trio.Event, init=False)
+    _failure: Exception | None = field(default=None, init=False)
 
     # --- for the driver ---
 
@@ -154,7 +157,7 @@ class TrioShell:
             self.stream = stream
             self.driver.machine.connected(trio.current_time())
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._read, self._direct.receive if self._direct else stream.receive_some)
+                nursery.start_soon(self._read, stream)
                 nursery.start_soon(self._write, stream)
         finally:
             self.driver.is_idle = False
@@ -171,17 +174,49 @@ class TrioShell:
             self._scope.cancel()
 
     @trio.lowlevel.enable_ki_protection
-    async def _read(self, receive: Callable[[int], Awaitable[bytes | bytearray]]) -> None:
-        driver, machine = self.driver, self.driver.machine
-        size_bytes = machine.session.limits.read_bytes
+    async def _read(self, stream: trio.abc.Stream) -> None:
+        if self._direct is not None and HAS_EPOLL:
+            await self._read_as_it_arrives(self._direct)
+            return
+        size_bytes = self.driver.machine.session.limits.read_bytes
         try:
-            while received := await receive(size_bytes):
-                machine.received(received, trio.current_time())
-                driver.settle()
+            while received := await stream.receive_some(size_bytes):
+                self._feed(received)
         except LOST as error:
             self._lose(error)
         else:
             self._lose(None)
+
+    async def _read_as_it_arrives(self, direct: DirectSocket) -> None:
+        """Let the task that waits for all connections read this one, until it fails."""
+        self._failed = trio.Event()
+        waiting = arrivals()
+        waiting.watch(direct.fileno(), self._arrived)
+        try:
+            await self._failed.wait()
+        finally:
+            waiting.unwatch(direct.fileno())
+        assert self._failure is not None
+        raise self._failure
+
+    def _arrived(self) -> None:
+        """Read once. Whatever is wrong is raised by the task that asked for it."""
+        assert self._direct is not None
+        try:
+            received = self._direct.receive(self.driver.machine.session.limits.read_bytes)
+            if received:
+                self._feed(received)
+            elif received is not None:
+                self._lose(None)
+        except LOST as error:
+            self._lose(error)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._failure = error
+            self._failed.set()
+
+    def _feed(self, received: bytes | bytearray) -> None:
+        self.driver.machine.received(received, trio.current_time())
+        self.driver.settle()
 
     @trio.lowlevel.enable_ki_protection
     async def _write(self, stream: trio.abc.Stream) -> None:

@@ -8,6 +8,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from broker.commands.options import (
     routing_for,
 )
 from broker.commands.signals import asking_to_end
+from broker.commands.workers import end_with_supervisor, supervise, worker_settings
 from broker.errors import ConcordError
 from broker.exception_groups import leaves
 from broker.routing import known, parse
@@ -125,6 +127,35 @@ def _read_token(path: Path | None, token: str | None) -> str:
 )
 @click.option("--name", required=True, help="Name of this broker, unique in the overlay.")
 @click.option("--listen", required=True, type=ADDRESS, help="Where to listen; port 0 takes a free one.")
+@click.option(
+    "--listen-shared",
+    type=ADDRESS,
+    help="Where to listen too, beside other brokers of this machine that do: the system deals out "
+    "connections. A client comes back to the broker that it got, at that broker's own address.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Run so many brokers, for as many cores: a tree that clients reach at --listen. Each also has a "
+    "port of its own, the next ones behind that.",
+)
+@click.option("--worker", type=click.IntRange(min=0), default=0, hidden=True)
+@click.option(
+    "--listen-ws",
+    type=ADDRESS,
+    help="Where to listen for WebSocket, which pages in browsers speak; port 0 takes a free one.",
+)
+@click.option(
+    "--ws-origin",
+    "ws_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Origin of pages that may connect there, such as https://shop.example; may be repeated; * is all. "
+    "Without it, pages of the host that they connect to may.",
+)
 @click.option(
     "--advertise-address",
     type=ADDRESS,
@@ -261,14 +292,16 @@ def command(  # noqa: PLR0913 - the options that are no field of `Settings`
     routing: str | None,
     trace: Path | None,
     token_file: Path | None,
+    workers: int,
+    worker: int,
     log_level: str,
     log_format: str,
     **others: Any,
 ) -> None:
     """Run one broker until SIGTERM, SIGINT or SIGHUP.
 
-    Prints `listening on HOST:PORT` when it is ready; logs go to standard error. Under nohup it ignores
-    SIGHUP.
+    Prints `listening on HOST:PORT` when it is ready, and the address for WebSocket on a second line; logs
+    go to standard error. Under nohup it ignores SIGHUP.
     """
     if trace is not None:
         require_extras("harness", option="--trace")
@@ -280,15 +313,20 @@ def command(  # noqa: PLR0913 - the options that are no field of `Settings`
         token=_read_token(token_file, os.environ.get("CONCORD_TOKEN")),
         **others,
     )
+    if worker:
+        settings = worker_settings(settings, worker)
     configure(log_level, log_format, settings.name)
+    if workers > 1 and not worker:
+        supervise(settings, workers)
+        return
     _calm_collector()
-    _run(settings)
+    _run(settings, is_worker=worker > 0)
 
 
-def _run(settings: Settings) -> None:
+def _run(settings: Settings, *, is_worker: bool) -> None:
     """Run until a signal asks for the end. A defect is logged and ends the process with status 1."""
     try:
-        trio.run(_serve, settings)
+        trio.run(partial(_serve, is_worker=is_worker), settings)
     except BaseException as error:
         if all(isinstance(each, ConcordError | OSError | KeyboardInterrupt) for each in leaves(error)):
             raise
@@ -307,13 +345,20 @@ def _calm_collector() -> None:
     gc.set_threshold(COLLECT_AFTER, *gc.get_threshold()[1:])
 
 
-async def _serve(settings: Settings) -> None:
-    with asking_to_end() as asked:
-        await serve(settings, _announce(settings.listen), asked)
+async def _serve(settings: Settings, *, is_worker: bool) -> None:
+    async with trio.open_nursery() as nursery:
+        with asking_to_end() as asked:
+            if is_worker:
+                nursery.start_soon(end_with_supervisor)
+            await serve(settings, _announce(settings), asked)
+        nursery.cancel_scope.cancel()
 
 
-def _announce(listen: Address) -> Callable[[Server], None]:
+def _announce(settings: Settings) -> Callable[[Server], None]:
     def announce(server: Server) -> None:
-        click.echo(f"listening on {Address(listen.host, server.port)}")
+        click.echo(f"listening on {Address(settings.listen.host, server.port)}")
+        if settings.listen_ws is not None:
+            scheme = "wss" if settings.tls.serves else "ws"
+            click.echo(f"listening on {scheme}://{Address(settings.listen_ws.host, server.ws_port)}")
 
     return announce

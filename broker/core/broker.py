@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Final
 
 from broker.core.attachment import Attachments, identity_of, name_of
-from broker.core.effects import CoreEffects, Destination, ProtocolError
+from broker.core.effects import CoreEffects, ProtocolError
 from broker.core.handlers import handlers_of
 from broker.core.hops import Hop, HopTable
 from broker.core.leases import Leases, Repairs
@@ -49,7 +49,6 @@ from ordering.interface import (
     Blocked,
     Context,
     Emission,
-    Event,
     ForeignNoteError,
     Hops,
     Measures,
@@ -58,11 +57,6 @@ from ordering.interface import (
 )
 
 _CLASS_OF: Final = attrgetter("__class__")
-
-
-def _forwards_nothing(_event: Event, _origin: Hops, _route: Route) -> bool:
-    """The answer for a plugin that has to be asked about each publication."""
-    return False
 
 
 class BrokerCore:
@@ -104,7 +98,7 @@ class BrokerCore:
         self._explained: list[WayAnswer] = []
         self._replays = Replays(self._routing, self._send, self._send_now)
         self._cache = self._replays.cache
-        self._lifts = Lifts(
+        self.lifts = Lifts(
             self._routing,
             self._membership,
             self._synchronisation,
@@ -114,7 +108,7 @@ class BrokerCore:
             self._carry_out,
             self._send_now,
         )
-        self._moves = MoveRequests(self._membership, self._directory.roster, self._send_now, self._lifts)
+        self.moves = MoveRequests(self._membership, self._directory.roster, self._send_now, self.lifts)
         self._handlers = handlers_of(
             self._routing,
             self.leases,
@@ -122,7 +116,7 @@ class BrokerCore:
             self._membership,
             self._directory,
             self._replays,
-            (self._moves, self._lifts),
+            (self.moves, self.lifts),
         ) | {WayAsked: self._way_asked, WayAnswer: self._way_answered}
 
     # --- links ---
@@ -144,7 +138,7 @@ class BrokerCore:
         link = self._hops.open(name, is_link=True)
         self.ways.hop_opened(link)
         if uplink and self.uplink is not None:
-            self._lifts.rise(link, self.uplink)
+            self.lifts.rise(link, self.uplink)
             return link
         self._membership.open(link, is_uplink=uplink)
         if not uplink:
@@ -155,7 +149,7 @@ class BrokerCore:
         """Close a link for good. A broker that loses its uplink becomes the root of its own tree (R8)."""
         if not self._hops.is_open(link):
             return
-        self._lifts.link_lost(link)
+        self.lifts.link_lost(link)
         self._directory.link_lost(link)
         self._membership.link_lost(link)
         if self._routing.is_linked(link):
@@ -188,7 +182,7 @@ class BrokerCore:
             if not membership.is_due:
                 break
         if self.uplink is not None and self.uplink is not before:
-            self._moves.attached(self.uplink)
+            self.moves.attached(self.uplink)
 
     def _attach(self, link: Hop, *, is_uplink: bool) -> None:
         """Make a link part of the tree."""
@@ -206,21 +200,11 @@ class BrokerCore:
 
     def move(self, question: str, broker: str, uplink: str, method: str) -> None:
         """Ask a broker of the overlay to get another uplink; see `CoreEffects.explained`."""
-        self._moves.ask(question, broker, uplink, method)
+        self.moves.ask(question, broker, uplink, method)
 
     def step_failed(self, text: str) -> None:
         """Try a step again for which the other broker was not reached, or give it up."""
-        self._moves.refused(text)
-
-    @property
-    def destination(self) -> Destination | None:
-        """Return where the present move of this broker leads."""
-        return self._moves.destination
-
-    @property
-    def beside(self) -> Hop | None:
-        """Return the link that is to take the place of the uplink's, in a step."""
-        return self._lifts.beside
+        self.moves.refused(text)
 
     # --- healing ---
 
@@ -323,7 +307,7 @@ class BrokerCore:
 
     def receive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         """Take the messages that came over a link, in their order; those of a lifted child have no effect."""
-        joining, rising = self._membership.joining, self._lifts.present
+        joining, rising = self._membership.joining, self.lifts.present
         if link not in joining and not self._routing.is_linked(link):
             if isinstance(rising, Rising) and link is rising.link:
                 self._arrive(rising, messages)
@@ -335,23 +319,23 @@ class BrokerCore:
             for message in run:
                 if (whole := self._collector.take(message, link)) is not None:
                     self._control(link, whole)
-        if self._lifts.turned is not None:
-            self._take_arrived(self._lifts.turned)
+        if self.lifts.turned is not None:
+            self._take_arrived(self.lifts.turned)
 
     def _arrive(self, rising: Rising, messages: Sequence[LinkMessage]) -> None:
         for message in messages:
             if isinstance(message, Whereabouts):
                 self._directory.learn(message, rising.link)
-            elif self._lifts.present is rising:
-                self._lifts.arrive(message, rising)
+            elif self.lifts.present is rising:
+                self.lifts.arrive(message, rising)
 
     def _take_arrived(self, uplink: Hop) -> None:
         """Take what has come by the new link before the switch."""
-        lifts = self._lifts
+        lifts = self.lifts
         arrived, lifts.arrived, lifts.turned = lifts.arrived, [], None
         self._directory.attached(uplink)
         self.receive(uplink, arrived)
-        self._moves.attached(uplink)
+        self.moves.attached(uplink)
 
     def _receive_whole(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         """Take messages that were deferred: they are collected, and came before those collected now."""
@@ -364,51 +348,60 @@ class BrokerCore:
     def _route(self, publications: Iterable[Publication], origin: Hops) -> None:
         """Ask the tables for the targets of each publication, and the plugin when to emit it.
 
-        A run of publications that the plugin lets through to the same targets is emitted at once.
+        What comes in a row with one mark and one route is one call of the plugin, if it takes runs.
         """
-        ordering, remember = self.ordering, self.ways.remember
-        route_of, carry_out = self._routing.tables.route, self._hops.carry_out
-        lifts = self._lifts if self._lifts.passes else None
-        forwards = getattr(ordering, "forwards", _forwards_nothing)
+        remember, route_of = self.ways.remember, self._routing.tables.route
+        lifts = self.lifts if self.lifts.passes else None
         run: list[Publication] = []
-        of_run, is_ordered = NOWHERE, False
+        of_run, mark, is_ordered = NOWHERE, 0, False
         for publication in publications:
             route = route_of(publication.attributes, origin)
             if lifts is not None and (below := lifts.targets_below(publication, origin)):
                 route = Route(route.targets | below, route.exposed)
-            mark = publication.mark
             remember((publication.publisher, publication.sequence, origin, route.targets))
+            if (
+                run
+                and publication.mark == mark
+                and publication.ordered is is_ordered
+                and (route is of_run or route == of_run)
+            ):
+                run.append(publication)
+                continue
             if run:
-                if not mark and publication.ordered is is_ordered and (route is of_run or route == of_run):
-                    run.append(publication)
-                    continue
-                self._hops.forward(run, of_run.targets)
-                run = []
-            if not mark and forwards(publication, origin, route):
-                run, of_run, is_ordered = [publication], route, publication.ordered
-            else:
-                plain = publication.with_mark(0) if mark else publication
-                carry_out(ordering.publication(plain, origin, mark, route), ordering.combine)
+                self._order(run, origin, mark, of_run)
+            run, of_run, mark, is_ordered = [publication], route, publication.mark, publication.ordered
         if run:
-            self._hops.forward(run, of_run.targets)
+            self._order(run, origin, mark, of_run)
+
+    def _order(self, run: Sequence[Publication], origin: Hops, mark: int, route: Route) -> None:
+        """Let the plugin take a run of publications, and carry out its emissions."""
+        ordering, carry_out = self.ordering, self._hops.carry_out
+        if mark:
+            run = [publication.with_mark(0) for publication in run]
+        take = getattr(ordering, "run", None) if len(run) > 1 else None
+        if take is not None:
+            carry_out(take(run, origin, mark, route), ordering.combine)
+            return
+        for publication in run:
+            carry_out(ordering.publication(publication, origin, mark, route), ordering.combine)
 
     def _control(self, link: Hop, message: LinkMessage) -> None:
         membership = self._membership
         if link in membership.joining:
             if message.__class__ is StepAsked:
-                self._lifts.asked(message, link)
+                self.lifts.asked(message, link)
             elif verdict := membership.receive(link, message):
                 self._rejected.append((link, verdict))
         elif message.__class__ is OrderingMessage:
             self._note(message, link)
             return  # It moves no routes, so no attachment waits for it.
-        elif not self._lifts.is_outdated(message, link):
+        elif not self.lifts.is_outdated(message, link):
             handler = self._handlers.get(message.__class__)
             if handler is None:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} over an attached link")
             handler(message, link)
-            if self._lifts.homeless is not None:
-                lost, self._lifts.homeless = self._lifts.homeless, None
+            if self.lifts.homeless is not None:
+                lost, self.lifts.homeless = self.lifts.homeless, None
                 self.close_link(lost)
         if membership.is_due:
             self._go_on()
@@ -483,8 +476,8 @@ class BrokerCore:
             self._directory,
             self._directory.roster,
             self._questions,
-            self._moves,
-            self._lifts,
+            self.moves,
+            self.lifts,
             self._collector,
             self._replays,
             self._cache,
@@ -500,12 +493,12 @@ class BrokerCore:
 
     def take(self) -> CoreEffects:
         """Return the effects that became due since the last call."""
-        routing, replays, moves = self._routing, self._replays, self._moves
+        routing, replays, moves = self._routing, self._replays, self.moves
         subscribed = routing.subscribing.subscribed
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
-        if self._lifts.is_active:
+        if self.lifts.is_active:
             outgoing = self._step(outgoing)
         if replays.playbacks or replays.late:
             # A playback that overflows ends its question at the neighbours, so there may be more to send.
@@ -529,7 +522,7 @@ class BrokerCore:
             routing.subscribing.subscribed = []
             return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], is_ending=False)
         effects = CoreEffects(
-            self._lifts.switched,
+            self.lifts.switched,
             outgoing,
             has_news,
             routing.advertised,
@@ -542,16 +535,16 @@ class BrokerCore:
             moves.begun,
             moves.is_ending,
         )
-        replays.waiting, moves.begun, self._lifts.switched, moves.is_ending = [], [], [], False
+        replays.waiting, moves.begun, self.lifts.switched, moves.is_ending = [], [], [], False
         routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
         self._attached, self._rejected = [], []
         return effects
 
     def _step(self, outgoing: Sequence[tuple[Hop, list[LinkMessage]]]) -> list[tuple[Hop, list[LinkMessage]]]:
         """Hold what may not go up, take the next part of a step, and note what has come of it."""
-        lifts = self._lifts
+        lifts = self.lifts
         held = [*lifts.hold(outgoing), *lifts.poll()]
-        self._moves.look()
+        self.moves.look()
         lifts.report(self._attached, self._rejected)
         return held + self._hops.drain()
 
@@ -585,8 +578,8 @@ class BrokerCore:
             "joining": len(self._membership.joining),
             "incomplete": len(self._collector),
             "attachments": len(self._membership.attachments),
-            "moves": len(self._moves),
-            "steps": self._lifts.present is not None,
+            "moves": len(self.moves),
+            "steps": self.lifts.present is not None,
             "replays": len(self._replays),
             "waiting": self.waiting_count,
         }

@@ -71,18 +71,11 @@ class HopTable:
             if item.__class__ is Note:
                 _append_note(item, fan_out, combine)
                 continue
-            message: LinkMessage = item  # type: ignore[assignment]  # a plugin gives back what it was given
+            messages: Sequence[LinkMessage] = item if isinstance(item, tuple) else (item,)
             if mark:
-                assert isinstance(message, Publication)
-                message = message.with_mark(mark)
+                messages = [_marked(message, mark) for message in messages]
             for hop in fan_out:
-                hop.outbox.append(message)
-
-    def forward(self, publications: Sequence[Publication], targets: Hops) -> None:
-        """Append these to the outboxes of all targets."""
-        self._filled |= targets
-        for hop in self._fan_outs.get(targets) or self._fan_out(targets):
-            hop.outbox += publications
+                hop.outbox += messages
 
     def extend(self, hop: Hop, messages: Sequence[LinkMessage]) -> None:
         """Append these to the outbox of a hop, past the ordering plugin."""
@@ -111,6 +104,11 @@ class HopTable:
 
     def __len__(self) -> int:
         return len(self._by_number)
+
+
+def _marked(message: LinkMessage, mark: int) -> Publication:
+    assert isinstance(message, Publication)
+    return message.with_mark(mark)
 
 
 def _append_note(note: Note, hops: Iterable[Hop], combine: Combine) -> None:

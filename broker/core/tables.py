@@ -304,12 +304,13 @@ class RoutingTables:
         if len(matching) == 1:
             interest = matching[0]
             return interest.routes.get(origin) or self._work_out(interest, origin)
-        targets = exposed = 0
+        targets = exposed = free = 0
         for interest in matching:
             route = interest.routes.get(origin) or self._work_out(interest, origin)
             targets |= route[0]
             exposed |= route[1]
-        return Route(targets, exposed) if targets else NOWHERE
+            free |= route[2] or 0
+        return Route(targets, exposed, free & ~exposed if free and exposed else free) if targets else NOWHERE
 
     def matching(self, attributes: Mapping[str, Value], origin: Hops) -> Iterator[RouteEntry]:
         """Yield every entry that a publication from this hop is routed by."""
@@ -320,14 +321,16 @@ class RoutingTables:
                 yield entry
 
     def _work_out(self, interest: InterestView, origin: Hops) -> Route:
-        targets = exposed = 0
+        targets = exposed = below = 0
         for entry in interest.entries.values():
             if entry.hop.bit == origin or entry.closed & origin:
                 continue
             targets |= entry.hop.bit
-            if interest.exposures and entry.ordered and entry.hop is not self._uplink:
-                exposed |= entry.hop.bit
-        route = interest.routes[origin] = Route(targets, exposed)
+            if entry.hop is not self._uplink:
+                below |= entry.hop.bit
+                if interest.exposures and entry.ordered:
+                    exposed |= entry.hop.bit
+        route = interest.routes[origin] = Route(targets, exposed, below & ~exposed)
         return route
 
     # --- snapshots ---

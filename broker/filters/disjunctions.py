@@ -7,9 +7,11 @@ several boxes cover one together is decided by cutting each away from it in turn
 is left. The pieces can multiply, so the steps are limited, beyond which nothing counts as covering, and
 everything to overlap (the safe side).
 
+A side that reaches over several types of value is divided by them before it is cut.
+
 Two facts keep the cutting small. An event that leaves out an attribute the covered box does not name is in
-the box; so only boxes that name no other attributes can help. Not-a-number satisfies only `exists`; so
-where the covered box demands no more than that, neither may the others.
+the box; so only boxes that name no other attributes can help. Not-a-number, and maps, satisfy only `exists`
+and `is not None`; so where the covered box demands no more than that, neither may the others.
 
 Laws:
 
@@ -26,41 +28,83 @@ from broker.filters.constraints import (
     Box,
     Conjunction,
     Constraint,
+    Containing,
+    ListPattern,
+    NotNull,
+    Null,
     TextPattern,
     covers_within,
     intersect,
     overlap_within,
     overlaps,
     positions,
-    unite,
+    unite_types,
 )
 from broker.filters.limits import (
     COMPARING_STEPS,
+    CONDITIONS_LIMIT,
     CONSTRAINT_STEPS,
+    ELEMENT_STEPS,
     SIMPLIFYING_STEPS,
     OverBudgetError,
     Steps,
     shaping_steps,
 )
+from broker.filters.lists import Alternatives, has_element, is_possible, without_existence
 from broker.filters.sieve import bit_positions, sieve
 
 FEW = 8
 """So many conjunctions are compared one by one, which is quicker than to make a sieve of them."""
 
 
-def canonical(conjunctions: Iterable[Conjunction]) -> tuple[Conjunction, ...]:
+def canonical(conjunctions: Iterable[Conjunction], steps: Steps | None = None) -> tuple[Conjunction, ...]:
     """Merge what merges without loss, drop what another covers, and sort."""
     distinct = united_alone(conjunctions)
     if EVERYTHING in distinct:
         return (EVERYTHING,)
     if len(distinct) > 1:
         distinct = sorted(distinct, key=positions(Steps()))
-        steps = Steps(SIMPLIFYING_STEPS)
+        steps = steps or Steps(SIMPLIFYING_STEPS)
         try:
             return tuple(_uncovered(merged(distinct, steps), steps))
         except OverBudgetError:
             pass
     return tuple(distinct)
+
+
+def unite(constraints: list[Constraint], steps: Steps | None = None) -> list[Constraint]:
+    """Return the union of constraints on one attribute: conditions on some element of a list become one.
+
+    Raises:
+        OverBudgetError: it takes more steps.
+    """
+    found = unite_types(constraints, steps)
+    conditions = {each: condition for each in found if (condition := _only_condition(each)) is not None}
+    if len(conditions) < 2:  # noqa: PLR2004 - there is nothing to unite
+        return found
+    joined = has_element(
+        element_condition([one for each in conditions.values() for one in each], Steps(ELEMENT_STEPS))
+    )
+    if joined.parts > CONDITIONS_LIMIT:
+        return found
+    return [*(each for each in found if each not in conditions), joined]
+
+
+def element_condition(conjunctions: Iterable[Conjunction], steps: Steps) -> Alternatives:
+    """Return the canonical form of a condition on the elements of a list, each of which exists."""
+    possible = filter(is_possible, map(without_existence, conjunctions))
+    condition = canonical(possible, steps)
+    if all(one == without_existence(one) for one in condition):
+        return condition
+    return element_condition(condition, steps)
+
+
+def _only_condition(constraint: Constraint) -> Alternatives | None:
+    """Return the condition that some element of a list satisfies, if nothing else is demanded."""
+    if not isinstance(constraint, ListPattern) or len(constraint.some) != 1:
+        return None
+    (condition,) = constraint.some
+    return condition if constraint == ListPattern(some=constraint.some) else None
 
 
 def united_alone(conjunctions: Iterable[Conjunction]) -> list[Conjunction]:
@@ -209,7 +253,9 @@ def _union_covers(
     if any(covers_within(each, box, steps) for each in alone):
         return True
     helping = [each for each in together if _can_help(each, box, steps)]
-    return len(helping) > 1 and _nothing_left(box, helping, steps)
+    return len(helping) > 1 and all(
+        _nothing_left(part, helping, steps) for part in _divided(box, helping, steps)
+    )
 
 
 def _can_help(one: Conjunction, box: Box, steps: Steps) -> bool:
@@ -220,9 +266,36 @@ def _can_help(one: Conjunction, box: Box, steps: Steps) -> bool:
         steps.take(shaping_steps(side, constraint))
         if not overlaps(side, constraint):
             return False
-        if isinstance(side, AnyValue) and not isinstance(constraint, AnyValue):
+        if not constraint.covers(side) and not _can_cut(side, constraint):
             return False
     return True
+
+
+def _can_cut(side: Constraint, away: Constraint) -> bool:
+    """Return whether what a constraint leaves of a side that it does not cover can be written."""
+    if isinstance(side, AnyValue):
+        return isinstance(away, Null | NotNull)
+    return not isinstance(side, NotNull) and not (isinstance(away, ListPattern) and away.every)
+
+
+def _divided(box: Box, union: list[Conjunction], steps: Steps) -> list[Box]:
+    """Divide the sides that reach over several types of value, where the union does not cover them alone."""
+    pieces = [box]
+    for name, side in box.items():
+        types = _by_type(side)
+        if types and any(
+            not constraint.covers(side) for one in union for each, constraint in one if each == name
+        ):
+            steps.take(len(types) * len(pieces) * len(box))
+            pieces = [{**piece, name: each} for piece in pieces for each in types]
+    return pieces
+
+
+def _by_type(side: Constraint) -> tuple[Constraint, ...]:
+    """Return the constraints into which one that reaches over several types is divided."""
+    if isinstance(side, AnyValue):
+        return (Null(), NotNull())
+    return (side.as_text, side.as_list) if isinstance(side, Containing) else ()
 
 
 def _nothing_left(box: Box, union: list[Conjunction], steps: Steps) -> bool:

@@ -1,8 +1,7 @@
 """The value every part of the product passes around: a filter in canonical form, and its algebra.
 
-Theory of operation: a filter is matched by closures. Each constraint makes one that reads its attribute and
-tests it in one call; a conjunction calls them in turn, the ones that fail most events first. Nothing is
-generated as source, so nothing a user writes is ever evaluated.
+Theory of operation: a filter is matched by closures (see `readers`). Nothing is generated as source, so
+nothing a user writes is ever evaluated.
 
 Laws:
 
@@ -21,18 +20,14 @@ from attrs import field, frozen
 from broker.filters.constraints import (
     EVERYTHING,
     Conjunction,
-    Constraint,
-    NumberSet,
-    TextPattern,
-    TextSet,
     conjunction_covers,
     overlap,
 )
 from broker.filters.disjunctions import canonical, disjunction_covers, disjunctions_overlap
 from broker.filters.errors import CONJUNCTIONS, SIZE, FilterError, legible
 from broker.filters.limits import CONJUNCTIONS_LIMIT, SIZE_LIMIT_BYTES
-from broker.filters.readers import reader
-from broker.filters.values import Attributes, Matcher
+from broker.filters.readers import matcher
+from broker.filters.values import MISSING, Attributes, Matcher, flattened
 
 COMPILED_LIMIT = 1024
 """Matchers kept for filters equal to earlier ones: more than the advertisements of one broker's clients, a
@@ -103,7 +98,7 @@ class Filter:
 
     def failing(self, attributes: Attributes) -> str:
         """Name the constraints that keep the event from matching; empty if it matches."""
-        return "" if self.match(attributes) else explained(self.conjunctions, attributes)
+        return "" if self.match(attributes) else explained(self.conjunctions, flattened(attributes))
 
 
 def with_printable_text(conjunctions: tuple[Conjunction, ...], source: str, cost: int = 0) -> Filter:
@@ -174,54 +169,6 @@ BITS_SHOWN = 128
 """Likewise: a longer number is not written at all, for Python refuses to write the longest."""
 
 
-def matcher(conjunctions: Sequence[Conjunction]) -> Matcher:
-    """Return a closure that tests an event's attributes."""
-    tests = [_conjunction_matcher(each) for each in conjunctions]
-    if not tests:
-        return lambda _attributes: False
-    if len(tests) == 1:
-        return tests[0]
-
-    def any_of(attributes: Attributes) -> bool:
-        for test in tests:  # noqa: SIM110 - a generator costs more than the loop
-            if test(attributes):
-                return True
-        return False
-
-    return any_of
-
-
-def _conjunction_matcher(conjunction: Conjunction) -> Matcher:
-    ordered = sorted(conjunction, key=_selectivity)
-    tests = [reader(*each) for each in ordered]
-    if not tests:
-        return lambda _attributes: True
-    if len(tests) == 1:
-        return tests[0]
-    first, second = tests[:2]
-    if len(tests) == 2:  # noqa: PLR2004 - the commonest conjunction has two attributes
-        return lambda attributes: first(attributes) and second(attributes)
-    rest = tests[2:]
-
-    def all_of(attributes: Attributes) -> bool:
-        if not (first(attributes) and second(attributes)):
-            return False
-        for test in rest:  # noqa: SIM110 - a generator costs more than the loop
-            if not test(attributes):
-                return False
-        return True
-
-    return all_of
-
-
-def _selectivity(item: tuple[str, Constraint]) -> int:
-    """Put equality first and patterns last; the sort is stable, so the rest keeps its order."""
-    _, constraint = item
-    if isinstance(constraint, TextSet | NumberSet):
-        return 0
-    return 2 if isinstance(constraint, TextPattern) else 1
-
-
 def explained(conjunctions: Sequence[Conjunction], attributes: Attributes) -> str:
     """Name what fails in each conjunction, on one line of bounded length."""
     if not conjunctions:
@@ -234,9 +181,9 @@ def explained(conjunctions: Sequence[Conjunction], attributes: Attributes) -> st
 def _failing(conjunction: Conjunction, attributes: Attributes) -> str:
     written = (
         f"{legible(constraint.printed(name), CONSTRAINT_LENGTH_SHOWN)}"
-        f" ({name} is {_shown(attributes.get(name))})"
+        f" ({name} is {_shown(attributes.get(name, MISSING))})"
         for name, constraint in conjunction
-        if not constraint.accepts(attributes.get(name))
+        if not constraint.accepts(attributes.get(name, MISSING))
     )
     first = " and ".join(islice(written, CONSTRAINTS_SHOWN))
     more = sum(1 for _ in written)
@@ -244,10 +191,16 @@ def _failing(conjunction: Conjunction, attributes: Attributes) -> str:
 
 
 def _shown(value: object) -> str:
-    if value is None:
+    if value is MISSING:
         return "missing"
+    if value is None:
+        return "null"
     if isinstance(value, int) and value.bit_length() > BITS_SHOWN:
         return f"a number of {value.bit_length()} bits"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"a map of {len(value)}"
     # What is cut before it is written costs nothing.
     text = repr(value[: VALUE_LENGTH_SHOWN + 1] if isinstance(value, str) else value)
     return legible(text, VALUE_LENGTH_SHOWN)

@@ -22,8 +22,16 @@ from typing import Final
 
 from attrs import Factory, define, field
 
-from broker.filters.constraints import Box, Constraint, TextPattern, conjunction, intersect, intersection
-from broker.filters.disjunctions import canonical, merged, united_alone
+from broker.filters.constraints import (
+    Box,
+    Constraint,
+    Containing,
+    ListPattern,
+    conjunction,
+    intersect,
+    intersection,
+)
+from broker.filters.disjunctions import canonical, element_condition, merged, united_alone
 from broker.filters.errors import (
     CONJUNCTIONS,
     LEVELS,
@@ -41,8 +49,11 @@ from broker.filters.errors import (
 )
 from broker.filters.filter import Filter, with_printable_text
 from broker.filters.limits import (
+    CONDITIONS_LIMIT,
     CONJUNCTIONS_LIMIT,
     CONSTRAINT_STEPS,
+    ELEMENT_LEVELS_LIMIT,
+    ELEMENT_STEPS,
     EXPANDING_STEPS,
     LEVELS_LIMIT,
     NAME_LIMIT_BYTES,
@@ -54,7 +65,15 @@ from broker.filters.limits import (
     Steps,
     shaping_steps,
 )
-from broker.filters.predicates import SHOWN, NodeError, call, comparison, no_condition, too_many_parts
+from broker.filters.list_predicates import (
+    QUANTIFIERS,
+    boxes_of,
+    is_call,
+    quantified,
+    quantifier,
+)
+from broker.filters.predicates import comparison, no_condition, test, too_many_conditions, too_many_parts
+from broker.filters.syntax import SHOWN, NodeError
 
 MERGING_POINT = 4 * CONJUNCTIONS_LIMIT
 """While boxes are multiplied, so many may gather before they are merged to see whether they exceed the
@@ -78,7 +97,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_LANGUAGE = frozenset(("and", "or", "not", "in", "is", "True", "False", "None"))
+_LANGUAGE = frozenset(("and", "or", "not", "in", "is", "for", "True", "False", "None"))
 _RESERVED = frozenset(keyword.kwlist) - _LANGUAGE
 
 DIGITS_LIMIT = 400
@@ -254,6 +273,8 @@ class _Expansion:
 
     linear: Steps = Factory(Steps)
     multiplying: Steps = field(factory=partial(Steps, EXPANDING_STEPS))
+    _quantifiers: int = field(default=0, init=False)
+    """How many of `any` and `all` the walk is in."""
 
     @property
     def cost(self) -> int:
@@ -286,22 +307,49 @@ class _Expansion:
                 parts = [self._expanded(value, level + 1, negated=negated) for value in node.values]
                 return self._combined(node, parts, conjoined=isinstance(node.op, ast.And) != negated)
             case ast.Compare():
-                self.linear.spent += PREDICATE_STEPS * len(node.ops)
-                if len(node.ops) == 1:
-                    return comparison(node.left, node.ops[0], node.comparators[0], negated=negated)
-                operands = pairwise([node.left, *node.comparators])
-                links = [
-                    comparison(left, sign, right, negated=negated)
-                    for (left, right), sign in zip(operands, node.ops, strict=True)
-                ]
-                return self._combined(node, links, conjoined=not negated)
-            case ast.Call():
+                return self._compared(node, negated=negated)
+            case ast.Call() if is_call(node, *QUANTIFIERS):
+                return self._quantified(node, level, negated=negated)
+            case ast.Call() | ast.BinOp():
                 self.linear.spent += PREDICATE_STEPS
-                return call(node, negated=negated)
+                return test(node, negated=negated)
             case ast.Constant(value=True | False as truth):
                 return [{}] if truth != negated else []
             case _:
                 raise NodeError(PREDICATE, node, no_condition(node))
+
+    def _compared(self, node: ast.Compare, *, negated: bool) -> list[Box]:
+        self.linear.spent += PREDICATE_STEPS * len(node.ops)
+        if len(node.ops) == 1:
+            return comparison(node.left, node.ops[0], node.comparators[0], negated=negated)
+        operands = pairwise([node.left, *node.comparators])
+        links = [
+            comparison(left, sign, right, negated=negated)
+            for (left, right), sign in zip(operands, node.ops, strict=True)
+        ]
+        return self._combined(node, links, conjoined=not negated)
+
+    def _quantified(self, node: ast.Call, level: int, *, negated: bool) -> list[Box]:
+        """Read `any(...)` or `all(...)`; negated, each becomes the other one of the negated condition."""
+        self.linear.spent += PREDICATE_STEPS
+        name, condition = quantified(node)
+        if self._quantifiers == ELEMENT_LEVELS_LIMIT:
+            raise NodeError(
+                LEVELS,
+                node,
+                f"more than {ELEMENT_LEVELS_LIMIT} levels of any and all; write the filter flatter",
+            )
+        self._quantifiers += 1
+        boxes = self._within_limit(condition, self._expanded(condition, level, negated=negated))
+        self._quantifiers -= 1
+        steps = Steps(ELEMENT_STEPS)
+        alternatives = element_condition(map(conjunction, boxes), steps)
+        self.linear.spent += steps.spent
+        wants_all = is_call(node, "all") != negated
+        found = boxes_of(name, [quantifier("all" if wants_all else "any", alternatives)])
+        for box in found:
+            _check_parts(node, name, tuple(box.values()))
+        return found
 
     def _combined(self, node: ast.expr, parts: Sequence[list[Box]], *, conjoined: bool) -> list[Box]:
         """Append the parts, or multiply them; single boxes first, so that contradictions end early."""
@@ -343,6 +391,7 @@ class _Expansion:
                     return None
                 joint.append(both)
             constraints = joint
+        _check_parts(node, name, constraints)
         return constraints[0]
 
     def _multiplied(self, node: ast.expr, boxes: list[Box], part: list[Box]) -> list[Box]:
@@ -355,6 +404,8 @@ class _Expansion:
                         _check_parts(node, name, (box[name], other[name]))
                     both = intersection(box, other, self.multiplying)
                     if both is not None:
+                        for name in box.keys() & other:
+                            _check_parts(node, name, (both[name],))
                         product.append(both)
                 if len(product) > MERGING_POINT:
                     product = self._within_limit(node, product)
@@ -394,7 +445,13 @@ def _charged(node: ast.expr) -> Iterator[None]:
 
 
 def _check_parts(node: ast.expr, name: str, constraints: Sequence[Constraint]) -> None:
-    """Refuse what names too many parts of a text, before it is one pattern: parts are compared in pairs."""
-    count = sum(each.parts for each in constraints if isinstance(each, TextPattern))
+    """Refuse what names too many parts of a text or list, which are compared in pairs."""
+    if any(isinstance(each, ListPattern) for each in constraints):
+        lists = [each.as_list if isinstance(each, Containing) else each for each in constraints]
+        count = sum(each.parts for each in lists)
+        if count > CONDITIONS_LIMIT:
+            raise NodeError(PARTS, node, too_many_conditions(name, count))
+        return
+    count = sum(each.parts for each in constraints)
     if count > PARTS_LIMIT:
         raise NodeError(PARTS, node, too_many_parts(name, count))

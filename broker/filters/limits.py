@@ -27,12 +27,21 @@ Python's stack."""
 CONJUNCTIONS_LIMIT = 256
 """After expansion; each is an entry in every matching index on the way."""
 
+ELEMENT_LEVELS_LIMIT = 4
+"""Of `any` and `all` within each other."""
+
+DEPTH_LIMIT = 8
+"""Levels of lists and maps that an attribute may have: every JSON document that people write has fewer."""
+
+NAME_LIMIT_BYTES = 255
+"""The longest attribute name that a publication can carry; no path is longer either."""
+
 PARTS_LIMIT = 64
 """Substrings and unwanted suffixes that one conjunction names for one attribute: they are compared in pairs,
 and every event of that attribute is searched for each."""
 
-NAME_LIMIT_BYTES = 255
-"""The longest attribute name that a publication can carry."""
+CONDITIONS_LIMIT = 32
+"""Constraints on the elements of one list in one conjunction, for the same reasons; dearer than texts."""
 
 EXPANDING_STEPS: Final = 60_000
 """For the alternatives of one text that are multiplied and written out: 256 conjunctions of 8 attributes.
@@ -40,6 +49,9 @@ What is in proportion to the text is not counted here; it takes up to three time
 
 SIMPLIFYING_STEPS: Final = 30_000
 """For one canonical form: 256 conjunctions of a few attributes. What takes more stays as it is written."""
+
+ELEMENT_STEPS: Final = 10_000
+"""For the canonical form of one condition on elements, which has at most 32 constraints."""
 
 COMPARING_STEPS: Final = 30_000
 """For one question whether filters cover or overlap: 256 conjunctions beside 256 on a few attributes."""

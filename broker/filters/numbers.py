@@ -44,7 +44,9 @@ PuncturedSpan = tuple[Span, list[Number]]
 class NumberSet:
     """The attribute is one of these numbers: `x == 1`, `x in (1, 2)`."""
 
+    width: ClassVar[int] = 0
     shaping: ClassVar[int] = 0
+    parts: ClassVar[int] = 0
 
     values: frozenset[Number]
 
@@ -109,7 +111,9 @@ class NumberRange:
     A bound of None is open to that side. `x != 5` is the unbounded range that excludes 5.
     """
 
+    width: ClassVar[int] = 0
     shaping: ClassVar[int] = 0
+    parts: ClassVar[int] = 0
 
     low: Number | None = None
     low_closed: bool = False

@@ -8,24 +8,17 @@ Law: every error has the position of the smallest piece of syntax that is wrong,
 """
 
 import ast
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from broker.filters.constraints import (
-    AnyValue,
-    Box,
-    Constraint,
-    NumberRange,
-    NumberSet,
-    TextPattern,
-    TextSet,
-    Truths,
-)
-from broker.filters.errors import CONJUNCTIONS, LITERAL, NAME, PARTS, PREDICATE
-from broker.filters.limits import CONJUNCTIONS_LIMIT, NAME_LIMIT_BYTES, PARTS_LIMIT
+from broker.filters.constraints import AnyValue, Box, Constraint, NotNull, Null, NumberRange, TextPattern
+from broker.filters.containing import containing
+from broker.filters.errors import CONJUNCTIONS, PARTS, PREDICATE
+from broker.filters.limits import CONDITIONS_LIMIT, CONJUNCTIONS_LIMIT, PARTS_LIMIT
+from broker.filters.list_predicates import boxes_of, intersection_test, is_call, length, membership, subset
+from broker.filters.syntax import SHOWN, NodeError, attribute_name, equal, literal, one_of, text_literal
 from broker.filters.texts import text_pattern
-from broker.filters.values import Value, canonical_number
+from broker.filters.values import Scalar, canonical_number
 
 _NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
@@ -48,38 +41,29 @@ _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 _MEANT = {"true": "True", "false": "False"}
 _EMPTY = {"null", "none", "nil", "undefined"}
 
-NUMBER_LIMIT = sys.float_info.max
-"""The largest constant: so that every constant can be a float, and none is infinite."""
-
-SHOWN = "{shown}"
-"""Where a reason repeats a piece of the source."""
-
-
-class NodeError(Exception):
-    """A `FilterError` in the making: it knows the piece of syntax, the parser knows its column.
-
-    Where the reason has `SHOWN` the parser puts the source of the node `shown`: it is cut out of the text by
-    its columns and never written from the tree, which may be too deep for that.
-    """
-
-    def __init__(self, code: str, node: ast.expr, reason: str, shown: ast.expr | None = None) -> None:
-        super().__init__(reason)
-        self.code = code
-        self.node = node
-        self.reason = reason
-        self.shown = shown
-
 
 def comparison(left: ast.expr, sign: ast.cmpop, right: ast.expr, *, negated: bool) -> list[Box]:
     """Read one link of a chain of comparisons."""
     operator = type(sign)
     if operator not in _NEGATED:
-        raise NodeError(PREDICATE, left, "'is' compares identity, which events do not have; write == or !=")
+        return _null_test(left, right, negated=negated != (operator is ast.IsNot))
+    if operator not in (ast.In, ast.NotIn) and (isinstance(left, ast.Set) or isinstance(right, ast.Set)):
+        return subset(left, sign, right, negated=negated)
     if negated:
         operator = _NEGATED[operator]
     if operator in (ast.In, ast.NotIn):
         return _membership(left, right, negated=operator is ast.NotIn)
+    if is_call(left, "len") or is_call(right, "len"):
+        return length(left, operator, right, _MIRRORED[operator])
     return _relation(left, operator, right)
+
+
+def _null_test(left: ast.expr, right: ast.expr, *, negated: bool) -> list[Box]:
+    name = attribute_name(left)
+    if name is None or not isinstance(right, ast.Constant) or right.value is not None:
+        reason = "'is' compares identity, which values do not have; write == or !=, and x is None for null"
+        raise NodeError(PREDICATE, left, reason)
+    return [{name: NotNull() if negated else Null()}]
 
 
 def _relation(left: ast.expr, operator: type[ast.cmpop], right: ast.expr) -> list[Box]:
@@ -94,17 +78,13 @@ def _relation(left: ast.expr, operator: type[ast.cmpop], right: ast.expr) -> lis
         _check_not_attribute(other, name)
     value = literal(other)
     if operator is ast.Eq:
-        return [{name: _equal(value)}]
+        return [{name: equal(value)}]
     if operator is ast.NotEq:
-        return _boxes(name, _equal(value).complement())
+        return boxes_of(name, equal(value).complement())
     if isinstance(value, bool):
         raise NodeError(PREDICATE, other, f"truth values have no order; write == {value} or != {value}")
     constraint = _ordered(operator, value)
     return [] if constraint is None else [{name: constraint}]
-
-
-def _boxes(name: str, alternatives: Iterable[Constraint]) -> list[Box]:
-    return [{name: each} for each in alternatives]
 
 
 def _check_not_attribute(node: ast.expr, name: str) -> None:
@@ -114,13 +94,13 @@ def _check_not_attribute(node: ast.expr, name: str) -> None:
     if other.lower() in _MEANT:
         instead = f"for the truth value write {_MEANT[other.lower()]}"
     elif other.lower() in _EMPTY:
-        instead = f"to ask whether an attribute is there write exists({name})"
+        instead = f"for null write {name} is None, and exists({name}) to ask whether it is there"
     else:
         instead = f"compare each with a constant, or for the text write {other!r}"
     raise NodeError(PREDICATE, node, f"two attributes, {name} and {other}, cannot be compared; {instead}")
 
 
-def _ordered(operator: type[ast.cmpop], value: Value) -> Constraint | None:
+def _ordered(operator: type[ast.cmpop], value: Scalar) -> Constraint | None:
     closed = operator in (ast.LtE, ast.GtE)
     below = operator in (ast.Lt, ast.LtE)
     if isinstance(value, str):
@@ -140,16 +120,15 @@ def _membership(left: ast.expr, right: ast.expr, *, negated: bool) -> list[Box]:
     name, container = attribute_name(left), attribute_name(right)
     if name is not None and isinstance(right, ast.Tuple | ast.List | ast.Set):
         values = [literal(element) for element in right.elts]
-        sets = _one_of(values)
-        return _boxes(name, chain.from_iterable(each.complement() for each in sets) if negated else sets)
+        sets = one_of(values)
+        return boxes_of(name, chain.from_iterable(each.complement() for each in sets) if negated else sets)
     if name is None and container is not None:
-        part = text_literal(left, f"only a text can be in {container}")
-        pattern = (
-            TextPattern(not_contains=frozenset((part,)))
-            if negated
-            else TextPattern(contains=frozenset((part,)))
-        )
-        return _boxes(container, _patterns([pattern]))
+        part = literal(left)
+        if not isinstance(part, str):
+            return membership(left, container, negated=negated)
+        texts = frozenset((part,))
+        found = containing(frozenset(), texts) if negated else containing(texts, frozenset())
+        return boxes_of(container, [found])
     if name is None:
         literal(left)
         raise NodeError(PREDICATE, left, "one side of 'in' must be an attribute")
@@ -159,36 +138,14 @@ def _membership(left: ast.expr, right: ast.expr, *, negated: bool) -> list[Box]:
     raise NodeError(PREDICATE, right, f"'in' needs several constants in brackets; {instead}", right)
 
 
-def _equal(value: Value) -> Constraint:
-    """Return the set of that value alone."""
-    if isinstance(value, bool):
-        return Truths(frozenset((value,)))
-    if isinstance(value, str):
-        return TextSet(frozenset((value,)))
-    return NumberSet(frozenset((canonical_number(value),)))
+def test(node: ast.Call | ast.BinOp, *, negated: bool) -> list[Box]:
+    """Read a predicate that is no comparison."""
+    if isinstance(node, ast.BinOp):
+        return intersection_test(node, negated=negated)
+    return _call(node, negated=negated)
 
 
-def _one_of(values: Iterable[Value]) -> list[Constraint]:
-    """Return one set for each type among the values."""
-    truths, numbers, texts = set(), set(), set()
-    for value in values:
-        if isinstance(value, bool):
-            truths.add(value)
-        elif isinstance(value, str):
-            texts.add(value)
-        else:
-            numbers.add(canonical_number(value))
-    sets: list[Constraint] = []
-    if numbers:
-        sets.append(NumberSet(frozenset(numbers)))
-    if texts:
-        sets.append(TextSet(frozenset(texts)))
-    if truths:
-        sets.append(Truths(frozenset(truths)))
-    return sets
-
-
-def call(node: ast.Call, *, negated: bool) -> list[Box]:
+def _call(node: ast.Call, *, negated: bool) -> list[Box]:
     """Read `exists(x)`, `x.startswith(...)` or `x.endswith(...)`."""
     function = node.func
     if isinstance(function, ast.Name) and function.id == "exists":
@@ -202,11 +159,11 @@ def call(node: ast.Call, *, negated: bool) -> list[Box]:
             raise NodeError(PREDICATE, function.value, f"{function.attr} must follow an attribute name")
         affixes = _affixes(node, f"{name}.{function.attr}")
         _check_count(node, name, affixes, function.attr, negated=negated)
-        return _boxes(name, _affixed(affixes, function.attr, negated=negated))
+        return boxes_of(name, _affixed(affixes, function.attr, negated=negated))
     raise NodeError(
         PREDICATE,
         node,
-        f"'{SHOWN}' cannot be called; only exists(x), x.startswith('...') and x.endswith('...') can",
+        f"'{SHOWN}' cannot be called; only any, all, exists(x), x.startswith('...'), x.endswith('...') can",
         function,
     )
 
@@ -230,6 +187,14 @@ def too_many_parts(name: str, count: int) -> str:
     )
 
 
+def too_many_conditions(name: str, count: int) -> str:
+    """Word the error for too many conditions on the elements of a list."""
+    return (
+        f"{count} conditions on the elements of {name}, {CONDITIONS_LIMIT} are allowed in one conjunction;"
+        " name fewer"
+    )
+
+
 def no_condition(node: ast.expr) -> str:
     """Return the error for an expression that is no condition."""
     name = attribute_name(node)
@@ -238,7 +203,8 @@ def no_condition(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return "a constant alone is no condition; compare an attribute with it"
     return (
-        "this is no condition; write comparisons, in, startswith, endswith, exists, joined with and, or, not"
+        "this is no condition; write comparisons, in, startswith, endswith, exists, any, all,"
+        " joined with and, or, not"
     )
 
 
@@ -266,78 +232,3 @@ def _affixed(affixes: Sequence[str], method: str, *, negated: bool) -> tuple[Con
 
 def _patterns(raw: Iterable[TextPattern]) -> tuple[Constraint, ...]:
     return tuple(pattern for pattern in map(text_pattern, raw) if pattern is not None)
-
-
-def attribute_name(node: ast.expr) -> str | None:
-    """Return the name that a plain or dotted name spells, None for anything else."""
-    parts: list[str] = []
-    part = node
-    while isinstance(part, ast.Attribute):
-        parts.append(part.attr)
-        part = part.value
-    if not isinstance(part, ast.Name):
-        return None
-    name = ".".join((part.id, *reversed(parts))) if parts else part.id
-    if len(name.encode()) > NAME_LIMIT_BYTES:
-        raise NodeError(NAME, node, f"an attribute name has at most {NAME_LIMIT_BYTES} bytes; shorten it")
-    return name
-
-
-def literal(node: ast.expr) -> Value:
-    """Return the constant that the syntax spells."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        number = literal(node.operand) if isinstance(node.operand, ast.Constant) else None
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise NodeError(LITERAL, node, "a sign must stand before a number; write the number itself")
-        return -number if isinstance(node.op, ast.USub) else number
-    if not isinstance(node, ast.Constant):
-        raise NodeError(*_wrong_operand(node))
-    value = node.value
-    if isinstance(value, str):
-        return value if value.isascii() else _checked_text(node, value)
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | float):
-        if -NUMBER_LIMIT <= value <= NUMBER_LIMIT:
-            return value
-        raise NodeError(
-            LITERAL,
-            node,
-            f"a number constant may be at most {NUMBER_LIMIT}; to allow any leave the bound out",
-        )
-    if value is None:
-        raise NodeError(
-            LITERAL, node, "None is no value; to ask whether an attribute is there write exists(x)"
-        )
-    raise NodeError(
-        LITERAL, node, f"a {type(value).__name__} is no value; values are texts, numbers, True and False"
-    )
-
-
-def text_literal(node: ast.expr, advice: str) -> str:
-    """Return the constant, which must be a text."""
-    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-        raise NodeError(LITERAL, node, advice)
-    return _checked_text(node, node.value)
-
-
-def _checked_text(node: ast.expr, text: str) -> str:
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise NodeError(LITERAL, node, "half of a surrogate pair is no character; write the whole character")
-    return text
-
-
-def _wrong_operand(node: ast.expr) -> tuple[str, ast.expr, str]:
-    match node:
-        case ast.BinOp() | ast.UnaryOp():
-            return PREDICATE, node, "filters do not calculate; write the result as a constant"
-        case ast.Call():
-            return PREDICATE, node, "the result of a call cannot be compared; compare the attribute itself"
-        case ast.Tuple() | ast.List() | ast.Set():
-            return PREDICATE, node, "several constants can only stand after 'in'; write x in (...)"
-        case ast.BoolOp() | ast.Compare():
-            return PREDICATE, node, "a condition cannot be compared; join conditions with and, or, not"
-        case ast.JoinedStr():
-            return LITERAL, node, "a formatted text is not allowed; write the text itself"
-        case _:
-            return PREDICATE, node, "this is neither an attribute name nor a constant; write one of them"

@@ -21,11 +21,13 @@ from attrs import Factory, define, frozen
 from broker.filters.constraints import (
     AnyValue,
     Constraint,
+    Containing,
+    NotNull,
+    Null,
     NumberRange,
     NumberSet,
     TextPattern,
     TextSet,
-    Truths,
 )
 from broker.filters.intervals import ZERO, Cut
 from broker.filters.limits import Steps
@@ -70,27 +72,24 @@ def _line(extents: Extents[Position]) -> _Line[Position]:
     )
 
 
+Kinds = dict[type[Constraint], Bits]
+
+
 @define
 class _Gathered:
     """What conjunctions demand of one attribute, as it is gathered."""
 
-    named: Bits = 0
-    anything: Bits = 0
-    truths: Bits = 0
+    kinds: Kinds = Factory(dict)
     numbers: Extents[float] = Factory(list)
     texts: Extents[TextPosition] = Factory(list)
 
     def add(self, constraint: Constraint, bit: Bits) -> None:
-        self.named |= bit
-        match constraint:
-            case NumberSet() | NumberRange():
-                self.numbers.append((*_number_extent(constraint), bit))
-            case TextSet() | TextPattern():
-                self.texts.append((*_text_extent(constraint), bit))
-            case Truths():
-                self.truths |= bit
-            case AnyValue():
-                self.anything |= bit
+        kind = type(constraint)
+        self.kinds[kind] = self.kinds.get(kind, 0) | bit
+        if isinstance(constraint, NumberSet | NumberRange):
+            self.numbers.append((*_number_extent(constraint), bit))
+        elif isinstance(constraint, TextSet | TextPattern):
+            self.texts.append((*_text_extent(constraint), bit))
 
 
 @frozen
@@ -98,8 +97,8 @@ class _SieveSide:
     """What conjunctions demand of one attribute."""
 
     named: Bits
-    anything: Bits
-    truths: Bits
+    kinds: Kinds
+    wide: Bits
     numbers: _Line[float]
     texts: _Line[TextPosition]
 
@@ -107,25 +106,25 @@ class _SieveSide:
         """Return which may cover it."""
         match constraint:
             case NumberSet() | NumberRange():
-                return self.anything | self.numbers.around(*_number_extent(constraint))
+                return self.wide | self.numbers.around(*_number_extent(constraint))
             case TextSet() | TextPattern():
-                return self.anything | self.texts.around(*_text_extent(constraint))
-            case Truths():
-                return self.anything | self.truths
-            case AnyValue():
-                return self.anything
+                return self.wide | self.texts.around(*_text_extent(constraint))
+            case _:
+                return self.wide | self.kinds.get(type(constraint), 0)
 
     def touching(self, constraint: Constraint) -> Bits:
         """Return which may overlap it."""
         match constraint:
             case NumberSet() | NumberRange():
-                return self.anything | self.numbers.touching(*_number_extent(constraint))
+                return self.wide | self.numbers.touching(*_number_extent(constraint))
             case TextSet() | TextPattern():
-                return self.anything | self.texts.touching(*_text_extent(constraint))
-            case Truths():
-                return self.anything | self.truths
-            case AnyValue():
+                return self.wide | self.texts.touching(*_text_extent(constraint))
+            case Null():
+                return self.kinds.get(Null, 0) | self.kinds.get(AnyValue, 0)
+            case AnyValue() | NotNull() | Containing():
                 return self.named
+            case _:
+                return self.wide | self.kinds.get(type(constraint), 0)
 
 
 def _number_extent(constraint: NumberSet | NumberRange) -> tuple[float, float]:
@@ -197,11 +196,16 @@ def sieve(conjunctions: Sequence[Named], steps: Steps) -> Sieve:
         for name, constraint in one:
             steps.take(constraint.weight)
             gathered.setdefault(name, _Gathered()).add(constraint, bit)
-    sides = {
-        name: _SieveSide(each.named, each.anything, each.truths, _line(each.numbers), _line(each.texts))
-        for name, each in gathered.items()
-    }
+    sides = {name: _side(each) for name, each in gathered.items()}
     return Sieve((1 << len(conjunctions)) - 1, list(signatures.items()), sides)
+
+
+def _side(gathered: _Gathered) -> _SieveSide:
+    kinds = gathered.kinds
+    wide = reduce(or_, [bits for kind, bits in kinds.items() if kind.width], 0)
+    return _SieveSide(
+        reduce(or_, kinds.values()), kinds, wide, _line(gathered.numbers), _line(gathered.texts)
+    )
 
 
 def bit_positions(bits: Bits) -> Iterator[int]:

@@ -70,11 +70,13 @@ def shorter_suffixes(suffixes: frozenset[str], required: str, not_contains: froz
 
 
 def printed_pattern(pattern: "TextPattern", name: str) -> str:
-    """Write a pattern."""
+    """Write a pattern; if only substrings are demanded, which lists may have too, say that it is a text."""
     parts = [*_printed_bounds(pattern, name), *_printed_affixes(pattern, name)]
     if pattern.excluded:
         parts.append(printed_set(name, pattern.excluded, "!=", "not in"))
-    return " and ".join(parts) or f"{name} >= ''"
+    if len(parts) == len(pattern.contains) + len(pattern.not_contains):
+        parts.append(f"{name} >= ''")
+    return " and ".join(parts)
 
 
 def _printed_bounds(pattern: "TextPattern", name: str) -> list[str]:

@@ -55,8 +55,10 @@ TRYING_STEPS: Final = 4
 class TextSet:
     """The attribute is one of these texts."""
 
+    width: ClassVar[int] = 0
     trying: ClassVar[int] = 0
     shaping: ClassVar[int] = 0
+    parts: ClassVar[int] = 0
 
     values: frozenset[str]
 
@@ -105,6 +107,8 @@ class TextPattern:
     Bounds compare by code point. A prefix that follows from a longer one is not listed, likewise for
     suffixes and substrings.
     """
+
+    width: ClassVar[int] = 0
 
     low: str | None = None
     low_closed: bool = False

@@ -1,19 +1,31 @@
-"""The values an attribute can have, and the three types the language knows.
+"""The values an attribute can have, the types the language knows, and the paths into maps.
 
 Laws:
 
 * Truth values are no numbers, although `True == 1` in Python.
 * Whole and floating numbers are one type and compare exactly, however large.
-* Not-a-number is a value (the attribute exists) but satisfies no predicate of any type.
+* Not-a-number is a value (the attribute exists) but satisfies no predicate of any type. Null is a value too:
+  an attribute that is null exists, one that is absent does not.
+* A path is keys joined by dots. A key may have dots itself; where several keys lead to one path, the longest
+  counts. So a path has one value at most, and flat attributes with dotted names are found as they are.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from typing import TypeGuard
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final, TypeGuard, Union, cast
+
+from broker.filters.limits import DEPTH_LIMIT, NAME_LIMIT_BYTES
 
 Number = int | float
-Value = str | bool | int | float
+Scalar = str | bool | int | float
+Value = Union[Scalar, None, Sequence["Value"], Mapping[str, "Value"]]  # noqa: UP007 - it names itself
 Attributes = Mapping[str, Value]
 Matcher = Callable[[Attributes], bool]
+
+SELF: Final = ""
+"""The path of an element itself, in what is demanded of the elements of a list. No key is empty."""
+
+MISSING: Final = cast("Value", object())
+"""In place of the value of an attribute that is absent. It is no value."""
 
 COLLIDING_FROM = 2**61 - 1
 """From here on numbers share their hashes with smaller ones."""
@@ -26,6 +38,33 @@ it is one."""
 def is_number(value: object) -> TypeGuard[Number]:
     """Distinguish numbers from truth values, which Python counts among them."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def flattened(attributes: Attributes) -> Attributes:
+    """Return the values of all paths; the same attributes where none of them is a map."""
+    for value in attributes.values():
+        if value.__class__ is dict:
+            found: dict[str, Value] = {}
+            _flatten(attributes, "", 0, found)
+            return found
+    return attributes
+
+
+def _flatten(values: Attributes, above: str, level: int, found: dict[str, Value]) -> None:
+    """Find the values of the paths that begin with `above`."""
+    keys = sorted(values, key=len, reverse=True) if any("." in key for key in values) else values
+    for key in keys:
+        path = above + key
+        if len(path) <= NAME_LIMIT_BYTES:
+            value = values[key]
+            found.setdefault(path, value)
+            if value.__class__ is dict and level < DEPTH_LIMIT:
+                _flatten(value, path + ".", level + 1, found)
+
+
+def element_attributes(element: Value) -> Attributes:
+    """Return an element of a list as conditions on it see it: what is no map is its own only value."""
+    return element if element.__class__ is dict else {SELF: element}
 
 
 def canonical_number(number: Number) -> Number:

@@ -15,12 +15,14 @@ Laws:
 """
 
 from collections.abc import Callable, Hashable, Mapping
+from functools import cached_property
 from typing import Generic, Protocol, TypeVar, Union
 
 from attrs import define, evolve, field, frozen
 
-from broker.filters import Conjunction
+from broker.filters import Conjunction, Filter
 from broker.filters.constraints import Constraint, Value
+from broker.filters.lists import Alternatives, ListPattern
 from broker.filters.readers import reader
 from broker.filters.values import Matcher
 
@@ -38,16 +40,27 @@ Item = tuple[tuple[Matcher, ...], Payload[Key], "IndexEntry[Key]"]
 class Path:
     """The attributes on the way from the root to a bucket.
 
-    `used` were looked up; of those, `proven` need no further test, because the lookup was exact.
+    `used` were looked up, in the order of `lookups`: a list by each of its conditions. Those `proven`
+    need no further test, because the lookups were exact.
     """
 
     used: frozenset[str] = frozenset()
     proven: frozenset[str] = frozenset()
+    lookups: tuple[str, ...] = ()
 
     def after(self, name: str, *, exact: bool) -> "Path":
         """The path one step deeper, below a lookup of this attribute."""
         proven = self.proven | {name} if exact else self.proven
-        return evolve(self, used=self.used | {name}, proven=proven)
+        return Path(self.used | {name}, proven, (*self.lookups, name))
+
+    def inexact(self) -> "Path":
+        """The same path if the last lookup was not exact."""
+        return evolve(self, proven=self.proven.difference(self.lookups[-1:]))
+
+
+def lookups_of(constraint: Constraint) -> int:
+    """Return how often the attribute can be looked up: a list by each condition on some element."""
+    return max(1, len(constraint.selective)) if isinstance(constraint, ListPattern) else 1
 
 
 @define(eq=False)
@@ -82,6 +95,11 @@ class IndexEntry(Generic[Key]):
     def tests(self, proven: frozenset[str]) -> tuple[Matcher, ...]:
         """Return a test of each attribute but the proven ones."""
         return tuple([reader(*pair) for pair in self.conjunction if pair[0] not in proven])
+
+    @cached_property
+    def lookups_count(self) -> int:
+        """Return by how many lookups it can be found, one after the other."""
+        return sum(lookups_of(constraint) for _, constraint in self.conjunction)
 
     def unproven_count(self, path: Path) -> int:
         """Return how many constraints remain to be tested at the end of this path."""
@@ -135,6 +153,28 @@ class IndexNode(Protocol[Key]):
         """Return whether anything is in it."""
 
 
+@define(eq=False)
+class ElementCondition:
+    """A condition on an element. It is found by what it is, for comparing conditions is dear."""
+
+    condition: Alternatives
+
+
+class Conditions(Protocol):
+    """An index of its own for conditions on elements; see `broker.matching.index`."""
+
+    def add(self, key: ElementCondition, filter: Filter) -> None:  # noqa: A002 - as in the index
+        """Take a key and its filter in."""
+
+    def remove(self, key: ElementCondition) -> None:
+        """Forget a key and its filter."""
+
+    def match(self, attributes: Event) -> list[ElementCondition]:
+        """Return the keys whose filters the attributes satisfy."""
+
+
+MakeIndex = Callable[[], Conditions]
+Grow = Callable[[Path, MakeIndex], IndexNode[Key]]
 Bucket = list[Item[Key]] | IndexNode[Key]
 Buckets = dict[Hashable, Bucket[Key]]
 
@@ -144,7 +184,8 @@ class Filing(Generic[Key]):
     """Puts entries into the buckets at the end of one path and takes them out again."""
 
     path: Path
-    grow: Callable[[Path], IndexNode[Key]]
+    grow: "Grow[Key]"
+    index: "MakeIndex"
     few: int = FEW
 
     def insert(self, buckets: Buckets[Key], label: Hashable, entry: IndexEntry[Key]) -> None:
@@ -154,7 +195,7 @@ class Filing(Generic[Key]):
             buckets[label] = [entry.item(self.path)]
         elif not isinstance(bucket, list):
             bucket.add(entry)
-        elif len(bucket) < (self.few if len(entry.conjunction) > len(self.path.used) else MANY):
+        elif len(bucket) < (self.few if entry.lookups_count > len(self.path.lookups) else MANY):
             bucket.append(entry.item(self.path))
         else:
             buckets[label] = self._grown(bucket, entry)
@@ -170,7 +211,7 @@ class Filing(Generic[Key]):
             del buckets[label]
 
     def _grown(self, bucket: list[Item[Key]], entry: IndexEntry[Key]) -> IndexNode[Key]:
-        node = self.grow(self.path)
+        node = self.grow(self.path, self.index)
         for _, _, earlier in bucket:
             node.add(earlier)
         node.add(entry)

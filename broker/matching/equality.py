@@ -3,7 +3,7 @@
 Laws:
 
 * A number is found by equal numbers, whole or floating; True and False have labels of their own, because
-  to Python they are equal to 1 and 0.
+  to Python they are equal to 1 and 0. So has null.
 * The lookup is exact: what it finds needs no further test of this attribute.
 * No peer can choose many numbers that the tables hash alike: numbers that may collide are
   found by their labels, which are hashed with a secret. What is found, and its order, do not depend on it.
@@ -16,12 +16,12 @@ from typing import Generic
 
 from attrs import define, field
 
-from broker.filters.constraints import Constraint, NumberSet, TextSet, Truths, Value
+from broker.filters.constraints import Constraint, Null, NumberSet, TextSet, Truths, Value
 from broker.filters.values import COLLIDING_FROM, label, may_collide
 from broker.matching.bucket import Bucket, Buckets, Event, Filing, IndexEntry, Key, Payload
 
 # No attribute's value is a tuple, so these labels cannot meet one.
-_TRUTH_LABELS: dict[bool, Hashable] = {False: ("false",), True: ("true",)}
+_LABELS: dict[bool | None, Hashable] = {False: ("false",), True: ("true",), None: ("null",)}
 
 
 @define(eq=False)
@@ -47,13 +47,17 @@ class Equality(Generic[Key]):
     ) -> None:
         """Append the bucket of this value."""
         kind = value.__class__
-        if kind is int or kind is float:
+        if kind is str:
+            bucket = self._buckets.get(value)
+        elif kind is int or kind is float:
             if -COLLIDING_FROM < value < COLLIDING_FROM:  # type: ignore[operator]  # by its kind
                 bucket = self._buckets.get(value)
             else:
                 bucket = self._labelled.get(label(value)) if self._labelled else None  # type: ignore[arg-type]  # likewise
+        elif kind is bool or value is None:
+            bucket = self._buckets.get(_LABELS[value])  # type: ignore[index]  # likewise
         else:
-            bucket = self._buckets.get(_TRUTH_LABELS[value] if kind is bool else value)  # type: ignore[index]  # likewise
+            bucket = None if kind is list or kind is dict else self._buckets.get(value)
         if bucket is not None:
             pending.append(bucket)
 
@@ -62,11 +66,13 @@ class Equality(Generic[Key]):
 
     def _places(self, constraint: Constraint) -> list[tuple[Buckets[Key], Hashable]]:
         """Return the table and the key for each value that the constraint accepts."""
+        if isinstance(constraint, Null):
+            return [(self._buckets, _LABELS[None])]
         assert isinstance(constraint, TextSet | NumberSet | Truths)
         if isinstance(constraint, TextSet):
             return [(self._buckets, text) for text in constraint.values]
         if isinstance(constraint, Truths):
-            return [(self._buckets, _TRUTH_LABELS[truth]) for truth in constraint.values]
+            return [(self._buckets, _LABELS[truth]) for truth in constraint.values]
         return [
             (self._labelled, label(number)) if may_collide(number) else (self._buckets, number)
             for number in constraint.values

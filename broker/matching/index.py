@@ -3,7 +3,7 @@
 Theory of operation: filters are disjunctions; each of their conjunctions is an entry. An entry is looked up
 by its most selective attribute; entries that meet in one bucket are looked up by their next attribute, and
 so on until a bucket is small enough to try its entries one by one. See `node` for the choice of the
-attribute, `equality`, `affixes`, `ranges` and `boxes` for the lookups.
+attribute, `equality`, `affixes`, `ranges`, `boxes` and `elements` for the lookups.
 
 Laws:
 
@@ -19,6 +19,7 @@ from attrs import define, field
 
 from broker.filters import Conjunction, Filter
 from broker.filters.constraints import Value
+from broker.filters.values import MISSING, flattened
 from broker.matching.bucket import Bucket, Buckets, Filing, IndexEntry, Key, Path, Payload
 from broker.matching.node import TreeNode
 
@@ -34,8 +35,9 @@ class MatchingIndex(Generic[Key]):
     _held: dict[Key, tuple[IndexEntry[Key], ...]] = field(factory=dict)
     _several: int = 0  # Keys with several conjunctions: what was found may hold them repeatedly.
     _shared: int = 0  # Entries with several keys: what was found may hold such entries.
+    _dotted: int = 0  # Entries that name paths with dots: they may lead into maps.
     _root: Buckets[Key] = field(factory=dict)
-    _filing: Filing[Key] = field(factory=lambda: Filing(Path(), TreeNode, ROOT_FEW))
+    _filing: Filing[Key] = field(factory=lambda: Filing(Path(), TreeNode, MatchingIndex, ROOT_FEW))
 
     def add(self, key: Key, filter: Filter) -> None:  # noqa: A002 - it is the interface's name for it
         """Take a key and its filter in. Raises KeyError if the key is in already."""
@@ -54,11 +56,16 @@ class MatchingIndex(Generic[Key]):
         for entry in entries:
             self._leave(key, entry)
 
-    def match(self, attributes: Mapping[str, Value]) -> list[Key]:
+    def match(self, attributes: Mapping[str, Value]) -> list[Key]:  # noqa: C901, PLR0912 - calls would cost
         """The keys whose filters the attributes satisfy, each once."""
+        root = self._root.get(None)
+        if root is None:
+            return []
+        if self._dotted:
+            attributes = flattened(attributes)
         found: list[Payload[Key]] = []
-        pending: list[Bucket[Key]] = [*self._root.values()]
-        get = attributes.get
+        pending: list[Bucket[Key]] = [root]
+        get, missing = attributes.get, MISSING
         for bucket in pending:  # Lookups append to it.
             if isinstance(bucket, list):
                 for tests, payload, _ in bucket:
@@ -72,9 +79,14 @@ class MatchingIndex(Generic[Key]):
                 pending.append([*bucket.rest.values()])
             by_name = bucket.probes
             # Whichever are fewer are gone through: the event's attributes, or those that filters name.
-            for name in by_name if len(by_name) <= len(attributes) else attributes:
-                value = get(name)
-                if value is not None:
+            if len(by_name) <= len(attributes):
+                for name, probes in by_name.items():
+                    value = get(name, missing)
+                    if value is not missing:
+                        for probe in probes:
+                            probe(value, attributes, pending, found)
+            else:
+                for name, value in attributes.items():
                     for probe in by_name.get(name, ()):
                         probe(value, attributes, pending, found)
         keys = _keys(found) if self._shared else found
@@ -90,6 +102,7 @@ class MatchingIndex(Generic[Key]):
         entry = self._entries.get(conjunction)
         if entry is None:
             entry = self._entries[conjunction] = IndexEntry(conjunction, key)
+            self._dotted += _has_dots(conjunction)
             self._filing.insert(self._root, None, entry)
             return entry
         if entry.keys is None:
@@ -108,7 +121,13 @@ class MatchingIndex(Generic[Key]):
                 return
             self._shared -= 1
         del self._entries[entry.conjunction]
+        self._dotted -= _has_dots(entry.conjunction)
         self._filing.discard(self._root, None, entry)
+
+
+def _has_dots(conjunction: Conjunction) -> bool:
+    """Return whether a path may lead into a map."""
+    return any("." in name for name, _ in conjunction)
 
 
 def _keys(found: list[Payload[Key]]) -> list[Key]:

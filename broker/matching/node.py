@@ -17,6 +17,10 @@ from attrs import define, field, frozen
 from broker.filters.constraints import (
     AnyValue,
     Constraint,
+    Containing,
+    ListPattern,
+    NotNull,
+    Null,
     Number,
     NumberRange,
     NumberSet,
@@ -24,10 +28,22 @@ from broker.filters.constraints import (
     TextSet,
     Truths,
 )
+from broker.filters.lists import demands_equality
 from broker.filters.numbers import EXACT_LIMIT
 from broker.matching.affixes import is_bare_prefix, prefix_of, prefixes, suffix_of, suffixes
 from broker.matching.boxes import Boxes
-from broker.matching.bucket import Filing, IndexEntry, Item, Key, Path, Probe, Structure
+from broker.matching.bucket import (
+    Filing,
+    IndexEntry,
+    Item,
+    Key,
+    MakeIndex,
+    Path,
+    Probe,
+    Structure,
+    lookups_of,
+)
+from broker.matching.elements import Containers, Elements
 from broker.matching.equality import Equality, Presence
 from broker.matching.ranges import Grids, Rays
 
@@ -52,14 +68,15 @@ def choose(entry: IndexEntry[Key], path: Path) -> SplitChoice[Key] | None:
     """The best choice among the attributes that were not looked up yet; None if there are none left."""
     best: SplitChoice[Key] | None = None
     for name, constraint in entry.conjunction:
-        if name not in path.used:
-            choice: SplitChoice[Key] = _classify(name, constraint)
+        turn = path.lookups.count(name)
+        if turn < lookups_of(constraint):
+            choice: SplitChoice[Key] = _classify(name, constraint, turn)
             if best is None or choice.rank < best.rank:
                 best = choice
     return best
 
 
-def _classify(name: str, constraint: Constraint) -> SplitChoice[Key]:  # noqa: PLR0911 - a table, a row each
+def _classify(name: str, constraint: Constraint, turn: int) -> SplitChoice[Key]:  # noqa: C901, PLR0911 - a table, a row each
     """Return how selective a lookup is likely to be, and the structure for it."""
     match constraint:
         case TextSet() | NumberSet():
@@ -72,14 +89,23 @@ def _classify(name: str, constraint: Constraint) -> SplitChoice[Key]:  # noqa: P
             return SplitChoice(2 + _breadth(low, high), name, constraint, Grids)
         case TextPattern() if suffix_of(constraint):
             return SplitChoice(4, name, constraint, suffixes)
-        case Truths():
+        case Truths() | Null():
             return SplitChoice(5, name, constraint, Equality, exact=True)
+        case ListPattern(some=some) if conditions := constraint.selective:
+            rank = 0.5 if demands_equality(conditions[turn]) else 3.5
+            is_last = turn + 1 == len(conditions)
+            exact = is_last and constraint == ListPattern(some=some) and len(some) == len(conditions)
+            return SplitChoice(rank, name, constraint, Elements, exact=exact)
+        case Containing() if constraint.present:
+            return SplitChoice(5.5, name, constraint, Containers, exact=constraint.parts == 1)
         case NumberRange(low, _, high) if (
             (low is None) != (high is None) and not constraint.excluded and constraint.closed is not None
         ):
             return SplitChoice(6, name, constraint, Rays, exact=True)
-        case NumberRange() | TextPattern():
+        case NumberRange() | TextPattern() | ListPattern() | Containing():
             return SplitChoice(7, name, constraint, Presence)
+        case NotNull():
+            return SplitChoice(8, name, constraint, Presence)
         case AnyValue():
             return SplitChoice(8, name, constraint, Presence, exact=True)
 
@@ -95,6 +121,7 @@ class TreeNode(Generic[Key]):
     """A bucket with structure."""
 
     _path: Path
+    _index: MakeIndex
     probes: dict[str, tuple[Probe[Key], ...]] = field(factory=dict)
     rest: dict[IndexEntry[Key], Item[Key]] = field(factory=dict)
     _structures: dict[tuple[str, str, bool], Structure[Key]] = field(factory=dict)
@@ -151,7 +178,7 @@ class TreeNode(Generic[Key]):
         structure = self._structures.get(label)
         if structure is None:
             path = self._path.after(choice.name, exact=choice.exact)
-            structure = self._structures[label] = choice.kind(Filing(path, TreeNode))
+            structure = self._structures[label] = choice.kind(Filing(path, TreeNode, self._index))
             self._list_probes(choice.name)
         structure.add(entry, choice.constraint)
 

@@ -153,7 +153,14 @@ class ClientSession:
         return self._exchange.budgets.user(self.user.name)
 
     def _handle_control(self, message: object) -> None:
-        """Handle a request; a defect before anything was recorded ends this connection alone."""
+        """Handle a request; a defect before anything was recorded ends this connection alone.
+
+        What a lost connection asks for is overlooked. Handled late, it would take from a newer connection of
+        the same client what that has resumed.
+        """
+        if self.connection.is_gone and isinstance(message, m.Advertise | m.Subscribe):
+            self._is_next(message.number)
+            return
         touched = self._exchange.station.touched
         try:
             self._controls[type(message)](message)

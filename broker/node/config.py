@@ -23,3 +23,5 @@ class NodeConfig:
     replay_age_s: float = 3600.0
     limits: NodeLimits = field(factory=NodeLimits)
     has_journal: bool = False
+    shares_address: bool = False
+    """Whether clients may come by an address that other brokers listen on too."""

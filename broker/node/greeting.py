@@ -22,7 +22,7 @@ from typing import Final
 from attrs import define, field
 
 from broker.healing.roster import BROKERS_MAX
-from broker.messages import Fault, Hello, Ping, Welcome
+from broker.messages import Fault, Hello, Ping, ReturnAddress, Welcome
 from broker.node.access import User
 from broker.node.budget import Resource
 from broker.node.clients import ClientSession
@@ -81,7 +81,7 @@ class GreetingContext:
     @property
     def beside(self) -> LinkSession | None:
         """The link that is to take the place of the uplink's in a step, if one is open."""
-        hop = self.exchange.core.beside
+        hop = self.exchange.core.lifts.beside
         return next((each for each in self._uplinks() if each.hop is hop), None)
 
     def _uplinks(self) -> list[LinkSession]:
@@ -221,6 +221,9 @@ def open_client(context: GreetingContext, connection: Connection, name: str, use
     """Make the session of a client that has been admitted."""
     window = context.window(context.exchange.share)
     connection.send(encode(context.welcome(window.first())))
+    own = context.exchange.core.roster.own
+    if context.config.shares_address and own is not None and own.address:
+        connection.send(encode(ReturnAddress(own.address)))
     connection.decoder.welcomed()
     connection.enter(Life.SERVING)
     connection.session = window.session = ClientSession(

@@ -493,7 +493,7 @@ class Node:
         if beside is not None:
             beside.close("the broker has restarted")
             self.exchange.settle()
-        elif (destination := self.exchange.core.destination) is not None:
+        elif (destination := self.exchange.core.moves.destination) is not None:
             self._move(destination)
 
     def _start_reconnect_timeouts(self) -> None:

@@ -29,7 +29,7 @@ Laws:
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from math import inf, nan, nextafter
 from typing import Final
 
@@ -38,6 +38,11 @@ from attrs import Factory, define
 from broker.filters import Conjunction, Filter
 from broker.filters.constraints import (
     AnyValue,
+    Constraint,
+    Containing,
+    ListPattern,
+    NotNull,
+    Null,
     Number,
     NumberRange,
     NumberSet,
@@ -47,6 +52,8 @@ from broker.filters.constraints import (
     Value,
     position,
 )
+from broker.filters.lists import Alternatives
+from broker.filters.values import MISSING, SELF
 from broker.matching import MatchingIndex
 from broker.routing.grouped import GroupedStrategy, Moves
 from broker.routing.points import Points, Witness
@@ -54,6 +61,9 @@ from broker.routing.strategy import Item
 
 JOINERS: Final = ("", "\0", " ", "~", "x", "\U0010ffff")
 """Texts put between the parts of a text, and after the last: a pattern would have to forbid each of them."""
+
+ELEMENTS_LIMIT: Final = 64
+"""Elements of a list in a witness: filters that want longer ones are few."""
 
 WITNESSES_CACHED = 4096
 """Witnesses in memory: more than the links of a broker ask for within one change."""
@@ -72,20 +82,46 @@ def witness(filter: Filter) -> Witness | None:  # noqa: A002 - it is a filter
 def _satisfying(conjunction: Conjunction) -> Witness | None:
     attributes: dict[str, Value] = {}
     for name, constraint in conjunction:
-        value: Value | None
-        match constraint:
-            case AnyValue():
-                value = nan
-            case NumberSet(values) | TextSet(values) | Truths(values):
-                value = min(values)
-            case NumberRange():
-                value = next(filter(constraint.accepts, _numbers(constraint)), None)
-            case TextPattern():
-                value = next(filter(constraint.accepts, _texts(constraint)), None)
-        if value is None:
+        value = _value(constraint)
+        if value is MISSING:
             return None
         attributes[name] = value
     return attributes
+
+
+def _value(constraint: Constraint) -> Value:
+    """Return a value that the constraint accepts, or `MISSING` if none was found."""
+    values: Iterable[Value]
+    match constraint:
+        case AnyValue() | NotNull():
+            values = (nan,)
+        case Null():
+            values = (None,)
+        case NumberSet(found) | TextSet(found) | Truths(found):
+            values = (min(found),)
+        case NumberRange():
+            values = _numbers(constraint)
+        case TextPattern():
+            values = _texts(constraint)
+        case Containing():
+            values = _texts(constraint.as_text)
+        case ListPattern():
+            values = (_list(constraint),)
+    return next(filter(constraint.accepts, values), MISSING)
+
+
+def _list(pattern: ListPattern) -> list[Value]:
+    """Return a list with an element for each condition; one that has to be long is shorter."""
+    return [_element(each) for each in islice(pattern.wanted(), ELEMENTS_LIMIT)]
+
+
+def _element(condition: Alternatives) -> Value:
+    """Return an element that may satisfy the condition."""
+    for one in condition:
+        found = _satisfying(one)
+        if found is not None:
+            return found.get(SELF, nan) if set(found) <= {SELF} else found
+    return nan
 
 
 def _numbers(constraint: NumberRange) -> Iterator[Number]:

@@ -17,6 +17,10 @@ from broker.filters import Conjunction, Filter
 from broker.filters.constraints import (
     AnyValue,
     Constraint,
+    Containing,
+    ListPattern,
+    NotNull,
+    Null,
     Number,
     NumberRange,
     NumberSet,
@@ -36,6 +40,8 @@ _TRUTHS: Final[dict[bool, Hashable]] = {False: ("false",), True: ("true",)}
 """Labels of truth values, which Python takes for numbers. No value of an attribute is a tuple."""
 
 _NOT_A_NUMBER: Final[Hashable] = ("nan",)
+_NULL: Final[Hashable] = ("null",)
+_LIST: Final[Hashable] = ("list",)
 
 
 def _label(value: Value) -> Hashable:
@@ -44,6 +50,10 @@ def _label(value: Value) -> Hashable:
         return _TRUTHS[value]
     if isinstance(value, str):
         return value
+    if value is None:
+        return _NULL
+    if not is_number(value):
+        return _LIST
     if value != value:  # noqa: PLR0124 - not-a-number equals nothing
         return _NOT_A_NUMBER
     return ("number", label(value)) if may_collide(value) else value
@@ -87,32 +97,33 @@ class PointAxis(Generic[Key]):
     def estimate(self, constraint: Constraint) -> float:
         """Return about how many keys have a value that the constraint accepts."""
         match constraint:
-            case TextSet(values) | NumberSet(values):
+            case TextSet(values) | NumberSet(values) | Truths(values):
                 return sum(len(self._keys.get(_label(value), ())) for value in values)
-            case Truths(values):
-                return sum(len(self._keys.get(_TRUTHS[value], ())) for value in values)
             case NumberRange():
                 first, last = self._number_positions(constraint)
                 return (last - first) * self.count / len(self._keys)
             case TextPattern():
                 first, last = self._text_positions(constraint)
                 return (last - first) * self.count / len(self._keys)
-            case AnyValue():
+            case Null() | ListPattern():
+                label = _NULL if isinstance(constraint, Null) else _LIST
+                return len(self._keys.get(label, ()))
+            case AnyValue() | NotNull() | Containing():
                 return self.count
 
     def found(self, constraint: Constraint) -> Iterator[dict[Key, Witness]]:
         """Yield the keys at every value that the constraint accepts, and perhaps at a few more."""
         labels: Iterable[Hashable]
         match constraint:
-            case TextSet(values) | NumberSet(values):
+            case TextSet(values) | NumberSet(values) | Truths(values):
                 labels = map(_label, values)
-            case Truths(values):
-                labels = [_TRUTHS[value] for value in values]
             case NumberRange():
                 labels = map(_label, self._numbers.islice(*self._number_positions(constraint)))
             case TextPattern():
                 labels = self._texts.islice(*self._text_positions(constraint))
-            case AnyValue():
+            case Null() | ListPattern():
+                labels = (_NULL if isinstance(constraint, Null) else _LIST,)
+            case AnyValue() | NotNull() | Containing():
                 labels = self._keys
         for each in labels:
             keys = self._keys.get(each)

@@ -16,6 +16,10 @@ from sortedcontainers import SortedKeyList
 from broker.filters.constraints import (
     AnyValue,
     Constraint,
+    Containing,
+    ListPattern,
+    NotNull,
+    Null,
     NumberRange,
     NumberSet,
     TextPattern,
@@ -35,6 +39,10 @@ _RELATED: Final[dict[type[Constraint], tuple[type[Constraint], ...]]] = {
     TextPattern: (TextPattern, TextSet),
     TextSet: (TextSet, TextPattern),
     Truths: (Truths,),
+    ListPattern: (ListPattern,),
+    NotNull: (Null,),
+    Null: (NotNull,),
+    Containing: (),
     AnyValue: (),
 }
 """Types of constraints that may be united. What exists anyhow covers all else, and needs no union."""

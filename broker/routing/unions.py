@@ -30,9 +30,8 @@ from broker.filters.constraints import (
     TextSet,
     conjunction,
     covers,
-    unite,
 )
-from broker.filters.disjunctions import canonical
+from broker.filters.disjunctions import canonical, unite
 from broker.routing.covering import covers_item, covers_transitively, rank, witness
 from broker.routing.strategy import Item
 

@@ -5,7 +5,7 @@ core have anyway.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 from prometheus_client import CollectorRegistry, generate_latest
@@ -17,6 +17,9 @@ from broker.node.newcomers import Newcomers
 from broker.server.commit import Commit
 from broker.server.server import Server
 from broker.server.settings import SettingsError
+
+if TYPE_CHECKING:
+    from broker.server.websocket import WebSockets
 
 REQUEST_BYTES_MAX: Final = 8 * 1024
 """A scrape's request is a few hundred bytes."""
@@ -70,6 +73,8 @@ class BrokerCollector(Collector):
         yield from self._uplink()
         yield from self._subscriptions()
         yield from self._replays()
+        if self._server.websockets is not None:
+            yield from _websockets(self._server.websockets)
         if self._server.commit is not None:
             yield from _journal(self._server.commit)
         core = self._exchange.core
@@ -182,6 +187,14 @@ class BrokerCollector(Collector):
             ("subscription_queue_bytes_max", "Bytes in the longest queue of a subscription.", longest),
             ("subscription_queues", "Subscriptions for which something waits.", waiting),
         )
+
+
+def _websockets(websockets: "WebSockets") -> Iterator[Metric]:
+    yield from _counters(
+        ("websockets_accepted", "Connections that became WebSockets.", websockets.accepted_count),
+        ("websockets_refused", "Requests for a WebSocket that were refused.", websockets.refused_count),
+    )
+    yield from _gauges(("open_websockets", "WebSockets now.", websockets.open_count))
 
 
 def _journal(commit: Commit) -> Iterator[Metric]:

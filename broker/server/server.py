@@ -10,8 +10,10 @@ Laws:
 import errno
 import resource
 import secrets
+import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
 from random import Random
 from time import perf_counter, time_ns
@@ -48,14 +50,15 @@ from broker.server.memory import remember
 from broker.server.serving import Serving
 from broker.server.settings import Settings, SettingsError
 from broker.server.tls import certificate_names, dialling_context, serving_context
-from broker.server.transport import PlainTransport, TlsTransport, Transport
+from broker.server.transport import HandshakeError, PlainTransport, TlsTransport, Transport
 from broker.server.users import load_access
 
 if TYPE_CHECKING:
+    from broker.server.websocket import WebSockets
     from broker.trace.counters import Tracer
 
 HANDSHAKE_TIMEOUT_S: Final = 10.0
-"""The timeout of a TLS handshake."""
+"""The timeout of a handshake of TLS, and of one of WebSocket."""
 
 RUN_BYTES: Final = 4
 """Enough to distinguish the traces of one run of a broker from those of another."""
@@ -80,11 +83,13 @@ _log = structlog.get_logger()
 
 @define(eq=False)
 class Server:
-    """One running broker. `port` is the one it listens on; `stop` lets it shut down."""
+    """One running broker. It listens on `port`, and for WebSocket on `ws_port`; `stop` lets it shut down."""
 
     settings: Settings
     node: Node
     port: int = field(default=0, init=False)
+    ws_port: int = field(default=0, init=False)
+    websockets: "WebSockets | None" = field(default=None, init=False)
     _serving: ssl.SSLContext | None
     _dialling: ssl.SSLContext | None
     tracer: "Tracer | None" = None
@@ -253,8 +258,11 @@ class Server:
                 self._keeping.close()
 
     async def _run(self, started: Callable[[], None]) -> None:
-        listeners = await _listen(self.settings.listen)
+        listeners = await _listen("--listen", self.settings.listen)
         self.port = listeners[0].socket.getsockname()[1]
+        if self.settings.listen_shared is not None:
+            listeners += listen_beside_others(self.settings.listen_shared)
+        pages = await self._listen_to_pages()
         async with trio.open_nursery() as watch:
             if self._keeping is not None:
                 self._keeping.begin(watch, self.step)
@@ -263,7 +271,9 @@ class Server:
                 watch.start_soon(self._keep_time)
                 watch.start_soon(self._keep_passing)
                 async with trio.open_nursery() as newcomers:
-                    newcomers.start_soon(self._accept_all, listeners)
+                    newcomers.start_soon(self._accept_all, self._accept, listeners)
+                    if pages:
+                        newcomers.start_soon(self._accept_all, self._accept_page, pages)
                     started()
                     await self._stopping.wait()
                     newcomers.cancel_scope.cancel()
@@ -272,6 +282,17 @@ class Server:
             if self._keeping is not None:
                 await self._keeping.finish()
             watch.cancel_scope.cancel()
+
+    async def _listen_to_pages(self) -> list[trio.SocketListener]:
+        """Open the sockets for WebSocket, if there are to be any."""
+        if self.settings.listen_ws is None:
+            return []
+        from broker.server.websocket import WebSockets  # noqa: PLC0415 - only who asks pays for the import
+
+        self.websockets = WebSockets(self.settings.origins)
+        listeners = await _listen("--listen-ws", self.settings.listen_ws)
+        self.ws_port = listeners[0].socket.getsockname()[1]
+        return listeners
 
     def _address(self) -> str:
         address = self.settings.reached_at(self.port)
@@ -284,44 +305,69 @@ class Server:
 
     # --- connections ---
 
-    async def _accept_all(self, listeners: list[trio.SocketListener]) -> None:
+    async def _accept_all(
+        self, accept: Callable[[trio.SocketStream], Awaitable[None]], listeners: list[trio.SocketListener]
+    ) -> None:
         assert self._nursery is not None
-        await trio.serve_listeners(self._accept, listeners, handler_nursery=self._nursery)
+        await trio.serve_listeners(accept, listeners, handler_nursery=self._nursery)
 
     async def _accept(self, stream: trio.SocketStream) -> None:
         """Serve one connection that came in."""
         peer = _peer_of(stream)
+        if (admitted := await self._admit(stream, peer)) is not None:
+            transport, names = admitted
+            await self._serve(Accepted(next(self._numbers), peer, names), transport)
+
+    async def _accept_page(self, stream: trio.SocketStream) -> None:
+        """Serve one connection that came in and is to speak WebSocket."""
+        assert self.websockets is not None
+        peer = _peer_of(stream)
+        if (admitted := await self._admit(stream, peer)) is None:
+            return
+        below, names = admitted
+        transport = None
+        try:
+            transport = await self._in_time(peer, "WebSocket", partial(self.websockets.upgrade, below))
+        finally:
+            if transport is None:
+                self.exchange.totals.refused += 1
+                await below.close()
+        if transport is not None:
+            await self._serve(Accepted(next(self._numbers), peer, names), transport)
+
+    async def _admit(self, stream: trio.SocketStream, peer: str) -> tuple[Transport, tuple[str, ...]] | None:
+        """Return the transport of a connection that came in, in TLS if we have any, with its certificates."""
         if len(self._connections) + len(self._handshakes) >= self.settings.limits.connections:
             self.exchange.totals.refused += 1
             await trio.aclose_forcefully(stream)
-            return
+            return None
         if self._serving is None:
-            await self._serve(Accepted(next(self._numbers), peer), PlainTransport.adopt(stream))
-            return
+            return PlainTransport.adopt(stream), ()
         secure = trio.SSLStream(stream, self._serving, server_side=True)
-        if not await self._shakes_hands(secure, peer):
+        transport = await self._in_time(peer, "TLS", partial(_secured, secure, stream))
+        if transport is None:
             self.exchange.totals.refused += 1
             await trio.aclose_forcefully(secure)
-            return
-        names = certificate_names(secure)
-        await self._serve(Accepted(next(self._numbers), peer, names), TlsTransport(secure, stream))
+            return None
+        return transport, certificate_names(secure)
 
-    async def _shakes_hands(self, secure: "trio.SSLStream[trio.SocketStream]", peer: str) -> bool:
-        """Return whether the peer has finished its TLS handshake in time."""
+    async def _in_time(
+        self, peer: str, what: str, shake_hands: Callable[[], Awaitable[Transport]]
+    ) -> Transport | None:
+        """Return the transport behind a handshake; None if the peer has not finished it in time."""
         with trio.move_on_after(HANDSHAKE_TIMEOUT_S) as scope:
             self._handshakes.add(peer, scope)
             if (oldest := self._handshakes.pop_surplus()) is not None:
                 oldest.cancel()
             try:
-                await secure.do_handshake()
-            except (OSError, trio.BrokenResourceError) as error:
-                _log.warning("TLS failed", peer=peer, reason=str(error.__cause__ or error))
-                return False
+                return await shake_hands()
+            except (OSError, trio.BrokenResourceError, HandshakeError) as error:
+                _log.warning(f"{what} failed", peer=peer, reason=str(error.__cause__ or error))
+                return None
             finally:
                 self._handshakes.discard(peer, scope)
-        if scope.cancelled_caught:
-            _log.warning("TLS failed", peer=peer, reason="the handshake took too long")
-        return not scope.cancelled_caught
+        _log.warning(f"{what} failed", peer=peer, reason="the handshake took too long")
+        return None
 
     async def _serve(self, opened: Accepted | Connected, transport: Transport) -> None:
         number = opened.connection
@@ -379,6 +425,11 @@ def within_descriptors(limits: NodeLimits) -> NodeLimits:
     return attrs.evolve(limits, connections=connections, ungreeted=ungreeted)
 
 
+async def _secured(secure: "trio.SSLStream[trio.SocketStream]", below: trio.SocketStream) -> Transport:
+    await secure.do_handshake()
+    return TlsTransport(secure, below)
+
+
 def _tracer(settings: Settings) -> "Tracer | None":
     """Return the writer of the broker's counters, if traces are wanted."""
     if settings.trace is None:
@@ -427,12 +478,33 @@ async def _stop_when(
     everything.cancel()
 
 
-async def _listen(endpoint: Address) -> list[trio.SocketListener]:
+async def _listen(option: str, endpoint: Address) -> list[trio.SocketListener]:
     """Open the sockets to listen on. Raises `OSError` with the option's name."""
     try:
         return await trio.open_tcp_listeners(endpoint.port, host=endpoint.host, backlog=BACKLOG)
     except OSError as error:
-        raise SettingsError(f"--listen {endpoint}: {error.strerror or error}") from error
+        raise SettingsError(f"{option} {endpoint}: {error.strerror or error}") from error
+
+
+def listen_beside_others(endpoint: Address) -> list[trio.SocketListener]:
+    """Open a socket on an address where other processes listen too; the system deals out connections.
+
+    Raises:
+        SettingsError: that cannot be done.
+    """
+    try:
+        opened = shared_socket(endpoint, BACKLOG)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"--listen-shared {endpoint}: {reason}") from error
+    return [trio.SocketListener(trio.socket.from_stdlib_socket(opened))]
+
+
+def shared_socket(endpoint: Address, backlog: int) -> socket.socket:
+    """Return a listening socket that shares its address. Raises `OSError` or `ValueError`."""
+    family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
+    where = (endpoint.host, endpoint.port)
+    return socket.create_server(where, family=family, backlog=backlog, reuse_port=True)
 
 
 def _peer_of(stream: trio.SocketStream) -> str:

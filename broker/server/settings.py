@@ -16,6 +16,7 @@ from broker.node.greeting import NAME_BYTES_MAX
 from broker.node.limits import NodeLimits
 from broker.replay import Bounds
 from broker.routing import DEFAULT, Routing
+from broker.server.origins import Origins, read_origins
 from ordering.plugins import notes_version
 
 DEFAULT_LINK_TIMEOUT_S: Final = 10.0
@@ -71,6 +72,9 @@ class Settings:
 
     name: str
     listen: Address
+    listen_shared: Address | None = None
+    listen_ws: Address | None = None
+    ws_origins: tuple[str, ...] = ()
     advertise_address: Address | None = None
     uplinks: tuple[Address, ...] = ()
     ordering: str = DEFAULT_ORDERING
@@ -114,6 +118,9 @@ class Settings:
             raise SettingsError(
                 f"--advertise-address {self.advertise_address}: nobody can dial that; give a host and a port"
             )
+        if self.ws_origins and self.listen_ws is None:
+            raise SettingsError("--ws-origin is of use only together with --listen-ws")
+        _ = self.origins
         self._check_reach()
 
     @property
@@ -127,6 +134,16 @@ class Settings:
             return None
         refresh_s = self.lease_refresh_s or self.lease_s / REFRESHES
         return Terms(self.lease_s, self.link_timeout_s, refresh_s=refresh_s)
+
+    @property
+    def origins(self) -> Origins:
+        """The pages that may connect over WebSocket. Raises `SettingsError` for what is no origin."""
+        try:
+            allowed = read_origins(self.ws_origins)
+        except ValueError as error:
+            raise SettingsError(f"--ws-origin {error}") from error
+        known = (self.listen, self.listen_ws, self.advertise_address)
+        return Origins(allowed, frozenset(each.host.lower() for each in known if each is not None))
 
     @property
     def manner(self) -> str:
@@ -161,6 +178,7 @@ class Settings:
             replay_age_s=self.replay_age_s,
             limits=self.limits,
             has_journal=self.journal is not None,
+            shares_address=self.listen_shared is not None,
         )
 
     def reached_at(self, port: int) -> Address | None:
@@ -172,18 +190,28 @@ class Settings:
     def _check_reach(self) -> None:
         if self.is_insecure:
             return
-        if not self.listen.is_loopback and not self.tls.serves:
-            raise SettingsError(
-                f"--listen {self.listen}: others could read and write everything; give --tls-cert and "
-                "--tls-key, or say --insecure if the network is trusted"
-            )
-        if not self.listen.is_loopback and self.auth is None and self.tls.authority is None:
-            raise SettingsError(
-                f"--listen {self.listen}: TLS alone keeps nobody out; give --auth FILE, or "
-                "--tls-ca to ask for certificates, or say --insecure if everybody may do everything"
-            )
+        self._check_listening("--listen", self.listen)
+        if self.listen_shared is not None:
+            self._check_listening("--listen-shared", self.listen_shared)
+        if self.listen_ws is not None:
+            self._check_listening("--listen-ws", self.listen_ws)
         if self.metrics is not None and not self.metrics.is_loopback:
             raise SettingsError(
                 f"--metrics {self.metrics}: is spoken without TLS; listen on 127.0.0.1, "
                 "or say --insecure if the network is trusted"
+            )
+
+    def _check_listening(self, option: str, endpoint: Address) -> None:
+        """Raise `SettingsError` where anybody could connect from other machines."""
+        if endpoint.is_loopback:
+            return
+        if not self.tls.serves:
+            raise SettingsError(
+                f"{option} {endpoint}: others could read and write everything; give --tls-cert and "
+                "--tls-key, or say --insecure if the network is trusted"
+            )
+        if self.auth is None and self.tls.authority is None:
+            raise SettingsError(
+                f"{option} {endpoint}: TLS alone keeps nobody out; give --auth FILE, or "
+                "--tls-ca to ask for certificates, or say --insecure if everybody may do everything"
             )

@@ -26,6 +26,10 @@ LINGER_S: Final = 1.0
 discards the last bytes sent: the reason of the end."""
 
 
+class HandshakeError(Exception):
+    """A peer did not do what has to come before its frames; the text gives the reason."""
+
+
 class Transport(Protocol):
     """The stream of a connection."""
 

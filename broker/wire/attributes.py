@@ -1,8 +1,11 @@
 """Attributes of publications: which names and values there may be, and their CBOR.
 
 A name is made of Python identifiers joined by dots, because filters are written with it. A value is text, a
-truth value, a whole number of 64 bits with sign, or a floating number. Infinities and NaN are floating
-numbers like others: NaN satisfies no comparison, yet the attribute exists.
+truth value, a whole number of 64 bits with sign, a floating number, null, or a list or map of values.
+Infinities and NaN are floating numbers like others: NaN satisfies no comparison, yet the attribute exists. A
+key of a map is any text but the empty one; filters reach those that are written as names are.
+
+Law: no check of a value goes deeper than `DEPTH_LIMIT`, nor on when there are too many values.
 
 Attributes are so few types that putting their CBOR together here takes half the time of the library, checks
 included; reading them is the library's.
@@ -10,17 +13,26 @@ included; reading them is the library's.
 
 from collections.abc import Mapping
 from struct import Struct
-from typing import Final
+from typing import Final, cast
 
 import cbor2
 
 from broker.filters.constraints import Value
+from broker.filters.limits import DEPTH_LIMIT
 from broker.wire.errors import MALFORMED, OVERSIZE, WireError, malformed, oversize
 from broker.wire.events import add_name
 from broker.wire.fields import read_text
-from broker.wire.limits import DEFAULT_LIMITS, KIB, MAX_NUMBER, MIN_NUMBER, NAME_BYTES, WireLimits
+from broker.wire.limits import (
+    DEFAULT_LIMITS,
+    KIB,
+    MAX_NUMBER,
+    MIN_NUMBER,
+    NAME_BYTES,
+    SMALL_BYTES,
+    WireLimits,
+)
 
-PLAIN_TYPES: Final = frozenset({str, bool, float})
+PLAIN_TYPES: Final = frozenset({str, bool, float, type(None)})
 """Types of values that need no further look, as long as the publication is small."""
 
 _KNOWN_NAMES_COUNT: Final = 4 * KIB
@@ -31,6 +43,9 @@ known_names: Final[set[str]] = set()
 
 encoded_names: Final[dict[str, bytes]] = {}
 """The CBOR of names that publishers here use; bounded likewise."""
+
+_SHORT_KEY: Final = NAME_BYTES // 4
+"""A key of so many characters is within its limit of bytes in any script."""
 
 _pack_double: Final = Struct(">Bd").pack
 _DOUBLE: Final = 0xFB
@@ -50,6 +65,7 @@ def encode_attributes(attributes: Mapping[str, Value]) -> bytes:
     """
     count = len(attributes)
     encoded = _SHORT_MAP_HEADS[count] if count < len(_SHORT_MAP_HEADS) else _long_map_head(count)
+    nested = 0
     for name, value in attributes.items():
         head = encoded_names.get(name) or _encode_name(name)
         if type(value) is float:
@@ -61,7 +77,8 @@ def encode_attributes(attributes: Mapping[str, Value]) -> bytes:
         elif type(value) is bool:
             encoded += head + _TRUTHS[value]
         else:
-            _check_value(value, f"Publication.attributes[{name}]", DEFAULT_LIMITS)
+            nested += check_value(value, f"Publication.attributes[{name}]", DEFAULT_LIMITS)
+            _check_nested_count(nested, DEFAULT_LIMITS)
             encoded += head + cbor2.dumps(value)
         if len(encoded) > DEFAULT_LIMITS.attributes_bytes:
             raise oversize("Publication.attributes", DEFAULT_LIMITS.attributes_bytes, "bytes", len(encoded))
@@ -89,10 +106,17 @@ def check_attributes(attributes: Mapping[str, object], limits: WireLimits) -> No
         WireError: a name or a value is refused, or there are too many.
     """
     _check_count(len(attributes), limits)
+    nested = 0
     for name, value in attributes.items():
         if type(name) is not str or name not in known_names:
             _check_name(name)
-        _check_value(value, f"Publication.attributes[{name}]", limits)
+        nested += check_value(value, f"Publication.attributes[{name}]", limits)
+        _check_nested_count(nested, limits)
+
+
+def _check_nested_count(count: int, limits: WireLimits) -> None:
+    if count > limits.value_count:
+        raise oversize("Publication.attributes", limits.value_count, "values in lists and maps", count)
 
 
 def _check_count(count: int, limits: WireLimits) -> None:
@@ -112,11 +136,54 @@ def _check_name(name: object) -> None:
     add_name(text)
 
 
-def _check_value(value: object, where: str, limits: WireLimits) -> None:
-    if type(value) is str:
+def check_value(value: object, where: str, limits: WireLimits, level: int = 0) -> int:
+    """Refuse what no attribute may be; return how many values there are inside it.
+
+    Raises:
+        WireError: the value is refused; the error names the place and the reason.
+    """
+    kind = type(value)
+    if kind is list or kind is dict:
+        return _check_nested(cast("list[object] | dict[object, object]", value), where, limits, level + 1)
+    if kind is str:
         read_text(value, where, limits.text_bytes)
-    elif type(value) is int:
-        if not MIN_NUMBER <= value <= MAX_NUMBER:
+    elif kind is int:
+        if not MIN_NUMBER <= cast("int", value) <= MAX_NUMBER:
             raise WireError(OVERSIZE, f"{where}: expected a whole number of 64 bits with sign")
-    elif type(value) not in PLAIN_TYPES:
-        raise malformed(where, "text, a truth value or a number", value)
+    elif kind not in PLAIN_TYPES:
+        raise malformed(where, "text, a truth value, a number, null, a list or a map", value)
+    return 0
+
+
+def _check_nested(
+    values: list[object] | dict[object, object], where: str, limits: WireLimits, level: int
+) -> int:
+    """Check a list or map and what is in it; `level` is its own, counted from 1."""
+    if level > DEPTH_LIMIT:
+        raise oversize(where, DEPTH_LIMIT, "levels of lists and maps", level)
+    count = len(values)
+    _check_nested_count(count, limits)
+    if isinstance(values, dict):
+        for key in values:
+            if type(key) is not str or not 0 < len(key) <= _SHORT_KEY or not key.isascii():
+                _check_key(key, where)
+    for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+        if not _is_plain(value):
+            count += check_value(value, f"{where}[{key}]", limits, level)
+            _check_nested_count(count, limits)
+    return count
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a value certainly needs no further look."""
+    if isinstance(value, str):
+        return type(value) is str and len(value) <= SMALL_BYTES and value.isascii()
+    if isinstance(value, int):
+        return type(value) is bool or (type(value) is int and MIN_NUMBER <= value <= MAX_NUMBER)
+    return type(value) in PLAIN_TYPES
+
+
+def _check_key(key: object, where: str) -> None:
+    """Refuse what no key of a map may be."""
+    if read_text(key, f"{where}: key", NAME_BYTES) == "":
+        raise WireError(MALFORMED, f"{where}: expected keys of 1 to {NAME_BYTES} bytes, got an empty one")

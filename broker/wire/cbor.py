@@ -29,7 +29,7 @@ _ARRAY_OF_32_BIT_COUNT: Final = 0x9A
 _PAIR_HEAD: Final = b"\x82"
 _BYTES_OF_32_BIT_COUNT: Final = 0x5A
 
-_LENIENT_DEPTH: Final = 8
+_LENIENT_DEPTH: Final = 16
 """More than any message has, so that the field that holds a container can be named; still next to nothing."""
 
 KNOWN_TAGS: Final = (

@@ -56,7 +56,7 @@ cdef class EventReader:
         self, bytes frame, Py_ssize_t at, Py_ssize_t size, Py_ssize_t end, str name
     ) except -1
 
-    @cython.locals(exponent=int, size=double)
+    @cython.locals(exponent=int, bits=cython.ulonglong, scale=double, size=double)
     cdef bint _take_simple(self, int head, unsigned long long number, str name) except -1
 
     @cython.locals(data=cython.p_const_uchar, size=Py_ssize_t, length=cython.ulonglong, after=Py_ssize_t, encoded=bytes)

@@ -212,7 +212,9 @@ class EventReader:
         exponent = number >> _FRACTION_BITS & _EXPONENTS
         if head != _DOUBLE or exponent == _EXPONENTS:
             return False
-        size = (number & _FRACTION | (_HIDDEN_BIT if exponent else 0)) * _SCALES[exponent]
+        bits = number & _FRACTION | (_HIDDEN_BIT if exponent else 0)
+        scale = _SCALES[exponent]
+        size = bits * scale
         self.attributes[name] = -size if number >> _SIGN else size
         return True
 

@@ -94,6 +94,7 @@ ROWS: Final = (
     KindRow(0x38, m.Placed, _SERVER),
     KindRow(0x39, m.Forgotten, _SERVER),
     KindRow(0x3A, m.Wanted, _SERVER),
+    KindRow(0x3B, m.ReturnAddress, _SERVER),
     # Broker to broker: routes and order.
     KindRow(0x40, m.AdvertisementAdded, _LINK),
     KindRow(0x41, m.AdvertisementAcknowledged, _LINK),

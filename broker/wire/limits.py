@@ -53,6 +53,10 @@ class WireLimits:
     attribute_count: int = _bound(256, least=SMALL_BYTES // 3)
     """Matching looks at each attribute of an event."""
 
+    value_count: int = _bound(KIB, least=SMALL_BYTES)
+    """Values in the lists and maps of an event: one that is encoded in a byte may take 64 in memory while the
+    event is matched or pending."""
+
     text_bytes: int = _bound(64 * KIB, least=SMALL_BYTES)
     """One text value of an attribute; what is larger belongs in the payload."""
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 import cbor2
 
 from broker.filters.constraints import Value
+from broker.filters.limits import DEPTH_LIMIT
 from broker.form import IS_COMPILED
 from broker.messages import Publication
 from broker.wire import events
@@ -42,7 +43,7 @@ MARK: Final = 0xF0
 _MARK_SHIFT: Final = 4
 _FLAGS_AT: Final = HEADER.size - 1
 _BODY_AT: Final = HEADER.size
-_DEPTH: Final = 2
+_DEPTH: Final = 2 + DEPTH_LIMIT
 _FIELD_COUNT: Final = 5
 _WHERE: Final = "Publication"
 
@@ -189,6 +190,7 @@ def _read_together(frames: list[bytes], limits: WireLimits) -> list[Publication]
                 kind = type(value)
                 if kind not in PLAIN_TYPES and (kind is not int or not MIN_NUMBER <= value <= MAX_NUMBER):
                     _check_event(item, body, limits)
+                    break
             flags = frame[_FLAGS_AT]
             if flags > ORDERED:
                 publications.append(_flagged(frame, item))

@@ -11,7 +11,6 @@ simply be later.
 """
 
 from collections import deque
-from collections.abc import Mapping
 from typing import Final
 
 from attrs import define, field, frozen
@@ -27,7 +26,6 @@ FINDINGS_MAX: Final = 40
 DECIDED_MAX: Final = 2000
 """Trades that the other of the two may still be delivered: half a minute of them."""
 
-Value = str | int | float | bool
 TradeId = tuple[str, int]
 
 
@@ -79,9 +77,9 @@ class _AuditPair:
     other: Tape
     days: dict[int, tuple[list[TradeId], list[TradeId]]] = field(factory=dict)
 
-    def is_displaced(self, tape: Tape, trade: TradeId, attributes: Mapping[str, Value]) -> bool:
+    def is_displaced(self, tape: Tape, trade: TradeId, delivery: Delivery) -> bool:
         """A trade came on one of the tapes: whether the other has another one at its position."""
-        if not (self.other if tape is self.one else self.one).filter.match(attributes):
+        if not (self.other if tape is self.one else self.one).filter.match(delivery.attributes):
             return False
         both = self.days.setdefault(tape.day, ([], []))
         for day in [each for each in self.days if each < tape.day - 1]:
@@ -128,7 +126,7 @@ class Audit:
         trade = (delivery.publisher, delivery.sequence)
         tape.note(AuditLine(trade, tick), decision, book.profit)
         for pair in self._pairs:
-            if tape in (pair.one, pair.other) and pair.is_displaced(tape, trade, delivery.attributes):
+            if tape in (pair.one, pair.other) and pair.is_displaced(tape, trade, delivery):
                 self.displaced_count += 1
                 self.displaced.append(trade)
         self._compare(name, trade, tick)

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Final
 
 import trio
-from attrs import define, field, frozen
+from attrs import asdict, define, field, frozen
 
 from concord import Delivery, Publisher, connect
 from examples.pages.audit import Audit, AuditFinding, AuditLine
@@ -156,6 +156,8 @@ class Floor:
                     "wanted": mandate.wanted,
                     "charted": mandate.charted,
                     "difference": round(self.audit.differences.get(mandate.name, 0.0), 2),
+                    "rules": asdict(mandate.rules),
+                    "port": self._port_beside(mandate.name),
                     "sides": [
                         self._side(self.followers[name], mandate.charted, displaced)
                         for name in (mandate.name, self.audit.auditor(mandate.name))
@@ -166,6 +168,11 @@ class Floor:
             "findings": [_finding(each) for each in list(self.audit.findings)[: -FINDINGS_SHOWN - 1 : -1]],
             "brokers": self.overlay.shown(),
         }
+
+    def _port_beside(self, investor: str) -> int | None:
+        """Return where a page follows the same: at a broker of neither the investor nor its auditor."""
+        cities = {self.followers[name].city for name in (investor, self.audit.auditor(investor))}
+        return next((port for city, port in self.overlay.ports.items() if city not in cities), None)
 
     def _side(self, follower: Follower, charted: str, displaced: set[tuple[str, int]]) -> Json:
         book = follower.book

@@ -34,6 +34,7 @@ TOKEN_BYTES: Final = 32
 
 _POLICY: Final = (
     "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
+    "connect-src 'self' ws://127.0.0.1:* ws://localhost:*; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS: Final = {
@@ -43,8 +44,8 @@ _HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "cache-control": "no-cache",
 }
-"""A page takes nothing from elsewhere, is shown inside no other page, and is asked for again when this
-package has changed."""
+"""A page takes nothing from elsewhere but from brokers of this machine, is shown inside no other page, and is
+asked for again when this package has changed."""
 
 Header = tuple[bytes, bytes]
 

@@ -167,6 +167,7 @@ class Match:
             "board": {seat.name: seat.score for seat in self.seats.values()},
             "calls": [_call(call) for call in reversed(calls)],
             "brokers": self.overlay.shown(),
+            "ports": self.overlay.ports,
         }
 
     def _view(self, seat: MatchSeat) -> Json:

@@ -40,11 +40,15 @@ DOWN_S: Final = 1.5
 
 @define(eq=False)
 class DemoOverlay:
-    """Brokers by their names. `ordering` is nothing if others started them: then none can be killed here."""
+    """Brokers by their names. `ordering` is nothing if others started them: then none can be killed here.
+
+    `ports` are where pages connect to those that were started here.
+    """
 
     ordering: str
     addresses: dict[str, str]
     delays_s: dict[str, float] = field(factory=dict)
+    ports: dict[str, int] = field(factory=dict)
     _servers: dict[str, ServerProcess] = field(factory=dict)
     _arguments: dict[str, tuple[str, ...]] = field(factory=dict)
     _nursery: trio.Nursery | None = None
@@ -63,9 +67,20 @@ class DemoOverlay:
         """Start a broker, again if it was there before."""
         assert self._nursery is not None
         listen = ("--listen", self.addresses.get(name, "127.0.0.1:0"))
-        arguments = ("broker", "--name", name, *listen, *self._arguments[name], "--log-format", "json")
+        pages = ("--listen-ws", f"127.0.0.1:{self.ports.get(name, 0)}")
+        arguments = (
+            "broker",
+            "--name",
+            name,
+            *listen,
+            *pages,
+            *self._arguments[name],
+            "--log-format",
+            "json",
+        )
         server = await start_server(self._nursery, f"broker {name}", "broker", arguments)
         self._servers[name], self.addresses[name] = server, server.address
+        self.ports[name] = int((await server.program.read_line()).rpartition(":")[2])
         if "--uplink" in arguments:
             await attached(server)
 

@@ -123,7 +123,8 @@ def _application(page: str, stage: Stage) -> Guard:
             routes=[
                 Route("/", index),
                 WebSocketRoute("/live", talk),
-                Mount("/static", StaticFiles(directory=STATIC)),
+                # The client of pages is a link to where it is made.
+                Mount("/static", StaticFiles(directory=STATIC, follow_symlink=True)),
             ]
         )
     )

@@ -112,6 +112,9 @@ def _started(master: str | None, scratch: Path) -> SparkSession:
         builder = builder.master(master)
     for key, value in (_CONFIGURATION | (_LOCAL if is_here else {})).items():
         builder = builder.config(key, value)
+    if is_here and (path := os.environ.get("PYTHONPATH")):
+        # Executors of a local cluster do not inherit it.
+        builder = builder.config("spark.executorEnv.PYTHONPATH", path)
     builder = builder.config("spark.local.dir", str(scratch))
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     with (scratch / "java.log").open("w+") as log:

@@ -140,8 +140,8 @@ def _large_row(subscriptions: int, advertisements: int, place: str) -> LargeRow:
     events = [_event(number, f"X{number % symbols}", 5.5) for number in range(EVENTS)]
     routes = [broker.tables.route(event.attributes, 0) for event in events]
     assert all(route.exposed == route.targets for route in routes)
-    unexposed = [Route(route.targets, 0) for route in routes]
-    climbing = [Route(route.targets | broker.uplink.bit, route.exposed) for route in routes]
+    unexposed = [Route(route.targets, 0, route.targets) for route in routes]
+    climbing = [Route(route.targets | broker.uplink.bit, route.exposed, route.free) for route in routes]
     return LargeRow(
         subscriptions,
         place,

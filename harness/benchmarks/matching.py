@@ -5,7 +5,8 @@ which is naive evaluation at its fastest. All times are the process's own, in mi
 
 Laws of the random filters and events:
 
-* An event has five attributes with fresh random values, so that no cache of values can flatter an index.
+* An event has five attributes with fresh random values, so that no cache of values can flatter an index. One
+  for filters on lists has 20 values in each of four lists (`nested`).
 * Whatever the number of filters, an event matches about `MATCHES` of them; what changes is the selectivity.
 * The same mix, number and seed give the same filters and events.
 """
@@ -25,6 +26,7 @@ from broker.filters import Conjunction, Filter
 from broker.filters.constraints import NumberRange, TextPattern, TextSet, Value
 from broker.filters.readers import reader
 from broker.matching import MatchingIndex
+from harness.benchmarks.nested import a_line, a_price, an_element, nested_events, two_elements
 from harness.tables import show, shown, table_of
 
 MATCHES = 10
@@ -50,14 +52,16 @@ PASSES = 3
 Event = Mapping[str, Value]
 
 MakeFilter = Callable[[Random, int], Filter]
+DrawEvents = Callable[[int, int, int], list[dict[str, Value]]]
 
 
 @frozen
 class Mix:
-    """A kind of filters; `make` draws one for an index with so many."""
+    """A kind of filters; `make` draws one for an index with so many, `draw` events for it."""
 
     name: str
     make: MakeFilter
+    draw: DrawEvents
 
     def filters(self, count: int, filter_count: int, seed: int) -> list[Filter]:
         """So many filters for an index with `filter_count` of them."""
@@ -137,12 +141,16 @@ def _mixture(random: Random, count: int) -> Filter:
 
 
 MIXES = (
-    Mix("symbol and price range", _symbol_and_price),
-    Mix("one range", _one_range),
-    Mix("two ranges", _two_ranges),
-    Mix("two half-open ranges", _two_rays),
-    Mix("prefix", _prefix),
-    Mix("mixture", _mixture),
+    Mix("symbol and price range", _symbol_and_price, events),
+    Mix("one range", _one_range, events),
+    Mix("two ranges", _two_ranges, events),
+    Mix("two half-open ranges", _two_rays, events),
+    Mix("prefix", _prefix, events),
+    Mix("mixture", _mixture, events),
+    Mix("an element of a list", an_element, nested_events),
+    Mix("two elements of a list", two_elements, nested_events),
+    Mix("a map in a list", a_line, nested_events),
+    Mix("a range in a list", a_price, nested_events),
 )
 
 
@@ -172,7 +180,7 @@ def run(sizes: Sequence[int] = SIZES) -> list[MatchingRow]:
 def _row(mix: Mix, size: int) -> MatchingRow:
     filters = mix.filters(size + CHANGES, size, seed=size)
     filters, extra = filters[:size], filters[size:]
-    return _measured(mix.name, filters, extra, lambda seed: events(EVENTS, size, seed))
+    return _measured(mix.name, filters, extra, lambda seed: mix.draw(EVENTS, size, seed))
 
 
 def _small_row(size: int) -> MatchingRow:

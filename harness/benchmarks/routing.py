@@ -26,7 +26,7 @@ from broker.filters import parse as filter_of
 from broker.filters.constraints import NumberRange, TextSet
 from broker.messages import LinkMessage, SubscriptionAdded, SubscriptionsReplaced, SubscriptionWithdrawn
 from broker.routing import Change, RouteFilter, parse
-from harness.benchmarks.matching import MIXES, Mix
+from harness.benchmarks.matching import MIXES, Mix, events
 from harness.benchmarks.pair import Pair
 from harness.tables import show, shown, table_of
 
@@ -120,7 +120,7 @@ def _quote(random: Random, _count: int) -> Filter:
     return Filter(((("price", price), ("symbol", symbol)),))
 
 
-QUOTES: Final = Mix("quotes", _quote)
+QUOTES: Final = Mix("quotes", _quote, events)
 CHANGED: Final = (QUOTES, *(mix for mix in MIXES if mix.name == "mixture"))
 
 

@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "scenarios": "harness.commands.listing:scenarios",
     "replay": "harness.commands.replay:command",
     "report": "harness.commands.analyze:report",
+    "watch": "harness.commands.watch:command",
 }
 """Where each command lives, as `module:attribute`."""
 

@@ -30,11 +30,12 @@ from broker.messages import (
     Synchronise,
 )
 from broker.routing.strategy import RouteFilter
-from ordering.interface import Emission, Event, Hops, Route
-from ordering.pairwise import ACKNOWLEDGED, REQUEST, Pairwise, _Pending
+from ordering.interface import Emission, Event, Hops, Note, Route
+from ordering.pairwise import REQUEST, Pairwise, _Pending
 
 _publication = Pairwise.publication
 _add = Pairwise._add
+_acknowledge = Pairwise._acknowledge
 _emit_free = Pairwise._emit_free
 _start = Barrier.start
 _answered = Subscribing.answered
@@ -64,10 +65,18 @@ def queues_what_comes_down(
     return _publication(self, event, origin, mark, route)
 
 
-def forwards_nothing(self: Pairwise, event: Event, origin: Hops, route: Route) -> bool:
-    """Ask about every publication."""
-    del self, event, origin, route
-    return False
+def takes_one_by_one(
+    self: Pairwise, events: Sequence[Event], origin: Hops, mark: int, route: Route
+) -> Sequence[Emission]:
+    """Do for each event of a run what this mutant does for a single one."""
+    return [each for event in events for each in self.publication(event, origin, mark, route)]
+
+
+def acknowledges_whole_runs(self: Pairwise, count: int) -> None:
+    """Let all of a run leave with its first acknowledgement (R4)."""
+    if count:
+        self._awaiting[0].awaits = False
+    _acknowledge(self, count)
 
 
 def acknowledges_at_once(
@@ -76,7 +85,7 @@ def acknowledges_at_once(
     """Acknowledge a request when it comes, not in its place in the sequence (R4)."""
     emissions = _publication(self, event, origin, 0, route)
     if mark & REQUEST and origin != self._uplink:
-        return [*emissions, Emission(ACKNOWLEDGED, origin, 0)]
+        return [*emissions, Emission(Note((1,)), origin, 0)]
     return emissions
 
 
@@ -100,7 +109,7 @@ def goes_one_by_one(pending: _Pending, blocked: Hops, emissions: list[Emission])
     if free & ~pending.requester:
         emissions.append(Emission(pending.item, free & ~pending.requester, 0))
     if free & pending.requester:
-        emissions.append(Emission(ACKNOWLEDGED, pending.requester, 0))
+        emissions.append(Emission(Note((pending.count,)), pending.requester, 0))
     pending.targets &= ~free
     return not pending.targets
 
@@ -128,6 +137,8 @@ def loses_its_place(self: Pairwise, hop: Hops) -> Sequence[Emission]:
     self._pending = [pending for pending in self._pending if pending.targets]
     for gone in [pending for pending in self._awaiting if not pending.targets]:
         self._awaiting.remove(gone)
+        self._open_requests -= gone.count - gone.acknowledged
+    self.waiting_count = sum(pending.count for pending in self._pending)
     return self._release()
 
 

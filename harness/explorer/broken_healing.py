@@ -71,4 +71,5 @@ def drops_what_waits(self: Pairwise, uplink: Hops) -> Sequence[Emission]:
     if not uplink:
         self._pending.clear()
         self._awaiting.clear()
+        self._open_requests = self.waiting_count = 0
     return _uplink_changed(self, uplink)

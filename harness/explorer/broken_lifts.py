@@ -19,8 +19,6 @@ from broker.routing.strategy import RouteFilter
 from ordering.interface import Hops
 from ordering.pairwise import Pairwise
 
-_publication = Pairwise.publication
-_forwards = Pairwise.forwards
 _hold = Lifts.hold
 _lifted = Lifts.lifted
 _switch = Lifts._switch
@@ -51,7 +49,7 @@ def reads_the_new_link_at_once(self: BrokerCore, rising: Rising, messages: Seque
     """Take what comes by the new link before Switched has come by the old one."""
     for message in messages:
         if isinstance(message, StepGranted | StepRefused):
-            self._lifts.arrive(message, rising)
+            self.lifts.arrive(message, rising)
         elif self.uplink is not None:
             self.receive(self.uplink, [message])
 

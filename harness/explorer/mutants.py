@@ -50,24 +50,24 @@ def _one(
     return Mutant(rule, faults, ((owner, name, instead),))
 
 
+def _taking(rule: str, instead: Callable[..., object]) -> Mutant:
+    """Return a mutant that takes publications in another way, alone and in runs."""
+    runs = (Pairwise, "run", broken.takes_one_by_one)
+    return Mutant(rule, "none", ((Pairwise, "publication", instead), runs))
+
+
 MUTANTS: Final[dict[str, Mutant]] = {
-    "no-detection": _one("R2", "none", Pairwise, "publication", broken.never_late),
-    "down-waits": Mutant(
-        "R1",
-        "none",
-        (
-            (Pairwise, "publication", broken.queues_what_comes_down),
-            (Pairwise, "forwards", broken.forwards_nothing),
-        ),
-    ),
-    "early-acknowledgement": _one("R4", "none", Pairwise, "publication", broken.acknowledges_at_once),
+    "no-detection": _taking("R2", broken.never_late),
+    "down-waits": _taking("R1", broken.queues_what_comes_down),
+    "early-acknowledgement": _taking("R4", broken.acknowledges_at_once),
     "middle-does-not-ask": _one("R2", "none", Pairwise, "_add", broken.asks_only_for_itself),
     "no-hop-order": _one("R3", "none", Pairwise, "_emit_free", staticmethod(broken.passes_earlier)),
     "late-one-by-one": _one("R3", "none", Pairwise, "_emit_free", staticmethod(broken.goes_one_by_one)),
-    "unordered-overtakes": _one("R3", "none", Pairwise, "publication", broken.unordered_passes),
+    "unordered-overtakes": _taking("R3", broken.unordered_passes),
     "lost-uplink-waits": _one("R8", "crash", Pairwise, "uplink_changed", broken.goes_on_waiting),
     "request-loses-place": _one("R4", "churn", Pairwise, "hop_lost", broken.loses_its_place),
     "uncounted-acknowledgements": _one("R4", "none", Pairwise, "combine", broken.merges_badly),
+    "run-acknowledged-whole": _one("R4", "none", Pairwise, "_acknowledge", broken.acknowledges_whole_runs),
     "control-overtakes": _one("R5", "churn", BrokerCore, "_send", broken.overtakes),
     "no-barrier": _one("R6", "churn", Barrier, "start", broken.waits_for_nobody),
     "barrier-without-subscriptions": _one("R6", "churn", Barrier, "start", broken.waits_for_no_subscription),

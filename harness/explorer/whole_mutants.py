@@ -28,10 +28,10 @@ from broker.node.timers import Timers
 from broker.node.uplinks import Uplinks
 from broker.sessions import Retained
 from broker.station import LinkState, LocalSubscriptionState, Station, inputs, snapshots
+from harness.explorer import broken, broken_leases
 from harness.explorer import broken_clients as c
 from harness.explorer import broken_ends as e
 from harness.explorer import broken_journals as j
-from harness.explorer import broken_leases
 from harness.explorer import broken_nodes as n
 from harness.explorer.mutant import Change, Mutant
 from harness.whole import sites
@@ -41,6 +41,8 @@ from ordering.pairwise import Pairwise
 def _whole(rule: str, faults: str, *changes: Change) -> Mutant:
     return Mutant(rule, faults, changes, is_whole=True)
 
+
+_ONE_BY_ONE: Final = (Pairwise, "run", broken.takes_one_by_one)
 
 _SESSIONS: Final = {
     "link-skips-one": _whole("sessions", "churn", (LinkState, "after", n.resumes_one_too_far)),
@@ -235,9 +237,11 @@ _ENDS: Final = {
     "client-flushes-early": _whole("client", "restart", (ClientWindow, "flush", e.flushed_when_sent)),
     "client-sends-too-early": _whole("client", "churn", (Session, "take", e.sends_before_the_answer)),
     "client-rewinds-backwards": _whole("client", "churn", (ClientWindow, "rewind", e.rewinds_backwards)),
-    "unordered-event-waits": _whole("needless", "none", (Pairwise, "publication", e.asks_for_everything)),
+    "unordered-event-waits": _whole(
+        "needless", "none", (Pairwise, "publication", e.asks_for_everything), _ONE_BY_ONE
+    ),
     "unordered-subscription-waits": _whole(
-        "needless", "none", (Pairwise, "publication", e.asks_for_everybody)
+        "needless", "none", (Pairwise, "publication", e.asks_for_everybody), _ONE_BY_ONE
     ),
 }
 

@@ -4,6 +4,7 @@ What is hostile about a filter is mostly that something in it occurs often. So a
 one piece as often as fits, another third joins what the grammar allows, and damage to either gives the rest.
 """
 
+from collections.abc import Sequence
 from random import Random
 from typing import Final
 
@@ -31,6 +32,7 @@ CHANGING: Final = (
 BETWEEN: Final = (("{0}", "{0}.5"), ("{0}", "1000"), ("-{0}", "{0}"), ("'{0}'", "'{0}z'"), ("'a'", "'a{0}'"))
 """Bounds of ranges: apart, nested, or with a start in common."""
 
+VARIABLES: Final = ("i", "j", "x")
 SIGNS: Final = ("<", "<=", ">", ">=", "==", "!=")
 OPENINGS: Final = (
     *("{name} in (", "{name} not in (", "{name}.startswith((", "not {name}.startswith(("),
@@ -68,11 +70,13 @@ def expression(random: Random, size: int) -> str:
     return random.choice(("{}", "({})", "({})", "not ({})")).format(joined)
 
 
-def predicate(random: Random, place: int) -> str:
+def predicate(random: Random, place: int, names: Sequence[str] = NAMES) -> str:
     """Write one predicate; its constants may depend on its place."""
     if random.random() < RARELY / 5:
         return random.choice(("True", "False", "x", "x == y", "1", "x.y()", "x == x.y", "1 < 2", "x < True"))
-    name = random.choice(NAMES)
+    name = random.choice(names)
+    if random.getrandbits(2) == 0:
+        return _on_list(random, place, name)
     one, other = constant(random, place), constant(random, place + random.randint(-3, 9))
     text = random.choice((*TEXTS, *(each.format(place) for each in CHANGING[4:])))
     listed = ", ".join(constant(random, place * 3 + step) for step in range(random.choice((0, 1, 2, 3, 20))))
@@ -86,6 +90,34 @@ def predicate(random: Random, place: int) -> str:
             f"exists({name})",
             f"{name} == {random.choice(('True', 'False'))}",
         )
+    )
+
+
+def _on_list(random: Random, place: int, name: str) -> str:
+    """Write a predicate on a list, or on null."""
+    one, other = constant(random, place), constant(random, place + random.randint(-3, 9))
+    return random.choice(
+        (
+            f"{one} {random.choice(('in', 'not in'))} {name}",
+            f"{random.choice(('', 'not '))}{name} & {{{one}, {other}}}",
+            f"{random.choice(('', 'not '))}{{{one}, {other}}} <= {name}",
+            f"{random.choice(('', 'not '))}{name} <= {{{one}, {other}}}",
+            f"len({name}) {random.choice(SIGNS)} {random.choice(NUMBERS)}",
+            f"{name} {random.choice(('is', 'is not'))} None",
+            _quantified(random, place, name),
+            _quantified(random, place, name),
+        )
+    )
+
+
+def _quantified(random: Random, place: int, name: str) -> str:
+    """Write a condition on the elements of a list; conditions within it are rarer the deeper they are."""
+    variable = random.choice(VARIABLES)
+    names = tuple(variable + path for path in ("", ".x", ".y", ".a.b"))
+    parts = [predicate(random, place, names) for _ in range(random.choice((1, 1, 1, 2, 3)))]
+    condition = random.choice((" and ", " or ")).join(parts)
+    return (
+        f"{random.choice(('', 'not '))}{random.choice(('any', 'all'))}({condition} for {variable} in {name})"
     )
 
 
@@ -128,6 +160,11 @@ def _template(random: Random) -> str:
             f"{text} {random.choice(('in', 'not in'))} {name}",
             f"{random.choice(('', 'not '))}{name}.{random.choice(('startswith', 'endswith'))}({text})",
             f"{name} {random.choice(('in', 'not in'))} ({pattern}, {pattern}, 'a', 1)",
+            f"{random.choice(('', 'not '))}{name} & {{{{{pattern}, {text}}}}}",
+            f"{{{{{pattern}, {text}}}}} <= {name}",
+            f"len({name}) {random.choice(SIGNS)} {{0}}",
+            f"{random.choice(('any', 'all'))}(i.x {random.choice(SIGNS)} {pattern} for i in {name})",
+            f"any(i.n{{0}} == {pattern} and {text} in i.y for i in {name})",
         )
     )
 

@@ -17,8 +17,18 @@ from typing import Final
 from attrs import frozen
 
 from broker.filters import SIZE_LIMIT_BYTES, Filter, FilterError, parse
-from broker.filters.constraints import NumberRange, NumberSet, TextPattern, TextSet, Value
+from broker.filters.constraints import (
+    Conjunction,
+    Containing,
+    ListPattern,
+    NumberRange,
+    NumberSet,
+    TextPattern,
+    TextSet,
+    Value,
+)
 from broker.filters.errors import UNREADABLE
+from broker.filters.values import SELF
 from broker.matching import MatchingIndex
 from harness.fuzz.campaigns import Campaign, Crash, FuzzTally, check_message, command_for
 from harness.fuzz.filter_texts import text_of
@@ -31,9 +41,11 @@ SLOW_LIMIT_S: Final = 2.0
 """Of processor time for one case, which takes some milliseconds."""
 
 _EVENTS: Final = 6
+_NESTED: Final[list[Value]] = [[], ["a", 1, None], [{"x": 1}, {"y": "a"}, []], {"x": 1}, {"b": ["a"]}]
 _VALUES: Final[tuple[Value, ...]] = (
     *(0, 1, -1, 0.5, 2**61, float("nan"), float("inf")),
-    *("", "a", "ab", True, False),
+    *("", "a", "ab", True, False, None),
+    *_NESTED,
 )
 
 
@@ -131,14 +143,39 @@ def _events(random: Random, filters: Sequence[Filter]) -> Iterator[dict[str, Val
     yield {}
     for _ in range(_EVENTS if conjunctions else 0):
         chosen = random.choice(conjunctions)
-        event = {name: _value(random, dict(chosen).get(name)) for name, _ in islice(chosen, 20)}
+        event = _satisfying(random, tuple(islice(chosen, 20)))
         if event and random.getrandbits(1):
             event[random.choice(sorted(event))] = random.choice(_VALUES)
         yield event
 
 
+def _satisfying(random: Random, conjunction: Conjunction) -> dict[str, Value]:
+    """Draw attributes near those that a conjunction wants; paths lead into maps, or are names as they are."""
+    event: dict[str, Value] = {}
+    for name, constraint in conjunction:
+        value = _value(random, constraint)
+        first, _, rest = name.partition(".")
+        if rest and random.getrandbits(1):
+            inside = event.get(first)
+            event[first] = {**inside, rest: value} if isinstance(inside, dict) else {rest: value}
+        else:
+            event[name] = value
+    return event
+
+
+def _element(random: Random, condition: Sequence[Conjunction]) -> Value:
+    found = _satisfying(random, random.choice(condition)) if condition else {}
+    return found.get(SELF, 1) if found.keys() <= {SELF} else found
+
+
 def _value(random: Random, constraint: object) -> Value:
     match constraint:
+        case Containing():
+            return _value(random, random.choice((constraint.as_text, constraint.as_list)))
+        case ListPattern():
+            conditions = sorted((*constraint.some, *constraint.every), key=repr)
+            elements = [_element(random, each) for each in conditions]
+            return elements + random.choices(_VALUES, k=random.randrange(3))
         case NumberSet(values) | TextSet(values):
             return random.choice(sorted(values))
         case NumberRange():

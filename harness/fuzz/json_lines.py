@@ -32,7 +32,10 @@ from harness.fuzz.mutations import spoilt
 if TYPE_CHECKING:
     from broker.client import Publisher
 
-FILTERS: Final = ("True", "x == 1", "x > 0 and kind.startswith('a')", "exists(x)")
+FILTERS: Final = (
+    *("True", "x == 1", "x > 0 and kind.startswith('a')", "exists(x)"),
+    *("x is None or len(x) > 0", "x.y is not None or any(exists(i.y) for i in x)"),
+)
 
 LINE_BYTES_MAX: Final = 8 * 1024
 """The bound of a line, made small so that cases reach it."""
@@ -42,7 +45,8 @@ _LINES: Final = (
     b'{"kind": "\\u00e9\\ud83d\\ude00", "x": 1}\n',
     b'{"x": "\\ud800"}\n',
     b'{"\\ud800": 1}\n{"x": 1}\n',
-    b'{"x": null}\n{"x": [1]}\n{"x": {"y": 1}}\n',
+    b'{"x": null}\n{"x": [1]}\n{"x": {"y": 1}}\n{"x": {"": 1}}\n{"x": [{"y": [null, {"a b": "z"}]}]}\n',
+    b'{"x": [[[[[[[[1]]]]]]]]}\n{"x": [[[[[[[[[1]]]]]]]]]}\n',
     b'{"x": 1, "x": 2}\n',
     b'{"": 1}\n{"a b": 1}\n{"a..b": 1}\n',
     b'{"x": 9223372036854775807}\n{"x": 9223372036854775808}\n{"x": 1e308}\n',

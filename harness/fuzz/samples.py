@@ -42,6 +42,11 @@ _ATTRIBUTES: Final[tuple[dict[str, Value], ...]] = (
     {"kind": "trade", "volume": 300, "is_last": True, "when": 1_700_000_000_000, "change": -1},
     {"text": "x" * 600, "größe": 1.0},
     {f"a{place}": place for place in range(40)},
+    {
+        "order": {"items": [{"sku": "A7", "qty": 3}, {"sku": "", "tags": ["a", None]}], "owner": None},
+        "a.b": 1,
+    },
+    {"rows": [[1, 2.5], [], [True]], "deep": [[[[[[[["x"]]]]]]]], "many": [0] * 600},
 )
 
 

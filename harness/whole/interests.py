@@ -1,14 +1,15 @@
 """Events and filters of simulated clients: few points over five attributes, filters whose ends coincide.
 
 Every kind of event is a letter. The letters that a filter takes are found by evaluating its text as a Python
-expression, without any code of the product.
+expression, without any code of the product. Nested events have lists, maps and null as well, and half of what
+is demanded of them is about those.
 """
 
 from collections.abc import Mapping
 from functools import cache
 from random import Random
 from string import ascii_letters
-from types import CodeType
+from types import CodeType, SimpleNamespace
 from typing import Final
 
 from attrs import define, field, frozen
@@ -27,6 +28,27 @@ class DrawnInterest:
     kinds: str
 
 
+class Listed(list[object]):
+    """A list as Python compares it with sets in a filter's text."""
+
+    def __and__(self, other: set[object]) -> bool:
+        return any(each in self for each in other)
+
+    def __ge__(self, other: object) -> bool:
+        assert isinstance(other, set)
+        return all(each in self for each in other)
+
+
+def evaluated(value: object) -> object:
+    """Return a value as the text of a filter uses it in Python."""
+    if isinstance(value, dict):
+        return SimpleNamespace(**{key: evaluated(each) for key, each in value.items()})
+    return Listed(map(evaluated, value)) if isinstance(value, list) else value
+
+
+FUNCTIONS: Final[dict[str, object]] = {"__builtins__": {}, "any": any, "all": all, "len": len}
+
+
 @cache
 def _compiled(text: str) -> CodeType:
     return compile(text, "filter", "eval")
@@ -39,6 +61,7 @@ class Events:
     random: Random
     count: int
     width: int
+    nested: bool = False
     attributes: dict[str, Mapping[str, Value]] = field(init=False)
     _known: dict[str, DrawnInterest] = field(factory=dict, init=False)
 
@@ -51,8 +74,20 @@ class Events:
                 "price": random.choice((0.0, 0.5, 1.0, 1.5)),
                 "region": random.choice(("eu-1", "eu-2", "us-1")),
                 "urgent": random.random() < 0.5,  # noqa: PLR2004 - a fair coin
+                **(self._nested_attributes() if self.nested else {}),
             }
             for place, letter in enumerate(ascii_letters[: self.count])
+        }
+
+    def _nested_attributes(self) -> dict[str, Value]:
+        random = self.random
+        lines: list[Value] = [
+            {"sku": random.choice("AB"), "qty": random.randint(1, 3)} for _ in range(random.randrange(4))
+        ]
+        return {
+            "order": {"country": random.choice(("DE", "FR")), "lines": lines},
+            "tags": random.sample("abc", random.randrange(4)),
+            "owner": random.choice((None, "x")),
         }
 
     def interest(self, text: str) -> DrawnInterest:
@@ -63,7 +98,7 @@ class Events:
             kinds = "".join(
                 letter
                 for letter, attributes in self.attributes.items()
-                if eval(code, {"__builtins__": {}}, dict(attributes))  # noqa: S307 - text made here
+                if eval(code, FUNCTIONS, vars(evaluated(attributes)))  # noqa: S307 - text made here
             )
             known = self._known[text] = DrawnInterest(text, kinds)
         return known
@@ -91,6 +126,8 @@ class Events:
 
     def _constraint(self) -> str:  # noqa: PLR0911 - one case for each kind
         random = self.random
+        if self.nested and random.getrandbits(1):
+            return self._nested_constraint()
         match random.randrange(8):
             case 0:
                 return f"kind == {random.choice('abc')!r}"
@@ -109,3 +146,20 @@ class Events:
                 return f"region.startswith({random.choice(('eu-', 'us-', 'eu-1'))!r})"
             case _:
                 return f"urgent == {random.choice((True, False))}"
+
+    def _nested_constraint(self) -> str:
+        random = self.random
+        one, other = random.sample("abc", 2)
+        sku, quantity = random.choice("AB"), random.randint(1, 3)
+        return random.choice(
+            (
+                f"{one!r} {random.choice(('in', 'not in'))} tags",
+                f"tags & {{{one!r}, {other!r}}}",
+                f"{{{one!r}, {other!r}}} <= tags",
+                f"order.country == {random.choice(('DE', 'FR'))!r}",
+                f"any(i.sku == {sku!r} and i.qty >= {quantity} for i in order.lines)",
+                f"all(i.qty >= {quantity} for i in order.lines)",
+                f"len(order.lines) {random.choice(('<', '>', '=='))} {quantity}",
+                f"owner {random.choice(('is', 'is not'))} None",
+            )
+        )

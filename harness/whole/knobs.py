@@ -80,6 +80,8 @@ class WholeKnobs:
     relocations: int = 0
     """How often an operator asks a broker to move."""
     methods: tuple[str, ...] = ("path", "reattach")
+    nested: bool = False
+    """Whether events have lists, maps and null, and filters speak of them."""
     step_units: int = 4000
 
 

@@ -26,6 +26,9 @@ ROAMING: Final = frozenset({"churn", "crash", "restart", "loss"})
 ROAMING_PART: Final = 0.5
 """In so many schedules of these kinds programs know several brokers."""
 
+NESTED_PART: Final = 0.3
+"""In so many schedules events are nested."""
+
 ROUTED_PART: Final = 0.2
 """The part of schedules with a drawn pair of routing strategies."""
 
@@ -61,7 +64,8 @@ def world_of(
     """Make the world of a seed, before any event. Unless routing is given, some seeds draw it."""
     random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
     drawn = draw(random, faults, brokers)
-    knobs = evolve(drawn, max_open=_max_open(seed), roams=drawn.roams or _roams(seed, faults))
+    roams = drawn.roams or _roams(seed, faults)
+    knobs = evolve(drawn, max_open=_max_open(seed), roams=roams, nested=_is_nested(seed))
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
     return WholeWorld(random, knobs, ordering, _drawn(seed) if routing == DEFAULT else routing)
@@ -77,6 +81,12 @@ def _roams(seed: int, faults: str) -> bool:
     """Draw whether programs know several brokers, aside as well."""
     aside = Random(f"roaming of {seed}")  # noqa: S311 - chance here is repeatable, not secret
     return faults in ROAMING and aside.random() < ROAMING_PART
+
+
+def _is_nested(seed: int) -> bool:
+    """Draw whether events are nested, aside as well."""
+    aside = Random(f"nested events of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return aside.random() < NESTED_PART
 
 
 def _drawn(seed: int) -> Routing:

@@ -125,7 +125,7 @@ class ProgramReading:
     @property
     def broker(self) -> str:
         """Return the broker of the delivery that was taken last."""
-        return self.brokers[self.inbox.first_era]
+        return self.brokers[self.inbox.read_era]
 
     @property
     def next_broker(self) -> str:

@@ -62,7 +62,7 @@ class WholeWorld:
 
     def __attrs_post_init__(self) -> None:
         knobs = self.knobs
-        self.events = Events(self.random, knobs.kinds, knobs.width)
+        self.events = Events(self.random, knobs.kinds, knobs.width, knobs.nested)
         limits = NodeLimits(step_units=knobs.step_units)
         if knobs.hostile:
             from harness.whole.hostile import SMALL_LIMITS  # noqa: PLC0415 - a hostile peer needs a world

@@ -179,6 +179,7 @@ def test_the_wheel_has_the_packages_with_their_types_and_no_tests(installed: Ins
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == set(PACKAGES)
     assert {"concord/py.typed", "broker/py.typed", "ordering/py.typed"} <= names
+    assert "examples/pages/static/concord-pubsub/index.js" in names
     assert not [name for name in names if re.search(r"(^|/)(test_|conftest)", name)]
 
 

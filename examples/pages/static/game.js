@@ -1,5 +1,8 @@
-// The game's page: draws what the demo says that players know, and sends what the person does. Decides nothing.
+// The game's page: draws what the demo says that players know, and sends what the person does. It decides nothing, but
+// as a player of its own, which has joined from here.
 
+import { Player } from "/static/player.js";
+import { gems } from "/static/world.js";
 import { Meter, Switch, colours, connect, make, passing, renderOverlay, showMeter, write } from "/static/live.js";
 
 const NAMED = {
@@ -16,12 +19,14 @@ const STEPS = {
 };
 
 let frame = null;
+let own = null;
 let palette = {};
 const views = [];
 const meter = new Meter();
 
 const choice = new Switch(by("switch"), (ordering) => {
   views.forEach((view) => view.places.clear());
+  if (own) join();
   send({ do: "show", ordering });
 }, {
   what: (n) => `${n.disputed === 1 ? "disagreement" : "disagreements"} in ${n.shared.toLocaleString("en")} shared actions`,
@@ -56,6 +61,52 @@ function chooseViews() {
   send({ do: "views", names: views.map((view) => view.select.value) });
 }
 
+// --- a player of this page ---
+
+/** Join the game beside the first player in view, at the broker that is farthest from the top; or leave it. */
+async function join() {
+  const left = own;
+  own = null;
+  if (left) {
+    left.view.root.remove();
+    write(by("join"), "Join from this page");
+    await left.player.leave();
+    return;
+  }
+  by("join").disabled = true;
+  const port = Object.values(frame.ports).at(-1);
+  const name = `Y${10 + Math.floor(Math.random() * 90)}`;
+  const player = await Player.join(`ws://${location.hostname}:${port}`, name, placeOf(frame.views[0], frame.views[0].name) ?? [0, 0]);
+  own = { player, view: ownView(player.name) };
+  by("join").disabled = false;
+  write(by("join"), "Leave");
+}
+
+function ownView(name) {
+  const [score, note] = [make("span"), make("span")];
+  const canvas = make("canvas", { role: "img", "aria-label": "What the player of this page sees" });
+  const root = make("article", { class: "view panel you", "data-player": name, style: `--colour:${colourOf(name)}` },
+    make("header", {}, make("span", { class: "token", "aria-hidden": "true" }, name.slice(1)), make("div", { class: "who" }, name, make("div", {}, "this page")),
+      make("div", { class: "score" }, score, make("small", {}, "points"))),
+    make("div", { class: "board" }, canvas), make("footer", {}, note));
+  by("views").append(root);
+  return { root, canvas, score, note, places: new Map() };
+}
+
+/** What the own player knows, as the demo says it of others; and where it has been tagged, let it come in again. */
+function renderOwn() {
+  const { player, view } = own;
+  view.seen = {
+    name: player.name,
+    marks: [],
+    regions: Object.fromEntries([...player.regions].sort().map(([name, region]) =>
+      [name, [gems.map((gem) => region.cell(gem)), [...region.players].sort().map(([who, at]) => [who, ...at])]])),
+  };
+  write(view.score, player.score);
+  write(view.note, player.failure?.message ?? (player.isOut ? "A moment …" : "You play"));
+  if (player.isOut) player.move(player.x, player.y);
+}
+
 function toggle(place) {
   const name = frame.views[place].name;
   send(frame.you === name ? { do: "release" } : { do: "take", name });
@@ -86,7 +137,9 @@ function render() {
   renderCalls();
   renderStandings();
   renderOverlay(by("brokers"), by("overlay"), frame.brokers, send);
-  by("pad").classList.toggle("on", frame.you !== "");
+  by("join").hidden = Object.keys(frame.ports).length === 0;
+  by("pad").classList.toggle("on", frame.you !== "" || own !== null);
+  if (own) renderOwn();
 }
 
 function renderView(view, seen) {
@@ -145,7 +198,7 @@ function draw(now) {
   draw.last = now;
   if (frame) {
     palette = colours("board", "board-two", "grid", "fog", "fog-line", "gem", "gem-light", "ink", "panel", "differ", "agree", "line");
-    for (const view of views) if (view.seen) drawView(view, since);
+    for (const view of [...views, ...(own ? [own.view] : [])]) if (view.seen) drawView(view, since);
     meter.paint();
   }
   requestAnimationFrame(draw);
@@ -268,12 +321,18 @@ let steppedAt = 0;
 function step(dx, dy, isRepeated = false) {
   if (isRepeated && performance.now() - steppedAt < REPEAT_MS) return;
   steppedAt = performance.now();
-  send({ do: "step", dx, dy });
+  if (own) own.player.move(own.player.x + dx, own.player.y + dy);
+  else send({ do: "step", dx, dy });
+}
+
+function tag() {
+  if (own) own.player.tag();
+  else send({ do: "tag" });
 }
 
 // While a person plays, the keys of the game are the game's, whatever has the focus: a button does not take the
 // space bar, and a switch does not take the arrows. Enter uses a button, and Escape gives the keys back.
-const isGameKey = (event) => !event.ctrlKey && !event.metaKey && !event.altKey && frame?.you
+const isGameKey = (event) => !event.ctrlKey && !event.metaKey && !event.altKey && (frame?.you || own)
   && (STEPS[event.key] || event.key === " ");
 
 addEventListener("keydown", (event) => {
@@ -281,7 +340,7 @@ addEventListener("keydown", (event) => {
   if (/^[1-4]$/.test(event.key) && frame.views[event.key - 1]) send({ do: "take", name: frame.views[event.key - 1].name });
   else if (event.key === "Escape") send({ do: "release" });
   else if (isGameKey(event) && STEPS[event.key]) step(...STEPS[event.key], event.repeat);
-  else if (isGameKey(event)) { if (!event.repeat) send({ do: "tag" }); }
+  else if (isGameKey(event)) { if (!event.repeat) tag(); }
   else if (event.key === "Enter" && event.target.matches("canvas")) toggle(views.findIndex((view) => view.canvas === event.target));
   else return;
   event.preventDefault();
@@ -292,13 +351,14 @@ addEventListener("keyup", (event) => {
   if (isGameKey(event)) event.preventDefault();
 });
 
+passing(by("join")).addEventListener("click", join);
 for (const button of by("pad").querySelectorAll("button")) passing(button);
 by("pad").addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (button?.dataset.step) step(...button.dataset.step.split(",").map(Number));
-  else if (button) send({ do: "tag" });
+  else if (button) tag();
 });
 
 setInterval(() => showMeter(meter), 1000);
 requestAnimationFrame(draw);
-window.concord = { get frame() { return frame; }, meter };
+window.concord = { get frame() { return frame; }, get own() { return own?.player; }, meter };

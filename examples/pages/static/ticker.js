@@ -1,5 +1,6 @@
-// The ticker's page: shows what the demo says that investors and auditors were delivered. Decides nothing.
+// The ticker's page: shows what the demo says that investors and auditors were delivered, and keeps books of its own.
 
+import { Books } from "/static/books.js";
 import { Meter, Switch, colours, connect, make, renderOverlay, showMeter, write } from "/static/live.js";
 
 const by = (id) => document.getElementById(id);
@@ -7,6 +8,7 @@ const money = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFra
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const meter = new Meter();
 const books = [];
+const own = new Books();
 let frame = null;
 
 const show = (ordering) => send({ do: "show", ordering });
@@ -32,16 +34,18 @@ function addBook() {
       make("table", {}, make("caption", { class: "hidden" }, `${title}'s tape, newest first`), tape));
     return { root, city, profit, tape };
   });
+  const page = make("p", { class: "soft small", role: "status" });
   const root = make("article", { class: "book panel" },
     make("header", {}, make("div", {}, name, wanted), make("div", { class: "gap" }, difference, note)), canvas,
-    make("div", { class: "sides" }, ...sides.map((side) => side.root)));
+    make("div", { class: "sides" }, ...sides.map((side) => side.root)), page);
   by("books").append(root);
-  books.push({ root, name, wanted, difference, note, canvas, sides });
+  books.push({ root, page, name, wanted, difference, note, canvas, sides });
 }
 
 function render() {
   while (books.length < frame.investors.length) addBook();
   choice.update(frame.counts, frame.ordering);
+  own.follow(frame);
   frame.investors.forEach((investor, place) => renderBook(books[place], investor));
   renderFindings();
   renderOverlay(by("brokers"), by("overlay"), frame.brokers, send);
@@ -58,6 +62,7 @@ function renderBook(book, investor) {
   write(book.difference, isSame ? "same" : `${money.format(investor.difference)} €`);
   write(book.note, isSame ? "profit as audited" : "against the audit");
   book.canvas.setAttribute("aria-label", `Prices of ${investor.charted} as the investor and its auditor saw them`);
+  write(book.page, own.said(investor.name));
   investor.sides.forEach((side, place) => renderSide(book.sides[place], side));
 }
 
@@ -132,4 +137,4 @@ addEventListener("keydown", (event) => {
 
 setInterval(() => showMeter(meter), 1000);
 requestAnimationFrame(draw);
-window.concord = { get frame() { return frame; }, meter };
+window.concord = { get frame() { return frame; }, meter, own };

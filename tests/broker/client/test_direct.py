@@ -53,3 +53,18 @@ async def test_a_broken_connection_is_left_to_the_writer() -> None:
 
 def test_there_is_no_way_past_a_stream_that_is_no_socket() -> None:
     assert DirectSocket.of(memory_stream_pair()[0]) is None
+
+
+async def test_what_has_arrived_is_read_without_waiting() -> None:
+    ours, theirs = await stream_pair()
+    direct = DirectSocket.of(ours)
+    assert direct is not None
+    assert direct.receive(100) is None
+    await theirs.send_all(b"one")
+    await trio.lowlevel.wait_readable(direct.fileno())
+    assert direct.receive(100) == b"one"
+    await theirs.aclose()
+    await trio.lowlevel.wait_readable(direct.fileno())
+    assert direct.receive(100) == b""
+    direct.close()
+    await ours.aclose()

@@ -121,6 +121,21 @@ def test_a_subscription_that_was_forgotten_has_a_gap_and_is_counted_anew() -> No
     assert box.first == 1
 
 
+def test_the_reader_knows_which_subscription_it_reads_and_how_far_it_is() -> None:
+    box = inbox()
+    box.put([b"x"], 1)
+    box.gap(4, "bound")
+    box.open(1)
+    box.placed("T", 2, goes_on=False)
+    assert box.take() == [b"x"]
+    assert box.read_id == "S"
+    assert box.take() == Gap(None, "forgotten")
+    assert (box.read_id, box.yielded) == ("T", 2)
+    box.gap(4, "bound")
+    assert box.take() == Gap(4, "bound")
+    assert (box.read_id, box.yielded) == ("T", 6)
+
+
 @pytest.mark.parametrize("is_lost_first", [True, False])
 def test_a_gap_says_that_positions_begin_anew_whatever_else_is_missing_there(*, is_lost_first: bool) -> None:
     box = inbox()

@@ -73,7 +73,7 @@ async def test_what_is_not_advertised_is_refused_with_what_fails(
         ({**TRADE, "big": 2**63}, b"", "big.*64 bits"),
         ({**TRADE, "text": "x" * 65_537}, b"", "text.*65536"),
         ({1: 1, "kind": "trade", "price": 1}, b"", "name.*text"),
-        ({"kind": ["trade"], "price": 1}, b"", "kind.*array"),
+        ({"kind": ["trade", b""], "price": 1}, b"", r"kind\]\[1\].*bytes"),
         ([("kind", "trade")], b"", "mapping.*list"),
         (TRADE, "text", "payload.*str"),
         (TRADE, bytes(1024 * 1024 + 1), "payload.*1048576"),

@@ -99,6 +99,22 @@ def test_a_publisher_that_the_broker_has_forgotten_starts_anew(talk: Talk) -> No
     assert (source.id, source.sequence) == ("alice@B2/9", 2)
 
 
+def test_a_publisher_of_an_earlier_client_goes_on_behind_what_the_broker_took_of_it(talk: Talk) -> None:
+    source = talk.session.advertise("True", "alice@B1/7")
+    assert talk.frames_sent() == [m.Advertise(1, "True", "alice@B1/7")]
+    talk.say(m.Advertised(1, "alice@B1/7", 40))
+    assert (source.id, source.sequence) == ("alice@B1/7", 40)
+    talk.publish(source)
+    assert sequences(talk.frames_sent()) == [("alice@B1/7", 41)]
+
+
+def test_a_publisher_of_an_earlier_client_that_was_forgotten_gets_another_id(talk: Talk) -> None:
+    source = talk.session.advertise("True", "alice@B1/7")
+    talk.frames_sent()
+    talk.say(m.Advertised(1, "alice@B1/9", 0))
+    assert (source.id, source.sequence) == ("alice@B1/9", 0)
+
+
 def test_a_publisher_that_leaves_is_withdrawn_after_its_last_publication_was_taken(talk: Talk) -> None:
     source = talk.publisher()
     talk.publish(source)
@@ -220,6 +236,23 @@ def test_a_place_that_the_program_kept_is_asked_for(talk: Talk) -> None:
     talk.say(m.Placed(1, "S", 7, goes_on=True), m.Deliver(1, 1), frame(8))
     assert inbox.take() == [frame(8)]
     assert inbox.first == 8
+
+
+def test_a_place_of_a_subscription_that_the_broker_has_forgotten_is_a_gap(talk: Talk) -> None:
+    inbox = subscription(durable="audit", after=7)
+    inbox.resume = "S"
+    talk.session.subscribe(inbox, talk.now_s)
+    (asked,) = talk.frames_sent()
+    assert isinstance(asked, m.Subscribe)
+    assert (asked.resume, asked.after) == ("S", (7,))
+    talk.say(m.Placed(1, "T", 3, goes_on=False), m.Deliver(1, 1), frame(4))
+    assert inbox.take() == Gap(None, "forgotten")
+    assert (inbox.read_id, inbox.yielded) == ("T", 3)
+    assert inbox.take() == [frame(4)]
+    talk.reconnect()
+    (again,) = talk.frames_sent()
+    assert isinstance(again, m.Subscribe)
+    assert (again.resume, again.after) == ("T", (4,))
 
 
 def test_a_durable_subscription_is_forgotten_once(talk: Talk) -> None:

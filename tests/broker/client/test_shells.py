@@ -346,6 +346,32 @@ def test_what_is_not_acknowledged_comes_again(shell: ShellUnderTest) -> None:
         shell.run(test)
 
 
+def test_a_program_that_stored_positions_and_numbers_goes_on_where_it_was(shell: ShellUnderTest) -> None:
+    async def test() -> None:
+        async with (
+            shell.connect(broker.address, name="etl") as client,
+            client.subscribe("True", durable="stored", ack="manual") as deliveries,
+            client.advertise("True") as publisher,
+        ):
+            await publisher.publish({}, confirm=True)
+            await sequences(deliveries, 1)
+            position, number = (deliveries.id, deliveries.position), (publisher.id, publisher.sequence)
+            assert (position[1], number[1]) == (1, 1)
+        async with shell.connect(broker.address, name="etl") as client:
+            known = client.subscribe("True", durable="stored", ack="manual", after=1, resume=position[0])
+            async with known as deliveries, client.advertise("True", resume=number[0]) as publisher:
+                assert (deliveries.id, deliveries.position) == position
+                assert (publisher.id, publisher.sequence) == number
+                assert await publisher.publish({}, confirm=True) == 2
+                assert await sequences(deliveries, 1) == [2]
+            with pytest.raises(ValueError, match="give both"):
+                async with client.subscribe("True", durable="stored", resume=position[0]):
+                    pass
+
+    with stage() as broker:
+        shell.run(test)
+
+
 def test_a_batch_waits_for_more_as_long_as_it_may(shell: ShellUnderTest) -> None:
     async def test() -> None:
         async with (

@@ -273,7 +273,7 @@ def test_a_defect_is_logged_whole_and_ends_with_status_1(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(command_module, "serve", serve)
     with structlog.testing.capture_logs() as logged, pytest.raises(SystemExit) as left:
-        command_module._run(Settings(name="B1", listen=Address("127.0.0.1", 0)))
+        command_module._run(Settings(name="B1", listen=Address("127.0.0.1", 0)), is_worker=False)
     assert left.value.code == 1
     assert [(each["log_level"], str(each["exc_info"])) for each in logged] == [
         ("critical", "a law of the core is broken")

@@ -11,11 +11,13 @@ import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise, product
+from typing import Any
 
 from hypothesis import strategies as st
 
 from broker.filters.constraints import Value
 from broker.filters.intervals import after_prefix
+from broker.filters.values import MISSING
 
 Event = Mapping[str, Value]
 
@@ -51,7 +53,7 @@ def holds(text: str, event: Event) -> bool:
     return _holds(ast.parse(text, mode="eval").body, event, negated=False)
 
 
-def _holds(node: ast.expr, event: Event, *, negated: bool) -> bool:
+def _holds(node: ast.expr, event: Event, *, negated: bool) -> bool:  # noqa: PLR0911 - a case, a return
     match node:
         case ast.UnaryOp(op=ast.Not()):
             return _holds(node.operand, event, negated=not negated)
@@ -65,9 +67,43 @@ def _holds(node: ast.expr, event: Event, *, negated: bool) -> bool:
             links = zip(pairwise([node.left, *node.comparators]), node.ops, strict=True)
             verdicts = [_link(left, sign, right, event, negated=negated) for (left, right), sign in links]
             return any(verdicts) if negated else all(verdicts)
+        case ast.Call(func=ast.Name(id="any" | "all")):
+            return _quantified(node, event, negated=negated)
         case ast.Call():
             return _called(node, event, negated=negated)
+        case ast.BinOp():
+            found = _value(event, _name(node.left) or "")
+            constants = ast.literal_eval(node.right)
+            return isinstance(found, list) and any(_has(found, each) for each in constants) != negated
     raise AssertionError(ast.dump(node))
+
+
+def _quantified(node: ast.Call, event: Event, *, negated: bool) -> bool:
+    elements = node.args[0]
+    assert isinstance(elements, ast.GeneratorExp)
+    assert isinstance(node.func, ast.Name)
+    found = _value(event, _name(elements.generators[0].iter) or "")
+    if not isinstance(found, list):
+        return False
+    variable = ast.unparse(elements.generators[0].target)
+    verdicts = [_holds(elements.elt, {variable: each}, negated=negated) for each in found]
+    return all(verdicts) if (node.func.id == "all") != negated else any(verdicts)
+
+
+def _value(event: Event, path: str) -> Value:
+    """Return the value of a path, `MISSING` if there is none; the longest key counts."""
+    keys = path.split(".")
+    for count in range(len(keys), 0, -1):
+        inside = event.get(".".join(keys[:count]), MISSING)
+        if inside is not MISSING and count < len(keys):
+            inside = _value(inside, ".".join(keys[count:])) if isinstance(inside, dict) else MISSING
+        if inside is not MISSING:
+            return inside
+    return MISSING
+
+
+def _has(elements: list[Value], constant: Value) -> bool:
+    return any(_type(each) == _type(constant) and each == constant for each in elements)
 
 
 def _type(value: object) -> str:
@@ -75,17 +111,28 @@ def _type(value: object) -> str:
         return "truth"
     if isinstance(value, str):
         return "text"
-    return "nothing" if value is None or value != value else "number"  # noqa: PLR0124 - not-a-number
+    is_number = isinstance(value, int | float) and value == value  # noqa: PLR0124 - not-a-number
+    return "number" if is_number else "nothing"
 
 
-def _link(left: ast.expr, sign: ast.cmpop, right: ast.expr, event: Event, *, negated: bool) -> bool:
+def _link(  # noqa: PLR0911 - likewise
+    left: ast.expr, sign: ast.cmpop, right: ast.expr, event: Event, *, negated: bool
+) -> bool:
+    if ast.Set in {type(left), type(right)} and not isinstance(sign, ast.In | ast.NotIn):
+        return _subset(left, sign, right, event, negated=negated)
+    if ast.Call in {type(left), type(right)}:
+        return _length(left, sign, right, event, negated=negated)
     name_left = _name(left)
-    value = event.get(name_left or _name(right) or "")
+    value = _value(event, name_left or _name(right) or "")
+    if isinstance(sign, ast.Is | ast.IsNot):
+        return value is not MISSING and (value is None) != (negated != isinstance(sign, ast.IsNot))
     if isinstance(sign, ast.In | ast.NotIn):
         negated = negated != isinstance(sign, ast.NotIn)
         if name_left is None:
             part = ast.literal_eval(left)
-            return isinstance(value, str) and (part in value) != negated
+            if isinstance(value, list):
+                return _has(value, part) != negated
+            return isinstance(value, str) and isinstance(part, str) and (part in value) != negated
         alike = [each for each in ast.literal_eval(right) if _type(each) == _type(value)]
         return bool(alike) and (value in alike) != negated
     constant = ast.literal_eval(right if name_left is not None else left)
@@ -95,12 +142,38 @@ def _link(left: ast.expr, sign: ast.cmpop, right: ast.expr, event: Event, *, neg
     return bool(_COMPARE[type(sign)](*sides)) != negated
 
 
+def _subset(left: ast.expr, sign: ast.cmpop, right: ast.expr, event: Event, *, negated: bool) -> bool:
+    assert isinstance(sign, ast.LtE)
+    found = _value(event, _name(left) or _name(right) or "")
+    constants = ast.literal_eval(left if isinstance(left, ast.Set) else right)
+    if not isinstance(found, list):
+        return False
+    if isinstance(left, ast.Set):
+        return all(_has(found, each) for each in constants) != negated
+    if not negated:
+        return all(any(_has([each], one) for one in constants) for each in found)
+    types = {_type(each) for each in constants}
+    return any(_type(each) in types and not any(_has([each], one) for one in constants) for each in found)
+
+
+def _length(left: ast.expr, sign: ast.cmpop, right: ast.expr, event: Event, *, negated: bool) -> bool:
+    sides: list[Any] = []
+    for side in (left, right):
+        found = (
+            _value(event, _name(side.args[0]) or "") if isinstance(side, ast.Call) else ast.literal_eval(side)
+        )
+        if isinstance(side, ast.Call) and not isinstance(found, list):
+            return False
+        sides.append(len(found) if isinstance(found, list) else found)
+    return bool(_COMPARE[type(sign)](*sides)) != negated
+
+
 def _called(node: ast.Call, event: Event, *, negated: bool) -> bool:
     if isinstance(node.func, ast.Attribute):
-        value = event.get(_name(node.func.value) or "")
+        value = _value(event, _name(node.func.value) or "")
         affix = ast.literal_eval(node.args[0])
         return isinstance(value, str) and _NAMED[node.func.attr](value, affix) != negated
-    return not negated and _name(node.args[0]) in event
+    return not negated and _value(event, _name(node.args[0]) or "") is not MISSING
 
 
 def _name(node: ast.expr) -> str | None:

@@ -10,6 +10,7 @@ from broker.filters import disjunctions, parse
 from broker.filters.constraints import (
     AnyValue,
     Constraint,
+    Containing,
     NumberRange,
     NumberSet,
     TextPattern,
@@ -17,8 +18,8 @@ from broker.filters.constraints import (
     Truths,
     intersect,
     overlaps,
-    unite,
 )
+from broker.filters.disjunctions import unite
 from broker.filters.readers import reader
 from tests.broker.filters.reference import VALUES, predicates
 
@@ -64,10 +65,12 @@ COVERING: dict[tuple[str, str], tuple[list[object], Condition]] = {
     ("x != {0!r}", "x == {1!r}"): (list(TEXTS), lambda a, b: a != b),
     ("x.startswith({0!r})", "x.startswith({1!r})"): (list(TEXTS), lambda a, b: b.startswith(a)),
     ("x.endswith({0!r})", "x.endswith({1!r})"): (list(TEXTS), lambda a, b: b.endswith(a)),
-    ("{0!r} in x", "{1!r} in x"): (list(TEXTS), lambda a, b: a in b),
+    ("{0!r} in x", "{1!r} in x"): (list(TEXTS), lambda a, b: a == b),
+    ("{0!r} in x", "{1!r} in x and x >= ''"): (list(TEXTS), lambda a, b: a in b),
     ("{0!r} in x", "x.startswith({1!r})"): (list(TEXTS), lambda a, b: a in b),
     ("{0!r} in x", "x.endswith({1!r})"): (list(TEXTS), lambda a, b: a in b),
-    ("{0!r} not in x", "{1!r} not in x"): (list(TEXTS), lambda a, b: b in a),
+    ("{0!r} not in x", "{1!r} not in x"): (list(TEXTS), lambda a, b: a == b),
+    ("{0!r} not in x", "{1!r} not in x and x >= ''"): (list(TEXTS), lambda a, b: b in a),
     ("not x.startswith({0!r})", "not x.startswith({1!r})"): (
         list(TEXTS),
         lambda a, b: a.startswith(b),
@@ -100,7 +103,8 @@ OVERLAPPING: dict[tuple[str, str], tuple[list[str], Condition]] = {
     ("x.endswith({0!r})", "{1!r} in x"): (TEXTS, lambda _a, _b: True),
     ("{0!r} in x", "{1!r} in x"): (TEXTS, lambda _a, _b: True),
     ("x != {0!r}", "x != {1!r}"): (TEXTS, lambda _a, _b: True),
-    ("{0!r} in x", "{1!r} not in x"): (TEXTS, lambda a, b: b not in a),
+    ("{0!r} in x", "{1!r} not in x"): (TEXTS, lambda a, b: a != b),
+    ("{0!r} in x and x >= ''", "{1!r} not in x"): (TEXTS, lambda a, b: b not in a),
     ("x.startswith({0!r})", "not x.startswith({1!r})"): (TEXTS, lambda a, b: not a.startswith(b)),
     ("x.endswith({0!r})", "not x.endswith({1!r})"): (TEXTS, lambda a, b: not a.endswith(b)),
     ("x < {0!r}", "x.startswith({1!r})"): (TEXTS, lambda a, b: b < a),
@@ -178,8 +182,9 @@ NORMALISING = [
     ("x.startswith('a') and x.startswith('b')", "False"),
     ("x.endswith('a') and x.endswith('b')", "False"),
     ("x.endswith('!') and x.endswith('?!')", "x.endswith('?!')"),
-    ("'a' in x and 'bab' in x", "'bab' in x"),
-    ("'a' not in x and 'bab' not in x", "'a' not in x"),
+    ("'a' in x and 'bab' in x", "'a' in x and 'bab' in x"),
+    ("x >= '' and 'a' in x and 'bab' in x", "'bab' in x and x >= ''"),
+    ("x >= '' and 'a' not in x and 'bab' not in x", "'a' not in x and x >= ''"),
     ("'a' not in x and x.startswith('ba')", "False"),
     (
         "x.startswith('a') and not x.startswith(('ab', 'abc', 'b'))",
@@ -191,8 +196,8 @@ NORMALISING = [
     ("x >= 'a' and x != 'a'", "x > 'a'"),
     ("x.endswith('b') and x not in ('a', 'ab')", "x.endswith('b') and x != 'ab'"),
     ("x.endswith('b') and not x.endswith('a')", "x.endswith('b')"),
-    ("'' in x", "x >= ''"),
-    ("'' not in x", "False"),
+    ("x >= '' and '' in x", "x >= ''"),
+    ("x >= '' and '' not in x", "False"),
     ("not x.startswith('')", "False"),
     ("x.startswith('\U0010ffff')", "x.startswith('\U0010ffff')"),
     ("x >= '\U0010ffff'", "x.startswith('\U0010ffff')"),
@@ -280,7 +285,7 @@ def _type_of(constraint: Constraint) -> type:
     match constraint:
         case NumberSet() | NumberRange():
             return float
-        case TextSet() | TextPattern():
+        case TextSet() | TextPattern() | Containing():
             return str
         case Truths():
             return bool

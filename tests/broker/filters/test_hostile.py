@@ -29,8 +29,8 @@ from broker.filters.constraints import (
     covers,
     intersect,
     overlaps,
-    unite,
 )
+from broker.filters.disjunctions import unite
 from broker.filters.errors import (
     CONJUNCTIONS,
     LEVELS,
@@ -107,7 +107,7 @@ REFUSED = {
     "lambdas": ("lambda: " * 1000 + "1", NAME),
     "lambda in brackets": ("x == (lambda: 1)", NAME),
     "walrus": ("(x := 1) == 1", PREDICATE),
-    "comprehension": ("x in [y for y in z]", NAME),
+    "comprehension": ("x in [y for y in z]", PREDICATE),
     "formatted text": ("x == f'{y}'", LITERAL),
     "formatted text after a name": ("x in 'a' f'{y!r:>{z}}'", LITERAL),
     "stars": ("x in (*y, *z)", PREDICATE),
@@ -274,6 +274,11 @@ PARTNERS = {
     "intervals": joined("'{0}b' < x < '{0}d'", 250, " or "),
     "ranges": joined("{0} < x < {0}.5", 250, " or "),
     "boxes": joined("x < {0} and y < 3{0}", 250, " or "),
+    "elements": joined("any(i.a == {0} for i in x{0})", 200, " or "),
+    "conditions": joined("any(i.a{0} > 1 for i in x)", 32, " and "),
+    "alternatives of elements": f"any({joined('i.a{0} > 1', 32, ' or ')} for i in x)",
+    "conditions in conditions": f"any(any({joined('i.a{0} > 1', 31, ' or ')} for i in i.x) for i in x)",
+    "every element": joined("all(i.a{0} > 1 for i in x)", 32, " and "),
     "collisions": f"x in ({', '.join(str(COLLIDING * each) for each in range(1, 340))})",
 }
 
@@ -305,7 +310,10 @@ LARGE = {
     "unwanted prefixes above a bound": f"x >= 'b' and not x.startswith(({HIGH_PREFIXES}))",
     "numbers": f"x in ({listed('{}', 1000)})",
     "unwanted numbers": f"x not in ({listed('{}', 1000)})",
-    "required substrings": PARTNERS["required substrings"],
+    **{
+        name: PARTNERS[name]
+        for name in ("required substrings", "conditions", "every element", "conditions in conditions")
+    },
 }
 
 

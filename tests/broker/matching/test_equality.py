@@ -14,7 +14,7 @@ ALIGNED = [place * COLLIDING_FROM for place in range(1, 400)]
 
 
 def equality_of(numbers: list[int]) -> Equality[int]:
-    table: Equality[int] = Equality(Filing(Path(), TreeNode))
+    table: Equality[int] = Equality(Filing(Path(), TreeNode, MatchingIndex))
     for key, number in enumerate(numbers):
         (conjunction,) = parse(f"x == {number}").conjunctions
         table.add(IndexEntry(conjunction, key), conjunction[0][1])

@@ -61,6 +61,8 @@ def satisfies(constraint: Constraint, value: Value) -> bool:
             return is_number(value) and in_range(constraint, value)
         case TextPattern():
             return isinstance(value, str) and fits(constraint, value)
+        case _:
+            raise AssertionError(constraint)
 
 
 def in_range(limits: NumberRange, value: Value) -> bool:

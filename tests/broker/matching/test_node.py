@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 
 from broker.filters.constraints import Constraint, NumberRange, TextPattern, TextSet, Value
+from broker.matching import MatchingIndex
 from broker.matching.bucket import FEW, IndexEntry, IndexNode, Item, Path, Payload
 from broker.matching.node import TreeNode
 
 
 def node_of(conjunctions: Iterable[dict[str, Constraint]]) -> tuple[TreeNode[int], list[IndexEntry[int]]]:
-    node: TreeNode[int] = TreeNode(Path())
+    node: TreeNode[int] = TreeNode(Path(), MatchingIndex)
     entries = [IndexEntry(tuple(sorted(one.items())), key) for key, one in enumerate(conjunctions)]
     for entry in entries:
         node.add(entry)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from broker.filters.constraints import Number, NumberRange
 from broker.filters.numbers import EXACT_LIMIT
+from broker.matching import MatchingIndex
 from broker.matching.bucket import Filing, IndexEntry, Path, Payload
 from broker.matching.node import TreeNode, choose
 from broker.matching.ranges import Grids
@@ -15,7 +16,7 @@ numbers: st.SearchStrategy[Number] = st.floats(-EXACT_LIMIT, EXACT_LIMIT) | st.i
 
 
 def grids_of(ranges: list[NumberRange]) -> tuple[Grids[int], list[IndexEntry[int]]]:
-    grids: Grids[int] = Grids(Filing(Path().after("x", exact=False), TreeNode))
+    grids: Grids[int] = Grids(Filing(Path().after("x", exact=False), TreeNode, MatchingIndex))
     entries: list[IndexEntry[int]] = []
     for key, one in enumerate(ranges):
         entries.append(IndexEntry((("x", one),), key))

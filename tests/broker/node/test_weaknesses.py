@@ -21,7 +21,7 @@ from broker import lines
 from broker.core import pages
 from broker.filters import language, numbers
 from broker.filters.limits import Steps
-from broker.filters.predicates import NodeError
+from broker.filters.syntax import NodeError
 from broker.journal import Journal, descriptors
 from broker.journal import journal as journals
 from broker.journal.files import SystemFiles

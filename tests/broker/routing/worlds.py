@@ -10,10 +10,19 @@ from broker.routing import RouteFilter
 
 NUMBERS = (-0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5)
 SYMBOLS = ("", "a", "ab", "abc", "b", "c")
-EVENTS: tuple[dict[str, Value], ...] = tuple(
+_PAIR: list[Value] = [{"q": 1}, {"q": 3}]
+_MAPS: list[dict[str, Value]] = [{"q": 1}, {"q": 2}, {"q": 3}, {"q": 2, "r": "a"}, {"q": 3, "r": "a"}]
+_TEXTS: list[list[Value]] = [[], ["a"], ["b"], ["a", "b"], ["a", "b", "c"], ["a", {"q": 2}]]
+LISTS: tuple[Value, ...] = (*([each] for each in _MAPS), _PAIR, *_TEXTS, None, "ab")
+_BESIDE: list[dict[str, Value]] = [{}, {"symbol": "a"}, {"symbol": "b", "price": 1}]
+_FLAT: list[dict[str, Value]] = [
     {name: value for name, value in (("symbol", symbol), ("price", price)) if value is not None}
     for symbol in (*SYMBOLS, None)
     for price in (*NUMBERS, None)
+]
+EVENTS: tuple[dict[str, Value], ...] = (
+    *_FLAT,
+    *({"list": each, **beside} for each in LISTS for beside in _BESIDE),
 )
 """Every event that the filters below can distinguish."""
 
@@ -40,7 +49,19 @@ _symbol = st.sampled_from(
         "exists(symbol)",
     ]
 )
-_simple = st.one_of(_price, _symbol, st.builds("{} and {}".format, _symbol, _price))
+_nested = st.sampled_from(
+    [
+        *("'a' in list", "'b' in list", "'a' not in list", "list & {'a', 'c'}", "{'a', 'b'} <= list"),
+        *("any(i.q > 1 for i in list)", "any(i.q == 3 for i in list)", "any(i.q in (1, 2) for i in list)"),
+        *("any(i.q > 1 and i.r == 'a' for i in list)", "all(i.q > 1 for i in list)", "len(list) > 1"),
+        *("list is None", "list is not None", "exists(list)"),
+    ]
+)
+_simple = st.one_of(
+    *(_price, _symbol, _nested),
+    st.builds("{} and {}".format, _symbol, _price),
+    st.builds("{} and {}".format, _symbol, _nested),
+)
 _texts = st.one_of(
     _simple,
     _simple,

@@ -78,12 +78,23 @@ names: SearchStrategy[str] = st.lists(
     st.text(string.ascii_letters + "_é", min_size=1, max_size=6), min_size=1, max_size=3
 ).map(".".join)
 
-values: SearchStrategy[Value] = st.one_of(
+scalars: SearchStrategy[Value] = st.one_of(
     st.text(max_size=300),
     st.booleans(),
     st.integers(MIN_NUMBER, MAX_NUMBER),
     st.floats(allow_nan=False),
+    st.none(),
 )
+
+nested: SearchStrategy[Value] = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.text(min_size=1, max_size=6), inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+
+values: SearchStrategy[Value] = st.one_of(scalars, scalars, scalars, nested)
 
 attributes: SearchStrategy[dict[str, Value]] = st.dictionaries(names, values, max_size=30)
 

@@ -61,10 +61,9 @@ def test_a_name_of_more_than_255_bytes_is_refused() -> None:
 @pytest.mark.parametrize(
     ("value", "got"),
     [
-        (None, "null"),
         (b"x", "bytes"),
-        ([1], "an array"),
-        ({"a": 1}, "a map"),
+        ((1, 2), "tuple"),
+        ({1}, "set"),
         (Colour.RED, "Colour"),
         (cbor2.undefined, "UndefinedType"),
         ("\ud800", "text"),
@@ -73,6 +72,43 @@ def test_a_name_of_more_than_255_bytes_is_refused() -> None:
 def test_other_values_are_refused_with_the_name_of_the_attribute(value: object, got: str) -> None:
     with pytest.raises(WireError, match=rf"Publication\.attributes\[x\]: expected .*, got {got}$"):
         encode_attributes({"x": value})  # type: ignore[dict-item]  # that is the point
+
+
+REFUSED_INSIDE: list[tuple[object, str, str]] = [
+    ([b"x"], "malformed", "attributes[x][0]: expected text, a truth value, a number, null, a list or a map"),
+    ({"a": {"b": (1,)}}, "malformed", "attributes[x][a][b]: expected text"),
+    ([{"a": 2**63}], "oversize", "attributes[x][0][a]: expected a whole number of 64 bits"),
+    (["\ud800"], "malformed", "attributes[x][0]: expected text that UTF-8 can carry"),
+    ([["x" * 65537]], "oversize", "attributes[x][0][0]: at most 65536 bytes of text are taken, got 65537"),
+    ({"": 1}, "malformed", "attributes[x]: expected keys of 1 to 255 bytes, got an empty one"),
+    ({"ü" * 128: 1}, "oversize", "attributes[x]: key: at most 255 bytes of text are taken, got 256"),
+    ({1: 1}, "malformed", "attributes[x]: key: expected text, got a number"),
+    ([[[[[[[[[]]]]]]]]], "oversize", "at most 8 levels of lists and maps are taken, got 9"),
+    ([0] * 1025, "oversize", "attributes: at most 1024 values in lists and maps are taken, got 1025"),
+    ([[0] * 512, [0] * 511], "oversize", "at most 1024 values in lists and maps are taken, got 1025"),
+]
+
+
+@pytest.mark.parametrize(("value", "code", "words"), REFUSED_INSIDE)
+def test_what_is_inside_is_refused_with_its_place(value: object, code: str, words: str) -> None:
+    for check in (encode_attributes, lambda each: check_attributes(each, DEFAULT_LIMITS)):
+        with pytest.raises(WireError) as caught:
+            check({"x": value})  # type: ignore[dict-item]  # that is the point
+        assert caught.value.code == code
+        assert words in caught.value.text
+
+
+def test_a_value_within_itself_is_refused() -> None:
+    endless: list[Value] = []
+    endless.append(endless)
+    with pytest.raises(WireError, match="at most 8 levels"):
+        encode_attributes({"x": endless})
+
+
+def test_values_of_several_attributes_count_together() -> None:
+    encode_attributes({"x": [0] * 512, "y": [0] * 512})
+    with pytest.raises(WireError, match="at most 1024 values in lists and maps are taken, got 1025"):
+        encode_attributes({"x": [0] * 512, "y": [0] * 513})
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 2**64])

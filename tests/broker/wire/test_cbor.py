@@ -105,7 +105,7 @@ def _is_refused(tag: int) -> bool:
         ("a10102", "map key"),
         ("a1f501", "map key"),
         ("a1820102 03", "map key"),
-        ("81" * 9, "nesting depth"),
+        ("81" * 17, "nesting depth"),
         ("c11a514b67b0", "tags are not used"),
         ("c249010000000000000000", "tags are not used"),
         ("d81c80", "tags are not used"),

@@ -198,3 +198,30 @@ def test_a_phone_has_no_sideways_scrolling_and_a_pad_to_play_with(calm: Demo, vi
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     take(page, 1, "Ada")
     page.wait_for_selector("#pad button:visible")
+
+
+AGREED = """() => {
+    const { own, frame } = window.concord;
+    const seen = frame.views.flatMap(view => Object.entries(view.regions));
+    const common = seen.filter(([name]) => own.regions.has(name));
+    const is_same = ([name, [gems, players]]) => {
+        const region = own.regions.get(name);
+        return String(gems) === String([region.cell(0), region.cell(1)])
+            && players.every(([who, ...at]) => String(region.players.get(who)) === String(at));
+    };
+    const is_seen = common.some(([, [, players]]) => players.some(([who]) => who === own.name));
+    return is_seen && common.every(is_same);
+}"""
+
+
+def test_a_page_plays_at_a_broker_with_nobody_between(calm: Demo, visitor: Visitor) -> None:
+    page = visitor.open(calm)
+    page.wait_for_function(f"() => ({PLACE})({FRAME}.views[0].name)")
+    page.locator("#join").click()
+    page.wait_for_function("() => window.concord.own && !window.concord.own.isOut")
+    for key in ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"):
+        page.keyboard.press(key)
+    page.wait_for_function(AGREED)
+    page.locator("#join").click()
+    page.wait_for_function("() => !window.concord.own")
+    assert visitor.complaints == []

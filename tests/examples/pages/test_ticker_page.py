@@ -7,6 +7,7 @@ from playwright.sync_api import Page
 from tests.examples.pages.conftest import Demo, Visitor, running
 
 FRAME = "window.concord.frame"
+OWN = "[...window.concord.own.followers.values()]"
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +61,7 @@ def test_a_killed_broker_costs_time_and_no_agreement(market: Demo, visitor: Visi
     shared = counts(page, "pairwise")["shared"]
     page.wait_for_function(f"() => {FRAME}.counts.pairwise.shared > {shared + 100}")
     assert counts(page, "pairwise")["disputed"] == 0
+    # The page follows by itself, at that broker too, and keeps the same books.
+    page.wait_for_function(f"() => {OWN}.length === 3 && {OWN}.every(each => each.agreed > 10)")
+    assert page.evaluate(f"{OWN}.map(each => each.differed)") == [0, 0, 0]
+    assert page.locator("text=this page keeps the same book").count() == 3

@@ -1,0 +1,1 @@
+"""A Spark job that reads events and publishes others."""

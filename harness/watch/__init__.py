@@ -1,0 +1,1 @@
+"""The live verdict on a running overlay: Structured Streaming reads subscriptions, pairs are compared."""
