@@ -454,6 +454,8 @@ class Dialled:
             fault = fault_of(
                 "second-path", f"{welcome.name} is a neighbour already: it cannot be the uplink too"
             )
+        if fault is None and not self.watcher.is_wanted:
+            fault = fault_of("busy", f"{self.context.name} has no use for the link any more")
         if fault is not None:
             self._refuse(fault)
         else:

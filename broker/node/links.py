@@ -78,6 +78,11 @@ TRANSITIONS: Final[Transitions[Carriage]] = {
 class LinkWatcher(Protocol):
     """The search that dialled the link, and is notified of its state."""
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a link is still of use."""
+        ...
+
     def attached(self) -> None:
         """The link became part of the tree."""
         ...

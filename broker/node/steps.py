@@ -108,6 +108,11 @@ class StepDialler:
 
     # --- what the link says ---
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a link is still of use: a broker that has lost its uplink has no step to take."""
+        return self.context.exchange.core.uplink is not None
+
     def attached(self) -> None:
         """Take nothing from that: a link beside the uplink is never attached."""
 

@@ -270,6 +270,11 @@ class Uplinks:
 
     # --- what the link says ---
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a link is still of use: always, as nobody else attaches this broker."""
+        return True
+
     def attached(self) -> None:
         """Take the broker as attached: the link is part of the tree, or was resumed."""
         attempt = self._attempt

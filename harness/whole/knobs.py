@@ -308,7 +308,6 @@ def _relocate(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
         relocations=random.choice((1, 2, 5)),
         settles_first=True,
         slow=0.0,
-        link_timeout_s=2.0,
     )
 
 
@@ -325,7 +324,6 @@ def _lifting(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
         cuts=0,
         settles_first=True,
         slow=0.0,
-        link_timeout_s=2.0,
     )
 
 

@@ -104,6 +104,11 @@ class SiteNet(Protocol):
         """Return the delays of a broker's process."""
         ...
 
+    @property
+    def has_operator(self) -> bool:
+        """Return whether an operator moves brokers in this schedule."""
+        ...
+
     def dialled(self, dialler: "WholeSite", dial: Dial) -> "WholeSite | None":
         """Return the site that is reached, or None."""
         ...
@@ -155,6 +160,11 @@ class WholeSite:
     _wake_number: int = field(default=0, init=False)
     _passes: bool = field(default=False, init=False)
     _has_room: bool = field(default=True, init=False)
+
+    @property
+    def has_operator(self) -> bool:
+        """Return whether an operator moves brokers in this schedule."""
+        return self.net.has_operator
 
     @property
     def address(self) -> str:
