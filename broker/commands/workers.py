@@ -119,8 +119,9 @@ class _Workers:
         with asking_to_end() as asked:
             async with trio.open_nursery() as nursery:
                 await nursery.start(self._keep, 1)
-                for place in range(2, self.count + 1):
-                    await nursery.start(self._keep, place)
+                async with trio.open_nursery() as starting:
+                    for place in range(2, self.count + 1):
+                        starting.start_soon(nursery.start, self._keep, place)
                 click.echo(f"listening on {self.front}")
                 await asked()
                 self._end()

@@ -13,7 +13,6 @@ Laws:
 """
 
 from collections.abc import Iterable
-from itertools import chain
 from typing import Generic
 
 from attrs import define, evolve, field
@@ -79,23 +78,24 @@ class Elements(Generic[Key]):
         """Append the bucket of each condition that an element satisfies."""
         if value.__class__ is not list:
             return
-        satisfied = [*chain.from_iterable(self._listed(value))]
+        satisfied: list[ElementCondition] = []
+        if self._texts_count:
+            for found in self._found(value):
+                satisfied += found
         if len(self._wanted) > self._texts_count:
             match = self._index.match
             for element in value:
                 satisfied += match(element if element.__class__ is dict else {SELF: element})
-        pending += map(self._buckets.__getitem__, dict.fromkeys(satisfied))
+        if satisfied:
+            pending += map(self._buckets.__getitem__, dict.fromkeys(satisfied))
 
-    def _listed(self, elements: list[Value]) -> Iterable[dict[ElementCondition, None]]:
+    def _found(self, elements: list[Value]) -> Iterable[dict[ElementCondition, None]]:
         """Return what is wanted of each text among the elements."""
         find = self._by_text.get
-        if not self._texts_count:
-            return ()
         try:
             return [*filter(None, map(find, elements))]  # type: ignore[arg-type]  # no key is anything but text
         except TypeError:  # Lists and maps have no hash.
-            texts = (each for each in elements if each.__class__ is str)
-            return [*filter(None, map(find, texts))]
+            return [*filter(None, map(find, (each for each in elements if each.__class__ is str)))]
 
     def _condition(self, constraint: Constraint) -> Alternatives:
         """Return the condition by which an entry is looked up here; others were on the way."""

@@ -22,6 +22,7 @@ Laws:
 
 from collections.abc import Callable
 from enum import Enum
+from math import inf
 from typing import Final
 
 from attrs import Factory, define, field
@@ -55,8 +56,8 @@ _TAKEN: Final = "duplicate"
 """The refusal of a broker whose name is in the overlay already."""
 
 STALE_TIMEOUTS: Final = 3
-"""For so many link timeouts the name may be that of an earlier run: one until that is declared lost, and two
-more where the announcement of it waits for a broken link between others."""
+"""For so many link timeouts from the first refusal a name, ours or one below us, may be of an earlier run: one
+until that is declared lost, two more where the announcement of it waits for a broken link between others."""
 
 
 class Waiting(Enum):
@@ -130,7 +131,8 @@ class Uplinks:
     _attempt: _Attempt | None = field(default=None, init=False)
     _dials: int = field(default=0, init=False)
     _timer: Timer | None = field(default=None, init=False)
-    _begun_s: float = field(default=0.0, init=False)
+    _taken_since_s: float = field(default=inf, init=False)
+    """When an uplink first said that a name is taken, since there was one."""
     _complaints: set[tuple[str, str]] = field(factory=set, init=False)
     _hopeless: dict[str, tuple[str, str]] = field(factory=dict, init=False)
     _destination: Candidate | None = field(default=None, init=False)
@@ -146,7 +148,6 @@ class Uplinks:
 
     def begin(self) -> None:
         """Dial the first candidate."""
-        self._begun_s = self.timers.now_s
         self._dial_next()
 
     def stop(self) -> None:
@@ -284,6 +285,7 @@ class Uplinks:
         self.log.info("attached", **_named(attempt.candidate), moves=self.search.moves + 1)
         self.search.attached(attempt.candidate)
         self._complaints.clear()
+        self._taken_since_s = inf
         self.context.settle()
 
     def refused(self, code: str, text: str) -> None:
@@ -307,6 +309,8 @@ class Uplinks:
             self._complain("uplink refused us", candidate, code=code, text=text)
             if attempt.is_hopeless:
                 self._hopeless[candidate.address] = attempt.refusal
+            if code == _TAKEN:
+                self._taken_since_s = min(self._taken_since_s, self.timers.now_s)
         if attempt.was_attached:
             self.search.lost()
             if self._destination is not None:
@@ -336,7 +340,7 @@ class Uplinks:
     def _is_hopeless(self) -> bool:
         """Return an error with the answer of the last uplink; the log has the answers of the others."""
         configured = self.search.configured
-        is_early = self.timers.now_s - self._begun_s < STALE_TIMEOUTS * self.link_timeout_s
+        is_early = self.timers.now_s - self._taken_since_s < STALE_TIMEOUTS * self.link_timeout_s
         if is_early and any(code == _TAKEN for code, _ in self._hopeless.values()):
             return False
         if not configured or not all(address in self._hopeless for address in configured):

@@ -1,8 +1,8 @@
 """Events as rows of a schema, and rows as events.
 
-A column has the attribute of its name; columns in `OWN`, which begin with an underscore, have what else there
-is of an event. An attribute that is absent, or does not fit its column, is null. Of a row, the columns that
-are not null are the attributes of its event.
+A column has the attribute of its name, or what that path leads to in maps; columns in `OWN`, which begin with
+an underscore, have what else there is of an event. An attribute that is absent, or does not fit its column,
+is null. Of a row, the columns that are not null are the attributes of its event.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ from typing import Any, Final
 from pyspark.sql import types as t
 
 from broker.client.delivery import Delivery, Gap
+from broker.filters.values import flattened
 
 DEFAULT: Final = (
     "_publisher STRING, _sequence BIGINT, _position BIGINT, _published_at TIMESTAMP, _attributes STRING, "
@@ -151,6 +152,8 @@ def _cell(column: t.StructField) -> _Own:
     except ValueError as error:
         raise ValueError(f"column {column.name}: {error}") from None
     name = column.name
+    if "." in name:
+        return lambda delivery, _: convert(flattened(delivery.attributes).get(name))
     return lambda delivery, _: convert(delivery.attributes.get(name))
 
 

@@ -60,6 +60,13 @@ def _shapes(ctx: click.Context, param: click.Parameter, given: str) -> list[Work
     show_default=True,
     help="When servers are kept on one half of the cores and clients on the other.",
 )
+@click.option(
+    "--judge",
+    "rounds",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Judge the first N runs of each; all, unless something else is asked for.",
+)
 @click.option("--master", default="local[*]", show_default=True, help="Where Spark runs, as Spark writes it.")
 @click.option("--page", type=click.Path(path_type=Path), metavar="FILE", help="Renew its results.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
@@ -72,6 +79,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     quick: bool,
     repeat: int | None,
     pin: str,
+    rounds: int | None,
     master: str,
     page: Path | None,
     as_json: bool,
@@ -83,7 +91,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     """
     require_extras("analysis", "harness")
     from harness.peers import report  # noqa: PLC0415 - only who has results needs it
-    from harness.peers.campaign import judge, measure_all  # noqa: PLC0415 - likewise
+    from harness.peers.campaign import gathered, judge, measure_all  # noqa: PLC0415 - likewise
 
     prepare(out, replace=replace)
     timing = WorkloadTiming.of(quick=quick, repeat=repeat, pin=pin)
@@ -93,9 +101,12 @@ def command(  # noqa: PLR0913 - one parameter per option
     adapters = [PEERS[name] for name in peers if name not in absent]
     about = report.about(adapters, absent, timing)
     measured, failed = outcomes.run(measure_all, adapters, shapes, timing, out, _say)
-    results = judge(measured, master, _say)
     about = attrs.evolve(about, failed=failed, loads=[each.load for each in measured])
-    written = report.write(out, about, results)
+    results = gathered(measured)
+    written = report.write(out, about, results)  # What was measured is not lost if judging is cut short.
+    if rounds is None or rounds > 0:
+        results = judge(measured, timing.repeat if rounds is None else rounds, master, _say)
+        written = report.write(out, about, results)
     if page is not None:
         report.renew(page, about, results)
     if as_json:

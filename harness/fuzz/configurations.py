@@ -105,7 +105,7 @@ def _broker(option: str, path: Path) -> str:
         arguments += ["--name", "B1", "--listen", "127.0.0.1:0"]
     started: list[Settings] = []
     with (
-        patch.object(product, "_run", started.append),
+        patch.object(product, "_run", lambda settings, **_: started.append(settings)),
         patch.object(product, "_calm_collector"),
         patch.object(product, "configure"),
     ):

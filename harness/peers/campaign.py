@@ -98,24 +98,32 @@ def _about(shape: WorkloadShape, adapter: Adapter, figures: Figures, load: float
     }
 
 
-def judge(measured: Sequence[Measured], master: str, say: Say) -> list[PeerResult]:
-    """Judge every run in one Spark session; return the results by shape and system."""
+def gathered(measured: Sequence[Measured]) -> list[PeerResult]:
+    """Return the results by shape and system, before anything is judged."""
+    found: dict[tuple[str, str], PeerResult] = {}
+    for each in measured:
+        key = each.shape.name, each.adapter.name
+        before = found.get(key, PeerResult(*key, ()))
+        found[key] = attrs.evolve(before, runs=(*before.runs, each.figures))
+    return list(found.values())
+
+
+def judge(measured: Sequence[Measured], rounds: int, master: str, say: Say) -> list[PeerResult]:
+    """Judge the first rounds in one Spark session; return the results by shape and system."""
     # Spark is loaded for judging, and not for measuring.
     from harness.analysis.analyzing import judged  # noqa: PLC0415 - see above
     from harness.analysis.session import session  # noqa: PLC0415 - see above
 
     say("judging: starting Spark")
-    found: dict[tuple[str, str], PeerResult] = {}
+    found = {(each.shape, each.peer): each for each in gathered(measured)}
     with session(master) as spark:
         for each in measured:
+            if int(each.folder.name) > rounds:
+                continue
             say(f"judging {each.folder}")
             key = each.shape.name, each.adapter.name
-            before = found.get(key, PeerResult(*key, ()))
-            found[key] = attrs.evolve(
-                before,
-                runs=(*before.runs, each.figures),
-                verdicts=(*before.verdicts, _verdict(judged(spark, each.folder))),
-            )
+            verdicts = (*found[key].verdicts, _verdict(judged(spark, each.folder)))
+            found[key] = attrs.evolve(found[key], verdicts=verdicts)
     return list(found.values())
 
 

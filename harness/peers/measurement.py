@@ -95,7 +95,7 @@ class _PeerRunning:
         parties = ([self.publishers], self.servers, [self.subscribers])
         for program in (each for party in parties for each in party):
             program.check_alive()
-        used_s = tuple(sum(_used_s(program.process.pid) for program in party) for party in parties)
+        used_s = tuple(sum(used_s(program.process.pid) for program in party) for party in parties)
         return _PeerMark(trio.current_time(), sum(self.board.delivered), used_s)
 
     def pin(self, *, apart: bool) -> None:
@@ -120,7 +120,7 @@ def _pin(program: ProgramProcess, cores: Collection[int]) -> None:
             continue
 
 
-def _used_s(pid: int) -> float:
+def used_s(pid: int) -> float:
     """Return the seconds of processor time that a process has used."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
@@ -138,7 +138,7 @@ async def _answer(worker: ProgramProcess, expected: str, timeout_s: float) -> No
 
 
 @asynccontextmanager
-async def _running(
+async def running(
     adapter: Adapter, shape: WorkloadShape, timing: WorkloadTiming, folder: Path
 ) -> AsyncIterator[_PeerRunning]:
     """Start and connect everything; all of it ends with the block."""
@@ -186,25 +186,25 @@ async def _arrived(board: Board) -> None:
 
 async def measure(adapter: Adapter, shape: WorkloadShape, timing: WorkloadTiming, folder: Path) -> Figures:
     """Measure a system once, and leave the datasets of the run in a folder."""
-    async with _running(adapter, shape, timing, folder) as running:
-        board = running.board
+    async with running(adapter, shape, timing, folder) as system:
+        board = system.board
         await trio.sleep(SETTLE_S)
-        running.pin(apart=timing.pin != "never")
+        system.pin(apart=timing.pin != "never")
         board.enter(BoardPhase.PACED)
         await trio.sleep(timing.warm_up_s)
         since_ns = time.time_ns()
         await trio.sleep(timing.measure_s)
         until_ns = time.time_ns()
-        running.pin(apart=timing.pin == "always")
+        system.pin(apart=timing.pin == "always")
         board.enter(BoardPhase.FLAT_OUT)
         await trio.sleep(timing.warm_up_s)
-        earlier = running.mark()
+        earlier = system.mark()
         await trio.sleep(timing.measure_s)
-        deliveries_per_s, work = running.mark().since(earlier)
+        deliveries_per_s, work = system.mark().since(earlier)
         board.enter(BoardPhase.STOPPING)
-        await _answer(running.publishers, "done", WRITE_TIMEOUT_S)
+        await _answer(system.publishers, "done", WRITE_TIMEOUT_S)
         await _arrived(board)
         board.enter(BoardPhase.OVER)
-        await _answer(running.subscribers, "done", WRITE_TIMEOUT_S)
+        await _answer(system.subscribers, "done", WRITE_TIMEOUT_S)
     complete(folder, shape.subscribers, shape.servers)
     return Figures(deliveries_per_s, work, *ages_ms(folder, since_ns, until_ns))

@@ -72,7 +72,7 @@ class WholeHistory:
     returned: set[str] = field(factory=set)
     """Ids of publishers that were away for longer than they are advertised."""
     moved: set[int] = field(factory=set)
-    """Calls that were published again at another broker."""
+    """Calls that were published again at another broker, or after an absence that was too long."""
     _operations: list[promises.Operation] = field(factory=list)
     _index: dict[tuple[str, int], int] = field(factory=dict)
     _known: dict[str, int] = field(factory=dict)

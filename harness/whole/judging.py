@@ -168,8 +168,13 @@ def _refusals(world: WholeWorld) -> Iterator[Fault]:
     detaches = knobs.relocations and "reattach" in knobs.methods
     if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile or detaches:
         return
+    shape = knobs.shape
+    round_trip_s = 2 * shape.latency_s * (shape.slow_factor if shape.slow_part else 1)
+    is_quick = (
+        round_trip_s < knobs.link_timeout_s / 2
+    )  # Otherwise a greeting may take too long, and be repeated.
     for site in world.live_sites() if not knobs.odd else ():
-        if site.total("lost_links") and knobs.settles_first:
+        if site.total("lost_links") and knobs.settles_first and is_quick:
             yield "refused", f"{site.name} has lost {site.total('lost_links')} links"
         if site.total("refused") and knobs.settles_first:
             yield "refused", f"{site.name} has refused something"

@@ -264,7 +264,8 @@ class Program:
             self.net.history.faults.append(("duplicate", text))
         self.net.history.dead.add(publishing.id)
         again = publishing.sent[len(publishing.sent) - source.pending_count :]
-        if _broker_in(publishing.id) != _broker_in(source.id):
+        is_elsewhere = _broker_in(publishing.id) != _broker_in(source.id)
+        if is_elsewhere or publishing.id in self.net.history.returned:
             self.net.history.moved.update(number for _, _, number, _ in again)
         publishing.id = source.id
         if publishing.is_closed:

@@ -1,5 +1,6 @@
 // The client that `connect` returns.
 
+import { checkAddress } from "./addresses.js";
 import { Deliveries } from "./deliveries.js";
 import { Driver } from "./driver.js";
 import { limitsOf } from "./limits.js";
@@ -7,7 +8,6 @@ import { ClientMachine } from "./machine.js";
 import { inboxOf } from "./options.js";
 import { Publisher } from "./publisher.js";
 import { Question } from "./session.js";
-import { checkAddress } from "./transports.js";
 import { Phase } from "./window.js";
 
 const INCARNATION_BYTES = 8;
@@ -40,11 +40,14 @@ export class Client {
     return this.#driver.session.welcome?.name ?? "";
   }
 
-  /** Become a publisher of what the filter matches; resolves when the whole overlay knows. */
-  async advertise(filter) {
+  /**
+   * Become a publisher of what the filter matches; resolves when the whole overlay knows. `resume` is the id of a publisher
+   * that an earlier client of this name had at this broker: it goes on behind the last event that the broker took of it.
+   */
+  async advertise(filter, { resume = "" } = {}) {
     const { session, machine } = this.#driver;
     machine.check();
-    const source = session.advertise(String(filter));
+    const source = session.advertise(String(filter), resume);
     try {
       await this.#driver.until(() => source.phase !== Phase.OPENING);
     } catch (error) {

@@ -26,6 +26,16 @@ export class Deliveries {
     };
   }
 
+  /** What the broker calls the subscription; another name behind a gap of reason "forgotten". */
+  get id() {
+    return this.#inbox.readId;
+  }
+
+  /** The position of the last delivery or gap that was given, or where it all begins. */
+  get position() {
+    return this.#inbox.yielded;
+  }
+
   /** Whether the broker has resumed this durable subscription. */
   get isResumed() {
     return this.#inbox.isResumed;
@@ -67,7 +77,7 @@ export class Deliveries {
 
   /** Acknowledge all deliveries up to this position: the program is done with them. */
   ack(position) {
-    this.#acknowledge(this.#inbox.era, position);
+    this.#acknowledge(this.#inbox.readEra, position);
   }
 
   /** Withdraw the subscription, and drop what has not been given. A durable one stays at the broker. */

@@ -44,6 +44,8 @@ export class Inbox {
     this.durable = options.durable;
     this.ageS = options.ageS;
     this.after = options.after;
+    /** The subscription that `after` is a position of. */
+    this.resume = options.resume;
     /** How many deliveries may be unacknowledged; 0 if the program does not acknowledge. */
     this.maxOpen = options.maxOpen;
     /** The past to ask for, at the time that it is given. */
@@ -60,7 +62,10 @@ export class Inbox {
     this.outstandingCount = 0;
     this.position = 0;
     this.had = 0;
+    /** The position of the last delivery or gap that was given, and the subscription and the era that it belongs to. */
     this.yielded = 0;
+    this.readId = "";
+    this.readEra = 0;
     this.era = 0;
     this.arrived = new Deque();
     this.open = new Deque();
@@ -111,6 +116,7 @@ export class Inbox {
       this.isResumed = goesOn;
       this.had = position;
       this.yielded = position;
+      this.readId = subscription;
     }
     this.id = subscription;
     this.position = position;
@@ -149,12 +155,9 @@ export class Inbox {
 
   miss(gap) {
     const last = this.arrived.last;
-    if (last?.gap) {
-      last.gap = last.gap.plus(gap);
-      last.end = this.position;
-    } else {
-      this.arrived.push({ frame: null, gap, end: this.position, position: 0, era: this.era });
-    }
+    const hole = { frame: null, gap, end: this.position, position: 0, era: this.era, id: this.id };
+    if (last?.gap) Object.assign(last, hole, { gap: last.gap.plus(gap) });
+    else this.arrived.push(hole);
   }
 
   // --- the program's side ---
@@ -165,7 +168,10 @@ export class Inbox {
       const entry = this.arrived.shift();
       if (entry.frame !== null) return this.give(entry, acknowledge);
       if (!this.maxOpen) this.had = entry.end;
-      if (entry.gap) return entry.gap;
+      if (entry.gap) {
+        [this.yielded, this.readEra, this.readId] = [entry.end, entry.era, entry.id];
+        return entry.gap;
+      }
     }
     return undefined;
   }
@@ -181,7 +187,7 @@ export class Inbox {
   }
 
   give(entry, acknowledge) {
-    this.yielded = entry.end;
+    [this.yielded, this.readEra] = [entry.end, entry.era];
     if (this.maxOpen && entry.era === this.era) this.open.push(entry);
     else this.current.push(entry);
     const { era } = entry;

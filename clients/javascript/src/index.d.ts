@@ -78,6 +78,8 @@ export interface SubscribeOptions {
   ageS?: number;
   /** The position behind which to go on, for a program that keeps its own. */
   after?: number | null;
+  /** The `id` of the deliveries that `after` is a position of. */
+  resume?: string;
   /** "manual": the program has had a delivery of a durable subscription only when it says so. */
   ack?: "auto" | "manual";
   /** How many deliveries may be unacknowledged. */
@@ -92,7 +94,8 @@ export class Client implements AsyncDisposable {
   readonly state: StateChange["state"];
   /** The name of the broker, or nothing while there is no connection. */
   readonly broker: string;
-  advertise(filter: string): Promise<Publisher>;
+  /** `resume` is the id of a publisher that an earlier client of this name had at this broker. */
+  advertise(filter: string, options?: { resume?: string }): Promise<Publisher>;
   subscribe(filter: string, options?: SubscribeOptions): Promise<Deliveries>;
   forget(durable: string): Promise<void>;
   durableSubscriptions(): Promise<Record<string, unknown>[]>;
@@ -113,6 +116,8 @@ export interface PublishOptions {
 export class Publisher implements AsyncDisposable {
   private constructor();
   readonly id: string;
+  /** The number of its last event. */
+  readonly sequence: number;
   readonly isWanted: boolean;
   wanted(): Promise<void>;
   unwanted(): Promise<void>;
@@ -155,6 +160,10 @@ export class Gap {
 
 export class Deliveries implements AsyncIterable<Delivery>, AsyncDisposable {
   private constructor();
+  /** What the broker calls the subscription; another name behind a gap of reason "forgotten". */
+  readonly id: string;
+  /** The position of the last delivery or gap that was given. */
+  readonly position: number;
   /** Whether the broker has resumed this durable subscription. */
   readonly isResumed: boolean;
   [Symbol.asyncIterator](): AsyncIterableIterator<Delivery>;

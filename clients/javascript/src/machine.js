@@ -28,6 +28,7 @@
 // * Leaving is in order: everything is taken over and written, the goodbye is the very last thing, and then the broker
 //   hangs up; all within `closeTimeoutS`.
 
+import { isWebSocket } from "./addresses.js";
 import { BrokerFaultError, ClosedError, ConnectionFailedError, ConnectionLostError } from "./errors.js";
 import { CLOSING, Session } from "./session.js";
 import { join } from "./wire.js";
@@ -327,7 +328,8 @@ export class ClientMachine {
     this.session.disconnect();
     this.enter(WAITING, nowS + this.backoff.nextS(longestS));
     if (isKept) {
-      this.address = this.session.home || this.address;
+      // What is said is an address of TCP; where a broker listens for WebSocket it listens alone.
+      if (!isWebSocket(this.address)) this.address = this.session.home || this.address;
       return;
     }
     const place = this.addresses.indexOf(this.address) + 1;

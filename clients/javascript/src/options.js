@@ -7,7 +7,7 @@ const YEAR_S = 366 * 86400;
 const COUNT_MAX = 100_000;
 const UNITS_S = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86400 };
 const SUBSCRIPTION = {
-  ordered: true, boundBytes: BOUND_BYTES, policy: undefined, durable: "", ageS: 0, after: null, ack: "auto", maxOpen: OPEN_COUNT, replay: undefined,
+  ordered: true, boundBytes: BOUND_BYTES, policy: undefined, durable: "", ageS: 0, after: null, ack: "auto", maxOpen: OPEN_COUNT, resume: "", replay: undefined,
 };
 
 function must(isSo, text) {
@@ -18,12 +18,13 @@ function must(isSo, text) {
 export function inboxOf(filter, options, limits, nowS) {
   for (const name of Object.keys(options)) must(name in SUBSCRIPTION, `subscribe: there is no option ${name}; there are ${Object.keys(SUBSCRIPTION).join(", ")}`);
   const { policy = options.durable ? "drop" : "disconnect", ...others } = { ...SUBSCRIPTION, ...options };
-  const { boundBytes, durable, ageS, after, ack, maxOpen, replay } = others;
+  const { boundBytes, durable, ageS, after, ack, maxOpen, resume, replay } = others;
   must(policy === "disconnect" || policy === "drop", `policy: expected "disconnect" or "drop", got ${policy}`);
   must(Number.isSafeInteger(boundBytes) && boundBytes >= 1, `boundBytes: expected 1 or more, got ${boundBytes}`);
   must(ageS >= 0 && ageS < Infinity, `ageS: expected 0 or more, got ${ageS}`);
   must(durable || (!ageS && after === null), "ageS and after are for subscriptions with a durable name");
   must(after === null || (Number.isSafeInteger(after) && after >= 0), `after: expected a position, 0 or more, got ${after}`);
+  must(!resume || after !== null, "resume names the subscription that after is a position of: give both");
   must(ack === "auto" || ack === "manual", `ack: expected "auto" or "manual", got ${ack}`);
   must(ack === "auto" || durable, "ack: \"manual\" is for subscriptions with a durable name: others end with the program");
   must(Number.isSafeInteger(maxOpen) && maxOpen >= 1, `maxOpen: expected 1 or more, got ${maxOpen}`);

@@ -24,6 +24,11 @@ export class Publisher {
     return this.#source.id;
   }
 
+  /** The number of its last event. */
+  get sequence() {
+    return this.#source.sequence;
+  }
+
   /** Whether a subscription, at any broker, overlaps the advertisement. */
   get isWanted() {
     return this.#source.isWanted;

@@ -160,8 +160,8 @@ export class Session {
 
   // --- what the program asks for ---
 
-  advertise(filter) {
-    const source = new Source(filter);
+  advertise(filter, resume = "") {
+    const source = new Source(filter, resume);
     this.sources.add(source);
     if (this.welcome !== null) this.askSource(source);
     return source;
@@ -252,7 +252,7 @@ export class Session {
     const number = this.number(inbox);
     this.say("Subscribe", {
       number, filter: inbox.filter, ordered: inbox.ordered, credit: inbox.begin(number), boundBytes: inbox.boundBytes, policy: inbox.policy,
-      durable: inbox.durable, ageS: inbox.ageS, resume: inbox.id, after: inbox.resumePosition, replay: inbox.replay(nowS),
+      durable: inbox.durable, ageS: inbox.ageS, resume: inbox.id || inbox.resume, after: inbox.resumePosition, replay: inbox.replay(nowS),
     });
   }
 
@@ -337,10 +337,15 @@ export class Session {
 
   onAdvertised(source, { number, publisher, taken, isWanted }) {
     if (!(source instanceof Source)) return;
-    if (!source.id) source.name(publisher);
-    else if (publisher !== source.id) this.window.rename(source, publisher);
-    else if (this.awaited.has(number)) this.window.taken(source, Number(taken));
-    if (source.phase === Phase.OPENING) source.phase = Phase.OPEN;
+    if (source.phase === Phase.OPENING) {
+      source.name(publisher);
+      source.sequence = Number(taken);
+      source.phase = Phase.OPEN;
+    } else if (publisher !== source.id) {
+      this.window.rename(source, publisher);
+    } else if (this.awaited.has(number)) {
+      this.window.taken(source, Number(taken));
+    }
     source.isWanted = isWanted;
     this.awaited.delete(number);
     this.isChanged = true;

@@ -4,33 +4,11 @@
 // A transport has `send(bytes)`, and `close(bytes)` for the last of them. It calls `on.opened()`, `on.received(bytes)`
 // and, once, `on.ended(reason)` with null where the broker has closed it.
 
-import { ConnectionFailedError } from "./errors.js";
+import { isWebSocket, webSocketOf } from "./addresses.js";
 
 const SUBPROTOCOL = "concord";
 const CLOSED_IN_ORDER = new Set([1000, 1001, 1005]);
 const UNEXPLAINED = "the WebSocket could not be opened, or broke; the broker's log says why if it refused it";
-
-/** Check an address; throws `ConnectionFailedError` for one that nobody can dial here. */
-export function checkAddress(address, options) {
-  const fail = (reason) => {
-    throw new ConnectionFailedError(`cannot connect: ${reason}`, address);
-  };
-  if (isWebSocket(address)) {
-    if (!URL.canParse(address)) fail(`${address} is no address of a WebSocket, for example ws://127.0.0.1:7413`);
-    if (!webSocketOf(options)) fail(`${address} needs WebSocket, which is not here; pass one as the option WebSocket, or give HOST:PORT`);
-  } else {
-    if (!/^(\[[^\]\s]+\]|[^[\]:\s]+):\d{1,5}$/.test(address)) fail(`${address} is not HOST:PORT and no address of a WebSocket`);
-    if (globalThis.process?.versions?.node === undefined) fail(`${address} needs TCP, which pages do not have; give the broker's WebSocket, ws://${address}`);
-  }
-}
-
-function isWebSocket(address) {
-  return /^wss?:\/\//i.test(address);
-}
-
-function webSocketOf({ WebSocket = globalThis.WebSocket }) {
-  return WebSocket;
-}
 
 /** Begin to open a transport. */
 export async function open(address, options, on) {

@@ -14,9 +14,9 @@ export const Phase = Object.freeze({ OPENING: "opening", OPEN: "open", LEAVING: 
 
 /** One publisher of a client. `number` is its request on the present connection. */
 export class Source {
-  constructor(filter) {
+  constructor(filter, resume = "") {
     this.filter = filter;
-    this.id = "";
+    this.id = resume;
     this.prefix = new Uint8Array(0);
     this.sequence = 0;
     this.number = 0;

@@ -96,8 +96,8 @@ export class Dialogue {
     this.machine.leave(this.#nowS);
   }
 
-  advertise({ as, filter }) {
-    this.#named.set(as, this.machine.session.advertise(filter));
+  advertise({ as, filter, resume }) {
+    this.#named.set(as, this.machine.session.advertise(filter, resume));
   }
 
   publish({ by, attributes, payload = "", ordered = true }) {

@@ -129,7 +129,7 @@ class Dialogue:
         self.machine.leave(self.now_s)
 
     def _advertise(self, wanted: Mapping[str, Json]) -> None:
-        self._named[wanted["as"]] = self.machine.session.advertise(wanted["filter"])
+        self._named[wanted["as"]] = self.machine.session.advertise(wanted["filter"], wanted.get("resume", ""))
 
     def _publish(self, wanted: Mapping[str, Json]) -> None:
         source: Source = self._named[wanted["by"]]
@@ -144,7 +144,7 @@ class Dialogue:
     def _subscribe(self, wanted: Mapping[str, Json]) -> None:
         options = {
             "ordered": True, "bound_bytes": BOUND_BYTES, "policy": None, "durable": "", "age_s": 0,
-            "after": None, "ack": "auto", "max_open": OPEN_COUNT, "replay": None,
+            "after": None, "ack": "auto", "max_open": OPEN_COUNT, "replay": None, "resume": "",
         } | {name: value for name, value in wanted.items() if name not in {"as", "filter"}}  # fmt: skip
         inbox = subscription(
             wanted["filter"], limits=self.machine.session.limits, now_s=self.now_s, **options

@@ -227,7 +227,8 @@ class Drawing:
     # --- the program ---
 
     def _advertise(self) -> None:
-        self._do(advertise={"as": self._name(), "filter": "True"})
+        resumed = {"resume": self._id()} if self.random.random() < 0.2 else {}
+        self._do(advertise={"as": self._name(), "filter": "True", **resumed})
 
     def _subscribe(self) -> None:
         options: dict[str, Json] = {}
@@ -237,6 +238,8 @@ class Drawing:
                 options |= {"ack": "manual", "max_open": self.random.choice([1, 3, 10])}
             if self.random.random() < 0.3:
                 options["after"] = self.random.choice([0, 5])
+                if self.random.random() < 0.5:
+                    options["resume"] = self._id()
         elif self.random.random() < 0.3:
             options["replay"] = self.random.choice(["5m", "now", "7"])
         self._do(subscribe={"as": self._name(), "filter": "True", **options})

@@ -220,7 +220,7 @@ def test_a_name_that_is_taken_may_be_that_of_an_earlier_run_for_a_while() -> Non
     world.link_timeout_s = 10 / STALE_TIMEOUTS
     world.run()
     assert "because of duplicate" in str(world.uplinks.failure)
-    assert world.dialled == [FIRST] * 4
+    assert world.dialled == [FIRST] * 5
 
 
 @pytest.mark.parametrize("other", [unreachable, refuses("closing")])

@@ -11,7 +11,12 @@ from broker.wire import encode_publication, publication_prefix
 
 DELIVERY = Delivery(
     encode_publication(
-        publication_prefix("p"), 7, 1_500_000_000, {"n": 3, "x": float("nan"), "at.b": "é"}, b"bytes", True
+        publication_prefix("p"),
+        7,
+        1_500_000_000,
+        {"n": 3, "x": float("nan"), "at.b": "é", "box": {"w": [1, None]}},
+        b"bytes",
+        True,
     ),
     12,
 )
@@ -30,12 +35,13 @@ def alone(**columns: t.DataType) -> t.StructType:
 
 
 def test_columns_have_attributes_and_what_else_there_is() -> None:
-    columns = schema(**{"n": INT, "at.b": TEXT, "nothing": TEXT})
+    columns = schema(**{"n": INT, "at.b": TEXT, "nothing": TEXT, "box.w": t.ArrayType(INT)})
     row = dict(zip(columns.names, RowShape(columns).row(DELIVERY, "n > 2"), strict=True))
     assert row == {
         "n": 3,
         "at.b": "é",
         "nothing": None,
+        "box.w": [1, None],
         "_publisher": "p",
         "_sequence": 7,
         "_position": 12,
@@ -43,7 +49,7 @@ def test_columns_have_attributes_and_what_else_there_is() -> None:
         "_ordered": True,
         "_published_at": datetime.fromtimestamp(1.5, UTC),
         "_payload": b"bytes",
-        "_attributes": '{"n": 3, "x": null, "at.b": "é"}',
+        "_attributes": '{"n": 3, "x": null, "at.b": "é", "box": {"w": [1, null]}}',
         "_gap": None,
         "_gap_count": None,
     }

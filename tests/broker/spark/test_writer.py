@@ -61,6 +61,15 @@ def test_a_batch_that_runs_twice_is_published_once_and_numbers_go_on(broker: Sta
         commit(writer(broker, tmp_path), 1, [5])
 
 
+def test_nested_columns_are_nested_attributes(broker: Stage, tmp_path: Path) -> None:
+    inner = t.StructType().add("w", t.ArrayType(t.IntegerType())).add("h", "integer")
+    options = {"broker": broker.address, "filter": "box.h is None", "state": str(tmp_path)}
+    nested = ConcordStreamWriter(t.StructType().add("box", inner), options, overwrite=False)
+    with connect(broker.address) as client, client.subscribe("7 in box.w") as deliveries:
+        nested.commit([nested.write(iter([Row(box=Row(w=[7, 8], h=None))]))], 0)
+        assert deliveries.next(timeout_s=20).attributes == {"box": {"w": [7, 8], "h": None}}
+
+
 def test_a_driver_that_is_killed_while_it_publishes_leaves_the_rest_to_the_next(
     broker: Stage, tmp_path: Path
 ) -> None:

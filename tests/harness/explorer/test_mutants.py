@@ -14,7 +14,7 @@ SOON = 3000
 """Schedules that take ten seconds or less; most mutants are found within a hundred."""
 
 FIRST_SEEDS = {
-    "acknowledged-before-sync": 900,
+    "acknowledged-before-sync": 2000,
     "barrier-forgets": 1400,
     "batches-at-the-end": 200,
     "control-overtakes": 900,

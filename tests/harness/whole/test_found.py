@@ -28,6 +28,9 @@ FOUND = {
     "a call that was published again elsewhere may come again where its client returns": ("roam", 40_261),
     "credit that was due before the broker had answered is given then": ("crash", 40_273),
     "what a lost connection asked for late takes nothing from a newer one": ("roam", 3_000_283),
+    "the name of an earlier run of a child may be taken for a while": ("roam", 4_001_019),
+    "what is published again after too long an absence leaves no gap": ("roam", 3_000_568),
+    "a greeting over a line that is too slow is repeated": ("roam", 3_000_513),
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
