@@ -110,7 +110,7 @@ class LiftedIds:
 
 @frozen
 class Lifted:
-    """The child, an identity, is lifted: the receiver is its parent from this place of the sequence on."""
+    """The child of that name is lifted: the receiver is its parent from this place of the sequence on."""
 
     child: str
     number: int

@@ -43,6 +43,8 @@ class ChildRoutes:
     added: tuple[RouteFilter, ...] = ()
     ended: frozenset[str] = frozenset()
     brokers: frozenset[str] = frozenset()
+    count: int = 0
+    """How many have been collected."""
 
     def wants_item(self, item: object) -> bool:
         """Return whether the child's side wants a publication, and did not publish it."""

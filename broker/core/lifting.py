@@ -57,7 +57,7 @@ from broker.move_messages import (
     StepRefused,
     Switched,
 )
-from broker.page_limits import HELD_BYTES_MAX, HELD_COUNT_MAX
+from broker.page_limits import COLLECTED_COUNT_MAX, HELD_BYTES_MAX, HELD_COUNT_MAX
 from broker.routing.strategy import RouteFilter
 from broker.transitions import Transitions, follow
 from ordering.interface import Emission, Hops, Ordering
@@ -133,7 +133,6 @@ class Receiving:
     """This broker is the one above, and `link` the new link to the child."""
 
     number: int
-    child: str
     link: Hop
     parent: Hop
 
@@ -332,7 +331,7 @@ class Lifts:
         parting.routes = routes
         for page in self._pages(routes):
             self._send(uplink, page)
-        self._send(uplink, Lifted(_identity_in(routes.brokers, link.name), parting.number))
+        self._send(uplink, Lifted(link.name, parting.number))
 
     def _pages(self, routes: ChildRoutes) -> Iterator[LiftedRoutes | LiftedIds]:
         size_bytes = self._routing.strategies.page_bytes
@@ -392,18 +391,19 @@ class Lifts:
         """Keep this broker free for a step, if it can be one of a child of a child."""
         parent = self._routing.links.get(message.parent)
         text = self.objection()
-        if parent is None or not self._membership.is_behind(message.child, parent):
+        is_child = name_of(message.child) == link.name
+        if parent is None or not (is_child and self._membership.is_behind(message.child, parent)):
             text = f"{message.parent} is not its child, with {link.name} below it"
         if text:
             self._send(link, StepRefused(message.number, text))
             return
         assert parent is not None
-        self.present = Receiving(message.number, message.child, link, parent)
+        self.present = Receiving(message.number, link, parent)
         self._send(link, StepGranted(message.number))
 
     def lifted_routes(self, message: LiftedRoutes, link: Hop) -> None:
         """Collect the routes of a child that is lifted."""
-        routes = self._parts.setdefault(link, ChildRoutes())
+        routes = self._collected(link, len(message.routes))
         match message.part:
             case "advertised":
                 routes.advertised.update((route.id, route.filter) for route in message.routes)
@@ -416,7 +416,7 @@ class Lifts:
 
     def lifted_ids(self, message: LiftedIds, link: Hop) -> None:
         """Collect what belongs to these routes."""
-        routes = self._parts.setdefault(link, ChildRoutes())
+        routes = self._collected(link, len(message.ids))
         match message.part:
             case "knows":
                 routes.knows |= message.ids
@@ -425,14 +425,26 @@ class Lifts:
             case _:
                 routes.brokers |= message.ids
 
+    def _collected(self, link: Hop, count: int) -> ChildRoutes:
+        """Return the routes collected so far, and count these."""
+        routes = self._parts.setdefault(link, ChildRoutes())
+        routes.count += count
+        if routes.count > COLLECTED_COUNT_MAX:
+            raise ProtocolError(
+                f"{link.name} sent {routes.count} routes of a child: {COLLECTED_COUNT_MAX} are taken"
+            )
+        return routes
+
     def lifted(self, message: Lifted, link: Hop) -> None:
         """Switch: the child is one of this broker from here on.
 
         If its new link is lost, or something changes that a step would tear apart, it is lost at once (R8).
         """
+        if message.child in self._routing.links:
+            raise ProtocolError(f"{link.name} lifted {message.child}, which is a neighbour")
         routes, receiving = self._parts.pop(link, ChildRoutes()), self.present
         child: Hop | None = None
-        if isinstance(receiving, Receiving) and (receiving.child, receiving.number, receiving.parent) == (
+        if isinstance(receiving, Receiving) and (receiving.link.name, receiving.number, receiving.parent) == (
             message.child,
             message.number,
             link,
@@ -440,7 +452,7 @@ class Lifts:
             child, self.present = receiving.link, None
         has_link = child is not None
         if child is None:
-            child = self.homeless = self._hops.open(name_of(message.child), is_link=True)
+            child = self.homeless = self._hops.open(message.child, is_link=True)
         self._send(link, Switched(message.child, message.number))
         self._carry_out(self._plugin.link_attached(child.bit))
         self._ordering.adopt(child.bit, link.bit, routes.wants_item)
@@ -490,7 +502,3 @@ class Lifts:
             return
         elif link is not parting.child:
             self._send(parting.child, StepRefused(parting.number, "the uplink is lost"))
-
-
-def _identity_in(brokers: Iterable[str], name: str) -> str:
-    return next(each for each in brokers if name_of(each) == name)
