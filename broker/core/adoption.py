@@ -106,6 +106,7 @@ def _move_entry(routing: RoutingState, entry: RouteEntry, uplink: Hop, *, is_nee
 def take_over(routing: RoutingState, child: Hop, parent: Hop, routes: ChildRoutes) -> None:
     """Take the child of a child as a child of this broker."""
     tables, subscribing = routing.tables, routing.subscribing
+    serving = list(tables.entries_of(parent).values())
     routing.links[child.name] = child
     tables.open_link(child)
     routing.advertising.add_link(child)
@@ -122,7 +123,7 @@ def take_over(routing: RoutingState, child: Hop, parent: Hop, routes: ChildRoute
     subscribing.adopt_wants(parent, wants)
     for link in list(subscribing.neighbours):
         if link not in {child, parent}:
-            subscribing.offer(link, (*added, *wants))
+            subscribing.offer_served(link, (*added, *wants), serving)
     for each in sorted(routes.ended):
         subscribing.unsubscribe(each, parent)
     subscribing.adopt_announced(child, routes.announced, new)

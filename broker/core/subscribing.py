@@ -334,6 +334,15 @@ class Subscribing:
         routes = [route_filter_of(each) for each in offered.values()]
         self._announce(link, neighbour, neighbour.announced.adopt(routes, routes))
 
+    def offer_served(self, link: Hop, entries: Sequence[RouteEntry], serving: Iterable[RouteEntry]) -> None:
+        """Offer entries that others have stood for; those that were served through this link still are."""
+        self.offer(link, entries)
+        served = [route_filter_of(each) for each in serving if not each.closed & link.bit]
+        for entry in entries:
+            if entry.closed & link.bit and self._is_covered(route_filter_of(entry), served):
+                self.neighbours[link].gates.forget(entry)
+                self._open(entry, link)
+
     def close_uncovered(self, link: Hop, known: Collection[RouteFilter]) -> list[RouteEntry]:
         """Close the gates towards a new neighbour of all entries that nothing covers that it knows."""
         entries = [each for each in self._tables.entries() if each.hop is not link]

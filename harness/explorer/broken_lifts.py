@@ -157,6 +157,14 @@ def covers_nothing(self: Subscribing, route: RouteFilter, known: Iterable[RouteF
     return False
 
 
+def closes_gates_towards_others(
+    self: Subscribing, link: Hop, entries: Sequence[RouteEntry], serving: Iterable[RouteEntry]
+) -> None:
+    """Let what the child wants wait for answers that what served it did not need."""
+    del serving
+    self.offer(link, entries)
+
+
 def announces_no_rest(
     self: Advertising, link: Hop, known: frozenset[str], is_lost: Callable[[str], bool]
 ) -> None:

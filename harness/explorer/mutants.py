@@ -226,6 +226,12 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lift-closes-gates": Mutant(
         "moves", "lift", ((Subscribing, "_is_covered", broken_lifts.covers_nothing),), "covering+simple"
     ),
+    "lift-serves-later": Mutant(
+        "moves",
+        "lift",
+        ((Subscribing, "offer_served", broken_lifts.closes_gates_towards_others),),
+        "covering+simple",
+    ),
     "lift-holds-events-alone": _one("moves", "lift", Lifts, "hold", broken_lifts.holds_events_alone),
     "lift-torn": _one("moves", "move", Lifts, "_lost_rising", broken_lifts.goes_on_when_torn),
     "lift-wants-forgotten": _one(

@@ -23,6 +23,7 @@ FIRST_SEEDS = {
     "lift-no-drain": 400,
     "lift-no-preparation": 200,
     "lift-older-passes": 200,
+    "lift-serves-later": 104_600,
     "lift-torn": 1750,
     "lift-waits-for-others": 500,
     "numbers-forgotten": 1500,
