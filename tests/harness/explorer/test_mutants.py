@@ -21,6 +21,7 @@ FIRST_SEEDS = {
     "late-one-by-one": 1400,
     "lease-untold-here": 450,
     "numbers-forgotten": 1500,
+    "silent-while-reading": 900,
     "unordered-subscription-waits": 600,
 }
 """Where the search begins, if it would take seconds from seed 0; `harness.explorer.table` begins there."""
