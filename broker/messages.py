@@ -10,6 +10,7 @@ from attrs import frozen
 
 from broker.filters import Filter
 from broker.healing.roster import Location
+from broker.move_messages import MoveMessage
 from broker.publication import Publication as Publication  # noqa: PLC0414 - it belongs to both vocabularies
 from broker.replay_messages import (
     ReplayAsked,
@@ -562,6 +563,7 @@ Control = (
     | Whereabouts
     | WayAsked
     | WayAnswer
+    | MoveMessage
     | ReplayAsked
     | ReplayReady
     | ReplayMore

@@ -290,6 +290,36 @@ class TakesRuns(Protocol):
         ...
 
 
+class Lifting(Protocol):
+    """A plugin that lets a child move to the broker above while events flow: a *lift*.
+
+    The child, its parent and the broker above run this plugin. The child sends nothing up from the moment in
+    which it holds, and the broker above makes the switch in one call.
+    """
+
+    @property
+    def open_count(self) -> int:
+        """The number of requests that the uplink has still to answer."""
+        ...
+
+    def order_above(self, child: Hops) -> None:
+        """Let the uplink order all that this child gets, also what nobody else wants; 0 ends that."""
+        ...
+
+    @property
+    def is_ordered_above(self) -> bool:
+        """Whether nothing is pending any more that was when `order_above` was called."""
+        ...
+
+    def adopt(self, child: Hops, parent: Hops, wants: Callable[[object], bool]) -> None:
+        """Give a child all that is pending for its parent, if it wants that."""
+        ...
+
+    def let_go(self, child: Hops) -> Sequence[Emission]:
+        """Take a child out of what the uplink has not ordered; emit to it all that is pending beside."""
+        ...
+
+
 class ForeignNoteError(Exception):
     """A neighbour sent a note that means nothing to this plugin, or answers no request."""
 

@@ -17,6 +17,8 @@ Laws.
 5. Without an uplink no item waits for an acknowledgement (R8).
 6. A run is kept as one item with one request for each of its events. What is acknowledged of it leaves before
    the rest, as if each event had been kept alone.
+7. While a child is about to move to the broker above, the uplink orders all that it gets: whatever it wants
+   from below climbs with a request, unordered events and such that nobody above wants included.
 
 All sets are bits: the late targets are found in constant time, whatever the size of the tables. Sets may be
 long, where a broker has many subscriptions of its own: what follows from a route comes with it, and what is
@@ -24,7 +26,7 @@ blocked is worked out when it is needed.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import Factory, define, field
 
@@ -69,6 +71,16 @@ class _Pending:
         self.count -= count
         return part
 
+    def parts(self) -> "list[_Pending]":
+        """Return an item for each event of a run; those that are acknowledged await nothing."""
+        if not isinstance(self.item, tuple):
+            return [self]
+        awaiting = [self.awaits and number >= self.acknowledged for number in range(self.count)]
+        return [
+            _Pending(each, self.targets, self.requester, awaits, self.together)
+            for each, awaits in zip(self.item, awaiting, strict=True)
+        ]
+
 
 @define(eq=False)
 class Pairwise:
@@ -80,6 +92,9 @@ class Pairwise:
     _pending: list[_Pending] = field(factory=list, init=False)
     _awaiting: deque[_Pending] = Factory(deque)
     _blocked: Hops = 0
+    _above: Hops = 0
+    """The child for which the uplink orders everything."""
+    _older: list[_Pending] = field(factory=list, init=False)
     _summed: int = 0
     _open_requests: int = 0
     waiting_count: int = field(default=0, init=False)
@@ -106,6 +121,8 @@ class Pairwise:
             return (Emission(item, targets, 0),)
         if not is_ordered:
             exposed, free = 0, None
+        if targets & self._above:
+            targets, exposed, free = targets | uplink, exposed | self._above, None
         requester = origin if mark & REQUEST else 0
         climbs = targets & uplink != 0
         if not (requester or (exposed and climbs) or (self._pending and targets & self._blocked_now())):
@@ -180,10 +197,56 @@ class Pairwise:
         for pending in self._pending:
             pending.targets &= ~hop
             pending.requester &= ~hop
+        self._forget_targetless()
+        return self._release()
+
+    # --- lifts ---
+
+    @property
+    def open_count(self) -> int:
+        """The number of requests that the uplink has still to answer."""
+        return self._open_requests
+
+    def order_above(self, child: Hops) -> None:
+        """Send up, with a request, whatever a child wants from below (law 7); 0 ends that."""
+        self._above, self._older = child, list(self._pending) if child else []
+
+    @property
+    def is_ordered_above(self) -> bool:
+        """Whether nothing is pending any more that was when `order_above` was called."""
+        pending = set(map(id, self._pending))
+        self._older = [each for each in self._older if id(each) in pending]
+        return not self._older
+
+    def adopt(self, child: Hops, parent: Hops, wants: Callable[[object], bool]) -> None:
+        """Add a child to the targets of all that is pending for its parent and that it wants."""
+        self._take_runs_apart()
+        for pending in self._pending:
+            if pending.targets & parent and wants(pending.item):
+                pending.targets |= child
+
+    def let_go(self, child: Hops) -> Sequence[Emission]:
+        """Take a child out of the entries that await an acknowledgement, and emit the others to it."""
+        self._above, self._older = self._above & ~child, []
+        self._take_runs_apart()
+        self._blocked_now()
+        for pending in self._awaiting:
+            pending.targets &= ~child
+        self._forget_targetless()
+        return self._release()
+
+    def _take_runs_apart(self) -> None:
+        """Keep each event of a run as an item of its own."""
+        parts = {id(each): each.parts() for each in (*self._pending, *self._awaiting)}
+        self._pending = [part for each in self._pending for part in parts[id(each)]]
+        self._awaiting = deque(part for each in self._awaiting for part in parts[id(each)] if part.awaits)
+        self._blocked = self._summed = 0
+
+    def _forget_targetless(self) -> None:
+        """Forget the items whose targets have all gone; open requests keep their position (R4)."""
         self._pending = [pending for pending in self._pending if pending.targets]
         self._summed = len(self._pending)
         self.waiting_count = sum(pending.count for pending in self._pending)
-        return self._release()
 
     def combine(self, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...] | None:
         """Return one acknowledgement with the sum of both counts."""

@@ -51,6 +51,7 @@ PURE: Final = (
     "broker.healing",
     "broker.matching",
     "broker.messages",
+    "broker.move_messages",
     "broker.node",
     "broker.publication",
     "broker.quantities",
@@ -90,7 +91,8 @@ ROOMS: Final = (
         "transitions",
         "toml_files",
     ),
-    *("filters", "publication", "replay_messages", "healing", "matching", "routing", "messages", "wire"),
+    *("filters", "publication", "replay_messages", "healing", "matching", "routing", "move_messages"),
+    *("messages", "wire"),
     *(
         "sessions",
         "replay",

@@ -17,7 +17,7 @@ from attrs import define
 from broker.client import client as loops
 from broker.client import deliveries as reading
 from broker.client import publisher as publishing
-from broker.client.client import LIMITS, ignore_change, machine_of
+from broker.client.client import LIMITS, ignore_change, ignore_progress, machine_of
 from broker.client.deliveries import BATCH_COUNT
 from broker.client.delivery import Delivery, Gap
 from broker.client.driver import Driver
@@ -301,6 +301,20 @@ class Client:
     def explain_uplinks(self) -> dict[str, object]:
         """Return the broker's uplink, how often it moved, and the candidates without it."""
         return self._shell.run(self._client.explain_uplinks())
+
+    def move(
+        self,
+        broker: str,
+        uplink: str,
+        method: Literal["path", "reattach"] = "path",
+        on_progress: Callable[[str], None] = ignore_progress,
+    ) -> dict[str, object]:
+        """Let a broker of the overlay move below another one, and return how that ended."""
+        return self._shell.run(self._client.move(broker, uplink, method, on_progress))
+
+    def drain(self, broker: str, on_progress: Callable[[str], None] = ignore_progress) -> dict[str, object]:
+        """Empty a broker and end it: its children move to its uplink without a gap, its clients leave."""
+        return self._shell.run(self._client.drain(broker, on_progress))
 
     def brokers(self) -> list[dict[str, object]]:
         """Return the name and the address of each broker of the overlay that can be dialled."""

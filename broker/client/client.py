@@ -1,7 +1,7 @@
 """The client that `connect` returns: publishes and subscribes at one broker, under every shell alike."""
 
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Final, Literal
@@ -17,7 +17,7 @@ from broker.client.machine import ClientMachine
 from broker.client.options import subscription
 from broker.client.outbox import Outbox
 from broker.client.publisher import Publisher
-from broker.client.questions import BROKERS, Asked, Forgetting, Question
+from broker.client.questions import BROKERS, Asked, Forgetting, Moving, Question
 from broker.client.reading import Reading
 from broker.client.replay import Replay
 from broker.client.session import Session
@@ -28,6 +28,10 @@ LIMITS: Final = Limits()
 
 _INCARNATION_BYTES: Final = 8
 """This distinguishes two clients of one name; 64 random bits do not collide."""
+
+
+def ignore_progress(_: str) -> None:
+    """Do nothing, where the user gives no callback."""
 
 
 @define(eq=False)
@@ -190,6 +194,49 @@ class Client:
         question = Question("", 0, BROKERS)
         await self._answered(question)
         return question.answers()
+
+    async def move(
+        self,
+        broker: str,
+        uplink: str,
+        method: Literal["path", "reattach"] = "path",
+        on_progress: Callable[[str], None] = ignore_progress,
+    ) -> dict[str, object]:
+        """Let a broker of the overlay move below another one, and return how that ended.
+
+        By "path" it goes up step by step while events flow, and nothing is lost; by "reattach" it detaches
+        and attaches again anywhere, with a gap for what may have been missed.
+
+        The "state" of the answer is "moved", "elsewhere" (another broker is its uplink now) or "refused"; its
+        "text" says why. What comes before it goes to `on_progress`.
+
+        Raises:
+            RefusedError: this user may not move brokers.
+        """
+        moving = Moving(broker, uplink, method, on_progress)
+        await self._answered(moving)
+        return moving.outcome
+
+    async def drain(
+        self, broker: str, on_progress: Callable[[str], None] = ignore_progress
+    ) -> dict[str, object]:
+        """Empty a broker and end it: its children move to its uplink without a gap, then its clients leave.
+
+        The answer is that of a move that was refused, or its "state" is "ended".
+
+        Raises:
+            RefusedError: this user may not do that.
+        """
+        places = await self.brokers()
+        uplink = next((str(each["uplink"]) for each in places if each["name"] == broker), "")
+        for child in [str(each["name"]) for each in places if uplink and each["uplink"] == broker]:
+            outcome = await self.move(child, uplink, "path", on_progress)
+            if outcome["state"] not in {"moved", "unknown"}:
+                return outcome
+            on_progress(str(outcome["text"]))
+        moving = Moving(broker, "", "end", on_progress)
+        await self._answered(moving)
+        return moving.outcome
 
     async def _answered(self, question: Asked) -> None:
         self._check()

@@ -1,12 +1,14 @@
 """Questions of a client to its broker, each answered once; asked again on the next connection. No I/O."""
 
 import json
+from collections.abc import Callable
 
 from attrs import define, field
 
 from broker import messages as m
 from broker.addresses import is_address
 from broker.errors import ConcordError, RefusedError
+from broker.move_messages import Move
 from broker.page_limits import ANSWER_BYTES_MAX
 
 UNKNOWN = "unknown"
@@ -86,4 +88,37 @@ class Forgetting:
             self.failure = RefusedError(f"cannot forget {self.durable!r}: {refusal.text}", refusal.code)
 
 
-Asked = Question | Forgetting
+@define(eq=False)
+class Moving:
+    """Asks for a move of a broker; the last answer is the `outcome`, those before it are progress."""
+
+    broker: str
+    uplink: str
+    method: str
+    _on_progress: Callable[[str], None]
+    outcome: dict[str, object] = field(factory=dict, init=False)
+    failure: ConcordError | None = field(default=None, init=False)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the move is over, or has been refused."""
+        return bool(self.outcome) or self.failure is not None
+
+    def ask(self, number: int) -> Move:
+        """Make the message that asks under this number."""
+        return Move(number, self.broker, self.uplink, self.method)
+
+    def put(self, page: m.Explained) -> None:
+        """Take progress, or the outcome."""
+        for answer in map(json.loads, page.lines):
+            if page.more:
+                self._on_progress(answer["text"])
+            else:
+                self.outcome = answer
+
+    def refused(self, refusal: m.Refused) -> None:
+        """Take the refusal of this client's own broker."""
+        self.failure = RefusedError(f"cannot move {self.broker}: {refusal.text}", refusal.code)
+
+
+Asked = Question | Forgetting | Moving

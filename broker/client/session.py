@@ -18,7 +18,7 @@ from broker.client.endings import CLOSING, LEFT, reason_of
 from broker.client.inbox import Inbox
 from broker.client.life import Phase
 from broker.client.limits import Limits
-from broker.client.questions import BROKERS, Asked, Forgetting, Question
+from broker.client.questions import BROKERS, Asked, Forgetting, Moving, Question
 from broker.client.seen import SeenEvents
 from broker.client.window import PendingFlush, SendWindow, Source
 from broker.errors import BrokerFaultError
@@ -325,13 +325,13 @@ class Session:
 
     def _on_explained(self, answer: m.Explained) -> None:
         question = self._requests.get(answer.number)
-        if not isinstance(question, Question):
+        if not isinstance(question, Question | Moving):
             return
         question.put(answer)
         if question.is_answered:
             del self._requests[answer.number]
             self.dismiss(question)
-            if self.learns and question.about == BROKERS:
+            if self.learns and isinstance(question, Question) and question.about == BROKERS:
                 self.learned = question.addresses()
             self.is_changed = True
 

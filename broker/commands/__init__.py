@@ -23,7 +23,9 @@ __all__ = ["COMMANDS", "GROUP", "concord", "main"]
 
 COMMANDS: Final = {
     "broker": "broker.commands.broker:command",
+    "drain": "broker.commands.drain:command",
     "explain": "broker.commands.explain:command",
+    "move": "broker.commands.move:command",
     "publish": "broker.commands.publish:command",
     "subscribe": "broker.commands.subscribe:command",
 }

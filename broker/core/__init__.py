@@ -5,7 +5,7 @@ with their reasons.
 """
 
 from broker.core.broker import BrokerCore
-from broker.core.effects import CoreEffects, ProtocolError
+from broker.core.effects import CoreEffects, Destination, ProtocolError
 from broker.core.hops import Hop
 
-__all__ = ["BrokerCore", "CoreEffects", "Hop", "ProtocolError"]
+__all__ = ["BrokerCore", "CoreEffects", "Destination", "Hop", "ProtocolError"]

@@ -115,6 +115,18 @@ class Advertising:
         removed = tuple(each for each in difference.removed if each not in changed)
         return passed + self._announce(link, Difference(difference.added, removed))
 
+    def adopt_known(self, link: Hop, known: frozenset[str], is_lost: Callable[[str], bool]) -> None:
+        """Announce the rest to a neighbour that knows these already, and withdraw what has ended (R6)."""
+        candidates = self._tables.advertisements_but(link).items()
+        difference = self.announced[link].edit(add=[RouteFilter(*each) for each in candidates])
+        for route in difference.added:
+            if route.id not in known:
+                self._send(link, AdvertisementAdded(route.id, route.filter))
+                self.barrier.announced(link, route.id)
+                self.barrier.await_too(link, route.id)
+        for each in sorted(known - self.announced[link].routes.keys()):
+            self._send(link, AdvertisementWithdrawn(each, is_lost(each)))
+
     def _announce(self, link: Hop, difference: Difference, *, is_lost: bool = False) -> list[Passed]:
         for route in difference.added:
             self._send(link, AdvertisementAdded(route.id, route.filter))

@@ -63,6 +63,19 @@ class Announcements:
         change = self._selection.edit(add, remove)
         return NO_DIFFERENCE if change is NOTHING else self._on_link(change.added, change.removed)
 
+    def adopt(self, candidates: Iterable[RouteFilter], known: Iterable[RouteFilter]) -> Difference:
+        """Add candidates, where the neighbour has been announced these routes by another broker.
+
+        Under ids that are good everywhere they stay; others would be taken for those of a later link to that
+        broker, so they are announced anew.
+        """
+        before = {route.id: route for route in known}
+        standing = {each for each, route in before.items() if self.is_exact and each not in self.routes}
+        difference = self.edit(candidates)
+        added = tuple(each for each in difference.added if each.id not in standing or before[each.id] != each)
+        gone = (each for each in before if each not in self.routes)
+        return Difference(added, (*difference.removed, *gone))
+
     def _on_link(self, added: Iterable[RouteFilter], removed: Iterable[str]) -> Difference:
         gone = tuple(self._ids.pop(each) for each in removed)
         for each in gone:

@@ -52,6 +52,18 @@ class Barrier:
         """Record an announcement to the neighbour, which has to acknowledge it."""
         self._unanswered[neighbour, announced] = self._unanswered.get((neighbour, announced), 0) + 1
 
+    def await_too(self, neighbour: Hop, announced: str) -> None:
+        """Let all that waits until everybody knows this advertisement wait for one neighbour more."""
+        for crossing in self._crossings.get(announced, ()):
+            if crossing.link is not neighbour:
+                crossing.announcements[neighbour, announced] = None
+
+    def is_quiet(self, link: Hop) -> bool:
+        """Return whether neither end of a link has an announcement to acknowledge."""
+        return all(crossing.link is not link for crossing in self._all()) and all(
+            neighbour is not link for neighbour, _ in self._unanswered
+        )
+
     def is_unanswered(self, neighbour: Hop, announced: str) -> bool:
         """Return whether the neighbour has still to acknowledge this announcement."""
         return (neighbour, announced) in self._unanswered

@@ -10,16 +10,19 @@ Laws.
 A link is *open* once the peers have greeted each other, and *attached* once it is part of the tree (R9).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
 
 from broker.core.attachment import Attachments, identity_of, name_of
 from broker.core.effects import CoreEffects, ProtocolError
+from broker.core.handlers import handlers_of
 from broker.core.hops import Hop, HopTable
 from broker.core.leases import Leases, Repairs
+from broker.core.lifting import Lifts, Rising
 from broker.core.membership import Attach, Directory, Membership
+from broker.core.moves import MoveRequests
 from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
 from broker.core.routing import RoutingState
@@ -29,36 +32,17 @@ from broker.core.ways import Answer, WayQuestions, Ways, describe_waiting, descr
 from broker.filters import Filter
 from broker.healing import Roster
 from broker.messages import (
-    AdvertisementAcknowledged,
-    AdvertisementAdded,
-    AdvertisementWithdrawn,
-    AttachAnswer,
-    AttachDone,
-    AttachRequest,
-    BrokersChanged,
     Control,
-    Flood,
-    FloodDone,
-    LeaseAsked,
-    LeaseListed,
-    LeaseRenewed,
     LinkMessage,
     Notice,
     OrderingMessage,
     Publication,
-    PublishersLost,
-    SettleAsked,
-    SubscriptionAcknowledged,
-    SubscriptionAdded,
-    SubscriptionsReplaced,
-    SubscriptionWithdrawn,
-    Synchronise,
     WayAnswer,
     WayAsked,
     Whereabouts,
 )
+from broker.move_messages import StepAsked
 from broker.replay import Bounds, Cache, ReplayWindow
-from broker.replay_messages import ReplayAsked, ReplayMore, ReplayOver, ReplayPart, ReplayReady
 from broker.routing import DEFAULT
 from broker.routing import Routing as Strategies
 from ordering.interface import (
@@ -114,37 +98,26 @@ class BrokerCore:
         self._explained: list[WayAnswer] = []
         self._replays = Replays(self._routing, self._send, self._send_now)
         self._cache = self._replays.cache
-        self._handlers: Mapping[type, Callable[..., None]] = {
-            AdvertisementAdded: self._routing.add_advertisement,
-            AdvertisementAcknowledged: self._routing.acknowledge_advertisement,
-            AdvertisementWithdrawn: lambda m, link: self._routing.withdraw_advertisement(
-                m.id, link, is_lost=m.is_lost
-            ),
-            PublishersLost: self._routing.publishers_lost,
-            SubscriptionAdded: self._routing.add_subscriptions,
-            SubscriptionsReplaced: self._routing.add_subscriptions,
-            SubscriptionAcknowledged: self._routing.acknowledge_subscriptions,
-            SubscriptionWithdrawn: self._routing.withdraw_subscription,
-            SettleAsked: self._routing.settle,
-            LeaseRenewed: self.leases.renewed,
-            LeaseAsked: self.leases.asked,
-            LeaseListed: self.leases.listed,
-            Synchronise: self._synchronisation.synchronise,
-            Flood: self._synchronisation.flood,
-            FloodDone: self._synchronisation.done,
-            AttachRequest: self._membership.requested,
-            AttachAnswer: self._membership.answered,
-            AttachDone: self._membership.done,
-            BrokersChanged: self._membership.brokers_changed,
-            Whereabouts: self._directory.learn,
-            WayAsked: self._way_asked,
-            WayAnswer: self._way_answered,
-            ReplayAsked: self._replays.asked,
-            ReplayReady: self._replays.ready,
-            ReplayMore: self._replays.more,
-            ReplayPart: self._replays.part,
-            ReplayOver: self._replays.over,
-        }
+        self.lifts = Lifts(
+            self._routing,
+            self._membership,
+            self._synchronisation,
+            self._replays,
+            self._hops,
+            getattr(self.ordering, "watched", self.ordering),
+            self._carry_out,
+            self._send_now,
+        )
+        self.moves = MoveRequests(self._membership, self._directory.roster, self._send_now, self.lifts)
+        self._handlers = handlers_of(
+            self._routing,
+            self.leases,
+            self._synchronisation,
+            self._membership,
+            self._directory,
+            self._replays,
+            (self.moves, self.lifts),
+        ) | {WayAsked: self._way_asked, WayAnswer: self._way_answered}
 
     # --- links ---
 
@@ -158,9 +131,15 @@ class BrokerCore:
         return self._routing.is_linked(link)
 
     def open_link(self, name: str, *, uplink: bool) -> Hop:
-        """Open a link to a neighbour; if it is to be the uplink, ask to be attached there (R9)."""
+        """Open a link to a neighbour; if it is to be the uplink, ask to be attached there (R9).
+
+        The second uplink of a child is for a step (`broker.core.lifting`).
+        """
         link = self._hops.open(name, is_link=True)
         self.ways.hop_opened(link)
+        if uplink and self.uplink is not None:
+            self.lifts.rise(link, self.uplink)
+            return link
         self._membership.open(link, is_uplink=uplink)
         if not uplink:
             self._directory.dialled(link)
@@ -170,6 +149,7 @@ class BrokerCore:
         """Close a link for good. A broker that loses its uplink becomes the root of its own tree (R8)."""
         if not self._hops.is_open(link):
             return
+        self.lifts.link_lost(link)
         self._directory.link_lost(link)
         self._membership.link_lost(link)
         if self._routing.is_linked(link):
@@ -192,7 +172,7 @@ class BrokerCore:
 
     def _go_on(self) -> None:
         """Take every attachment step that is not deferred any more (R9)."""
-        membership = self._membership
+        membership, before = self._membership, self.uplink
         while True:
             for step in membership.go_on():
                 if isinstance(step, Attach):
@@ -200,7 +180,9 @@ class BrokerCore:
                 else:
                     self._receive_whole(step.link, step.messages)
             if not membership.is_due:
-                return
+                break
+        if self.uplink is not None and self.uplink is not before:
+            self.moves.attached(self.uplink)
 
     def _attach(self, link: Hop, *, is_uplink: bool) -> None:
         """Make a link part of the tree."""
@@ -213,6 +195,16 @@ class BrokerCore:
             self._routing.tables.set_uplink(link)
             self._carry_out(self.ordering.uplink_changed(link.bit))
             self._directory.attached(link)
+
+    # --- moves ---
+
+    def move(self, question: str, broker: str, uplink: str, method: str) -> None:
+        """Ask a broker of the overlay to get another uplink; see `CoreEffects.explained`."""
+        self.moves.ask(question, broker, uplink, method)
+
+    def step_failed(self, text: str) -> None:
+        """Try a step again for which the other broker was not reached, or give it up."""
+        self.moves.refused(text)
 
     # --- healing ---
 
@@ -314,8 +306,12 @@ class BrokerCore:
     # --- neighbours ---
 
     def receive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
-        """Take the messages that came over a link, in their order."""
-        joining = self._membership.joining
+        """Take the messages that came over a link, in their order; those of a lifted child have no effect."""
+        joining, rising = self._membership.joining, self.lifts.present
+        if link not in joining and not self._routing.is_linked(link):
+            if isinstance(rising, Rising) and link is rising.link:
+                self._arrive(rising, messages)
+            return
         for kind, run in groupby(messages, _CLASS_OF):
             if kind is Publication and link not in joining:
                 self._route(run, link.bit)  # type: ignore[arg-type]  # by their class
@@ -323,6 +319,23 @@ class BrokerCore:
             for message in run:
                 if (whole := self._collector.take(message, link)) is not None:
                     self._control(link, whole)
+        if self.lifts.turned is not None:
+            self._take_arrived(self.lifts.turned)
+
+    def _arrive(self, rising: Rising, messages: Sequence[LinkMessage]) -> None:
+        for message in messages:
+            if isinstance(message, Whereabouts):
+                self._directory.learn(message, rising.link)
+            elif self.lifts.present is rising:
+                self.lifts.arrive(message, rising)
+
+    def _take_arrived(self, uplink: Hop) -> None:
+        """Take what has come by the new link before the switch."""
+        lifts = self.lifts
+        arrived, lifts.arrived, lifts.turned = lifts.arrived, [], None
+        self._directory.attached(uplink)
+        self.receive(uplink, arrived)
+        self.moves.attached(uplink)
 
     def _receive_whole(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         """Take messages that were deferred: they are collected, and came before those collected now."""
@@ -338,10 +351,13 @@ class BrokerCore:
         What comes in a row with one mark and one route is one call of the plugin, if it takes runs.
         """
         remember, route_of = self.ways.remember, self._routing.tables.route
+        lifts = self.lifts if self.lifts.passes else None
         run: list[Publication] = []
         of_run, mark, is_ordered = NOWHERE, 0, False
         for publication in publications:
             route = route_of(publication.attributes, origin)
+            if lifts is not None and (below := lifts.targets_below(publication, origin)):
+                route = Route(route.targets | below, route.exposed)
             remember((publication.publisher, publication.sequence, origin, route.targets))
             if (
                 run
@@ -372,16 +388,21 @@ class BrokerCore:
     def _control(self, link: Hop, message: LinkMessage) -> None:
         membership = self._membership
         if link in membership.joining:
-            if verdict := membership.receive(link, message):
+            if message.__class__ is StepAsked:
+                self.lifts.asked(message, link)
+            elif verdict := membership.receive(link, message):
                 self._rejected.append((link, verdict))
         elif message.__class__ is OrderingMessage:
             self._note(message, link)
             return  # It moves no routes, so no attachment waits for it.
-        else:
+        elif not self.lifts.is_outdated(message, link):
             handler = self._handlers.get(message.__class__)
             if handler is None:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} over an attached link")
             handler(message, link)
+            if self.lifts.homeless is not None:
+                lost, self.lifts.homeless = self.lifts.homeless, None
+                self.close_link(lost)
         if membership.is_due:
             self._go_on()
 
@@ -446,14 +467,7 @@ class BrokerCore:
         return (
             self._hops,
             self,
-            self._routing,
-            self._routing.tables,
-            self._routing.tables.demand,
-            self._routing.barrier,
-            self._routing.losses,
-            self._routing.advertising,
-            self._routing.subscribing,
-            self._routing.subscribing.settling,
+            *self._routing.parts(),
             self._synchronisation,
             self.leases,
             self.leases.repairs,
@@ -462,6 +476,8 @@ class BrokerCore:
             self._directory,
             self._directory.roster,
             self._questions,
+            self.moves,
+            self.lifts,
             self._collector,
             self._replays,
             self._cache,
@@ -477,18 +493,24 @@ class BrokerCore:
 
     def take(self) -> CoreEffects:
         """Return the effects that became due since the last call."""
-        routing, replays = self._routing, self._replays
+        routing, replays, moves = self._routing, self._replays, self.moves
         subscribed = routing.subscribing.subscribed
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
+        if self.lifts.is_active:
+            outgoing = self._step(outgoing)
         if replays.playbacks or replays.late:
             # A playback that overflows ends its question at the neighbours, so there may be more to send.
             outgoing = replays.hold(outgoing, subscribed) + self._hops.drain()
         demand = routing.tables.demand
         wanted = demand.news() if demand.touched else []
+        if moves.answers:
+            self._explained, moves.answers = [*self._explained, *moves.answers], []
         has_news = bool(
             subscribed
+            or moves.begun
+            or moves.is_ending
             or routing.advertised
             or wanted
             or self._attached
@@ -498,8 +520,9 @@ class BrokerCore:
         )
         if not has_news:
             routing.subscribing.subscribed = []
-            return CoreEffects(outgoing, has_news, [], [], [], [], [], [], [])
+            return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], is_ending=False)
         effects = CoreEffects(
+            self.lifts.switched,
             outgoing,
             has_news,
             routing.advertised,
@@ -509,11 +532,21 @@ class BrokerCore:
             self._explained,
             self._attached,
             self._rejected,
+            moves.begun,
+            moves.is_ending,
         )
-        replays.waiting = []
+        replays.waiting, moves.begun, self.lifts.switched, moves.is_ending = [], [], [], False
         routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
         self._attached, self._rejected = [], []
         return effects
+
+    def _step(self, outgoing: Sequence[tuple[Hop, list[LinkMessage]]]) -> list[tuple[Hop, list[LinkMessage]]]:
+        """Hold what may not go up, take the next part of a step, and note what has come of it."""
+        lifts = self.lifts
+        held = [*lifts.hold(outgoing), *lifts.poll()]
+        self.moves.look()
+        lifts.report(self._attached, self._rejected)
+        return held + self._hops.drain()
 
     def wanted_by(self, publication: Publication) -> int:
         """Return how many hops a local publication is routed to, for measurements of matching."""
@@ -545,6 +578,8 @@ class BrokerCore:
             "joining": len(self._membership.joining),
             "incomplete": len(self._collector),
             "attachments": len(self._membership.attachments),
+            "moves": len(self.moves),
+            "steps": self.lifts.present is not None,
             "replays": len(self._replays),
             "waiting": self.waiting_count,
         }

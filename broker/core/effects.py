@@ -1,6 +1,6 @@
 """The result of a step of the core: effects to carry out, or an error of a neighbour."""
 
-from attrs import define
+from attrs import define, frozen
 
 from broker.core.hops import Hop
 from broker.messages import LinkMessage, WayAnswer
@@ -10,6 +10,19 @@ class ProtocolError(Exception):
     """A neighbour sent what it may not send now; its link must be closed."""
 
 
+@frozen
+class Destination:
+    """The uplink that a broker is to have, and where to dial it.
+
+    In a step it keeps its uplink until the other one takes its place. `attempts` have failed before.
+    """
+
+    uplink: str
+    address: str
+    is_step: bool = False
+    attempts: int = 0
+
+
 @define(eq=False)
 class CoreEffects:
     """All effects that became due since the last `take`.
@@ -17,6 +30,9 @@ class CoreEffects:
     The order of the fields is the order in which they are carried out: the messages in `outgoing` were
     decided before a client is notified that its barrier is passed or its gates are open.
     """
+
+    switched: list[tuple[Hop, Hop]]
+    """Hops whose links change places, before `outgoing` is sent; the second one is closed then."""
 
     outgoing: list[tuple[Hop, list[LinkMessage]]]
     """The messages to send through each hop, in order. For a subscription's hop: publications to deliver."""
@@ -44,3 +60,9 @@ class CoreEffects:
 
     rejected: list[tuple[Hop, str]]
     """Uplinks that the other tree refused, and why: close the link."""
+
+    moving: list[Destination]
+    """Where this broker is to move: dial that broker; unless it is a step, close the uplink before."""
+
+    is_ending: bool
+    """Whether an operator has asked this broker to end."""

@@ -55,6 +55,10 @@ class Losses:
             self._lost.popitem(last=False)
         self._send_gaps(lambda entry: entry.filter.overlaps(content), self._send)
 
+    def is_lost(self, advertisement: str) -> bool:
+        """Return whether an advertisement was lost and not found again."""
+        return advertisement in self._lost
+
     def missing(self, content: Filter, *, is_from_uplink: bool) -> None:
         """Send gaps for an advertisement that another covers: earlier gaps for it are unknown (law 5)."""
         self.count += 1

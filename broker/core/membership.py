@@ -236,8 +236,8 @@ class Membership:
 
     def forget(self, link: Hop) -> None:
         """Remove the brokers that were below a lost link."""
-        gone = self._below.pop(link, frozenset())
-        self._announce_brokers(frozenset(), gone)
+        self._below.pop(link, None)
+        self._brokers_changed()
 
     def _pass_on(self, sends: Iterable[Send]) -> None:
         for link, message in sends:
@@ -355,7 +355,7 @@ class Membership:
         """Attach, since nothing is stale, and take the deferred messages, advertisements first."""
         if not newcomer.is_uplink:
             yield Attach(link, is_uplink=False)
-            self._announce_brokers(self._below[link], frozenset())
+            self._brokers_changed()
         newcomer.enter(Joining.ATTACHED)
         del self.joining[link]
         yield Take(link, newcomer.deferred)
@@ -364,8 +364,7 @@ class Membership:
 
     def _attached_as_child(self) -> None:
         self._pass_on(self.attachments.attached())
-        asked, now = self.attachments.announced, self.attachments.brokers
-        self._announce_brokers(now - asked, asked - now)
+        self._announce_brokers(self.attachments.announced)
 
     # --- requests that pass through ---
 
@@ -388,17 +387,58 @@ class Membership:
 
     # --- who is below (law 3) ---
 
+    def is_below(self, name: str) -> bool:
+        """Return whether the broker of that name is below this one."""
+        return any(name_of(each) == name for each in self.attachments.brokers) and name != name_of(
+            self.attachments.identity
+        )
+
+    @property
+    def children(self) -> list[str]:
+        """Return the names of the children."""
+        return [link.name for link in self._routing.links.values() if link is not self.attachments.uplink]
+
+    def is_behind(self, identity: str, link: Hop) -> bool:
+        """Return whether that broker is behind this link to a child."""
+        return identity in self._below.get(link, ())
+
+    def hand_over(self, child: Hop) -> frozenset[str]:
+        """Forget the brokers of a child that moves to the uplink, which knows them; return them."""
+        gone = self._below.pop(child)
+        self.attachments.brokers -= gone
+        return gone
+
+    def take_over(self, child: Hop, parent: Hop, brokers: frozenset[str]) -> None:
+        """Let these brokers be below a child that was below another one."""
+        self.joining.pop(child, None)
+        self._below[parent] = self._below.get(parent, frozenset()) - brokers
+        self._below[child] = brokers
+        self._has_news = True
+
+    def towards(self, name: str) -> Hop | None:
+        """Return the link by which the broker of that name is reached: the uplink, if it is not below."""
+        for link in self._routing.links.values():
+            if any(name_of(each) == name for each in self._below.get(link, ())):
+                return link
+        return self.attachments.uplink
+
     def brokers_changed(self, message: BrokersChanged, link: Hop) -> None:
         """Add and remove brokers below a child."""
         if link is self.attachments.uplink:
             raise ProtocolError(f"the uplink {link.name} announced brokers below")
         self._below[link] = (self._below[link] | message.added) - message.removed
-        self._announce_brokers(message.added, message.removed)
+        self._brokers_changed()
 
-    def _announce_brokers(self, added: frozenset[str], removed: frozenset[str]) -> None:
+    def _brokers_changed(self) -> None:
+        """Work out anew who is below; one that is below two children for a moment stays (R9)."""
         self._has_news = True
+        before = self.attachments.brokers
         children = (self._below.get(link, frozenset()) for link in self._routing.links.values())
         self.attachments.brokers = frozenset((self.attachments.identity,)).union(*children)
-        uplink = self.attachments.uplink
-        if uplink is not None and (added or removed):
-            self._send_now(uplink, BrokersChanged(added, removed))
+        self._announce_brokers(before)
+
+    def _announce_brokers(self, before: frozenset[str]) -> None:
+        """Announce to the uplink what has changed since these were below."""
+        uplink, now = self.attachments.uplink, self.attachments.brokers
+        if uplink is not None and now != before:
+            self._send_now(uplink, BrokersChanged(now - before, before - now))

@@ -287,6 +287,12 @@ class RoutingState:
         self.advertising.rebuild()
         self.subscribing.rebuild()
 
+    def parts(self) -> tuple[object, ...]:
+        """Return the parts that the constructor made, for snapshots."""
+        tables, subscribing = self.tables, self.subscribing
+        parts = tables, tables.demand, self.barrier, self.losses, self.advertising
+        return (self, *parts, subscribing, subscribing.settling)
+
     def counts(self) -> dict[str, int]:
         """Return how much is on its way."""
         return {**self.subscribing.counts(), "open_barriers": len(self.barrier)}

@@ -306,6 +306,72 @@ class Subscribing:
         self._last_number += 1
         return self._last_number
 
+    # --- a child that moves to the broker above (`broker.core.adoption`) ---
+
+    def offer_handed_over(self, uplink: Hop, entries: Iterable[RouteEntry]) -> Difference:
+        """Offer the uplink, as acknowledged, what it now advertises; return the difference, unsent.
+
+        `entries` were a child's and are not known here any more but through the uplink.
+        """
+        neighbour, advertised = self.neighbours[uplink], self._tables.advertisements(uplink)
+        ended = [e.id for e in entries if neighbour.offered.pop(entry_key(e), None) is not None]
+        gone = [each for each in ended if not self._tables.is_wanted(each, uplink)]
+        new = {
+            entry_key(each): each
+            for each in self._tables.entries()
+            if each.hop is not uplink
+            and entry_key(each) not in neighbour.offered
+            and advertised.overlap(each.filter)
+        }
+        neighbour.offered.update(new)
+        return neighbour.announced.edit(map(route_filter_of, new.values()), gone)
+
+    def adopt_wants(self, link: Hop, entries: Iterable[RouteEntry]) -> None:
+        """Count entries as offered to a neighbour that has had them from their hop, under the same ids."""
+        neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
+        offered = {entry_key(each): each for each in entries if advertised.overlap(each.filter)}
+        neighbour.offered.update(offered)
+        routes = [route_filter_of(each) for each in offered.values()]
+        self._announce(link, neighbour, neighbour.announced.adopt(routes, routes))
+
+    def offer_served(self, link: Hop, entries: Sequence[RouteEntry], serving: Iterable[RouteEntry]) -> None:
+        """Offer entries that others have stood for; those that were served through this link still are."""
+        self.offer(link, entries)
+        served = [route_filter_of(each) for each in serving if not each.closed & link.bit]
+        for entry in entries:
+            if entry.closed & link.bit and self._is_covered(route_filter_of(entry), served):
+                self.neighbours[link].gates.forget(entry)
+                self._open(entry, link)
+
+    def close_uncovered(self, link: Hop, known: Collection[RouteFilter]) -> list[RouteEntry]:
+        """Close the gates towards a new neighbour of all entries that nothing covers that it knows."""
+        entries = [each for each in self._tables.entries() if each.hop is not link]
+        new = [each for each in entries if not self._is_covered(route_filter_of(each), known)]
+        for entry in new:
+            self._tables.close_gate(entry, link)
+        return new
+
+    def adopt_announced(self, link: Hop, known: Collection[RouteFilter], new: Iterable[RouteEntry]) -> None:
+        """Offer all entries to a neighbour that was announced these routes, which serve, by another broker.
+
+        The gates of what one of these covers are open, and stay so: the neighbour makes before it breaks.
+        """
+        neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
+        entries = [each for each in self._tables.entries() if each.hop is not link]
+        offered = {entry_key(each): each for each in entries if advertised.overlap(each.filter)}
+        neighbour.offered.update(offered)
+        difference = neighbour.announced.adopt(map(route_filter_of, offered.values()), known)
+        waiting = [each for each in new if offered.get(entry_key(each)) is each]
+        self._announce(link, neighbour, difference, waiting)
+        for entry in new:
+            if not neighbour.gates.is_closed(entry):
+                self._open(entry, link)
+
+    def _is_covered(self, route: RouteFilter, known: Iterable[RouteFilter]) -> bool:
+        if self.strategy.is_exact:
+            return route in known
+        return any(self.strategy.covers_item(each.item, route.item) for each in known)
+
     # --- repairs (`broker.core.leases`) ---
 
     def request_number(self) -> int:

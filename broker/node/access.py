@@ -9,7 +9,7 @@ Laws:
 2. With a file, a peer proves to be one of its users by a token or by the certificate of its TLS connection.
    A user with both in the file has to show both. A token fits at most one user.
 3. What a user may advertise or subscribe to is a filter; the peer's own filter must be covered by it. A rule
-   that is absent allows nothing.
+   that is absent allows nothing. Who `administer`s may move brokers: with certificates alone, the brokers.
 4. Comparing tokens takes the same time whatever they are: every user's hash is compared in full.
 """
 
@@ -24,7 +24,7 @@ from broker.errors import ConcordError
 from broker.filters import Filter, FilterError, parse
 
 ROLES: Final = ("client", "broker")
-_KEYS: Final = ("token_sha256", "certificate", "roles", "advertise", "subscribe")
+_KEYS: Final = ("token_sha256", "certificate", "roles", "advertise", "subscribe", "administer")
 _HASH_HEX_DIGITS: Final = 64
 
 USER_BYTES_MAX: Final = 200
@@ -45,9 +45,12 @@ class User:
     roles: tuple[str, ...] = ("client",)
     advertise: Filter | None = None
     subscribe: Filter | None = None
+    is_administrator: bool = False
 
     def may(self, verb: str) -> bool:
-        """Whether the user may "advertise", "subscribe" or "explain" anything at all."""
+        """Whether the user may "advertise", "subscribe", "explain" or "administer" anything at all."""
+        if verb == "administer":
+            return self.is_administrator
         if verb == "explain":
             return self.advertise is not None or self.subscribe is not None
         return (self.advertise if verb == "advertise" else self.subscribe) is not None
@@ -62,7 +65,7 @@ class User:
         return f"user {self.name!r} may {verb} only what this covers: {rule}"
 
 
-EVERYBODY: Final = User("", roles=ROLES, advertise=parse("True"), subscribe=parse("True"))
+EVERYBODY: Final = User("", None, None, ROLES, parse("True"), parse("True"), is_administrator=True)
 """The user of every peer of a broker that has no file of users."""
 
 
@@ -87,7 +90,7 @@ class Access:
         is_broker = not self.broker_names.isdisjoint(certificates)
         if not certificates or (role == "broker" and not is_broker):
             return None
-        return evolve(EVERYBODY, name=certificates[0])
+        return evolve(EVERYBODY, name=certificates[0], is_administrator=is_broker)
 
     @staticmethod
     def _known(users: Iterable[User], role: str, token: str, certificates: Sequence[str]) -> User | None:
@@ -138,6 +141,7 @@ def _read_user(name: str, table: object) -> User:
         _read_roles(name, keys.get("roles", ["client"])),
         _read_filter(name, "advertise", keys.get("advertise")),
         _read_filter(name, "subscribe", keys.get("subscribe")),
+        _read_truth(name, "administer", keys.get("administer", False)),
     )
     if user.token_sha256 is None and user.certificate is None:
         raise AuthError(f"users.{name} needs token_sha256 or certificate, or anybody would be {name!r}")
@@ -167,6 +171,12 @@ def _read_roles(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not value or any(role not in ROLES for role in value):
         raise AuthError(f"users.{name}.roles must be a list of {' or '.join(ROLES)}")
     return tuple(cast("list[str]", value))
+
+
+def _read_truth(name: str, key: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise AuthError(f"users.{name}.{key} must be true or false")
 
 
 def _read_filter(name: str, key: str, value: object) -> Filter | None:

@@ -87,7 +87,11 @@ def lines_about(about: str, exchange: Exchange, client: str, user: str) -> Itera
         return (each.describe() for each in mine)
     if about == "brokers":
         places = sorted(core.roster.everything(), key=lambda place: place.name)
-        return (json_line({"name": each.name, "address": each.address}) for each in places if each.address)
+        return (
+            json_line({"name": each.name, "address": each.address, "uplink": each.uplink})
+            for each in places
+            if each.address
+        )
     if about == "uplinks":
         uplink = core.uplink.name if core.uplink is not None else None
         return iter([describe_search(exchange.search, core.roster, uplink, core.below)])

@@ -21,6 +21,7 @@ from attrs import define, field
 
 from broker import messages as m
 from broker.filters import Filter, FilterError, parse
+from broker.move_messages import Move
 from broker.node.access import User
 from broker.node.answers import Later, lines_about, pages_of
 from broker.node.budget import Account, Resource
@@ -96,6 +97,7 @@ class ClientSession:
             m.Flush: self._flush,
             m.Explain: self._explain,
             m.Forget: self._forget_durable,
+            Move: self._move,
             m.Ping: lambda ping: self.connection.send_free(encode(m.Pong(ping.number))),
             m.Pong: lambda _: None,
             m.Fault: self._leave,
@@ -542,7 +544,7 @@ class ClientSession:
             self.connection.send(encode(m.Flushed(request.number)))
 
     def _explain(self, request: m.Explain) -> None:
-        """Answer which publications are pending here, or ask the overlay for the way of one."""
+        """Answer which publications are pending here, or ask all that the publication has reached."""
         if not self._is_next(request.number):
             return
         if request.about != "durable" and not self.user.may("explain"):
@@ -551,21 +553,38 @@ class ClientSession:
             return
         self._units -= EXPLAIN_UNITS
         if request.publisher and request.about not in {"durable", "uplinks", "brokers"}:
-            self._ask_overlay(request)
+            station, publisher, sequence = self._exchange.station, request.publisher, request.sequence
+            self._ask_overlay(
+                request.number, lambda question: station.explain_way(question, publisher, sequence)
+            )
         else:
             lines = lines_about(request.about, self._exchange, self.name, self.user.name)
             self._later.say(pages_of(request.number, lines))
 
-    def _ask_overlay(self, request: m.Explain) -> None:
-        """Ask every broker that the publication has reached for its part of the way."""
+    def _move(self, request: Move) -> None:
+        """Ask a broker of the overlay to move; it answers how that goes."""
+        if not self._is_next(request.number):
+            return
+        if not self.user.may("administer"):
+            text = f"user {self.user.name!r} may not move brokers"
+            self._refuse(request.number, "not-allowed", text)
+            return
+        station = self._exchange.station
+        self._ask_overlay(
+            request.number,
+            lambda question: station.move(question, request.broker, request.uplink, request.method),
+        )
+
+    def _ask_overlay(self, number: int, ask: Callable[[str], None]) -> None:
+        """Ask other brokers under the id of a new question, and pass on each page of the answer."""
         exchange, broker = self._exchange, self._exchange.budgets.broker
         text = self._account.refusal(Resource.QUESTIONS) or broker.refusal(Resource.QUESTIONS)
         if text:
-            self._refuse(request.number, "too-many", text)
+            self._refuse(number, "too-many", text)
             return
 
         def answer(part: m.WayAnswer) -> None:
-            for page in pages_of(request.number, iter(part.steps), more=part.more):
+            for page in pages_of(number, iter(part.steps), more=part.more):
                 self.connection.send(page)
             if not part.more:
                 self._questions.discard(question)
@@ -574,4 +593,4 @@ class ClientSession:
         question = exchange.question(answer)
         self._questions.add(question)
         self._account.charge(Resource.QUESTIONS)
-        exchange.station.explain_way(question, request.publisher, request.sequence)
+        ask(question)

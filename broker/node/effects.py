@@ -80,6 +80,9 @@ class Effects:
     is_settled: bool = False
     """The broker is ready: readiness checks may succeed from now on."""
 
+    wants_stop: bool = False
+    """An operator has asked the broker to end: feed `Stop`."""
+
     is_stopped: bool = False
     """The broker has shut down: all that could be sent was sent."""
 

@@ -10,11 +10,12 @@ Laws:
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from attrs import Factory, define, field
 
-from broker.core import BrokerCore, CoreEffects, Hop
+from broker.core import BrokerCore, CoreEffects, Destination, Hop
 from broker.healing import Search
 from broker.messages import LinkMessage, Publication, WayAnswer
 from broker.node.backpressure import SLOW_AFTER_S
@@ -129,6 +130,8 @@ class Exchange:
     subscribers: dict[str, "LocalSubscription"] = field(factory=dict, init=False)
     session_of: dict[Hop, HopSession] = field(factory=dict, init=False)
     is_closing: bool = field(default=False, init=False)
+    is_leaving: bool = field(default=False, init=False)
+    """Whether an operator has asked the broker to end: it will not return, even with a journal."""
     is_withholding: bool = field(default=False, init=False)
     last_publication: Publication | None = field(default=None, init=False)
     tally: Tally | None = field(default=None, init=False)
@@ -145,6 +148,10 @@ class Exchange:
     _judging: Timer | None = field(default=None, init=False)
     _questions: dict[str, Callable[[WayAnswer], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
+    move: Callable[[Destination], None] = field(default=lambda _: None, init=False)
+    """Goes to another uplink, by a step or by detaching; the node sets it."""
+    switched: Callable[[], None] = field(default=lambda: None, init=False)
+    """Takes notice that the uplink has another link; the node sets it."""
     core: BrokerCore = field(init=False)
     """The core, for reading only: only the station changes it."""
     reconnect_timeouts: ReconnectTimeouts = field(init=False)
@@ -164,7 +171,7 @@ class Exchange:
     @property
     def is_kept(self) -> bool:
         """Whether a session without connection may be resumed, in this run or the journal's next one."""
-        return not self.is_closing or self.config.has_journal
+        return not self.is_closing or (self.config.has_journal and not self.is_leaving)
 
     # --- questions ---
 
@@ -231,7 +238,7 @@ class Exchange:
         """Carry out what the core decided; `batch` is what was read, if its reader waits for credit."""
         held = batch
         while True:
-            effects = self.station.take()
+            effects = self._take()
             if effects.outgoing:
                 runs, now_s = RunCache(), self.timers.now_s
                 if self.tally is not None:
@@ -251,6 +258,16 @@ class Exchange:
         is_over = self.core.ordering.waiting_count > WAITING_COUNT_MAX
         if is_over is not self.is_withholding:
             self._withhold_or_grant(is_over=is_over)
+
+    def _take(self) -> CoreEffects:
+        """Take the effects of the core; let links change their hops first, as the station has done."""
+        effects = self.station.take()
+        for hops in effects.switched:
+            for hop in hops:
+                link = next(each for each in self.links.values() if each.state.hop is hop)
+                self.link_of[hop] = self.session_of[hop] = link
+            self.switched()
+        return effects
 
     def after(self, step: Callable[[], None]) -> None:
         """Call this once the effects at hand are carried out: it will call the core."""
@@ -286,6 +303,10 @@ class Exchange:
         for hop, verdict in effects.rejected:
             if (link := self.link_of.get(hop)) is not None:
                 link.rejected(verdict)
+        for destination in effects.moving:
+            self.after(partial(self.move, destination))
+        if effects.is_ending:
+            self.is_leaving = True
 
     # --- credit ---
 

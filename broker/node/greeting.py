@@ -75,7 +75,17 @@ class GreetingContext:
     @property
     def uplink(self) -> LinkSession | None:
         """The link to the parent, if one is open."""
-        return next((each for each in self.links.values() if each.is_uplink and not each.is_closed), None)
+        beside = self.beside
+        return next((each for each in self._uplinks() if each is not beside), None)
+
+    @property
+    def beside(self) -> LinkSession | None:
+        """The link that is to take the place of the uplink's in a step, if one is open."""
+        hop = self.exchange.core.lifts.beside
+        return next((each for each in self._uplinks() if each.hop is hop), None)
+
+    def _uplinks(self) -> list[LinkSession]:
+        return [each for each in self.links.values() if each.is_uplink and not each.is_closed]
 
     def neighbour(self, name: str) -> LinkSession | None:
         """Return the open link to the broker of that name."""
@@ -444,6 +454,8 @@ class Dialled:
             fault = fault_of(
                 "second-path", f"{welcome.name} is a neighbour already: it cannot be the uplink too"
             )
+        if fault is None and not self.watcher.is_wanted:
+            fault = fault_of("busy", f"{self.context.name} has no use for the link any more")
         if fault is not None:
             self._refuse(fault)
         else:

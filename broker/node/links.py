@@ -21,6 +21,7 @@ from typing import Final, Protocol, cast
 from attrs import define, field
 
 from broker.core import Hop, ProtocolError
+from broker.core.lifting import BROKEN, LEFT_OVER
 from broker.messages import Acknowledge, Fault, Grant, LinkMessage, Ping, Pong, Publication
 from broker.node.connection import OUTBOX_BYTES, Connection, fault_of
 from broker.node.credit import CreditBatch, CreditWindow
@@ -45,6 +46,11 @@ LOOK_COUNT: Final = 1024
 
 PASSING: Final = frozenset({"busy", "elsewhere", "replaced", "restarting", "silent"})
 """Faults that end a connection and not the link: the other end expects the link to be resumed."""
+
+_LEFT: Final = {
+    LEFT_OVER: "a step has left it over",
+    BROKEN: "a step was torn apart",
+}
 
 _VERDICTS: Final = {
     "cycle": "the uplink is in the tree below this broker: the overlay would have a cycle",
@@ -71,6 +77,11 @@ TRANSITIONS: Final[Transitions[Carriage]] = {
 
 class LinkWatcher(Protocol):
     """The search that dialled the link, and is notified of its state."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a link is still of use."""
+        ...
 
     def attached(self) -> None:
         """The link became part of the tree."""
@@ -206,7 +217,7 @@ class LinkSession:
         """Declare the link lost: it was not resumed in time."""
         self.close("nobody came back in time")
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: str, code: str = "lost") -> None:
         """Declare the link lost (R8)."""
         if self.is_closed:
             return
@@ -221,8 +232,8 @@ class LinkSession:
         for batch in held + self.queue.clear():
             batch.release()
         if self._connection is not None:
-            self._connection.end(reason, fault_of("lost", reason))
-        exchange.totals.lost_links += 1
+            self._connection.end(reason, fault_of(code, reason))
+        exchange.totals.lost_links += code != LEFT_OVER
         exchange.settle()
         exchange.log.info("link lost", neighbour=self.name, uplink=self.is_uplink, reason=reason)
         if self.watcher is not None:
@@ -287,7 +298,9 @@ class LinkSession:
             case Ping(number=number):
                 self._connection.send_free(encode(Pong(number)))
             case Fault(code=code, text=text):
-                if code not in PASSING:
+                if code == LEFT_OVER:
+                    self._exchange.after(lambda: self.close(text, code))
+                elif code not in PASSING:
                     self._begin_to_end()
                 self._connection.end(f"{self.name} said {code}: {text}")
                 if self.watcher is not None:
@@ -374,7 +387,10 @@ class LinkSession:
             self.watcher.attached()
 
     def rejected(self, verdict: str) -> None:
-        """Close the link with a Fault: the neighbour's tree has rejected the attachment."""
+        """Close the link with a Fault: the other tree has rejected us, or a step has left it over."""
+        if verdict in _LEFT:
+            self._exchange.after(lambda: self.close(_LEFT[verdict], verdict))
+            return
         text = _VERDICTS.get(verdict, f"the other tree refused the attachment: {verdict}")
         self._fault(verdict, text)
         if self.watcher is not None:

@@ -29,6 +29,7 @@ from typing import Final
 from attrs import define, field
 
 from broker.backoff import Drawing
+from broker.core import Destination
 from broker.healing import Search
 from broker.messages import Ping, Pong
 from broker.node import inputs as i
@@ -37,8 +38,10 @@ from broker.node.connection import PARTING_S, Connection, Life, fault_of
 from broker.node.effects import Close, Effects, Write
 from broker.node.exchange import Exchange
 from broker.node.greeting import Callee, Dialled, GreetingContext, link_of
+from broker.node.links import LinkSession
 from broker.node.newcomers import Newcomers, address_of
 from broker.node.publishers import LocalPublisher
+from broker.node.steps import StepDialler
 from broker.node.subscriptions import LocalSubscription
 from broker.node.uplinks import Uplinks
 from broker.station import Station
@@ -84,6 +87,7 @@ class Node:
     exchange: Exchange = field(init=False)
     context: GreetingContext = field(init=False)
     uplinks: Uplinks = field(init=False)
+    steps: StepDialler = field(init=False)
     connections: dict[int, Connection] = field(factory=dict, init=False)
     _effects: Effects = field(factory=Effects, init=False)
     _wall_ns: int = field(default=0, init=False)
@@ -92,7 +96,7 @@ class Node:
     _inputs: int = field(default=0, init=False)
     _addresses: Counter[str] = field(factory=Counter, init=False)
     _newcomers: Newcomers[Connection] = field(init=False)
-    _dialled: dict[Connection, None] = field(factory=dict, init=False)
+    _dialled: dict[Connection, Uplinks | StepDialler] = field(factory=dict, init=False)
     _draining_until_s: float | None = field(default=None, init=False)
     _is_stopped: bool = field(default=False, init=False)
     _repaired: tuple[int, int, int] = field(default=(0, 0, 0), init=False)
@@ -115,6 +119,14 @@ class Node:
             self._random,
             lambda dial: self._effects.dials.append(dial),  # noqa: PLW0108 - the effects of its time
         )
+        self.steps = StepDialler(
+            self.context,
+            exchange.timers,
+            exchange.log,
+            self._random,
+            lambda dial: self._effects.dials.append(dial),  # noqa: PLW0108 - as above
+        )
+        exchange.move, exchange.switched = self._move, self._switched
         self._steps = {
             i.Written: self._written,
             i.Pass: lambda _: None,
@@ -152,6 +164,7 @@ class Node:
         effects.wants_pass = not is_small
         effects.is_settled = self.context.is_ready
         effects.failure = self.uplinks.failure
+        effects.wants_stop = exchange.is_leaving and not exchange.is_closing
         effects.is_stopped = self._is_stopped
         return effects
 
@@ -307,20 +320,49 @@ class Node:
         connection.end("too many connections", fault_of("busy", f"{text}; try again later"))
 
     def _connected(self, content: i.Connected) -> None:
-        uplinks = self.uplinks
-        if not uplinks.is_awaited(content.dial):
+        connection: Connection
+        if self.steps.is_awaited(content.dial):
+            connection = self._open(content.connection, self.steps.candidate.address, Peer.UPLINK)
+            self.steps.connected()
+            self._greet(connection, self.steps, None)
+        elif self.uplinks.is_awaited(content.dial):
+            connection = self._open(content.connection, self.uplinks.address, Peer.UPLINK)
+            resuming = self.context.uplink
+            self.uplinks.connected()
+            self._greet(connection, self.uplinks, resuming)
+        else:
             self._effects.ends.append(Close(content.connection, "nobody waits for it any more"))
-            return
-        connection = self._open(content.connection, uplinks.address, Peer.UPLINK)
-        resuming = self.context.uplink
-        uplinks.connected()
-        self._dialled[connection] = None
-        connection.session = Dialled(self.context, connection, uplinks, resuming)
+
+    def _greet(
+        self, connection: Connection, dialler: Uplinks | StepDialler, resuming: LinkSession | None
+    ) -> None:
+        self._dialled[connection] = dialler
+        connection.session = Dialled(self.context, connection, dialler, resuming)
         connection.send(encode(self.context.hello(resuming)))
 
     def _unreached(self, content: i.Unreached) -> None:
-        if self.uplinks.is_awaited(content.dial):
-            self.uplinks.unreached(content.reason)
+        for dialler in (self.steps, self.uplinks):
+            if dialler.is_awaited(content.dial):
+                dialler.unreached(content.reason)
+
+    def _move(self, destination: Destination) -> None:
+        if destination.is_step:
+            self.steps.take(destination)
+        else:
+            self.uplinks.move(destination)
+
+    def _switched(self) -> None:
+        """Let the search go on with the link that has become the uplink's, and with its connection."""
+        uplink = self.exchange.core.uplink
+        assert uplink is not None, "a step ends with an uplink"
+        link = next(each for each in self.context.links.values() if each.state.hop is uplink)
+        for connection, dialler in list(self._dialled.items()):
+            if dialler is self.uplinks:
+                del self._dialled[connection]
+        if link.connection is not None:
+            self._dialled[link.connection] = self.uplinks
+        link.watcher = self.uplinks
+        self.uplinks.switched(self.steps.candidate)
 
     def _gone(self, content: i.Gone) -> None:
         connection = self.connections.get(content.connection)
@@ -346,8 +388,8 @@ class Node:
             connection.parting = self.exchange.timers.after(PARTING_S, lambda: self._close(connection))
             if not connection.is_filled:
                 self.exchange.filled(connection)
-        if self._dialled.pop(connection, 0) is None:
-            self.uplinks.ended()
+        if (dialler := self._dialled.pop(connection, None)) is not None:
+            dialler.ended()
 
     def _close(self, connection: Connection) -> None:
         if self.connections.pop(connection.number, None) is None:
@@ -442,7 +484,17 @@ class Node:
         exchange.timers.every(lambda: beat_s, self._watch)
         self._begin_leases()
         self.context.begin()
+        self._go_on_moving()
         self.uplinks.begin()
+
+    def _go_on_moving(self) -> None:
+        """Go on with the move that the journal has kept; a step begins anew."""
+        beside = self.context.beside
+        if beside is not None:
+            beside.close("the broker has restarted")
+            self.exchange.settle()
+        elif (destination := self.exchange.core.moves.destination) is not None:
+            self._move(destination)
 
     def _start_reconnect_timeouts(self) -> None:
         """Start the timeouts of all sessions of the journal, as after lost connections."""
@@ -491,7 +543,10 @@ class Node:
         if self._draining_until_s is None:
             self.exchange.is_closing = True
             self.uplinks.stop()
+            self.steps.stop()
             self._draining_until_s = self.exchange.now_s + DRAIN_S
+            if self.exchange.is_leaving:
+                self._end_all(lambda connection: connection.is_client)
             self._drain()
 
     def _drain(self) -> None:
@@ -500,11 +555,15 @@ class Node:
         if not self._is_drained() and self.exchange.now_s < self._draining_until_s:
             self.exchange.timers.after(DRAIN_LOOK_S, self._drain)
             return
-        text = f"broker {self.config.name} is shutting down"
-        code = "restarting" if self.config.has_journal else "closing"
-        for connection in list(self.connections.values()):
-            connection.end(text, fault_of(code, text))
+        self._end_all(lambda _: True)
         self._await_goodbyes()
+
+    def _end_all(self, whose: Callable[[Connection], bool]) -> None:
+        """Send a goodbye to peers; clients of a broker that leaves go first, and lose nothing."""
+        text = f"broker {self.config.name} is shutting down"
+        returns = self.config.has_journal and not self.exchange.is_leaving
+        for connection in filter(whose, list(self.connections.values())):
+            connection.end(text, fault_of("restarting" if returns else "closing", text))
 
     def _await_goodbyes(self) -> None:
         if self.connections:

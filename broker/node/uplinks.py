@@ -28,7 +28,7 @@ from typing import Final
 from attrs import Factory, define, field
 
 from broker.backoff import FIRST_S, LONGEST_S, Backoff, Drawing, longest_while_kept_s
-from broker.core import BrokerCore
+from broker.core import BrokerCore, Destination
 from broker.errors import BrokerFaultError
 from broker.healing import Candidate, Search
 from broker.node.effects import Dial
@@ -135,6 +135,8 @@ class Uplinks:
     """When an uplink first said that a name is taken, since there was one."""
     _complaints: set[tuple[str, str]] = field(factory=set, init=False)
     _hopeless: dict[str, tuple[str, str]] = field(factory=dict, init=False)
+    _destination: Candidate | None = field(default=None, init=False)
+    """The broker that an operator has moved this one below, until it has been dialled."""
 
     # --- states ---
 
@@ -158,10 +160,28 @@ class Uplinks:
         self._enter(Waiting.TURN)
         self._timer = self.timers.after(self._backoff.next_s(longest_s), self._dial_next)
 
+    # --- moving ---
+
+    def move(self, destination: Destination) -> None:
+        """Leave the uplink, and dial another broker first; if that does not take this one, search (R9)."""
+        self._destination = Candidate(destination.address, destination.uplink, "moved by an operator")
+        link = self.context.uplink
+        if link is not None:
+            link.close(f"{self.context.name} moves below {destination.uplink}")
+
+    def switched(self, candidate: Candidate) -> None:
+        """Go on with the uplink that a step has brought."""
+        self._attempt = _Attempt(candidate, self.timers.now_s, was_attached=True)
+        self.search.attached(candidate)
+        self.log.info("moved", **_named(candidate), moves=self.search.moves)
+
     # --- candidates ---
 
     def _next(self) -> Candidate | None:
         """Yield the candidates, first the uplink whose link an earlier run of this broker has left open."""
+        moved, self._destination = self._destination, None
+        if moved is not None:
+            return moved
         link = self.core.asked
         if link is not None and (address := self.core.roster.address_of(link.name)):
             return Candidate(address, link.name, "uplink of the run before")
@@ -251,6 +271,11 @@ class Uplinks:
 
     # --- what the link says ---
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a link is still of use: always, as nobody else attaches this broker."""
+        return True
+
     def attached(self) -> None:
         """Take the broker as attached: the link is part of the tree, or was resumed."""
         attempt = self._attempt
@@ -288,6 +313,9 @@ class Uplinks:
                 self._taken_since_s = min(self._taken_since_s, self.timers.now_s)
         if attempt.was_attached:
             self.search.lost()
+            if self._destination is not None:
+                self._dial_next()
+                return
             self.log.warning("uplink lost, looking for another one", **_named(candidate))
             if self.timers.now_s - attempt.begun_s >= STEADY_S:
                 self._backoff.reset()

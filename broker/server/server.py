@@ -198,6 +198,8 @@ class Server:
             self._pass_wanted.set()
         if effects.is_settled:
             self._settled.set()
+        if effects.wants_stop:
+            self.stop()
         if effects.is_stopped:
             self._stopped.set()
         if effects.failure is not None:

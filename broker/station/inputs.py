@@ -191,6 +191,24 @@ class WayExplained:
 
 
 @frozen
+class MoveWanted:
+    """A local client asks a broker of the overlay to move below another one."""
+
+    question: str
+    broker: str
+    uplink: str
+    method: str
+    minted: int
+
+
+@frozen
+class StepFailed:
+    """The broker for a step of a move was not reached."""
+
+    text: str
+
+
+@frozen
 class Refreshed:
     """It is time to renew all announcements at neighbours."""
 
@@ -233,6 +251,8 @@ Input = (
     | Taken
     | Dropped
     | WayExplained
+    | MoveWanted
+    | StepFailed
     | Refreshed
     | Swept
     | ReplayWanted
@@ -262,6 +282,8 @@ KINDS: Final[dict[int, type[AttrsInstance]]] = {
     0x24: Taken,
     0x25: Dropped,
     0x26: WayExplained,
+    0x27: MoveWanted,
+    0x2B: StepFailed,
     0x30: Refreshed,
     0x31: Swept,
     0x28: ReplayWanted,

@@ -74,7 +74,7 @@ def replay(station: Station, record: bytes) -> None:
         ) from error
 
 
-def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 - one case per input
+def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912, PLR0915 - one case per input
     match content:
         case i.Begun():
             pass
@@ -119,6 +119,11 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912 -
         case i.WayExplained():
             station.minted(content.minted)
             station.explain_way(content.question, content.publisher, content.sequence)
+        case i.MoveWanted():
+            station.minted(content.minted)
+            station.move(content.question, content.broker, content.uplink, content.method)
+        case i.StepFailed():
+            station.step_failed(content.text)
         case i.ReplayWanted():
             station.replay_more(content.subscription, content.size_bytes)
         case i.ReplaysBounded():

@@ -394,6 +394,26 @@ class Station:
         self._record(i.WayExplained(question, publisher, sequence, self._minted))
         self.core.explain_way(question, publisher, sequence)
 
+    # --- moves ---
+
+    def _switch(self, kept: Hop, other: Hop) -> None:
+        """Let two hops change their links."""
+        old, new = self._link_of[kept], self._link_of[other]
+        old.hop, new.hop = other, kept
+        for state in (old, new):
+            self._link_of[state.hop] = state
+            self._stream_of[state.hop] = state._outgoing  # noqa: SLF001 - as above
+
+    def step_failed(self, text: str) -> None:
+        """Take it that the broker for a step of a move was not reached."""
+        self._record(i.StepFailed(text))
+        self.core.step_failed(text)
+
+    def move(self, question: str, broker: str, uplink: str, method: str) -> None:
+        """Ask a broker of the overlay to move below another one."""
+        self._record(i.MoveWanted(question, broker, uplink, method, self._minted))
+        self.core.move(question, broker, uplink, method)
+
     # --- effects ---
 
     def take(self) -> CoreEffects:
@@ -401,6 +421,8 @@ class Station:
         self.touched += 1
         self._taken = i.TAKEN
         effects = self.core.take()
+        for kept, other in effects.switched:
+            self._switch(kept, other)
         streams = self._stream_of
         for hop, messages in effects.outgoing:
             streams[hop].add(messages)

@@ -26,11 +26,18 @@ from broker.wire.limits import MAX_NUMBER, WireLimits
 Read = Callable[[object, str, WireLimits], object]
 Write = Callable[[Any], object]
 
+METHODS: Final = ("end", "path", "reattach")
+"""How a broker moves, or that it ends."""
+
 CHOICES: Final = {
     "Hello.role": ("client", "broker"),
     "Subscribe.policy": ("disconnect", "drop"),
     "Explain.about": ("waiting", "way", "durable", "uplinks", "brokers"),
     "AttachAnswer.verdict": ("granted", "cycle", "duplicate"),
+    "Move.method": METHODS,
+    "MoveAsked.method": METHODS,
+    "LiftedRoutes.part": ("advertised", "wants", "announced", "added"),
+    "LiftedIds.part": ("knows", "ended", "brokers"),
 }
 """Text fields that take one of a few words."""
 
@@ -38,7 +45,16 @@ LOCATION_FIELDS: Final = len(attrs.fields(Location))
 ROUTE_FILTER_FIELDS: Final = len(attrs.fields(RouteFilter))
 
 PROSE: Final = frozenset(
-    {"Hello.token", "Fault.text", "Advertise.filter", "Subscribe.filter", "Refused.text", "Ended.text"}
+    {
+        "Hello.token",
+        "Fault.text",
+        "Advertise.filter",
+        "Subscribe.filter",
+        "Refused.text",
+        "Ended.text",
+        "StepRefused.text",
+        "StepFailed.text",
+    }
 )
 """Text fields that may be as long as a filter; all others are names, ids and codes."""
 

@@ -10,6 +10,7 @@ from typing import Final, cast
 from attrs import AttrsInstance, field, frozen
 
 from broker import messages as m
+from broker import move_messages as v
 from broker import replay_messages as r
 from broker.wire.fields import Field, fields_of
 from broker.wire.header import PUBLICATION
@@ -80,6 +81,7 @@ ROWS: Final = (
     KindRow(0x25, m.Flush, _CLIENT),
     KindRow(0x26, m.Explain, _CLIENT),
     KindRow(0x27, m.Forget, _CLIENT),
+    KindRow(0x28, v.Move, _CLIENT),
     # Broker to client.
     KindRow(0x30, m.Advertised, _SERVER),
     KindRow(0x31, m.Subscribed, _SERVER),
@@ -117,6 +119,9 @@ ROWS: Final = (
     # Broker to broker: explanations.
     KindRow(0x60, m.WayAsked, _LINK),
     KindRow(0x61, m.WayAnswer, _LINK, Size.PAGE),
+    # Broker to broker: moves.
+    KindRow(0x68, v.MoveAsked, _LINK),
+    KindRow(0x69, v.MoveAnswer, _LINK),
     # Broker to broker: leases.
     KindRow(0x70, m.LeaseRenewed, _LINK),
     KindRow(0x71, m.LeaseAsked, _LINK),
@@ -127,6 +132,18 @@ ROWS: Final = (
     KindRow(0x7A, r.ReplayMore, _LINK),
     KindRow(0x7B, r.ReplayPart, _LINK, Size.PART),
     KindRow(0x7C, r.ReplayOver, _LINK),
+    # Broker to broker: steps of a move.
+    KindRow(0x80, v.StepAsked, _LINK),
+    KindRow(0x81, v.StepGranted, _LINK),
+    KindRow(0x82, v.StepRefused, _LINK),
+    KindRow(0x83, v.StepCancelled, _LINK),
+    KindRow(0x84, v.LiftAsked, _LINK),
+    KindRow(0x85, v.LiftReady, _LINK),
+    KindRow(0x86, v.Lift, _LINK),
+    KindRow(0x87, v.LiftedRoutes, _LINK, Size.PAGE),
+    KindRow(0x88, v.LiftedIds, _LINK, Size.PAGE),
+    KindRow(0x89, v.Lifted, _LINK),
+    KindRow(0x8A, v.Switched, _LINK),
 )
 
 BY_KIND: Final[dict[int, KindRow]] = {row.kind: row for row in ROWS}

@@ -57,7 +57,7 @@ def schedule_options(command: Decorated) -> Decorated:
             help="What happens beside publishing: nothing, clients that come and go, crashes as well. "
             "Only cores: healing (brokers are lost for good, and the rest finds each other). "
             "Always whole brokers: restart (with journals), loss (for good, with sessions and journals), "
-            "move (clients that go to other brokers), hostile (peers that say anything at any time). "
+            "roam (clients that go to other brokers), hostile (peers that say anything at any time). "
             "Default: none; with --mutant, what finds it soonest.",
         ),
         click.option(
@@ -88,7 +88,7 @@ def schedule_options(command: Decorated) -> Decorated:
             "is_whole",
             is_flag=True,
             help="Explore whole brokers and clients over streams of bytes, not cores alone. "
-            "Restart, loss, move, hostile, and mutants of whole brokers imply it.",
+            "Restart, loss, roam, hostile, and mutants of whole brokers imply it.",
         ),
         click.option("--mutant", type=click.Choice(sorted(MUTANTS)), help="Break this rule of the product."),
         click.option(

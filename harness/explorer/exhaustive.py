@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import Factory, define, evolve, frozen
 
-from broker.core import BrokerCore, Hop
+from broker.core import BrokerCore, CoreEffects, Hop
 from broker.messages import LinkMessage, Publication
 from broker.routing import SIMPLE
 from harness.explorer.fingerprint import fingerprint
@@ -30,17 +30,21 @@ Message = Hashable
 END: Final = "end"
 """The loss of a link, as the last of its messages."""
 
-LEFT_TO_DO: Final = ("waiting", "closed_gates", "open_barriers", "open_floods", "joining")
+LEFT_TO_DO: Final = ("waiting", "closed_gates", "open_barriers", "open_floods", "joining", "steps")
 
 
 @frozen
 class Reaction:
-    """The reaction of a core to an input: its next state, messages, deliveries, publishers that may begin."""
+    """The reaction of a core to an input: its next state, messages, deliveries, publishers that may begin.
+
+    `closed` are the neighbours whose links it closes.
+    """
 
     state: int
     sent: tuple[tuple[str, tuple[Message, ...]], ...]
     delivered: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
     advertised: tuple[str, ...]
+    closed: tuple[str, ...]
 
 
 @define(eq=False)
@@ -74,9 +78,9 @@ class Cores:
         links: dict[str, Hop] = {}
         for each in way[1:]:
             _feed(core, links, each)
-            core.take()
+            _taken(core, links)
         _feed(core, links, given)
-        effects = core.take()
+        effects = _taken(core, links)
         sent: list[tuple[str, tuple[Message, ...]]] = []
         delivered: list[tuple[str, tuple[tuple[str, int], ...]]] = []
         for hop, messages in effects.outgoing:
@@ -85,9 +89,9 @@ class Cores:
             else:
                 got = (m for m in messages if isinstance(m, Publication))
                 delivered.append((hop.name, tuple((p.publisher, p.sequence) for p in got)))
-        return Reaction(
-            self._intern(core, (*way, given)), tuple(sent), tuple(delivered), tuple(effects.advertised)
-        )
+        state = self._intern(core, (*way, given))
+        closed = tuple(hop.name for hop, _ in effects.rejected)
+        return Reaction(state, tuple(sent), tuple(delivered), tuple(effects.advertised), closed)
 
     def _intern(self, core: BrokerCore, way: tuple[Input, ...]) -> int:
         key = fingerprint(core)
@@ -97,6 +101,14 @@ class Cores:
             counts = core.counts()
             self._quiet.append(not any(counts[name] for name in LEFT_TO_DO))
         return state
+
+
+def _taken(core: BrokerCore, links: dict[str, Hop]) -> CoreEffects:
+    """Take the effects of a core; let links change their hops."""
+    effects = core.take()
+    for hops in effects.switched:
+        links.update((hop.name, hop) for hop in hops)
+    return effects
 
 
 def _as_value(message: LinkMessage) -> Message:
@@ -138,8 +150,8 @@ class SmallWorld:
 
     `uplinks` names each broker's uplink ("" for the root). A publisher is its broker, what it advertises, and
     the kinds it publishes; a subscription its broker and kinds. `change` is an input for a broker, a crash, a
-    `dial` by which a root becomes a child elsewhere, or a `move`: the connection to the uplink is lost, then
-    the broker dials another.
+    `dial` by which a root becomes a child elsewhere, a `move`: the connection to the uplink is lost, then the
+    broker dials another, or a `lift` to the broker above the uplink.
     """
 
     uplinks: tuple[tuple[str, str], ...]
@@ -293,7 +305,7 @@ class Exploration:
             case ("move", _):
                 (uplink,) = self._uplinks_of(broker)
                 yield from _lost(evolve(state, phase=MOVING), [(broker, uplink), (uplink, broker)])
-            case ("dial", str(other)):
+            case ("dial" | "lift", str(other)):
                 yield self._dialled(state, broker, other)
             case _:
                 following = self._fed(state, broker, given)
@@ -337,7 +349,7 @@ class Exploration:
             for subscription, keys in reaction.delivered:
                 got[subscription] = got.get(subscription, ()) + keys
             delivered = tuple(sorted(got.items()))
-        return _State(
+        following = _State(
             tuple(sorted(cores.items())),
             links,
             delivered,
@@ -346,6 +358,16 @@ class Exploration:
             state.phase,
             state.pasts,
         )
+        for neighbour in reaction.closed:
+            following = self._closed(following, broker, neighbour)
+        return following
+
+    def _closed(self, state: _State, broker: str, neighbour: str) -> _State:
+        """Let a broker close a link: what it has sent arrives, and what was sent to it does not."""
+        state = self._fed(state, broker, ("close", neighbour))
+        under_way = {ends: messages for ends, messages in state.links if ends != (neighbour, broker)}
+        under_way[broker, neighbour] = (*under_way.get((broker, neighbour), ()), END)
+        return evolve(state, links=tuple(sorted(under_way.items(), key=_by_ends)))
 
     # --- the end ---
 

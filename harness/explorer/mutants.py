@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Final
 
-from broker.core import pages, subscribing
+from broker.core import lifting, pages, subscribing
 from broker.core.advertising import Advertising
 from broker.core.announcements import Announcements
 from broker.core.attachment import Attachments
@@ -18,6 +18,7 @@ from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
 from broker.core.gates import Gates
 from broker.core.leases import Leases, Repairs
+from broker.core.lifting import Lifts, Rising
 from broker.core.losses import Losses
 from broker.core.membership import Directory, Membership
 from broker.core.pages import Collector
@@ -32,6 +33,7 @@ from harness.explorer import (
     broken,
     broken_healing,
     broken_leases,
+    broken_lifts,
     broken_pages,
     broken_promises,
     broken_replays,
@@ -200,6 +202,44 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "withdrawn-page-first": Mutant(
         "pages", "churn", ((subscribing, "cut_both", broken_pages.withdraws_first),), "covering"
     ),
+    "lift-no-hold": _one("moves", "lift", Rising, "holds", broken_lifts.holds_nothing),
+    "lift-no-drain": _one("moves", "lift", Pairwise, "open_count", broken_lifts.counts_no_requests),
+    "lift-reads-at-once": _one(
+        "moves", "lift", BrokerCore, "_arrive", broken_lifts.reads_the_new_link_at_once
+    ),
+    "lift-held-forgotten": _one("moves", "lift", Lifts, "_switch", broken_lifts.forgets_what_was_held),
+    "lift-no-preparation": _one("moves", "lift", Pairwise, "order_above", broken_lifts.orders_nothing_above),
+    "lift-older-passes": _one(
+        "moves", "lift", Pairwise, "is_ordered_above", broken_lifts.waits_for_nothing_older
+    ),
+    "lift-late-by-the-old-way": _one(
+        "moves", "lift", Lifts, "switched_above", broken_lifts.passes_the_switch_on_late
+    ),
+    "lift-interrupts": _one("moves", "lift", Lifts, "targets_below", broken_lifts.interrupts_what_comes_down),
+    "lift-unquiet": _one("moves", "lift", lifting, "is_quiet", broken_lifts.takes_all_for_quiet),
+    "lift-switch-behind": _one("moves", "lift", Lifts, "lifted", broken_lifts.switches_behind),
+    "lift-no-new-target": _one("moves", "lift", Pairwise, "adopt", broken_lifts.adopts_nothing),
+    "lift-no-rest": _one("moves", "lift", Advertising, "adopt_known", broken_lifts.announces_no_rest),
+    "lift-waits-for-others": _one(
+        "moves", "lift", Barrier, "await_too", broken_lifts.waits_for_the_others_alone
+    ),
+    "lift-closes-gates": Mutant(
+        "moves", "lift", ((Subscribing, "_is_covered", broken_lifts.covers_nothing),), "covering+simple"
+    ),
+    "lift-serves-later": Mutant(
+        "moves",
+        "lift",
+        ((Subscribing, "offer_served", broken_lifts.closes_gates_towards_others),),
+        "covering+simple",
+    ),
+    "lift-holds-events-alone": _one("moves", "lift", Lifts, "hold", broken_lifts.holds_events_alone),
+    "lift-torn": _one("moves", "move", Lifts, "_lost_rising", broken_lifts.goes_on_when_torn),
+    "lift-wants-forgotten": _one(
+        "moves", "lift", Subscribing, "offer_handed_over", broken_lifts.forgets_its_own_wants
+    ),
+    "lift-ended-stays": _one("moves", "lift", lifting, "take_over", broken_lifts.keeps_what_has_ended),
+    "lift-old-leases": _one("moves", "lift+leases", Lifts, "is_outdated", broken_lifts.takes_old_leases),
+    "lift-two-at-once": _one("moves", "lift", Lifts, "objection", broken_lifts.grants_every_step),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
     **WHOLE_MUTANTS,
 }

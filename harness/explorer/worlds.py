@@ -5,7 +5,8 @@
 Static worlds are those of the protocol's model: two and three brokers, two publishers with two publications
 each, two and three subscriptions of a few filters anywhere. Changing worlds add one advertisement,
 subscription, withdrawal or crash at any point; in moving worlds a root attaches elsewhere at any point, or a
-broker loses its uplink and dials another; in reading worlds publishers read, and some subscriptions are not
+broker loses its uplink and dials another; in lifting worlds of three and four brokers one is lifted at any
+point; in reading worlds publishers read, and some subscriptions are not
 ordered.
 """
 
@@ -36,6 +37,13 @@ MOVES: Final[tuple[tuple[tuple[tuple[str, str], ...], tuple[str, Input]], ...]] 
     (TREES[1], ("B3", ("move", "B1"))),
     (TREES[2], ("B3", ("move", "B2"))),
     (TREES[2], ("B2", ("move", "B3"))),
+)
+
+LIFTS: Final[tuple[tuple[tuple[tuple[str, str], ...], tuple[str, Input]], ...]] = (
+    (TREES[1], ("B3", ("lift", "B1"))),
+    ((*TREES[1], ("B4", "B3")), ("B4", ("lift", "B2"))),
+    ((*TREES[1], ("B4", "B3")), ("B3", ("lift", "B1"))),
+    ((*TREES[1], ("B4", "B2")), ("B3", ("lift", "B1"))),
 )
 
 SCRIPTS: Final = (
@@ -88,6 +96,17 @@ def moving_worlds() -> Iterator[SmallWorld]:
                 yield SmallWorld(tree, publishers, tuple((broker, "a") for broker in where), change)
 
 
+def lifting_worlds() -> Iterator[SmallWorld]:
+    """Yield every world in which a broker is lifted; all want one kind of event."""
+    for tree, change in LIFTS:
+        names = [name for name, _ in tree]
+        published = "aa" if len(names) == 3 else "a"  # noqa: PLR2004 - worlds of four are large
+        for places in product(names, repeat=2):
+            publishers = tuple((broker, "a", published) for broker in places)
+            for where in combinations_with_replacement(names, 2):
+                yield SmallWorld(tree, publishers, tuple((broker, "a") for broker in where), change)
+
+
 def reading_worlds() -> Iterator[SmallWorld]:
     """Yield every world in which publishers read, with subscriptions ordered or not; a broker may move."""
     for tree, change in (*((tree, None) for tree in TREES), *MOVES[4:]):
@@ -118,6 +137,7 @@ KINDS_OF_WORLDS: Final = {
     "static": static_worlds,
     "changing": changing_worlds,
     "moving": moving_worlds,
+    "lifting": lifting_worlds,
     "reading": reading_worlds,
 }
 

@@ -20,10 +20,13 @@ LEASES: Final = "+leases"
 """The suffix of faults: brokers renew and sweep, links stall, and in calm schedules memory changes."""
 
 FAULTS: Final = tuple(
-    faults + leases for leases in ("", LEASES) for faults in ("none", "churn", "crash", "healing")
+    faults + leases
+    for leases in ("", LEASES)
+    for faults in ("none", "churn", "crash", "healing", "move", "lift")
 )
 """Nothing changes after the start; clients come and go; brokers and connections are lost as well, and others
-attach anywhere; brokers are lost for good, several at once, and the rest heals by itself."""
+attach anywhere; brokers are lost for good, several at once, and the rest heals by itself; an operator moves
+brokers, in every way and while brokers are lost; or up step by step, while clients come and go."""
 
 
 @frozen
@@ -85,6 +88,10 @@ class Knobs:
     cache_bytes: int = 0
     """How much of the past brokers keep, and how much of it they look at in one step."""
     cache_step: int = 1
+    move: float = 0.0
+    """The chance that an operator asks a broker to move."""
+    steps: float = 0.0
+    """The part of moves that go step by step."""
     page_bytes: int = 0
     nested: bool = False
     """Whether filters look into maps."""
@@ -117,7 +124,7 @@ def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
 
 def _leasing(knobs: Knobs, random: Random) -> Knobs:
     """Let brokers renew and sweep, seldom or often, out of step; links stall, and some memory changes."""
-    is_calm = not (knobs.cuts or knobs.crashes or knobs.losses or knobs.script)
+    is_calm = not (knobs.cuts or knobs.crashes or knobs.losses or knobs.script or knobs.move)
     corrupt = random.choice((0.0, 0.0, 0.05)) if is_calm else 0.0
     return evolve(
         knobs,
@@ -339,12 +346,63 @@ def _gathering(random: Random, brokers: tuple[int, int]) -> Knobs:
     return evolve(_returning(random, brokers), starts_joined=False, settles_first=False, heal=0.5)
 
 
+def _lifted(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """An operator moves brokers step by step, and nothing else changes."""
+    low, high = brokers
+    is_tight = random.random() < 0.6  # noqa: PLR2004 - mostly
+    most = max(low, random.choice((3, 4))) if is_tight else max(low, 3)
+    kinds = 1 if is_tight else random.choice((1, 2, 3))
+    return evolve(
+        _calm(random, (min(max(low, 3), high), min(most, high) if is_tight else high)),
+        shape="chain" if is_tight else "random",
+        kinds=kinds,
+        width=random.randint(1, kinds),
+        publishers=random.randint(2, 5),
+        subscriptions=random.randint(3, 6),
+        publications=random.randint(15, 40),
+        unordered_publications=random.choice((0.0, 0.0, 0.3)),
+        readers=random.choice((0.0, 1.0)),
+        eagerness=random.choice((0.5, 0.65, 0.8)),
+        batch=1,
+        weights=random.choice(((1.0,), (1.0, 0.1), (1.0, 1.0, 1.0, 0.02), (1.0, 1.0, 0.2, 0.03))),
+        move=random.choice((0.1, 0.3)),
+        steps=1.0,
+    )
+
+
+def _lifted_changing(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Clients come and go as well."""
+    return evolve(
+        _lifted(random, brokers),
+        settles_first=random.random() < 0.5,  # noqa: PLR2004 - a fair coin
+        subscribe=0.1,
+        advertise=0.08,
+        unsubscribe=0.05,
+        unadvertise=0.04,
+    )
+
+
+def _moved(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """An operator moves brokers while clients go on."""
+    base = random.choice((_calm, _churning, _crowded, _churning))
+    low, high = brokers
+    return evolve(base(random, (min(max(low, 3), high), high)), move=random.choice((0.05, 0.15)), steps=0.5)
+
+
+def _moved_and_lost(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """Brokers and connections are lost as well, in the middle of moves."""
+    base = random.choice((_losing, _breaking, _returning))
+    return evolve(base(random, brokers), move=random.choice((0.05, 0.15, 0.3)), steps=0.8)
+
+
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
     "churn": (*(_churning, _crowded) * 4, _directed_churn),
     "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _scripted, _scripted, _directed_crash),
     "healing": (_losing, _losing, _breaking, _returning, _gathering),
+    "move": (_moved, _moved, _moved_and_lost),
+    "lift": (_lifted, _lifted_changing),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""
 

@@ -28,6 +28,8 @@ LEFT_TO_DO: Final = (
     "open_floods",
     "joining",
     "attachments",
+    "moves",
+    "steps",
     "replays",
 )
 """The counts of a core that are zero at rest."""

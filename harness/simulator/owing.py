@@ -61,6 +61,14 @@ class Owing:
             published = self._record.publications[number]
             published.owed = tuple(name for name in published.owed if self._is_owed(number, origin, name))
 
+    def moved(self, child: Site, parent: Site, above: Site) -> None:
+        """Note that a link has taken the place of another one, and that nothing is lost by that."""
+        if parent not in self._links.get(child, ()) or above not in self._links:
+            return
+        del self._links[child][parent], self._links[parent][child]
+        self._links[child][above] = self._links[above][child] = None
+        self._reached.clear()
+
     def _is_owed(self, number: int, origin: Site, name: str) -> bool:
         is_delivered = bool(self._record.streams[name].seen >> number & 1)
         return is_delivered or self._destinations[name] in self._reached_from(origin)

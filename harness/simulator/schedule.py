@@ -85,6 +85,7 @@ class ScheduleDriver:
             knobs.sweep,
             knobs.stall,
             knobs.corrupt,
+            knobs.move,
         )
         events = (
             self._subscribe,
@@ -101,6 +102,7 @@ class ScheduleDriver:
             self._sweep,
             self._stall,
             self._corrupt,
+            self._move,
             self._publish,
         )
         limits = list(accumulate(chances))
@@ -138,7 +140,7 @@ class ScheduleDriver:
             if self.knobs.replays:
                 world.do(("keep", name, knobs.cache_bytes, knobs.cache_step))
             parent = names[self._parent_of(number)] if number else ""
-            if knobs.losses:
+            if knobs.losses or knobs.move:
                 self._uplinks[name] = configured(knobs.preferences, name, parent, names, self.random)
                 world.do(("reach", name, *self._uplinks[name]))
             if number and knobs.starts_joined:
@@ -315,6 +317,19 @@ class ScheduleDriver:
         for site in victims:
             self._kill(site)
         return bool(victims)
+
+    def _move(self) -> bool:
+        names = list(self.world.sites)
+        retries = [site.name for site in self.world.retries if site.name in self.world.sites]
+        if retries:
+            return self.world.do(("retry", retries[self._below(len(retries))]))
+        if not names:
+            return False
+        moved, asker = (names[self._below(len(names))] for _ in range(2))
+        if self.random.random() >= self.knobs.steps:
+            return self.world.do(("move", moved, names[self._below(len(names))], "reattach", asker))
+        above = [each for each in self.world.sites[moved].core.roster.ancestors(moved)[1:] if each in names]
+        return bool(above) and self.world.do(("move", moved, above[self._below(len(above))], "path", asker))
 
     # --- leases ---
 

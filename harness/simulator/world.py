@@ -10,6 +10,8 @@ other; `B2>B1.2` belongs to the second connection of the two.
     dial B2 B1                        B2 dials B1, to become its child
     reach B2 [B1 B3]                  others can dial B2 from now on; its uplinks, in order of preference
     heal B2                           B2, if it has no uplink, takes the next step to get one
+    move B2 B3 [reattach] [B1]        a client of B1 (of B2 if none is given) asks B2 to move below B3, step
+                                      by step or by detaching
     advertise P1 B1 ab                a client of B1 will publish events of the kinds a and b
     subscribe S1 B2 a [unordered]     a client of B2 subscribes to events of kind a
     keep B1 [1000] [4096]             B1 keeps so many bytes of what its publishers publish, for replays, and
@@ -20,6 +22,7 @@ other; `B2>B1.2` belongs to the second connection of the two.
     publish P1 a [S1] [unordered] [@57]  an event of kind a, published after reading all that S1 delivered;
                                       by the publisher's clock at 57
     deliver B2>B1 [3]                 the next three messages of this direction arrive (1 if none is given)
+    retry B2                          B2 takes a step again that was refused
     crash B2 [B2>B1 1]...             B2 dies; of what it had sent, only the first message arrives at B1
     cut B2>B1 3 0                     the connection is lost; three messages and none still arrive
     settle B1 B2...                   messages in flight between these brokers arrive, and what follows from
@@ -42,14 +45,15 @@ from typing import Final
 
 from attrs import Factory, define, evolve, field
 
-from broker.core import BrokerCore, CoreEffects
+from broker.core import BrokerCore, CoreEffects, Destination
+from broker.core.lifting import BROKEN, LEFT_OVER
 from broker.filters import Filter
 from broker.healing import Search
 from broker.messages import LinkMessage, Publication, PublicationsLost
 from broker.replay import Bounds
 from broker.replay_messages import ReplayCut
 from broker.routing import DEFAULT, Routing
-from harness.simulator import leasing, replays
+from harness.simulator import leasing, moving, replays
 from harness.simulator.interests import filter_of
 from harness.simulator.leasing import Leasing
 from harness.simulator.message_texts import text_of
@@ -131,6 +135,9 @@ class World:
     after: After | None = None
     owing: Owing = field(init=False)
     has_losses: bool = False
+    moves: int = 0
+    retries: dict[Site, Destination] = Factory(dict)
+    steps: int = 0
     needless: list[str] = Factory(list)
     """The items that have waited although no subscription asked for an order."""
     leasing: Leasing = Factory(Leasing)
@@ -250,14 +257,15 @@ class World:
         self.network.seal(port.back, kept_back)
         return True
 
-    def lose(self, port: Port) -> None:
+    def lose(self, port: Port, *, is_loss: bool = True) -> None:
         """Let the broker at this port notice that its connection is lost, or close it."""
         site = port.site
         if site.outgoing.pop(port.hop, None) is None:
             return
-        self.note(promises.torn())
-        self.owing.link_lost(site, port.back.site)
-        self.past.link_lost()
+        if is_loss and (site.core.attached(port.hop) or site.asked is port.hop):
+            self.note(promises.torn())
+            self.owing.link_lost(site, port.back.site)
+            self.past.link_lost()
         self.network.abandon(port)
         self.network.seal(port.back, len(port.back.queue))
         if site.dialling is port:
@@ -380,6 +388,11 @@ class World:
         """Return the time, which each publication advances by ten."""
         return 10 * len(self.record.publications) + 10
 
+    @property
+    def _owes_no_gap(self) -> bool:
+        """Return whether an operator has moved brokers, and nothing was lost or has gone wrong."""
+        return bool(self.moves) and not self.has_losses and not self.leasing.corruptions
+
     # --- what follows ---
 
     def deliver(self, label: str, count: int = 1) -> bool:
@@ -430,10 +443,11 @@ class World:
         """Deliver all messages in flight, and all that follow from them."""
         ready = self.network.ready.ports
         for _ in range(DRAIN_LIMIT):
-            if not ready:
+            if not ready and not moving.retry_any(self):
                 self._come_to_rest()
                 return True
-            self.arrive(ready[0], len(ready[0].queue))
+            if ready:
+                self.arrive(ready[0], len(ready[0].queue))
         raise RestlessError("brokers go on sending to each other for ever")
 
     def _come_to_rest(self) -> None:
@@ -448,13 +462,15 @@ class World:
     def collect(self, site: Site, port: Port | None = None, count: int = 0) -> None:
         """Carry out the effects of a core."""
         self._release(site, site.core.take())
-        if site.core.waiting_count:
+        if site.core.waiting_count and not self.moves:  # In a step everything for the child waits.
             unordered = {name for name, stream in self.record.streams.items() if not stream.ordered}
             self.needless += needless_waits(site.core, unordered)
         if self.after is not None:
             self.after(site, port, count)
 
     def _release(self, site: Site, effects: CoreEffects) -> None:
+        for kept, other in effects.switched:
+            moving.switch(self, site, kept, other)
         if self.watch is not None:
             for hop, messages in effects.outgoing:
                 place, sign = (site.name, f">{hop.name} ") if hop.is_link else (hop.name, "")
@@ -483,9 +499,12 @@ class World:
                 site.dialling = None
                 if site.search is not None and site.candidate is not None:
                     site.search.attached(site.candidate)
-        for hop, _ in effects.rejected:
+        for hop, verdict in effects.rejected:
             if (port := site.outgoing.get(hop)) is not None:
-                self.lose(port.back)
+                self.has_losses = self.has_losses or verdict == BROKEN
+                self.lose(port.back, is_loss=verdict != LEFT_OVER)
+        for destination in effects.moving:
+            moving.leave(self, site, destination)
 
     def _acknowledged(self, name: str) -> None:
         """Note that a client learns that all gates of its subscription are open."""
@@ -497,6 +516,8 @@ class World:
         for publication in messages:
             if isinstance(publication, PublicationsLost | ReplayCut):
                 self.record.gap(subscription)
+                if self._owes_no_gap and isinstance(publication, PublicationsLost):
+                    self.needless.append(f"{subscription} has got a gap, and nothing was lost")
                 continue
             assert isinstance(publication, Publication)
             self.record.deliver(subscription, publication)
@@ -508,6 +529,8 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "dial": World.dial,
     "reach": World.reach,
     "heal": World.heal,
+    "move": moving.move,
+    "retry": moving.retry,
     "crash": World.crash,
     "cut": World.cut,
     "advertise": World.advertise,

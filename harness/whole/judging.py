@@ -165,7 +165,8 @@ def _unjustified(world: WholeWorld) -> Iterator[Fault]:
 def _refusals(world: WholeWorld) -> Iterator[Fault]:
     """Yield what brokers refused or lost although all peers were honest and connected."""
     knobs = world.knobs
-    if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile:
+    detaches = knobs.relocations and "reattach" in knobs.methods
+    if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile or detaches:
         return
     shape = knobs.shape
     round_trip_s = 2 * shape.latency_s * (shape.slow_factor if shape.slow_part else 1)

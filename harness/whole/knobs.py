@@ -14,7 +14,7 @@ from broker.client.limits import Limits
 from harness.whole.cables import CableShape
 from harness.whole.sites import SiteTiming
 
-WHOLE_FAULTS: Final = ("none", "churn", "crash", "restart", "loss", "roam", "hostile")
+WHOLE_FAULTS: Final = ("none", "churn", "crash", "move", "lift", "restart", "loss", "roam", "hostile")
 """The faults of bare cores, and: restarts with a journal, losses for good, clients that go from broker to
 broker, hostile peers."""
 
@@ -77,6 +77,9 @@ class WholeKnobs:
     """How many deliveries of durable subscriptions may be open; 0 if programs do not acknowledge."""
     roams: bool = False
     """Whether programs know several brokers, and go to another one when theirs is lost."""
+    relocations: int = 0
+    """How often an operator asks a broker to move."""
+    methods: tuple[str, ...] = ("path", "reattach")
     nested: bool = False
     """Whether events have lists, maps and null, and filters speak of them."""
     step_units: int = 4000
@@ -296,6 +299,34 @@ def _roam(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     )
 
 
+def _relocate(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
+    """An operator moves brokers, while clients come and go, or brokers with journals die as well."""
+    low, high = brokers
+    base = random.choice((_calm, _churn, _churn, _restart, _crash))
+    return evolve(
+        base(random, (min(max(low, 3), high), high)),
+        relocations=random.choice((1, 2, 5)),
+        settles_first=True,
+        slow=0.0,
+    )
+
+
+def _lifting(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
+    """Brokers move without a gap, while clients come and go."""
+    low, high = brokers
+    base = random.choice((_calm, _churn))
+    return evolve(
+        base(random, (min(max(low, 3), high), high)),
+        tree=random.choice(("chain", "random")),
+        span_s=random.choice((0.3, 1.0, 3.0)),
+        relocations=random.choice((1, 3, 6)),
+        methods=("path",),
+        cuts=0,
+        settles_first=True,
+        slow=0.0,
+    )
+
+
 def _hostile(random: Random, brokers: tuple[int, int]) -> WholeKnobs:
     """Hostile peers send anything at any time, while honest clients go on."""
     return evolve(
@@ -315,6 +346,8 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "loss": (_loss,),
     "roam": (_roam,),
     "hostile": (_hostile,),
+    "move": (_relocate,),
+    "lift": (_lifting,),
 }
 
 

@@ -3,6 +3,8 @@
 from functools import partial
 from typing import Final
 
+from broker.client.client import ignore_progress
+from broker.client.questions import Moving
 from harness.whole.programs import Program, ProgramReading
 from harness.whole.quiet import settle
 from harness.whole.sites import WholeSite
@@ -67,6 +69,7 @@ def _plan(world: WholeWorld) -> None:
         (knobs.kills, _kill),
         (knobs.losses, _lose),
         (knobs.snapshots, _snapshot),
+        (knobs.relocations, _relocate),
     )
     for count, happen in plans:
         for _ in range(count):
@@ -246,6 +249,26 @@ def _lose(world: WholeWorld) -> None:
             program.site = random.choice(world.live_sites()).name
 
 
+OPERATOR: Final = "operator"
+"""What the programs are called that let brokers move."""
+
+OPERATOR_S: Final = 5.0
+"""How long an operator waits for the outcome of a move."""
+
+
+def _relocate(world: WholeWorld) -> None:
+    """Let an operator, at any broker, ask a broker to move below another one."""
+    random, names = world.random, list(world.sites)
+    operator = world.begin_program(f"{OPERATOR} {len(world.programs)}")
+    moved, method = random.choice(names), random.choice(world.knobs.methods)
+    node = world.sites[moved].node
+    above = [] if node is None else node.exchange.core.roster.ancestors(moved)[1:]
+    uplink = random.choice(above if above and method == "path" else names)
+    moving = Moving(moved, uplink, method, ignore_progress)
+    operator.session.ask(moving)
+    world.clock.after(OPERATOR_S, operator.leave)
+
+
 # --- the end ---
 
 
@@ -254,6 +277,9 @@ def calm(world: WholeWorld) -> None:
     world.is_calm = True
     for adversary in world.adversaries:
         adversary.leave()
+    for program in world.live_programs():
+        if program.name.startswith(OPERATOR):
+            program.leave()
     for site in world.sites.values():
         if site.is_frozen:
             site.thaw()

@@ -104,6 +104,11 @@ class SiteNet(Protocol):
         """Return the delays of a broker's process."""
         ...
 
+    @property
+    def has_operator(self) -> bool:
+        """Return whether an operator moves brokers in this schedule."""
+        ...
+
     def dialled(self, dialler: "WholeSite", dial: Dial) -> "WholeSite | None":
         """Return the site that is reached, or None."""
         ...
@@ -155,6 +160,11 @@ class WholeSite:
     _wake_number: int = field(default=0, init=False)
     _passes: bool = field(default=False, init=False)
     _has_room: bool = field(default=True, init=False)
+
+    @property
+    def has_operator(self) -> bool:
+        """Return whether an operator moves brokers in this schedule."""
+        return self.net.has_operator
 
     @property
     def address(self) -> str:
@@ -338,6 +348,8 @@ class WholeSite:
             run = self.run
             self.net.clock.after(self.net.random.random() * self.net.timing.pass_s, lambda: self._pass(run))
         self.is_settled = self.is_settled or effects.is_settled
+        if effects.wants_stop:
+            self.net.clock.after(0, self.stop)
         if effects.is_stopped:
             self._stopped()
         if effects.failure is not None:

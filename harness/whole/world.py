@@ -123,6 +123,11 @@ class WholeWorld:
         """Return the delays of a broker's process."""
         return self.knobs.timing
 
+    @property
+    def has_operator(self) -> bool:
+        """Return whether an operator moves brokers in this schedule."""
+        return self.knobs.relocations > 0
+
     def dialled(self, dialler: WholeSite, dial: Dial) -> WholeSite | None:
         """Return the site that is reached."""
         site = self.sites.get(dial.address.partition(":")[0])

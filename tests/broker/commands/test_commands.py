@@ -54,7 +54,9 @@ def test_a_command_that_a_distribution_offers_is_found_and_replaces_none_of_ours
         found = {name: commands.concord.get_command(context, name) for name in points}
         assert commands.concord.list_commands(context) == [
             "broker",
+            "drain",
             "explain",
+            "move",
             "publish",
             "subscribe",
             "weather",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker import messages, replay_messages
+from broker import messages, move_messages, replay_messages
 from broker.messages import (
     Advertise,
     AdvertisementAdded,
@@ -39,7 +39,7 @@ NEVER_SENT = set(messages.Notice.__args__)
 def test_every_message_has_a_row() -> None:
     classes = {
         each
-        for module in (messages, replay_messages)
+        for module in (messages, move_messages, replay_messages)
         for _, each in inspect.getmembers(module, inspect.isclass)
         if attrs.has(each) and each.__module__ == module.__name__
     }

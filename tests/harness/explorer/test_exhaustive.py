@@ -8,7 +8,14 @@ from attrs import evolve
 
 from harness.explorer.exhaustive import Cores, Exploration, SmallWorld, _disagreement, _State
 from harness.explorer.mutants import applied
-from harness.explorer.worlds import TREES, changing_worlds, moving_worlds, reading_worlds, static_worlds
+from harness.explorer.worlds import (
+    TREES,
+    changing_worlds,
+    lifting_worlds,
+    moving_worlds,
+    reading_worlds,
+    static_worlds,
+)
 from ordering.pairwise import Pairwise
 
 TWO = TREES[0]
@@ -18,7 +25,13 @@ WANT = (("B1", "a"), ("B2", "a"))
 
 @pytest.mark.parametrize(
     ("worlds", "every"),
-    [(static_worlds, 199), (changing_worlds, 151), (moving_worlds, 41), (reading_worlds, 371)],
+    [
+        (static_worlds, 199),
+        (changing_worlds, 151),
+        (moving_worlds, 41),
+        (lifting_worlds, 53),
+        (reading_worlds, 371),
+    ],
 )
 def test_nothing_goes_wrong_in_any_state(worlds: Callable[[], Iterator[SmallWorld]], every: int) -> None:
     cores = Cores(Pairwise)
@@ -39,6 +52,13 @@ def test_a_broken_rule_is_found_in_a_static_world(mutant: str) -> None:
     with applied(mutant):
         cores = Cores(Pairwise)
         assert any(Exploration(world, cores).run().wrong for world in islice(static_worlds(), 0, None, 50))
+
+
+@pytest.mark.parametrize("mutant", ["lift-reads-at-once", "lift-interrupts"])
+def test_a_broken_rule_of_lifts_is_found(mutant: str) -> None:
+    with applied(mutant):
+        cores = Cores(Pairwise)
+        assert any(Exploration(world, cores).run().wrong for world in islice(lifting_worlds(), 3))
 
 
 def test_waiting_for_a_lost_uplink_is_found() -> None:

@@ -1,0 +1,39 @@
+"""`concord drain`: empties a broker of the overlay for maintenance, and ends it."""
+
+import sys
+
+import click
+import trio
+
+from broker.commands.connecting import Connecting, connecting_options, notice
+from broker.commands.move import TIMEOUT_S, MoveError
+
+
+@click.command(name="drain", epilog="Example: concord drain B3 --broker 127.0.0.1:7411")
+@connecting_options
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0, min_open=True),
+    default=TIMEOUT_S,
+    show_default=True,
+    help="How many seconds to wait for the end; what has begun goes on without us.",
+)
+@click.argument("drained", metavar="BROKER")
+def command(connecting: Connecting, timeout_s: float, drained: str) -> None:
+    """Move all children of BROKER to its uplink without a gap, then let BROKER end.
+
+    It closes the connections of its clients: those that know other brokers go there. The process of BROKER
+    ends with status 0. If a child cannot move, nothing ends. The root of a tree cannot be drained while it
+    has children. The exit status is 0 if BROKER ends, and 1 if not.
+    """
+
+    async def run() -> dict[str, object]:
+        async with connecting.open() as client:
+            with trio.move_on_after(timeout_s):
+                return await client.drain(drained, notice)
+        raise MoveError(f"{drained} is not empty after {timeout_s:g} s")
+
+    outcome = trio.run(run)
+    click.echo(outcome["text"])
+    sys.exit(0 if outcome["state"] == "ended" else 1)

@@ -1,0 +1,219 @@
+"""Moves: an operator asks, through any broker, that a broker gets another uplink; the answers return.
+
+Requests and answers go through the tree by the names of brokers: down where that name is below, and up
+elsewhere. They change no route and keep no place (R5). The broker that is to move decides; detaching and
+attaching again is R8 and R9.
+
+Laws.
+
+1. One move of a broker goes on at a time; further ones wait in their order, and their askers are notified.
+2. A move is over when the broker is attached again, wherever that is. One that it cannot begin is refused.
+3. An answer is sent when the broker is attached: so it reaches the asker through the tree as it is then.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from attrs import Factory, define
+
+from broker.core.effects import Destination
+from broker.core.hops import Hop
+from broker.core.lifting import Lifts
+from broker.core.membership import Membership
+from broker.healing import Roster
+from broker.lines import json_line
+from broker.messages import WayAnswer
+from broker.move_messages import MoveAnswer, MoveAsked
+
+PATH: Final = "path"
+"""The method that moves step by step, while events flow."""
+
+END: Final = "end"
+"""The method of a broker that is not to move, but to end."""
+
+ATTEMPTS_MAX: Final = 30
+"""A step is refused while routes change nearby. So many attempts take some seconds."""
+
+QUEUED_MAX: Final = 100
+"""More moves of one broker than an operator asks for; a further one is refused."""
+
+
+@define(eq=False)
+class MoveRequests:
+    """The moves of one broker, and the requests and answers that pass through it.
+
+    `present` is the move that goes on; `begun` are destinations to detach for, and `answers` those for local
+    clients, until the core's effects are taken.
+    """
+
+    _membership: Membership
+    _roster: Roster
+    _send: Callable[[Hop, MoveAsked | MoveAnswer], None]
+    _lifts: Lifts
+    present: MoveAsked | None = None
+    _queued: list[MoveAsked] = Factory(list)
+    begun: list[Destination] = Factory(list)
+    _attempts: int = 0
+    is_ending: bool = False
+    """Whether this broker is to end, until the core's effects are taken."""
+    answers: list[WayAnswer] = Factory(list)
+
+    @property
+    def _name(self) -> str:
+        return self._roster.name
+
+    # --- requests and answers on their way ---
+
+    def ask(self, question: str, broker: str, uplink: str, method: str) -> None:
+        """Make the request of a local client."""
+        self.asked(MoveAsked(question, self._name, broker, uplink, method))
+
+    def asked(self, message: MoveAsked, link: Hop | None = None) -> None:
+        """Pass a request on, or take it if it is for this broker."""
+        if message.broker == self._name:
+            self._take(message)
+            return
+        towards = self._membership.towards(message.broker)
+        if towards is None or towards is link:
+            self._end(message, "unknown", f"no broker of this overlay is called {message.broker}")
+        else:
+            self._send(towards, message)
+
+    def answered(self, message: MoveAnswer, link: Hop | None = None) -> None:
+        """Pass an answer on, or hand it to the client that asked; one that leads nowhere is dropped."""
+        if message.asker == self._name:
+            self.answers.append(WayAnswer(message.question, message.lines, message.more))
+            return
+        towards = self._membership.towards(message.asker)
+        if towards is not None and towards is not link:
+            self._send(towards, message)
+
+    def _answer(self, message: MoveAsked, state: str, text: str, *, more: bool) -> None:
+        line = json_line({"broker": message.broker, "uplink": message.uplink, "state": state, "text": text})
+        self.answered(MoveAnswer(message.question, message.asker, (line,), more))
+
+    def _end(self, message: MoveAsked, state: str, text: str) -> None:
+        self._answer(message, state, text, more=False)
+
+    # --- the moves of this broker ---
+
+    @property
+    def destination(self) -> Destination | None:
+        """Return what the present move waits for, which a broker that has restarted dials first."""
+        return None if self.present is None else self._next(self.present)
+
+    def _next(self, message: MoveAsked) -> Destination | None:
+        """Return the next broker to dial, if there is a way."""
+        uplink = self._step_up(message.uplink) if message.method == PATH else message.uplink
+        if not uplink:
+            return None
+        return Destination(uplink, self._roster.address_of(uplink), message.method == PATH, self._attempts)
+
+    def _take(self, message: MoveAsked) -> None:
+        if message.method == END:
+            self._take_end(message)
+        elif self.present is None:
+            self._begin(message)
+        elif len(self._queued) < QUEUED_MAX:
+            self._queued.append(message)
+            waits = f"{self._name} moves below {self.present.uplink}: this move begins when that one is over"
+            self._answer(message, "queued", waits, more=True)
+        else:
+            self._end(message, "refused", f"{QUEUED_MAX} moves of {self._name} wait already")
+
+    def _take_end(self, message: MoveAsked) -> None:
+        """Let this broker end for good, if nobody depends on it."""
+        if children := self._membership.children:
+            self._end(message, "refused", f"{', '.join(sorted(children))} is still below {self._name}")
+        elif self.present is not None:
+            self._end(message, "refused", f"{self._name} moves below {self.present.uplink}")
+        else:
+            self.is_ending = True
+            self._end(message, "ended", f"{self._name} ends")
+
+    def _begin(self, message: MoveAsked) -> None:
+        uplink = self._membership.attachments.uplink
+        if uplink is not None and uplink.name == message.uplink:
+            self._end(message, "moved", f"{self._name} is below {message.uplink} already")
+        elif text := self._objection(message.uplink, message.method):
+            self._end(message, "refused", text)
+        else:
+            self.present = message
+            self._go_on(message)
+
+    def _go_on(self, message: MoveAsked) -> None:
+        """Take the next step towards the new uplink, or detach and dial it."""
+        destination = self._next(message)
+        if destination is None:
+            self._over("refused", f"{message.uplink} is not above {self._name} any more")
+            return
+        self.begun.append(destination)
+        if not self._attempts:
+            how = "goes up to" if destination.is_step else "detaches and dials"
+            self._answer(message, "begun", f"{self._name} {how} {destination.uplink}", more=True)
+
+    def _step_up(self, uplink: str) -> str:
+        """Return the broker above the uplink, if the way to the new uplink leads there, or ""."""
+        above = self._roster.ancestors(self._name)[1:]
+        return above[0] if uplink in above and self._roster.address_of(above[0]) else ""
+
+    def look(self) -> None:
+        """Take notice of a step that was refused."""
+        text, self._lifts.refused = self._lifts.refused, ""
+        if text:
+            self.refused(text)
+
+    def refused(self, text: str) -> None:
+        """Try a step again that was refused, but not for ever; a root is attached again first."""
+        message = self.present
+        if message is None or self._membership.attachments.uplink is None:
+            return
+        self._attempts += 1
+        if self._attempts < ATTEMPTS_MAX:
+            self._go_on(message)
+        else:
+            self._over("refused", f"{self._name} stays where it is: {text}")
+
+    def _over(self, state: str, text: str) -> None:
+        """End the present move, and begin the next one."""
+        message, self.present, self._attempts = self.present, None, 0
+        assert message is not None
+        self._end(message, state, text)
+        while self._queued and self.present is None:
+            self._begin(self._queued.pop(0))
+
+    def _objection(self, uplink: str, method: str) -> str:
+        """Return why this broker cannot move below that one, or ""."""
+        name, text = self._name, ""
+        if uplink == name:
+            text = f"{uplink} cannot be its own uplink"
+        elif self._membership.attachments.uplink is None:
+            text = f"{name} is the root of its tree: it has no uplink to leave, and everybody is below it"
+        elif self._membership.is_below(uplink):
+            text = f"{uplink} is below {name}: the overlay would have a cycle"
+        elif not self._roster.address_of(uplink):
+            text = f"{name} knows no address of a broker {uplink}"
+        elif method == PATH and not self._step_up(uplink):
+            text = f"{uplink} is not above {name}: without a gap a broker moves up only, so try 'reattach'"
+        elif method == PATH and (why := self._lifts.inability()):
+            text = f"{name} stays where it is: {why}"
+        return text
+
+    def attached(self, uplink: Hop) -> None:
+        """End the present move if the broker is where it was to be; otherwise take the next step."""
+        message = self.present
+        if message is None:
+            return
+        self._attempts = 0
+        if uplink.name == message.uplink:
+            self._over("moved", f"{self._name} is below {uplink.name}")
+        elif message.method == PATH:
+            self._go_on(message)
+        else:
+            text = f"{message.uplink} did not take {self._name}: it is below {uplink.name} now"
+            self._over("elsewhere", text)
+
+    def __len__(self) -> int:
+        """Return how many moves of this broker are not over, while it has an uplink (law 2)."""
+        is_root = self._membership.attachments.uplink is None
+        return 0 if is_root else len(self._queued) + (self.present is not None)

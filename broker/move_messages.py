@@ -1,0 +1,141 @@
+"""The messages of moves between brokers: requests and answers, and the steps of a lift.
+
+`broker.messages` has them among the others; `broker.core.moves` and `broker.core.lifting` say what they do.
+"""
+
+from attrs import frozen
+
+from broker.routing.strategy import RouteFilter
+
+
+@frozen
+class Move:
+    """Asks that a broker of the overlay moves below `uplink`; `Explained` says how that goes and ends."""
+
+    number: int
+    broker: str
+    uplink: str
+    method: str
+
+
+@frozen
+class MoveAsked:
+    """Asks `broker` to move below `uplink`, or to end. Goes through the tree, and answers go to `asker`."""
+
+    question: str
+    asker: str
+    broker: str
+    uplink: str
+    method: str
+
+
+@frozen
+class MoveAnswer:
+    """How a move goes, one JSON object a line, on the way to `asker`. With `more` it is not over."""
+
+    question: str
+    asker: str
+    lines: tuple[str, ...]
+    more: bool = False
+
+
+@frozen
+class StepAsked:
+    """Asks the broker above `parent` to take the sender, an identity, as its child; first on a new link."""
+
+    child: str
+    number: int
+    parent: str
+
+
+@frozen
+class StepGranted:
+    """The sender keeps itself free for the step of that number."""
+
+    number: int
+
+
+@frozen
+class StepRefused:
+    """The step of that number cannot be taken now; nothing has been changed."""
+
+    number: int
+    text: str
+
+
+@frozen
+class StepCancelled:
+    """The sender, a child, does not take the step of that number."""
+
+    number: int
+
+
+@frozen
+class LiftAsked:
+    """A child asks that from now on everything for it is ordered by the broker above its parent."""
+
+    number: int
+    above: str
+
+
+@frozen
+class LiftReady:
+    """Everything that is pending for the child is ordered by the broker above."""
+
+    number: int
+
+
+@frozen
+class Lift:
+    """A child sends nothing more to its parent: it is lifted."""
+
+    number: int
+
+
+@frozen
+class LiftedRoutes:
+    """A part of what a parent and the child that is lifted have announced to each other, or a page of it."""
+
+    routes: tuple[RouteFilter, ...]
+    part: str
+
+
+@frozen
+class LiftedIds:
+    """A part of which ids are enough, or a page of it."""
+
+    ids: frozenset[str]
+    part: str
+
+
+@frozen
+class Lifted:
+    """The child of that name is lifted: the receiver is its parent from this place of the sequence on."""
+
+    child: str
+    number: int
+
+
+@frozen
+class Switched:
+    """What was ordered before this comes by the old way; what comes from here on comes by the new one."""
+
+    child: str
+    number: int
+
+
+MoveMessage = (
+    MoveAsked
+    | MoveAnswer
+    | StepAsked
+    | StepGranted
+    | StepRefused
+    | StepCancelled
+    | LiftAsked
+    | LiftReady
+    | Lift
+    | LiftedRoutes
+    | LiftedIds
+    | Lifted
+    | Switched
+)

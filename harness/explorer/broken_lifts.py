@@ -1,0 +1,185 @@
+"""One rule of lifts broken per function: each replaces a method of the product in a mutant."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from broker.core import adoption
+from broker.core.adoption import ChildRoutes
+from broker.core.advertising import Advertising
+from broker.core.announcements import Difference
+from broker.core.barrier import Barrier
+from broker.core.broker import BrokerCore
+from broker.core.hops import Hop
+from broker.core.lifting import Lifts, Outgoing, Parting, Rise, Rising
+from broker.core.routing import RoutingState
+from broker.core.subscribing import Subscribing
+from broker.core.tables import RouteEntry
+from broker.messages import LinkMessage, Publication
+from broker.move_messages import Lifted, StepGranted, StepRefused, Switched
+from broker.routing.strategy import RouteFilter
+from ordering.interface import Hops
+from ordering.pairwise import Pairwise
+
+_hold = Lifts.hold
+_lifted = Lifts.lifted
+_switch = Lifts._switch
+_switched_above = Lifts.switched_above
+_lost_rising = Lifts._lost_rising
+_take_over = adoption.take_over
+_offer_handed_over = Subscribing.offer_handed_over
+
+
+# --- the child ---
+
+
+@property  # type: ignore[misc]  # it replaces one
+def holds_nothing(self: Rising) -> bool:
+    """Send up all the time."""
+    del self
+    return False
+
+
+@property  # type: ignore[misc]  # as above
+def counts_no_requests(self: Pairwise) -> int:
+    """Wait for no acknowledgement before the lift."""
+    del self
+    return 0
+
+
+def reads_the_new_link_at_once(self: BrokerCore, rising: Rising, messages: Sequence[LinkMessage]) -> None:
+    """Take what comes by the new link before Switched has come by the old one."""
+    for message in messages:
+        if isinstance(message, StepGranted | StepRefused):
+            self.lifts.arrive(message, rising)
+        elif self.uplink is not None:
+            self.receive(self.uplink, [message])
+
+
+def holds_events_alone(self: Lifts, outgoing: Outgoing) -> Outgoing:
+    """Send messages about routes up all the time."""
+    rising = self.present
+    kept = _hold(self, outgoing)
+    if isinstance(rising, Rising) and rising.holds:
+        passing: list[LinkMessage] = [each for each in rising.held if not isinstance(each, Publication)]
+        rising.held = [each for each in rising.held if isinstance(each, Publication)]
+        return [*kept, (self._uplink, passing)] if passing else kept
+    return kept
+
+
+def goes_on_when_torn(self: Lifts, rising: Rising, link: Hop) -> None:
+    """Go on below the parent, although the new link was lost after the lift."""
+    if link is rising.link and rising.state is Rise.LIFTED:
+        self._give_up("the new link is lost")
+    else:
+        _lost_rising(self, rising, link)
+
+
+def forgets_what_was_held(self: Lifts, rising: Rising, uplink: Hop) -> None:
+    """Do not send what was held."""
+    rising.held.clear()
+    _switch(self, rising, uplink)
+
+
+# --- the parent ---
+
+
+def orders_nothing_above(self: Pairwise, child: Hops) -> None:
+    """Let nothing more than before be ordered above."""
+    del self, child
+
+
+@property  # type: ignore[misc]  # as above
+def waits_for_nothing_older(self: Pairwise) -> bool:
+    """Wait for nothing that was pending before the preparation."""
+    del self
+    return True
+
+
+def passes_the_switch_on_late(self: Lifts, message: Switched, link: Hop) -> None:
+    """Give the child by the old way what is acknowledged after the switch."""
+    if not isinstance(self.present, Parting):
+        _switched_above(self, message, link)
+        return
+    child = self.present.child
+    self.present = None
+    self._ordering.order_above(0)
+    self._routing._send(child, message)
+
+
+def interrupts_what_comes_down(self: Lifts, publication: Publication, origin: Hops) -> Hops:
+    """Send nothing down to a child that is lifted."""
+    del self, publication, origin
+    return 0
+
+
+def forgets_its_own_wants(self: Subscribing, uplink: Hop, entries: Iterable[RouteEntry]) -> Difference:
+    """Do not let the broker above know what the parent's own side wants of the child."""
+    return Difference((), _offer_handed_over(self, uplink, entries).removed)
+
+
+def takes_old_leases(self: Lifts, message: LinkMessage, link: Hop) -> bool:
+    """Compare routes with a digest that was sent before the switch."""
+    del self, message, link
+    return False
+
+
+def takes_all_for_quiet(routing: RoutingState, link: Hop) -> bool:
+    """Hand routes over although some are not acknowledged."""
+    del routing, link
+    return True
+
+
+# --- the broker above ---
+
+
+def switches_behind(self: Lifts, message: Lifted, link: Hop) -> None:
+    """Send Switched behind what is pending for the parent."""
+    send, self._send = self._send, self._routing._send
+    try:
+        _lifted(self, message, link)
+    finally:
+        self._send = send
+
+
+def keeps_what_has_ended(routing: RoutingState, child: Hop, parent: Hop, routes: ChildRoutes) -> None:
+    """Go on serving the parent with what it wanted for the child alone."""
+    routes.ended = frozenset()
+    _take_over(routing, child, parent, routes)
+
+
+def adopts_nothing(self: Pairwise, child: Hops, parent: Hops, wants: Callable[[object], bool]) -> None:
+    """Give the child nothing that is pending for its parent."""
+    del self, child, parent, wants
+
+
+def covers_nothing(self: Subscribing, route: RouteFilter, known: Iterable[RouteFilter]) -> bool:
+    """Close every gate towards the child until it has acknowledged all again."""
+    del self, route, known
+    return False
+
+
+def closes_gates_towards_others(
+    self: Subscribing, link: Hop, entries: Sequence[RouteEntry], serving: Iterable[RouteEntry]
+) -> None:
+    """Let what the child wants wait for answers that what served it did not need."""
+    del serving
+    self.offer(link, entries)
+
+
+def announces_no_rest(
+    self: Advertising, link: Hop, known: frozenset[str], is_lost: Callable[[str], bool]
+) -> None:
+    """Announce nothing to the child that it does not know yet."""
+    del known, is_lost
+    candidates = self._tables.advertisements_but(link).items()
+    self.announced[link].edit(add=[RouteFilter(*each) for each in candidates])
+
+
+def waits_for_the_others_alone(self: Barrier, neighbour: Hop, announced: str) -> None:
+    """Let publishers publish before the child knows of them."""
+    del self, neighbour, announced
+
+
+def grants_every_step(self: Lifts) -> str:
+    """Take part in several steps at a time."""
+    del self
+    return ""

@@ -1,0 +1,78 @@
+"""Moves of simulated brokers, as the shell carries them out: by detaching, or by steps."""
+
+from typing import TYPE_CHECKING
+
+from broker.core import Destination, Hop
+from broker.healing import Candidate
+from harness.simulator.network import Site
+
+if TYPE_CHECKING:
+    from harness.simulator.world import World
+
+
+def move(world: "World", name: str, uplink: str, method: str = "path", asker: str = "") -> bool:
+    """Let a client ask a broker to get another uplink."""
+    site = world.sites.get(asker or name)
+    if site is None:
+        return False
+    world.moves += 1
+    site.core.move(f"move {world.moves}", name, uplink, method)
+    world.collect(site)
+    return True
+
+
+def leave(world: "World", site: Site, destination: Destination) -> None:
+    """Let a broker leave its uplink, and dial another broker; or dial it beside the uplink."""
+    if destination.is_step and destination.attempts:
+        world.retries[site] = destination
+        return
+    if destination.is_step:
+        _dial_beside(world, site, destination)
+        return
+    uplink = site.core.uplink
+    assert uplink is not None, "a root does not move"
+    world.has_losses = True
+    world.lose(site.outgoing[uplink].back)
+    site.candidate = Candidate(destination.address, destination.uplink, "moved")
+    world.dial(site.name, destination.address)
+
+
+def retry(world: "World", name: str) -> bool:
+    """Let a broker take a step again that was refused."""
+    site = world.sites.get(name)
+    destination = world.retries.pop(site, None) if site is not None else None
+    if site is None or destination is None:
+        return False
+    _dial_beside(world, site, destination)
+    return True
+
+
+def retry_any(world: "World") -> bool:
+    """Let one broker take its step again; return whether there was one."""
+    for site in list(world.retries):
+        if world.sites.get(site.name) is site:
+            return retry(world, site.name)
+        del world.retries[site]
+    return False
+
+
+def _dial_beside(world: "World", site: Site, destination: Destination) -> None:
+    """Let a broker dial the one that is to take the place of its uplink; a root has other worries."""
+    other = world.sites.get(destination.uplink)
+    if site.core.uplink is None:
+        return
+    if other is None or other.link_to(site.name) or site.link_to(other.name):
+        site.core.step_failed(f"{destination.uplink} is not reached")
+    else:
+        world.network.connect(site, other, (world.weigh(), world.weigh()))
+        world.collect(other)
+    world.collect(site)
+
+
+def switch(world: "World", site: Site, kept: Hop, other: Hop) -> None:
+    """Let two hops of a broker change their connections."""
+    old, new = site.outgoing[kept], site.outgoing[other]
+    site.outgoing[kept], site.outgoing[other] = new, old
+    old.back.hop, new.back.hop = other, kept
+    world.owing.moved(site, old.site, new.site)
+    world.steps += 1

@@ -1,0 +1,74 @@
+"""Requests to move: how they are refused, and that they reach their broker and return."""
+
+import json
+
+import pytest
+
+from broker.core import ProtocolError
+from broker.move_messages import Lifted, Switched
+from ordering.pairwise import Pairwise
+from tests.broker.core.network import Network
+
+
+def chain() -> Network:
+    """B1 above B2 above B3, all of which can be dialled."""
+    network = Network(Pairwise)
+    network.chain("B1", "B2", "B3")
+    for name, core in network.cores.items():
+        core.reached_at(name)
+        network.collect(name)
+    network.settle()
+    return network
+
+
+@pytest.mark.parametrize(
+    ("broker", "uplink", "method", "state", "text"),
+    [
+        ("B1", "B2", "reattach", "refused", "B1 is the root of its tree"),
+        ("B2", "B3", "reattach", "refused", "B3 is below B2: the overlay would have a cycle"),
+        ("B2", "B2", "path", "refused", "B2 cannot be its own uplink"),
+        ("B3", "B9", "reattach", "refused", "B3 knows no address of a broker B9"),
+        ("B9", "B1", "path", "unknown", "no broker of this overlay is called B9"),
+        ("B3", "B2", "path", "moved", "B3 is below B2 already"),
+        ("B2", "", "end", "refused", "B3 is still below B2"),
+        ("B3", "", "end", "ended", "B3 ends"),
+    ],
+)
+def test_a_request_is_answered_where_it_was_made(
+    broker: str, uplink: str, method: str, state: str, text: str
+) -> None:
+    network = chain()
+    network.cores["B1"].move("question", broker, uplink, method)
+    network.collect("B1")
+    network.settle()
+    (answer,) = network.explained
+    outcome = json.loads(answer.steps[0])
+    assert (answer.question, answer.more, outcome["state"]) == ("question", False, state)
+    assert text in outcome["text"]
+
+
+def test_a_second_move_waits_for_the_first() -> None:
+    network = chain()
+    for _ in range(2):
+        network.cores["B1"].move("question", "B3", "B1", "reattach")
+        network.collect("B1")
+    network.settle()
+    states = [json.loads(answer.steps[0])["state"] for answer in network.explained]
+    assert states == ["begun", "queued"]
+    assert all(answer.more for answer in network.explained)
+
+
+def test_what_makes_no_sense_ends_the_link() -> None:
+    network = chain()
+    hops, b1 = network.hops, network.cores["B1"]
+    with pytest.raises(ProtocolError, match="B2 lifted B2, which is a neighbour"):
+        b1.receive(hops["B1", "B2"], [Lifted("B2", 1)])
+    with pytest.raises(ProtocolError, match="B2 sent Switched, and is not the uplink"):
+        b1.receive(hops["B1", "B2"], [Switched("B2", 1)])
+
+
+def test_a_child_that_nobody_expects_is_taken_over_and_lost_at_once() -> None:
+    network = chain()
+    network.cores["B1"].receive(network.hops["B1", "B2"], [Lifted("B7", 1)])
+    network.collect("B1")
+    assert set(network.cores["B1"].neighbours) == {"B2"}
