@@ -27,6 +27,7 @@ FIRST_SEEDS = {
     "lift-torn": 1750,
     "lift-waits-for-others": 500,
     "numbers-forgotten": 1500,
+    "silent-while-reading": 900,
     "unordered-subscription-waits": 600,
 }
 """Where the search begins, if it would take seconds from seed 0; `harness.explorer.table` begins there."""
