@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from tests.broker.client.test_javascript import PACKAGE, node
-from tests.sources import every_file
+from tests.sources import ROOT, every_file
 from tests.test_tidy import MODULE_LINES_MAX
 
 EXPORTS: Final = """
@@ -67,3 +67,11 @@ def test_what_pages_show_of_javascript_can_be_read(text: str, tmp_path: Path) ->
         [node(), "--check", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert ran.returncode == 0, ran.stderr
+
+
+def test_the_demos_pages_have_every_module_of_the_client() -> None:
+    served = ROOT / "examples" / "pages" / "static" / "concord-pubsub"
+    sources = ROOT / "clients" / "javascript" / "src"
+    assert {path.name: path.resolve() for path in served.iterdir()} == {
+        path.name: path for path in sources.glob("*.js")
+    }

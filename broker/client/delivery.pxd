@@ -8,8 +8,8 @@ cdef class Delivery:
     cdef readonly bytes frame
     cdef readonly object position
     cdef object _publisher
-    cdef object _sequence
-    cdef object _published_ns
+    cdef unsigned long long _sequence
+    cdef unsigned long long _published_ns
     cdef object _attributes
     cdef object _payload
     cdef public object _acknowledge

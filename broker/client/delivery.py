@@ -105,13 +105,14 @@ class Delivery:
             return
         try:
             publisher, sequence, published_ns, attributes, payload = _loads(self.frame[_BODY_AT:])
-        except (cbor2.CBORError, TypeError, ValueError) as error:
+            self._sequence, self._published_ns = sequence, published_ns
+        except (cbor2.CBORError, TypeError, ValueError, OverflowError) as error:
             raise BrokerFaultError(_UNREADABLE.format(self.position), "malformed") from error
         if type(attributes) is not dict:
             raise BrokerFaultError(_UNREADABLE.format(self.position), "malformed")
         if IS_COMPILED:
             recognise(attributes)
-        self._publisher, self._sequence, self._published_ns = publisher, sequence, published_ns
+        self._publisher = publisher
         self._attributes, self._payload = attributes, payload
 
     def _take(self, reader: EventReader) -> None:

@@ -79,17 +79,17 @@ class ListPattern:
     @property
     def trying(self) -> int:
         """Return the steps that comparing one of another's conditions with all of these takes."""
-        return CONDITION_STEPS * self.weight
+        return CONDITION_STEPS * self.parts
 
     @property
     def shaping(self) -> int:
         """Return the steps that comparing its conditions with each other takes; texts are not compared."""
-        return CONDITION_STEPS * self.weight * (1 + self._compared)
+        return (self.weight + CONDITION_STEPS * self.parts) * (1 + self._compared)
 
     @cached_property
     def _compared(self) -> int:
-        conditions = (each for some in (self.some, self.every, self.none) for each in some)
-        return sum(_weight(each) for each in conditions if not is_one_text(each))
+        """Return how many conditions are compared with all others."""
+        return sum(not is_one_text(each) for each in (*self.some, *self.every, *self.none))
 
     @cached_property
     def parts(self) -> int:

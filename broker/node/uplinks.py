@@ -56,8 +56,8 @@ _TAKEN: Final = "duplicate"
 """The refusal of a broker whose name is in the overlay already."""
 
 STALE_TIMEOUTS: Final = 3
-"""For so many link timeouts from the first refusal a name, ours or one below us, may be of an earlier run: one
-until that is declared lost, two more where the announcement of it waits for a broken link between others."""
+"""A name, ours or one below us, may be of an earlier run for so many link timeouts after a first refusal.
+One until that is declared lost, two more where the announcement of it waits for a broken link."""
 
 
 class Waiting(Enum):

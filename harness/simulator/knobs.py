@@ -93,6 +93,8 @@ class Knobs:
     steps: float = 0.0
     """The part of moves that go step by step."""
     page_bytes: int = 0
+    nested: bool = False
+    """Whether filters look into maps."""
     """How large pages are, in bytes of items; 0 if they are as large as those of real brokers."""
 
 
@@ -431,6 +433,17 @@ def with_pages(knobs: Knobs, random: Random) -> Knobs:
     if random.random() >= PAGING:
         return knobs
     return evolve(knobs, page_bytes=random.choice(PAGES_BYTES))
+
+
+NESTED_PART: Final = 0.3
+"""The part of schedules without replays in which filters look into maps."""
+
+
+def with_nested(knobs: Knobs, random: Random) -> Knobs:
+    """Let filters look into maps in some schedules; the others stay as they are."""
+    if knobs.replays or random.random() >= NESTED_PART:
+        return knobs
+    return evolve(knobs, nested=True)
 
 
 COVERING: Final = 0.2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from broker.messages import Publication
 from broker.replay import ReplayWindow
 from broker.wire import encode_publication, publication_prefix
-from harness.simulator.interests import attributes_of
+from harness.simulator.interests import attributes_of, flat_attributes_of
 from harness.simulator.network import NOWHERE, Port, Site
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def frame_of(publisher: str, event: Event) -> bytes:
     """Return the whole frame of a simulated publication: caches hold frames."""
     sequence, kind, ordered, published_ns = event
     prefix = publication_prefix(publisher)
-    return encode_publication(prefix, sequence, published_ns, attributes_of(kind), b"", ordered)
+    return encode_publication(prefix, sequence, published_ns, flat_attributes_of(kind), b"", ordered)
 
 
 def publication_for(site: Site, publisher: str, event: Event) -> Publication:

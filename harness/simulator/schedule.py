@@ -16,8 +16,8 @@ from typing import Final
 from attrs import define, evolve, field
 
 from broker.routing import DEFAULT, Routing
-from harness.simulator.interests import KINDS
-from harness.simulator.knobs import Knobs, draw, with_covers, with_pages, with_replays
+from harness.simulator.interests import KINDS, inside
+from harness.simulator.knobs import Knobs, draw, with_covers, with_nested, with_pages, with_replays
 from harness.simulator.leasing import is_exact
 from harness.simulator.losses import chosen, configured
 from harness.simulator.network import Port, Site
@@ -168,6 +168,10 @@ class ScheduleDriver:
         return sites[self._below(len(sites))] if sites else None
 
     def _kinds(self) -> str:
+        knobs, kinds = self.knobs, self._drawn_kinds()
+        return inside(kinds) if knobs.nested else kinds
+
+    def _drawn_kinds(self) -> str:
         knobs = self.knobs
         count = 1 + self._below(knobs.width)
         if knobs.ranges and self.random.random() < knobs.ranges:
@@ -384,6 +388,7 @@ def driver(
     if not is_exact(routing):
         knobs = with_covers(evolve(knobs, ranges=float(seed % 2)), aside, brokers)
     knobs = with_pages(knobs, Random(f"pages of {seed}"))  # noqa: S311 - as above
+    knobs = with_nested(knobs, Random(f"nested events of {seed}"))  # noqa: S311 - as above
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])
     return ScheduleDriver(world, random, knobs, aside=aside)

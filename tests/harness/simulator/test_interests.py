@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.simulator.interests import KINDS, filter_of, kinds_of
+from harness.simulator.interests import KINDS, filter_of, inside, kinds_of
 
 SETS = st.sets(st.sampled_from(KINDS), min_size=1).map(lambda kinds: "".join(sorted(kinds)))
 ENDS = st.tuples(st.integers(0, len(KINDS) - 1), st.integers(0, len(KINDS) - 1)).map(sorted)
@@ -17,6 +17,7 @@ def a_range(first: int, last: int) -> str:
 @given(SETS)
 def test_a_set_takes_its_kinds(kinds: str) -> None:
     assert kinds_of(filter_of(kinds)) == set(kinds)
+    assert kinds_of(filter_of(inside(kinds))) == set(kinds)
 
 
 @given(ENDS)
@@ -24,4 +25,5 @@ def test_a_range_takes_its_kinds_and_covers_every_range_within(ends: list[int]) 
     first, last = ends
     whole = filter_of(a_range(first, last))
     assert kinds_of(whole) == set(KINDS[first : last + 1])
+    assert kinds_of(filter_of(inside(a_range(first, last)))) == kinds_of(whole)
     assert all(whole.covers(filter_of(a_range(each, last))) for each in range(first, last + 1))
