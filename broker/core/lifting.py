@@ -492,13 +492,16 @@ class Lifts:
     def _lost_parting(self, parting: Parting, link: Hop) -> None:
         if link not in {parting.child, self._uplink}:
             return
-        self._stay()
-        if parting.routes is not None and not parting.is_lost:
+        is_child = link is parting.child
+        if parting.routes is None:
+            self._stay()
+            if not is_child:
+                self._send(parting.child, StepRefused(parting.number, "the uplink is lost"))
+            return
+        if not parting.is_lost:
+            self._ordering.order_above(0)
             self._carry_out(self._plugin.hop_lost(parting.child.bit))
             self.closing.append((parting.child, BROKEN))
-            if link is parting.child:
-                self.present, parting.is_lost = parting, True  # Its routes are above; Switched is to come.
-        elif parting.routes is not None:
-            return
-        elif link is not parting.child:
-            self._send(parting.child, StepRefused(parting.number, "the uplink is lost"))
+        parting.is_lost = True
+        if not is_child:
+            self.present = None  # Otherwise Switched is still to come: the child's routes are above.

@@ -335,7 +335,7 @@ class Subscribing:
         self._announce(link, neighbour, neighbour.announced.adopt(routes, routes))
 
     def offer_served(self, link: Hop, entries: Sequence[RouteEntry], serving: Iterable[RouteEntry]) -> None:
-        """Offer entries that others have stood for; those that were served through this link still are."""
+        """Offer entries that others have covered; those that were served through this link still are."""
         self.offer(link, entries)
         served = [route_filter_of(each) for each in serving if not each.closed & link.bit]
         for entry in entries:

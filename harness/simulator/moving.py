@@ -76,3 +76,14 @@ def switch(world: "World", site: Site, kept: Hop, other: Hop) -> None:
     old.back.hop, new.back.hop = other, kept
     world.owing.moved(site, old.site, new.site)
     world.steps += 1
+
+
+def excuse(world: "World", one: Site, other: Site) -> None:
+    """Excuse what has a path over a lost link, or over the one that is about to take its place in a step."""
+    world.owing.link_lost(one, other)
+    for site in world.sites.values():
+        uplink = site.core.uplink
+        if site.core.lifts.beside is not None and uplink is not None and uplink in site.outgoing:
+            parent = site.outgoing[uplink].site
+            if parent in {one, other}:
+                world.owing.link_lost(site, parent)

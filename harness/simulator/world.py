@@ -235,7 +235,7 @@ class World:
         self.note(promises.torn())
         prefixes = dict(zip(kept[::2], kept[1::2], strict=True))
         for port in site.outgoing.values():
-            self.owing.link_lost(site, port.site)
+            moving.excuse(self, site, port.site)
             self.past.link_lost()
             self.network.abandon(port.back)
             self.network.seal(port, int(prefixes.get(port.label, 0)))
@@ -251,7 +251,7 @@ class World:
         if port is None or port.is_sealed or port.back.is_sealed:
             return False
         self.has_losses = True
-        self.owing.link_lost(port.site, port.back.site)
+        moving.excuse(self, port.site, port.back.site)
         self.past.link_lost()
         self.network.seal(port, kept)
         self.network.seal(port.back, kept_back)
@@ -264,7 +264,7 @@ class World:
             return
         if is_loss and (site.core.attached(port.hop) or site.asked is port.hop):
             self.note(promises.torn())
-            self.owing.link_lost(site, port.back.site)
+            moving.excuse(self, site, port.back.site)
             self.past.link_lost()
         self.network.abandon(port)
         self.network.seal(port.back, len(port.back.queue))

@@ -174,6 +174,9 @@ async def test_a_token_lets_its_user_do_what_its_rules_say(tmp_path: Path) -> No
             async with alice.subscribe("kind == 'trade'"):
                 pass
         assert caught.value.code == "not-allowed"
+        with pytest.raises(RefusedError, match="user 'alice' may not move brokers") as caught:
+            await alice.move("B1", "B2")
+        assert caught.value.code == "not-allowed"
 
 
 async def test_a_wrong_token_is_refused(tmp_path: Path) -> None:

@@ -46,6 +46,19 @@ def test_a_client_may_not_be_a_broker_unless_its_roles_say_so() -> None:
     assert alice("roles = ['broker']").identify("client", "secret", ()) is None
 
 
+def test_only_an_administrator_may_move_brokers() -> None:
+    for extra, may in (("", False), ("administer = false", False), ("administer = true", True)):
+        user = alice(extra).identify("client", "secret", ())
+        assert user is not None
+        assert user.may("administer") is may
+    for name, may in (("anybody", False), ("B1", True)):
+        access = Access(asks_for_certificates=True, broker_names=frozenset(("B1",)))
+        user = access.identify("client", "", (name,))
+        assert user is not None
+        assert user.may("administer") is may
+    assert EVERYBODY.may("administer")
+
+
 def test_a_certificate_makes_a_user_whatever_the_token() -> None:
     access = access_of("[users.carol]\ncertificate = 'carol.example'")
     assert access.identify("client", "", ["other", "carol.example"]) is not None
@@ -79,6 +92,7 @@ def test_what_a_rule_covers_is_allowed_and_nothing_else() -> None:
         ("[users.alice]\ntoken_sha256 = 'abc'", "users.alice.token_sha256 must be the 64 hex digits"),
         (f"[users.alice]\ntoken_sha256 = '{' 00' * 21} '", "must be the 64 hex digits"),
         ("[users.alice]\ntoken_sha256 = 3", "users.alice.token_sha256 must be text"),
+        ("[users.alice]\ncertificate = 'a'\nadminister = 1", "users.alice.administer must be true or false"),
         ("[users.alice]\ncertificate = 'a'\nroles = ['king']", "users.alice.roles must be a list"),
         ("[users.alice]\ncertificate = 'a'\nroles = 'client'", "users.alice.roles must be a list"),
         ("[users.alice]\ncertificate = 'a'\nadvertise = 'x =='", "users.alice.advertise: "),
