@@ -346,12 +346,10 @@ def _calm_collector() -> None:
 
 
 async def _serve(settings: Settings, *, is_worker: bool) -> None:
-    async with trio.open_nursery() as nursery:
-        with asking_to_end() as asked:
-            if is_worker:
-                nursery.start_soon(end_with_supervisor)
-            await serve(settings, _announce(settings), asked)
-        nursery.cancel_scope.cancel()
+    with asking_to_end() as asked:
+        if is_worker:
+            trio.lowlevel.spawn_system_task(end_with_supervisor)
+        await serve(settings, _announce(settings), asked)
 
 
 def _announce(settings: Settings) -> Callable[[Server], None]:

@@ -104,6 +104,7 @@ export const KINDS = {
   Flush: { code: 0x25, fields: { number } },
   Explain: { code: 0x26, fields: { number, publisher: id, sequence: number, about: oneOf("waiting", "way", "durable", "uplinks", "brokers") } },
   Forget: { code: 0x27, fields: { number, durable: id } },
+  Move: { code: 0x28, fields: { number, broker: id, uplink: id, method: id } },
   Advertised: { code: 0x30, fields: { number, publisher: id, taken: number, isWanted: truth } },
   Subscribed: { code: 0x31, fields: { number } },
   Refused: { code: 0x32, fields: { number, code: id, text: prose } },

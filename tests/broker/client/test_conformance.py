@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import pytest
 
-from broker import messages as m
 from broker.client.delivery import Delivery
 from broker.wire import (
     DEFAULT_LIMITS,
@@ -25,6 +24,7 @@ from broker.wire.kinds import ROWS, DecoderStage
 from tests.broker.client.dialogue import Dialogue
 from tests.sources import ROOT
 
+MESSAGES: Final = {row.name: row.message for row in ROWS}
 CASES: Final[dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8"))
     for path in sorted((ROOT / "clients" / "conformance").glob("*.json"))
@@ -63,7 +63,7 @@ def attributes_of(tagged: dict[str, Any]) -> dict[str, Any]:
 def message_of(case: list[Any]) -> Any:
     kind, *fields = case
     values = [value_of(each) if isinstance(each, dict) else each for each in fields]
-    return getattr(m, kind)(*(tuple(each) if isinstance(each, list) else each for each in values))
+    return MESSAGES[kind](*(tuple(each) if isinstance(each, list) else each for each in values))
 
 
 def same(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -176,7 +176,7 @@ def run_with(*options: str) -> tuple[Result, list[Settings]]:
     """Run the command up to where it would serve; return what it would serve with."""
     seen: list[Settings] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command_module, "_run", seen.append)
+        patch.setattr(command_module, "_run", lambda settings, **_: seen.append(settings))
         patch.setattr(command_module, "_calm_collector", lambda: None)
         result = CliRunner().invoke(command_module.command, list(options))
     return result, seen

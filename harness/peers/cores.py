@@ -1,4 +1,4 @@
-"""Measures what `concord broker --workers N` does for many subscribers: `python -m harness.benchmarks.cores`.
+"""Measures what `concord broker --workers N` does for many subscribers: `python -m harness.peers.cores`.
 
 The workload is that of `concord harness peers`, 10 publishers and 50 subscribers, all at the one address of
 the workers; the system deals out their connections. A machine of two cores cannot show what more of them
@@ -108,7 +108,7 @@ def run(workers: Sequence[int] = WORKERS, repeat: int = REPEAT) -> list[SplitRow
 def command(*, quick: bool) -> None:
     """Measure how the work of a broker splits into workers.
 
-    Example: python -m harness.benchmarks.cores --quick
+    Example: python -m harness.peers.cores --quick
     """
     click.echo(f"Workers, {SHAPE.name}: processor time per delivery.\n")
     show(table_of(run(repeat=1 if quick else REPEAT), words=0))
