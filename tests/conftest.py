@@ -40,11 +40,9 @@ ONE_BY_ONE: Final = tuple(
         "broker/journal/test_real_broker.py",
         "broker/node/test_weaknesses.py",
         "broker/server",
-        "broker/spark",
         "concord/test_testing.py",
         "concord/test_wheel.py",
         "examples",
-        "harness/analysis",
         "harness/benchmarks",
         "harness/commands/test_running.py",
         "harness/peers",
@@ -54,7 +52,6 @@ ONE_BY_ONE: Final = tuple(
         "harness/test_leash.py",
         "harness/test_overlay.py",
         "harness/test_processes.py",
-        "harness/watch",
         "test_readme.py",
         "test_site.py",
         "test_snippets.py",
@@ -62,8 +59,11 @@ ONE_BY_ONE: Final = tuple(
         "test_tried.py",
     )
 )
-"""Tests that start processes, browsers and Spark, or wait for sockets. They take turns in one worker, as each
-needs much of the machine; what only computes shares the other workers."""
+"""Tests that start processes and browsers, or wait for sockets. They take turns in one worker, as each needs
+much of the machine; what only computes shares the other workers."""
+
+WITH_SPARK: Final = ("tests/broker/spark", "tests/harness/analysis", "tests/harness/watch")
+"""Tests that mostly wait for Spark. They take turns with each other, beside all others."""
 
 settings.register_profile(
     "steady",
@@ -81,6 +81,8 @@ class TakingTurns(LoadScopeScheduling):  # type: ignore[misc]  # its module has 
     """What has the same scope goes to the same worker; a test that only computes is a scope of its own."""
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(WITH_SPARK):
+            return "spark"
         return "machine" if nodeid.startswith(ONE_BY_ONE) else nodeid
 
 

@@ -95,8 +95,8 @@ class _PeerRunning:
         parties = ([self.publishers], self.servers, [self.subscribers])
         for program in (each for party in parties for each in party):
             program.check_alive()
-        used_s = tuple(sum(used_s(program.process.pid) for program in party) for party in parties)
-        return _PeerMark(trio.current_time(), sum(self.board.delivered), used_s)
+        times_s = tuple(sum(used_s(program.process.pid) for program in party) for party in parties)
+        return _PeerMark(trio.current_time(), sum(self.board.delivered), times_s)
 
     def pin(self, *, apart: bool) -> None:
         """Keep servers on one half of the cores and clients on the other, or let everybody go anywhere."""

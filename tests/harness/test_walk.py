@@ -4,8 +4,8 @@ from click.testing import CliRunner
 
 from harness.walk import main, walk_of_a_publication, walk_of_a_subscription
 
-PUBLICATION_CALLS, PUBLICATION_MODULES = 80, 19
-SUBSCRIPTION_CALLS, SUBSCRIPTION_MODULES = 281, 45
+PUBLICATION_CALLS, PUBLICATION_MODULES = 89, 21
+SUBSCRIPTION_CALLS, SUBSCRIPTION_MODULES = 301, 47
 
 
 def test_a_publication_goes_a_short_way() -> None:
