@@ -28,7 +28,7 @@ HOT_TESTS := $(addprefix tests/,broker/client broker/core broker/filters broker/
 # What pages say: links, anchors, rules, limits, commands, programs, and the site with its search.
 DOCUMENTS := $(addprefix tests/test_,documents.py commands_shown.py readme.py results_age.py site.py snippets.py tried.py)
 
-# What `make check` runs, `make test` leaves out.
+# What `make check` runs, `make test` leaves out: rules, what pages say, and what is packed.
 CHECKED := tests/test_imports.py tests/test_javascript.py tests/test_tidy.py $(DOCUMENTS)
 
 .DELETE_ON_ERROR:
