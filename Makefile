@@ -29,7 +29,7 @@ HOT_TESTS := $(addprefix tests/,broker/client broker/core broker/filters broker/
 DOCUMENTS := $(addprefix tests/test_,documents.py commands_shown.py readme.py results_age.py site.py snippets.py tried.py)
 
 # What `make check` runs, `make test` leaves out: rules, what pages say, and what is packed.
-CHECKED := tests/test_imports.py tests/test_javascript.py tests/test_tidy.py $(DOCUMENTS)
+CHECKED := tests/test_imports.py tests/test_javascript.py tests/test_tidy.py tests/concord/test_wheel.py $(DOCUMENTS)
 
 .DELETE_ON_ERROR:
 .PHONY: attack compiled docs help pure run test test-compiled search check format bench explore worlds strategies examples fuzz soak evaluation evaluation-routing results-age spark clean
