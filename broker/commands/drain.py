@@ -1,12 +1,9 @@
 """`concord drain`: empties a broker of the overlay for maintenance, and ends it."""
 
-import sys
-
 import click
-import trio
 
 from broker.commands.connecting import Connecting, connecting_options, notice
-from broker.commands.move import TIMEOUT_S, MoveError
+from broker.commands.move import TIMEOUT_S, conclude
 
 
 @click.command(name="drain", epilog="Example: concord drain B3 --broker 127.0.0.1:7411")
@@ -27,13 +24,5 @@ def command(connecting: Connecting, timeout_s: float, drained: str) -> None:
     ends with status 0. If a child cannot move, nothing ends. The root of a tree cannot be drained while it
     has children. The exit status is 0 if BROKER ends, and 1 if not.
     """
-
-    async def run() -> dict[str, object]:
-        async with connecting.open() as client:
-            with trio.move_on_after(timeout_s):
-                return await client.drain(drained, notice)
-        raise MoveError(f"{drained} is not empty after {timeout_s:g} s")
-
-    outcome = trio.run(run)
-    click.echo(outcome["text"])
-    sys.exit(0 if outcome["state"] == "ended" else 1)
+    late = f"{drained} is not empty after {timeout_s:g} s"
+    conclude(connecting, timeout_s, lambda client: client.drain(drained, notice), late, "ended")

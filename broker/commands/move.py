@@ -1,11 +1,13 @@
 """`concord move`: gives a broker of the overlay another uplink."""
 
 import sys
-from typing import Final, Literal
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal, NoReturn
 
 import click
 import trio
 
+from broker.client import Client
 from broker.commands.connecting import Connecting, connecting_options, notice
 from broker.errors import ConcordError
 
@@ -14,6 +16,26 @@ TIMEOUT_S: Final = 60.0
 
 class MoveError(ConcordError):
     """The move is not over in time."""
+
+
+def conclude(
+    connecting: Connecting,
+    timeout_s: float,
+    ask: Callable[[Client], Awaitable[dict[str, object]]],
+    late: str,
+    wanted: str,
+) -> NoReturn:
+    """Ask, print the outcome, and exit with 0 if it is the wanted one; `late` says that there is none."""
+
+    async def run() -> dict[str, object]:
+        async with connecting.open() as client:
+            with trio.move_on_after(timeout_s):
+                return await ask(client)
+        raise MoveError(late)
+
+    outcome = trio.run(run)
+    click.echo(outcome["text"])
+    sys.exit(0 if outcome["state"] == wanted else 1)
 
 
 @click.command(name="move", epilog="Example: concord move B3 --uplink B2 --broker 127.0.0.1:7411")
@@ -46,13 +68,5 @@ def command(
     The settings of BROKER stay as they are: when it starts again, it dials its own --uplink. The exit status
     is 0 if it moved, and 1 if it did not.
     """
-
-    async def run() -> dict[str, object]:
-        async with connecting.open() as client:
-            with trio.move_on_after(timeout_s):
-                return await client.move(moved, uplink, method, notice)
-        raise MoveError(f"{moved} has not said within {timeout_s:g} s how its move ended")
-
-    outcome = trio.run(run)
-    click.echo(outcome["text"])
-    sys.exit(0 if outcome["state"] == "moved" else 1)
+    late = f"{moved} has not said within {timeout_s:g} s how its move ended"
+    conclude(connecting, timeout_s, lambda client: client.move(moved, uplink, method, notice), late, "moved")

@@ -24,7 +24,7 @@ import click
 import structlog
 import trio
 
-from broker.addresses import Address
+from broker.addresses import Address, parse_address
 from broker.commands.signals import asking_to_end
 from broker.exception_groups import leaves
 from broker.server.server import shared_socket
@@ -33,7 +33,6 @@ from broker.server.settings import Settings, SettingsError
 RESTART_S: Final = 1.0
 """Before a worker is started again: one that ends at once must not take a whole core."""
 
-_PORT_MAX: Final = 65_535
 LOOPBACK: Final = {False: "127.0.0.1", True: "::1"}
 """Where workers dial each other if they listen on all addresses, by whether these are of IPv6."""
 
@@ -58,7 +57,7 @@ def worker_settings(settings: Settings, place: int) -> Settings:
     first = _further(Address((advertised or dialled).host, front.port), 1)
     return attrs.evolve(
         settings,
-        name=settings.name if place == 1 else f"{settings.name}-{place}",
+        name=_name_of(settings.name, place),
         listen=own,
         listen_shared=front,
         listen_ws=settings.listen_ws if place == 1 else None,
@@ -72,10 +71,15 @@ def worker_settings(settings: Settings, place: int) -> Settings:
 
 def _further(address: Address, count: int) -> Address:
     """Return the address so many ports further; a free port stays one."""
-    port = address.port + count if address.port else 0
-    if port > _PORT_MAX:
-        raise SettingsError(f"--listen {address}: no ports are left for the workers behind it")
-    return attrs.evolve(address, port=port)
+    further = attrs.evolve(address, port=address.port + count if address.port else 0)
+    try:
+        return parse_address(str(further))
+    except ValueError:
+        raise SettingsError(f"--listen {address}: no ports are left for the workers behind it") from None
+
+
+def _name_of(name: str, place: int) -> str:
+    return name if place == 1 else f"{name}-{place}"
 
 
 def supervise(settings: Settings, count: int) -> None:
@@ -143,7 +147,7 @@ class _Workers:
 
     async def _keep(self, place: int, task_status: "trio.TaskStatus[None]") -> None:
         """Run a worker, again and again; it has started when it is ready for the first time."""
-        name = self.name if place == 1 else f"{self.name}-{place}"
+        name = _name_of(self.name, place)
         while not self._is_ending:
             status = await self._run_once(place, task_status)
             if place not in self._ready:
