@@ -17,7 +17,7 @@ from typing import Final
 from attrs import asdict, define, field, frozen
 
 from broker.routing import DEFAULT, Routing, parse
-from harness.explorer.history import second_opinion
+from harness.explorer.history import history_of, second_opinion
 from harness.explorer.mutants import applied
 from harness.simulator.outcome import Outcome, of_seed, trace_of
 from harness.simulator.verdict import Fault
@@ -26,6 +26,7 @@ from harness.whole.outcomes import WholeOutcome
 from harness.worker_processes import worker_processes
 from ordering import plugins
 from ordering.interface import OrderingFactory
+from ordering.verdicts import report
 
 KINDS: Final = (
     "pairwise",
@@ -70,6 +71,8 @@ class CampaignSettings:
     routing: str = str(DEFAULT)
     is_whole: bool = False
     """Whether whole brokers and clients are explored, and not cores alone."""
+    reports: bool = False
+    """Whether it is also counted what is not promised: local total order, and one sequence for all."""
 
     def replay(self, seed: int) -> str:
         """Return the command that shows one schedule of the campaign."""
@@ -83,13 +86,14 @@ class CampaignSettings:
 
 @define
 class Tally:
-    """The results of the schedules so far. `kinds` counts schedules, not single violations."""
+    """The results of the schedules so far. `kinds` and `reports` count schedules, not single violations."""
 
     schedules: int = 0
     publications: int = 0
     deliveries: int = 0
     violations: int = 0
     kinds: Counter[str] = field(factory=Counter)
+    reports: Counter[str] = field(factory=Counter)
     first: dict[str, object] = field(factory=dict)
 
     def add(self, other: "Tally") -> None:
@@ -99,11 +103,13 @@ class Tally:
         self.deliveries += other.deliveries
         self.violations += other.violations
         self.kinds += other.kinds
+        self.reports += other.reports
         self.first = self.first or other.first
 
     def as_json(self) -> dict[str, object]:
         """Return the object that `explore` prints."""
-        return {**asdict(self), "kinds": {kind: self.kinds[kind] for kind in KINDS}}
+        kinds = {kind: self.kinds[kind] for kind in KINDS}
+        return {**asdict(self), "kinds": kinds, "reports": dict(self.reports)}
 
 
 def run(
@@ -145,9 +151,21 @@ def explore(settings: CampaignSettings, seeds: range, *, until_found: bool = Fal
             else:
                 outcome, faults = judge(seed, settings.faults, settings.brokers, ordering, routing)
                 _count(tally, settings, seed, outcome, faults)
+                if settings.reports:
+                    tally.reports.update(_reported(outcome))
             if until_found and tally.violations:
                 break
     return tally
+
+
+def _reported(outcome: Outcome) -> Iterator[str]:
+    """Name what a schedule's deliveries lack that is not promised."""
+    found = report(history_of(outcome))
+    yield "reported"
+    if found.acyclic.outcome is False:
+        yield "cyclic"
+    if found.local.outcome is False:
+        yield "local"
 
 
 def judge(
