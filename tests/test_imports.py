@@ -45,6 +45,7 @@ PURE: Final = (
     "broker.client.session",
     "broker.client.silence",
     "broker.client.window",
+    "broker.constraint_types",
     "broker.core",
     "broker.filters",
     "broker.form",
@@ -91,7 +92,16 @@ ROOMS: Final = (
         "transitions",
         "toml_files",
     ),
-    *("filters", "publication", "replay_messages", "healing", "matching", "routing", "move_messages"),
+    *(
+        "filters",
+        "constraint_types",
+        "publication",
+        "replay_messages",
+        "healing",
+        "matching",
+        "routing",
+        "move_messages",
+    ),
     *("messages", "wire"),
     *(
         "sessions",
@@ -135,7 +145,9 @@ SHOWN: Final = "examples.pages"
 
 _PUBLIC: Final = frozenset(concord.__all__)
 
-PUBLIC_MODULES: Final = {f"concord.{name}" for name in ("asyncio", "plugins", "spark", "sync", "testing")}
+PUBLIC_MODULES: Final = {
+    f"concord.{name}" for name in ("asyncio", "constraints", "plugins", "spark", "sync", "testing")
+}
 """Where all that is public is, beside what `concord` has itself."""
 
 PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins", "ordering.watched"}
