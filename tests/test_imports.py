@@ -45,6 +45,7 @@ PURE: Final = (
     "broker.client.session",
     "broker.client.silence",
     "broker.client.window",
+    "broker.constraint_types",
     "broker.core",
     "broker.filters",
     "broker.form",
@@ -97,6 +98,9 @@ ROOMS: Final = (
         "publication",
         "replay_messages",
         "interest_messages",
+        "constraint_types",
+        "publication",
+        "replay_messages",
         "healing",
         "matching",
         "routing",
@@ -145,7 +149,9 @@ SHOWN: Final = "examples.pages"
 
 _PUBLIC: Final = frozenset(concord.__all__)
 
-PUBLIC_MODULES: Final = {f"concord.{name}" for name in ("asyncio", "plugins", "spark", "sync", "testing")}
+PUBLIC_MODULES: Final = {
+    f"concord.{name}" for name in ("asyncio", "constraints", "plugins", "spark", "sync", "testing")
+}
 """Where all that is public is, beside what `concord` has itself."""
 
 PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins", "ordering.watched"}
