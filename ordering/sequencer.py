@@ -246,7 +246,7 @@ class Sequencer:
     def _requested(self, origin: Hops) -> Sequence[Emission]:
         """Grant or refuse a number, or pass the request on."""
         if not self._is_sequencer:
-            # Whoever asks a broker without a way is about to learn that it has none either.
+            # The broker that asks is about to learn that it has no way either.
             if self._way in (0, origin):
                 return ()
             self._requesters.append(origin)

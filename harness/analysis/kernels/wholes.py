@@ -63,8 +63,8 @@ def audiences_of(streams: Sequence[Int32s], publications: int) -> tuple[int, int
 def _groups(streams: Sequence[Int32s], publications: int) -> tuple[Int64s, int]:
     """Number the audiences; a publication that shares its audience with no other, or has one reader, has -1.
 
-    The sum of numbers drawn for the members stands for an audience: two of them having one sum is a chance of
-    one in 10^19 for each pair.
+    The sum of numbers drawn for the members identifies an audience: two of them have one sum with a chance of
+    one in 10^19.
     """
     drawn = np.random.default_rng(_SEED).integers(0, 1 << 63, len(streams), np.uint64)
     sums, readers = np.zeros(publications, np.uint64), np.zeros(publications, np.int32)

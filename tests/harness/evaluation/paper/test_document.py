@@ -61,7 +61,7 @@ def test_the_papers_measure_comes_first_and_that_of_its_own_algorithm_beside_it(
     assert ratio[1:] == ["10 times", "4.00 times"]
 
 
-def test_the_knee_on_the_papers_terms_and_on_chosen_links_are_told_apart(folder: Path) -> None:
+def test_the_knee_on_the_papers_terms_and_on_chosen_links_are_kept_apart(folder: Path) -> None:
     page = document(folder, [])
     full = "publishers with which the sequencer is full"
     assert row(page, f"{full}, the paper's overlay")[1:] == ["130", "-"]
