@@ -95,12 +95,10 @@ ROOMS: Final = (
     ),
     *(
         "filters",
-        "publication",
-        "replay_messages",
-        "interest_messages",
         "constraint_types",
         "publication",
         "replay_messages",
+        "interest_messages",
         "healing",
         "matching",
         "routing",
