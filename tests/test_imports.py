@@ -122,7 +122,7 @@ ROOMS: Final = (
 """The rooms of the broker: each uses those before it, never those behind it."""
 
 HARNESS_ROOMS: Final = (
-    *("datasets", "tables", "results", "leash", "processes", "outcomes", "overlay"),
+    *("datasets", "tables", "results", "leash", "worker_processes", "processes", "outcomes", "overlay"),
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
     *(
         "runs",
