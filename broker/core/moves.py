@@ -122,8 +122,10 @@ class MoveRequests:
             self._end(message, "refused", f"{QUEUED_MAX} moves of {self._name} wait already")
 
     def _take_end(self, message: MoveAsked) -> None:
-        """Let this broker end for good, if nobody depends on it."""
-        if children := self._membership.children:
+        """Let this broker end for good, if nobody depends on it; the only child of a root succeeds it."""
+        children = self._membership.children
+        is_heir_left = self._membership.attachments.uplink is None and len(children) == 1
+        if children and not is_heir_left:
             self._end(message, "refused", f"{', '.join(sorted(children))} is still below {self._name}")
         elif self.present is not None:
             self._end(message, "refused", f"{self._name} moves below {self.present.uplink}")
