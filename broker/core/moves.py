@@ -162,7 +162,11 @@ class MoveRequests:
         return following if self._roster.address_of(following) else ""
 
     def look(self) -> None:
-        """Take notice of a step that was refused."""
+        """Take notice of a step that waits, or was refused."""
+        at, self._steps.queued = self._steps.queued, ""
+        if at and self.present is not None:
+            text = f"{self._name} waits: another step goes on at {at}"
+            self._answer(self.present, "queued", text, more=True)
         text, self._steps.refused = self._steps.refused, ""
         if text:
             self.refused(text)
