@@ -164,15 +164,11 @@ class MoveRequests:
         is_way = following not in self._left and self._roster.address_of(following)
         return following if is_way else ""
 
-    def look(self) -> None:
-        """Take notice of a step that waits, or was refused."""
-        at, self._steps.queued = self._steps.queued, ""
-        if at and self.present is not None:
+    def waits(self, at: str) -> None:
+        """Notify the asker that the present step waits for another one."""
+        if self.present is not None:
             text = f"{self._name} waits: another step goes on at {at}"
             self._answer(self.present, "queued", text, more=True)
-        text, self._steps.refused = self._steps.refused, ""
-        if text:
-            self.refused(text)
 
     def refused(self, text: str) -> None:
         """Try a step again that was refused, but not for ever; a root is attached again first."""
