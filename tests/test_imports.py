@@ -126,6 +126,7 @@ HARNESS_ROOMS: Final = (
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
     *(
         "runs",
+        "reshaping",
         "analysis",
         "watch",
         "report",

@@ -16,11 +16,14 @@ COMMANDS: Final = {
     "compare": "harness.commands.compare:command",
     "explore": "harness.commands.explore:command",
     "faults": "harness.commands.listing:faults",
+    "methods": "harness.commands.methods:command",
+    "moves": "harness.commands.moves:command",
     "peers": "harness.commands.peers:command",
     "run": "harness.commands.run:command",
     "scenarios": "harness.commands.listing:scenarios",
     "replay": "harness.commands.replay:command",
     "report": "harness.commands.analyze:report",
+    "upgrade": "harness.commands.upgrade:command",
     "watch": "harness.commands.watch:command",
 }
 """Where each command lives, as `module:attribute`."""
