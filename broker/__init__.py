@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from broker.client import (
+        AdvertisementChange,
+        AdvertisementWatch,
         Client,
         Deliveries,
         Delivery,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from broker.filters import Filter, FilterError, parse
 
 __all__ = [
+    "AdvertisementChange",
+    "AdvertisementWatch",
     "BrokerFaultError",
     "Client",
     "ClosedError",

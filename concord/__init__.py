@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from broker import (
+        AdvertisementChange,
+        AdvertisementWatch,
         BrokerFaultError,
         Client,
         ClosedError,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AdvertisementChange",
+    "AdvertisementWatch",
     "BrokerFaultError",
     "Client",
     "ClosedError",

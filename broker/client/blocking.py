@@ -16,6 +16,7 @@ from attrs import define
 
 from broker.client import client as loops
 from broker.client import deliveries as reading
+from broker.client import discovering
 from broker.client import publisher as publishing
 from broker.client.client import LIMITS, ignore_change, ignore_progress, machine_of
 from broker.client.deliveries import BATCH_COUNT
@@ -23,6 +24,7 @@ from broker.client.delivery import Delivery, Gap
 from broker.client.driver import Driver
 from broker.client.life import StateChange
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
+from broker.client.offers import AdvertisementChange
 from broker.client.replay import Replay
 from broker.client.thread_shell import ThreadShell
 from broker.errors import GapError
@@ -204,6 +206,24 @@ class Deliveries:
 
 
 @define(eq=False)
+class AdvertisementWatch(Iterator[AdvertisementChange]):
+    """The advertisements on offer, for one thread at a time. Made by `Client.advertisements`."""
+
+    _shell: ThreadShell
+    _watch: discovering.AdvertisementWatch
+
+    @property
+    def standing(self) -> Mapping[str, str]:
+        """What stands now: each publisher's filter. Behind a lost connection it fills anew."""
+        with self._shell.lock:
+            return dict(self._watch.standing)
+
+    def __next__(self) -> AdvertisementChange:
+        """The next change: first all that stands, then "complete", then what comes and goes. Blocks."""
+        return self._shell.run(anext(self._watch))
+
+
+@define(eq=False)
 class Client:
     """A connection to a broker that is made again when it is lost, for any number of threads."""
 
@@ -281,6 +301,20 @@ class Client:
         )
         with _entered(self._shell, block) as deliveries:
             yield Deliveries(self._shell, deliveries)
+
+    @contextmanager
+    def advertisements(
+        self,
+        filter: str | Filter = "True",  # noqa: A002 - what it is
+    ) -> Iterator[AdvertisementWatch]:
+        """Watch what publishers have advertised, as `concord.Client.advertisements` does.
+
+        Raises:
+            FilterError: the filter cannot be read.
+            RefusedError: this user may not subscribe to anything, or watches too much.
+        """
+        with _entered(self._shell, self._client.advertisements(filter)) as watch:
+            yield AdvertisementWatch(self._shell, watch)
 
     def forget(self, durable: str) -> None:
         """End the durable subscription of that name that belongs to this user and client name.

@@ -10,10 +10,12 @@ from attrs import define
 
 from broker.backoff import Backoff
 from broker.client.deliveries import Deliveries
+from broker.client.discovering import AdvertisementWatch
 from broker.client.driver import Driver, address_of
 from broker.client.life import Phase, StateChange
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
 from broker.client.machine import ClientMachine
+from broker.client.offers import Offers
 from broker.client.options import subscription
 from broker.client.outbox import Outbox
 from broker.client.publisher import Publisher
@@ -157,6 +159,31 @@ class Client:
             is_done = True
         finally:
             await deliveries.leave(had_last=is_done)
+
+    @asynccontextmanager
+    async def advertisements(
+        self,
+        filter: str | Filter = "True",  # noqa: A002 - what it is
+    ) -> AsyncIterator[AdvertisementWatch]:
+        """Watch what publishers, at any broker, have advertised; entered once all that stands has come.
+
+        Shown is what overlaps the filter and what this user's rule for subscribing covers.
+
+        Raises:
+            FilterError: the filter cannot be read.
+            RefusedError: this user may not subscribe to anything, or watches too much.
+        """
+        self._parsed(filter)
+        offers = Offers(str(filter))
+        self._driver.machine.session.discover(offers)
+        watch = AdvertisementWatch(offers, self._driver)
+        try:
+            await self._driver.until(lambda: offers.is_complete or offers.ended is not None)
+            if offers.ended is not None:
+                raise offers.ended
+            yield watch
+        finally:
+            watch.close()
 
     async def forget(self, durable: str) -> None:
         """End the durable subscription of that name that belongs to this user and client name.

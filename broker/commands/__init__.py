@@ -22,6 +22,7 @@ from broker.form import FORM as _FORM
 __all__ = ["COMMANDS", "GROUP", "concord", "main"]
 
 COMMANDS: Final = {
+    "advertisements": "broker.commands.advertisements:command",
     "broker": "broker.commands.broker:command",
     "drain": "broker.commands.drain:command",
     "explain": "broker.commands.explain:command",

@@ -505,6 +505,8 @@ class BrokerCore:
             outgoing = replays.hold(outgoing, subscribed) + self._hops.drain()
         demand = routing.tables.demand
         wanted = demand.news() if demand.touched else []
+        if offered := list(routing.tables.offered.items()):
+            routing.tables.offered.clear()
         if moves.answers:
             self._explained, moves.answers = [*self._explained, *moves.answers], []
         has_news = bool(
@@ -513,6 +515,7 @@ class BrokerCore:
             or moves.is_ending
             or routing.advertised
             or wanted
+            or offered
             or self._attached
             or self._rejected
             or self._explained
@@ -520,7 +523,7 @@ class BrokerCore:
         )
         if not has_news:
             routing.subscribing.subscribed = []
-            return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], is_ending=False)
+            return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], [], is_ending=False)
         effects = CoreEffects(
             self.lifts.switched,
             outgoing,
@@ -528,6 +531,7 @@ class BrokerCore:
             routing.advertised,
             subscribed,
             wanted,
+            offered,
             replays.waiting,
             self._explained,
             self._attached,

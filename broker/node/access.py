@@ -48,7 +48,7 @@ class User:
     is_administrator: bool = False
 
     def may(self, verb: str) -> bool:
-        """Whether the user may "advertise", "subscribe", "explain" or "administer" anything at all."""
+        """Whether the user may "advertise", "subscribe", "discover", "explain" or "administer" at all."""
         if verb == "administer":
             return self.is_administrator
         if verb == "explain":
@@ -56,11 +56,14 @@ class User:
         return (self.advertise if verb == "advertise" else self.subscribe) is not None
 
     def objection(self, verb: str, wanted: Filter) -> str | None:
-        """Return why the user may not `verb` ("advertise" or "subscribe") that filter, or None if it may."""
+        """Return why the user may not `verb` ("advertise" or "subscribe") that filter, or None if it may.
+
+        Who may subscribe may "discover" by any filter: it is shown what its rule covers.
+        """
         rule = self.advertise if verb == "advertise" else self.subscribe
         if rule is None:
             return f"user {self.name!r} may not {verb} at all"
-        if rule.covers(wanted):
+        if verb == "discover" or rule.covers(wanted):
             return None
         return f"user {self.name!r} may {verb} only what this covers: {rule}"
 

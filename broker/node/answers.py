@@ -1,20 +1,22 @@
-"""Messages to a client that wait for room in its outbox: long answers, and changes of interest.
+"""Messages to a client that wait for room in its outbox: long answers, changes of interest and of offers.
 
 Laws.
 
 1. An answer is made as it is sent, in pages that fit into frames: it takes no memory while the client does
    not read it. Requests behind it wait for its end.
-2. A client is notified of the present interest in its publishers when there is room, not of every change.
+2. A client is notified of the present interest in its publishers, and of what is on offer, when there is
+   room, not of every change.
 """
 
 from collections.abc import Iterator
 from itertools import islice
 from math import inf
-from typing import Final
+from typing import Final, Protocol
 
 from attrs import define, field
 
 from broker.core.pages import cut
+from broker.discovery_messages import Discovered
 from broker.healing import describe_search
 from broker.lines import json_line
 from broker.messages import Explained, Wanted
@@ -28,6 +30,14 @@ LINES_AT_ONCE: Final = 64
 """Lines of a long answer that are made together: one to eight pages."""
 
 
+class Offering(Protocol):
+    """What a client watches; its next page is made as it is sent."""
+
+    def page(self) -> Discovered | None:
+        """Return the next page to send, or None if there is none."""
+        ...
+
+
 @define(eq=False)
 class Later:
     """The pending answers and notifications of one client."""
@@ -38,6 +48,7 @@ class Later:
     """Whether an answer or notification waits for room."""
     _pages: Iterator[bytes] | None = field(default=None, init=False)
     _unsaid: dict[LocalPublisher, None] = field(factory=dict, init=False)
+    _offers: dict[Offering, None] = field(factory=dict, init=False)
 
     @property
     def has_room(self) -> bool:
@@ -58,13 +69,31 @@ class Later:
         self._connection.send(encode(Wanted(publisher.number, publisher.is_wanted)))
         return True
 
+    def offer(self, offering: Offering) -> None:
+        """Send what is on offer, now or as there is room (law 2)."""
+        self._offers[offering] = None
+        self.go_on()
+
+    def leave_out(self, offering: Offering) -> None:
+        """Send no more of it."""
+        self._offers.pop(offering, None)
+
     def go_on(self) -> None:
         """Send pending answers and notifications, as there is room."""
         if self._pages is not None:
             self._say_pages()
         while self._unsaid and self.has_room:
             self._unsaid.popitem()[0].wanted()
-        self.is_pending = self._pages is not None or bool(self._unsaid)
+        while self._offers and self.has_room:
+            self._offer_page(next(iter(self._offers)))
+        self.is_pending = self._pages is not None or bool(self._unsaid or self._offers)
+
+    def _offer_page(self, offering: Offering) -> None:
+        """Send a page; what has more to send goes to the end."""
+        del self._offers[offering]
+        if (page := offering.page()) is not None:
+            self._connection.send(encode(page))
+            self._offers[offering] = None
 
     def _say_pages(self) -> None:
         if self._connection.is_gone:

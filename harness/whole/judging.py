@@ -12,6 +12,7 @@ Laws.
    before; where the client has gone to another broker meanwhile without one, since that cannot know of it.
 8. Events that were read at a broker come before those published there afterwards, by whichever client.
 9. A program that resumes at another broker has another subscription there, which begins with a gap.
+10. At rest a program that watches what is on offer knows exactly what stands.
 """
 
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from broker.node.starts import BOUND_BYTES_MIN
 from harness.simulator.record import PublishedEvent, Stream
 from harness.simulator.verdict import Fault, faults_in
 from harness.whole.leftovers import left_over
+from harness.whole.offered import misinformed
 from harness.whole.quiet import settle, unacknowledged
 from harness.whole.world import WholeWorld
 
@@ -40,7 +42,7 @@ def judge(world: WholeWorld) -> list[Fault]:
 
 
 def go_on(world: WholeWorld) -> list[Fault]:
-    """Let all publishers publish once more at rest; all has to arrive (laws 4 and 5)."""
+    """Let all publishers publish once more at rest; all has to arrive (laws 4, 5 and 10)."""
     history = world.history
     before = len(history.publications)
     gaps = {name: len(subscription.gaps) for name, subscription in history.subscriptions.items()}
@@ -52,7 +54,12 @@ def go_on(world: WholeWorld) -> list[Fault]:
         return wrong
     if wrong := settle(world, unacknowledged):
         return wrong
-    return [*_last_missing(world, before, gaps), *_new_gaps(world, gaps), *left_over(world)]
+    return [
+        *_last_missing(world, before, gaps),
+        *_new_gaps(world, gaps),
+        *left_over(world),
+        *misinformed(world),
+    ]
 
 
 def _last_missing(world: WholeWorld, before: int, gaps: dict[str, int]) -> Iterator[Fault]:

@@ -83,6 +83,8 @@ class WholeKnobs:
     nested: bool = False
     """Whether events have lists, maps and null, and filters speak of them."""
     step_units: int = 4000
+    watches: bool = False
+    """Whether every other program watches what is on offer."""
 
 
 def _shape(random: Random) -> CableShape:

@@ -26,6 +26,9 @@ ROAMING: Final = frozenset({"churn", "crash", "restart", "loss"})
 ROAMING_PART: Final = 0.5
 """In so many schedules of these kinds programs know several brokers."""
 
+WATCHED_PART: Final = 0.3
+"""In so many schedules programs watch what is on offer."""
+
 NESTED_PART: Final = 0.3
 """In so many schedules events are nested."""
 
@@ -65,7 +68,9 @@ def world_of(
     random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
     drawn = draw(random, faults, brokers)
     roams = drawn.roams or _roams(seed, faults)
-    knobs = evolve(drawn, max_open=_max_open(seed), roams=roams, nested=_is_nested(seed))
+    knobs = evolve(
+        drawn, max_open=_max_open(seed), roams=roams, nested=_is_nested(seed), watches=_watches(seed)
+    )
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
     return WholeWorld(random, knobs, ordering, _drawn(seed) if routing == DEFAULT else routing)
@@ -87,6 +92,12 @@ def _is_nested(seed: int) -> bool:
     """Draw whether events are nested, aside as well."""
     aside = Random(f"nested events of {seed}")  # noqa: S311 - chance here is repeatable, not secret
     return aside.random() < NESTED_PART
+
+
+def _watches(seed: int) -> bool:
+    """Draw whether programs watch what is on offer, aside as well."""
+    aside = Random(f"watches of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return aside.random() < WATCHED_PART
 
 
 def _drawn(seed: int) -> Routing:
