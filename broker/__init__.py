@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ConcordError,
         ConnectionFailedError,
         ConnectionLostError,
+        EventTypeError,
         GapError,
         InvalidPublicationError,
         NotAdvertisedError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         RefusedError,
         SlowSubscriberError,
         SubscriptionEndedError,
+        UnreadableEventError,
     )
     from broker.filters import Filter, FilterError, parse
 
@@ -51,6 +53,7 @@ __all__ = [
     "ConnectionLostError",
     "Deliveries",
     "Delivery",
+    "EventTypeError",
     "Filter",
     "FilterError",
     "Gap",
@@ -65,6 +68,7 @@ __all__ = [
     "SlowSubscriberError",
     "StateChange",
     "SubscriptionEndedError",
+    "UnreadableEventError",
     "connect",
     "parse",
 ]

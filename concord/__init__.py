@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ConnectionLostError,
         Deliveries,
         Delivery,
+        EventTypeError,
         Filter,
         FilterError,
         Gap,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         SlowSubscriberError,
         StateChange,
         SubscriptionEndedError,
+        UnreadableEventError,
         connect,
         parse,
     )
@@ -52,6 +54,7 @@ __all__ = [
     "ConnectionLostError",
     "Deliveries",
     "Delivery",
+    "EventTypeError",
     "Filter",
     "FilterError",
     "Gap",
@@ -66,6 +69,7 @@ __all__ = [
     "SlowSubscriberError",
     "StateChange",
     "SubscriptionEndedError",
+    "UnreadableEventError",
     "connect",
     "parse",
 ]

@@ -111,6 +111,7 @@ ROOMS: Final = (
         "station",
         "node",
         "journal",
+        "objects",
         "client",
         "trace",
         "server",
@@ -146,7 +147,9 @@ SHOWN: Final = "examples.pages"
 
 _PUBLIC: Final = frozenset(concord.__all__)
 
-PUBLIC_MODULES: Final = {f"concord.{name}" for name in ("asyncio", "plugins", "spark", "sync", "testing")}
+PUBLIC_MODULES: Final = {
+    f"concord.{name}" for name in ("asyncio", "events", "plugins", "spark", "sync", "testing")
+}
 """Where all that is public is, beside what `concord` has itself."""
 
 PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins", "ordering.watched"}

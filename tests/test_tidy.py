@@ -35,6 +35,7 @@ NAMESAKES: Final = {
     "Client": "the blocking client has the names of the asynchronous one: a program changes its import only",
     "AdvertisementWatch": "as Client",
     "Deliveries": "as Client",
+    "ObjectDeliveries": "as Client",
     "Publisher": "as Client",
     "Gap": "a message, and what the client delivers for it; users import the second only",
 }

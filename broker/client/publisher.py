@@ -7,12 +7,16 @@ quota is used up; everything else is done once per batch.
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from math import inf
 from time import time_ns
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 from broker.client.driver import Driver
 from broker.client.outbox import Outbox
-from broker.filters.constraints import Value
+
+if TYPE_CHECKING:
+    from broker.client.objects import EventObject
+    from broker.filters.constraints import Value
 
 
 @define(eq=False)
@@ -34,7 +38,7 @@ class Publisher:
 
     async def publish(
         self,
-        attributes: Mapping[str, Value],
+        attributes: "Mapping[str, Value] | EventObject",
         payload: bytes | bytearray | memoryview = b"",
         *,
         ordered: bool = True,
@@ -42,6 +46,7 @@ class Publisher:
     ) -> int:
         """Put a publication into the window; returns its sequence number.
 
+        An event is a mapping of names to values, or an object of a class that `concord.events` knows.
         Waits while the window is full. If it is cancelled then, nothing has been published. With `confirm`
         it also waits until the broker has taken the publication over, as `flush` does.
 
