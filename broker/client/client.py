@@ -12,6 +12,7 @@ from broker.backoff import Backoff
 from broker.client.deliveries import Deliveries
 from broker.client.discovering import AdvertisementWatch
 from broker.client.driver import Driver, address_of
+from broker.client.inbox import Inbox
 from broker.client.life import Phase, StateChange
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
 from broker.client.machine import ClientMachine
@@ -159,8 +160,7 @@ class Client:
         default with a durable name).
 
         Args:
-            filter: what to subscribe to, or a class that `concord.events` knows: then each delivery has the
-                `object`, of this class or of one below it.
+            filter: what to subscribe to, or a class of `concord.events`: then deliveries have an `object`.
             where: for a class: a filter on its fields.
             ordered: whether its order is that on which ordered subscriptions agree.
             bound_bytes: how much may wait at the broker.
@@ -171,8 +171,8 @@ class Client:
             replay: which part of the past comes first: an age ("5m"; "now" is all since this call), a count
                 (1000), or a `Replay` with both. What is live follows; each publication comes once.
             after: the `position` behind which it is to resume, for a program that keeps its own position.
-            resume: the `id` of the deliveries that `after` is a position of. If the broker has forgotten that
-                subscription and counts another one of this name, there is a gap of reason "forgotten".
+            resume: the `id` of the deliveries that `after` is a position of. If the broker has forgotten
+                them, there is a gap of reason "forgotten".
             ack: "manual" if the program had a delivery of a durable subscription only when it has said so, by
                 `delivery.ack()` or `deliveries.ack(position)`; what it has not acknowledged comes again.
             max_open: how many deliveries may be unacknowledged; no more come until some are acknowledged.
@@ -201,7 +201,12 @@ class Client:
             now_s=self._driver.shell.now_s(),
         )
         machine.session.subscribe(inbox, self._driver.shell.now_s())
-        deliveries = deliveries_of(filter, inbox, self._driver)
+        async with self._open(inbox, deliveries_of(filter, inbox, self._driver)) as deliveries:
+            yield deliveries
+
+    @asynccontextmanager
+    async def _open(self, inbox: Inbox, deliveries: Deliveries) -> AsyncIterator[Deliveries]:
+        """Wait until a subscription is open; leave it with the block."""
         is_done = False
         try:
             await self._driver.until(lambda: inbox.phase is not Phase.OPENING)

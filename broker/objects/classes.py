@@ -4,7 +4,7 @@ Laws.
 
 1. A class that cannot be mapped is refused when it is registered, with its name and that of the field.
 2. A nested object whose class is registered has a list of its types, as an event has: an object of a derived
-   class comes back as one, where that is known.
+   class is read as one, where that is known.
 3. Fields with a default may be absent from an event, and an event may have attributes that are no fields: so
    publishers and subscribers need not change a class at one time.
 """

@@ -68,7 +68,7 @@ class _Looking:
         self._owner = owner
 
     def unknown(self, node: ast.AST, scope: Mapping[str, Shape | None]) -> list[tuple[ast.expr, str]]:
-        """Return the places of unknown fields with the reasons; `scope` has what stands for elements."""
+        """Return the places of unknown fields with the reasons; `scope` has the shapes of elements."""
         match node:
             case ast.Name() | ast.Attribute():
                 return self._path(node, scope)[1]

@@ -54,7 +54,7 @@ async def test_objects_come_as_what_they_were_or_as_their_nearest_base() -> None
         with pytest.raises(NotAdvertisedError, match="types"):
             await publisher.publish({"symbol": "IBM"})
         with pytest.raises(InvalidPublicationError, match=r"Offer.price: expected a number, got 'x'"):
-            await publisher.publish(Offer("IBM", "x"))  # type: ignore[arg-type]
+            await publisher.publish(Offer("IBM", "x"))  # type: ignore[arg-type]  # that is wrong
 
 
 async def test_what_does_not_fit_the_schema_is_refused_here() -> None:

@@ -204,7 +204,7 @@ def test_a_value_that_does_not_fit_is_refused_with_its_place() -> None:
     ):
         attributes_of(order)
     with pytest.raises(InvalidPublicationError, match=r"Order.side: expected a member of Side, got 'buy'"):
-        attributes_of(Order(id=1, side="buy"))  # type: ignore[arg-type]
+        attributes_of(Order(id=1, side="buy"))  # type: ignore[arg-type]  # that is wrong
     with pytest.raises(InvalidPublicationError, match="Item is not registered"):
         attributes_of(Item(Sku("a")))
     attributes = attributes_of(Order(id=1))
