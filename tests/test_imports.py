@@ -123,6 +123,7 @@ ROOMS: Final = (
 
 HARNESS_ROOMS: Final = (
     *("datasets", "tables", "results", "leash", "worker_processes", "processes", "outcomes", "overlay"),
+    "node_overlay",
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
     *(
         "runs",
@@ -132,7 +133,6 @@ HARNESS_ROOMS: Final = (
         "benchmarks",
         "peers",
         "evaluation",
-        "peers",
         "commands",
         "soak",
         "attacks",
