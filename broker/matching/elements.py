@@ -12,7 +12,6 @@ Laws:
 * A condition that several elements satisfy is found once.
 """
 
-from collections.abc import Iterable
 from typing import Generic
 
 from attrs import define, evolve, field
@@ -79,23 +78,23 @@ class Elements(Generic[Key]):
         if value.__class__ is not list:
             return
         satisfied: list[ElementCondition] = []
-        if self._texts_count:
-            for found in self._found(value):
-                satisfied += found
+        by_text = self._by_text
+        if by_text:
+            try:
+                found = by_text.keys() & value
+            except TypeError:  # Lists and maps have no hash.
+                found = by_text.keys() & [each for each in value if each.__class__ is str]
+            if found:
+                if len(found) > 1:  # A set has an order that depends on hashes.
+                    found = [each for each in value if each.__class__ is str and each in found]
+                for text in found:
+                    satisfied += by_text[text]
         if len(self._wanted) > self._texts_count:
             match = self._index.match
             for element in value:
                 satisfied += match(element if element.__class__ is dict else {SELF: element})
         if satisfied:
             pending += map(self._buckets.__getitem__, dict.fromkeys(satisfied))
-
-    def _found(self, elements: list[Value]) -> Iterable[dict[ElementCondition, None]]:
-        """Return what is wanted of each text among the elements."""
-        find = self._by_text.get
-        try:
-            return [*filter(None, map(find, elements))]  # type: ignore[arg-type]  # no key is anything but text
-        except TypeError:  # Lists and maps have no hash.
-            return [*filter(None, map(find, (each for each in elements if each.__class__ is str)))]
 
     def _condition(self, constraint: Constraint) -> Alternatives:
         """Return the condition by which an entry is looked up here; others were on the way."""
