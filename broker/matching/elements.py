@@ -84,11 +84,12 @@ class Elements(Generic[Key]):
                 found = by_text.keys() & value
             except TypeError:  # Lists and maps have no hash.
                 found = by_text.keys() & [each for each in value if each.__class__ is str]
-            if found:
-                if len(found) > 1:  # A set has an order that depends on hashes.
-                    found = [each for each in value if each.__class__ is str and each in found]
-                for text in found:
-                    satisfied += by_text[text]
+            if len(found) == 1:
+                satisfied += by_text[found.pop()]
+            elif found:  # A set has an order that depends on hashes.
+                for text in value:
+                    if text.__class__ is str and text in found:
+                        satisfied += by_text[text]  # type: ignore[index]  # by its class
         if len(self._wanted) > self._texts_count:
             match = self._index.match
             for element in value:
