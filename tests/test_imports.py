@@ -50,6 +50,7 @@ PURE: Final = (
     "broker.filters",
     "broker.form",
     "broker.healing",
+    "broker.interest_messages",
     "broker.matching",
     "broker.messages",
     "broker.move_messages",
@@ -97,6 +98,7 @@ ROOMS: Final = (
         "constraint_types",
         "publication",
         "replay_messages",
+        "interest_messages",
         "healing",
         "matching",
         "routing",
@@ -120,7 +122,7 @@ ROOMS: Final = (
 """The rooms of the broker: each uses those before it, never those behind it."""
 
 HARNESS_ROOMS: Final = (
-    *("datasets", "tables", "results", "leash", "processes", "outcomes", "overlay"),
+    *("datasets", "tables", "results", "leash", "worker_processes", "processes", "outcomes", "overlay"),
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
     *(
         "runs",

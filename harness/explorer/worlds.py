@@ -13,14 +13,13 @@ ordered.
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from itertools import combinations_with_replacement, islice, product
-from multiprocessing import get_context
 from typing import Final
 
 import click
 
 from harness.explorer.exhaustive import Cores, Exploration, Input, SmallWorld, WorldFinding
+from harness.worker_processes import worker_processes
 from ordering.pairwise import Pairwise
 
 TREES: Final = (
@@ -161,7 +160,7 @@ def main(*, only: str | None, every: int, jobs: int) -> None:
     """Explore small worlds exhaustively; the exit status is 1 if one of them breaks a promise."""
     begun_s = time.monotonic()
     kinds = [only] if only else list(KINDS_OF_WORLDS)
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with worker_processes(jobs) as pool:
         for kind in kinds:
             count = states = 0
             worlds = KINDS_OF_WORLDS[kind]()
