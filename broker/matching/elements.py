@@ -12,6 +12,7 @@ Laws:
 * A condition that several elements satisfy is found once.
 """
 
+from collections.abc import Iterator
 from typing import Generic
 
 from attrs import define, evolve, field
@@ -86,16 +87,20 @@ class Elements(Generic[Key]):
                 found = by_text.keys() & [each for each in value if each.__class__ is str]
             if len(found) == 1:
                 satisfied += by_text[found.pop()]
-            elif found:  # A set has an order that depends on hashes.
-                for text in value:
-                    if text.__class__ is str and text in found:
-                        satisfied += by_text[text]  # type: ignore[index]  # by its class
+            elif found:
+                satisfied += self._in_order(found, value)
         if len(self._wanted) > self._texts_count:
             match = self._index.match
             for element in value:
                 satisfied += match(element if element.__class__ is dict else {SELF: element})
         if satisfied:
             pending += map(self._buckets.__getitem__, dict.fromkeys(satisfied))
+
+    def _in_order(self, found: set[str], elements: list[Value]) -> Iterator[ElementCondition]:
+        """Yield what is wanted of each of these texts, in the order of the elements: a set has none."""
+        for each in elements:
+            if each.__class__ is str and each in found:
+                yield from self._by_text[each]
 
     def _condition(self, constraint: Constraint) -> Alternatives:
         """Return the condition by which an entry is looked up here; others were on the way."""
