@@ -46,11 +46,13 @@ PURE: Final = (
     "broker.client.session",
     "broker.client.silence",
     "broker.client.window",
+    "broker.constraint_types",
     "broker.core",
     "broker.discovery_messages",
     "broker.filters",
     "broker.form",
     "broker.healing",
+    "broker.interest_messages",
     "broker.matching",
     "broker.messages",
     "broker.move_messages",
@@ -97,6 +99,10 @@ ROOMS: Final = (
         "filters",
         "publication",
         "replay_messages",
+        "constraint_types",
+        "publication",
+        "replay_messages",
+        "interest_messages",
         "healing",
         "matching",
         "routing",
@@ -122,7 +128,8 @@ ROOMS: Final = (
 """The rooms of the broker: each uses those before it, never those behind it."""
 
 HARNESS_ROOMS: Final = (
-    *("datasets", "tables", "results", "leash", "processes", "outcomes", "overlay"),
+    *("datasets", "tables", "results", "leash", "worker_processes", "processes", "outcomes", "overlay"),
+    "node_overlay",
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
     *(
         "runs",
@@ -132,7 +139,6 @@ HARNESS_ROOMS: Final = (
         "benchmarks",
         "peers",
         "evaluation",
-        "peers",
         "commands",
         "soak",
         "attacks",
@@ -148,7 +154,7 @@ SHOWN: Final = "examples.pages"
 _PUBLIC: Final = frozenset(concord.__all__)
 
 PUBLIC_MODULES: Final = {
-    f"concord.{name}" for name in ("asyncio", "events", "plugins", "spark", "sync", "testing")
+    f"concord.{name}" for name in ("asyncio", "constraints", "events", "plugins", "spark", "sync", "testing")
 }
 """Where all that is public is, beside what `concord` has itself."""
 

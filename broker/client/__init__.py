@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from broker.client.deliveries import Deliveries
     from broker.client.delivery import Delivery, Gap
     from broker.client.discovering import AdvertisementWatch
+    from broker.client.interest_changes import InterestChange
     from broker.client.life import StateChange
     from broker.client.limits import Limits
     from broker.client.offers import AdvertisementChange
@@ -30,6 +31,7 @@ __all__ = [
     "Deliveries",
     "Delivery",
     "Gap",
+    "InterestChange",
     "Limits",
     "Publisher",
     "Replay",
@@ -44,6 +46,7 @@ _PLACES: Final = {
     "Deliveries": "deliveries",
     "Delivery": "delivery",
     "Gap": "delivery",
+    "InterestChange": "interest_changes",
     "Limits": "limits",
     "Publisher": "publisher",
     "Replay": "replay",

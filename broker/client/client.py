@@ -288,7 +288,7 @@ class Client:
     ) -> dict[str, object]:
         """Let a broker of the overlay move below another one, and return how that ended.
 
-        By "path" it goes up step by step while events flow, and nothing is lost; by "reattach" it detaches
+        By "path" it goes step by step while events flow, and nothing is lost; by "reattach" it detaches
         and attaches again anywhere, with a gap for what may have been missed.
 
         The "state" of the answer is "moved", "elsewhere" (another broker is its uplink now) or "refused"; its

@@ -17,6 +17,7 @@ from attrs import Factory, define, field, frozen
 
 from broker.core.demand import Demand
 from broker.core.hops import Hop
+from broker.core.interest import InterestWatch
 from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.matching import MatchingIndex
@@ -170,6 +171,10 @@ class RoutingTables:
             self.demand.withdrawn(publisher)
         return content
 
+    def watch_interest(self, publisher: str) -> InterestWatch:
+        """Follow the filters that overlap a local publisher's advertisement."""
+        return self.demand.watch(publisher, self._interests)
+
     def advertisements(self, link: Hop) -> Advertisements:
         """Return the advertisements that came through a link."""
         return self._advertised[link]
@@ -192,6 +197,13 @@ class RoutingTables:
         """Return the filter of an advertisement, local or of a neighbour, or None if it is not known."""
         known = (self.local, *self._advertised.values())
         return next((each.filters[advertisement] for each in known if advertisement in each.filters), None)
+
+    def take_offered(self) -> list[tuple[str, Filter | None]]:
+        """Return what has become of advertisements since the last call, with their filters before."""
+        if not self.offered:
+            return []
+        offered, self.offered = self.offered, {}
+        return list(offered.items())
 
     def _note(self, advertisement: str) -> None:
         """Note that an advertisement is about to change, with its filter before."""

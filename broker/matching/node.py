@@ -24,6 +24,7 @@ from broker.filters.constraints import (
     Number,
     NumberRange,
     NumberSet,
+    OwnPattern,
     TextPattern,
     TextSet,
     Truths,
@@ -43,6 +44,7 @@ from broker.matching.bucket import (
     Structure,
     lookups_of,
 )
+from broker.matching.called import Called
 from broker.matching.elements import Containers, Elements
 from broker.matching.equality import Equality, Presence
 from broker.matching.ranges import Grids, Rays
@@ -76,7 +78,7 @@ def choose(entry: IndexEntry[Key], path: Path) -> SplitChoice[Key] | None:
     return best
 
 
-def _classify(name: str, constraint: Constraint, turn: int) -> SplitChoice[Key]:  # noqa: C901, PLR0911 - a table, a row each
+def _classify(name: str, constraint: Constraint, turn: int) -> SplitChoice[Key]:  # noqa: C901, PLR0911, PLR0912 - a table, a row each
     """Return how selective a lookup is likely to be, and the structure for it."""
     match constraint:
         case TextSet() | NumberSet():
@@ -104,6 +106,10 @@ def _classify(name: str, constraint: Constraint, turn: int) -> SplitChoice[Key]:
             return SplitChoice(6, name, constraint, Rays, exact=True)
         case NumberRange() | TextPattern() | ListPattern() | Containing():
             return SplitChoice(7, name, constraint, Presence)
+        case OwnPattern(TextPattern() as beside) if prefix_of(beside):
+            return SplitChoice(1, name, beside, prefixes)
+        case OwnPattern():
+            return SplitChoice(5, name, constraint, Called)
         case NotNull():
             return SplitChoice(8, name, constraint, Presence)
         case AnyValue():

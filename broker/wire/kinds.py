@@ -10,6 +10,7 @@ from typing import Final, cast
 from attrs import AttrsInstance, field, frozen
 
 from broker import discovery_messages as d
+from broker import interest_messages as w
 from broker import messages as m
 from broker import move_messages as v
 from broker import replay_messages as r
@@ -85,6 +86,7 @@ ROWS: Final = (
     KindRow(0x28, v.Move, _CLIENT),
     KindRow(0x2C, d.Discover, _CLIENT),
     KindRow(0x2D, d.Undiscover, _CLIENT),
+    KindRow(0x2E, w.FollowInterest, _CLIENT),
     # Broker to client.
     KindRow(0x30, m.Advertised, _SERVER),
     KindRow(0x31, m.Subscribed, _SERVER),
@@ -99,6 +101,7 @@ ROWS: Final = (
     KindRow(0x3A, m.Wanted, _SERVER),
     KindRow(0x3B, m.ReturnAddress, _SERVER),
     KindRow(0x3E, d.Discovered, _SERVER, Size.PAGE),
+    KindRow(0x3D, w.InterestListed, _SERVER, Size.PAGE),
     # Broker to broker: routes and order.
     KindRow(0x40, m.AdvertisementAdded, _LINK),
     KindRow(0x41, m.AdvertisementAcknowledged, _LINK),
@@ -148,6 +151,12 @@ ROWS: Final = (
     KindRow(0x88, v.LiftedIds, _LINK, Size.PAGE),
     KindRow(0x89, v.Lifted, _LINK),
     KindRow(0x8A, v.Switched, _LINK),
+    KindRow(0x8B, v.LowerAsked, _LINK),
+    KindRow(0x8C, v.LowerCancelled, _LINK),
+    KindRow(0x8D, v.Lowered, _LINK),
+    KindRow(0x8E, v.LowerTaken, _LINK),
+    KindRow(0x8F, v.LowerSettled, _LINK),
+    KindRow(0x90, v.Joined, _LINK),
 )
 
 BY_KIND: Final[dict[int, KindRow]] = {row.kind: row for row in ROWS}

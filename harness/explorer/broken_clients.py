@@ -6,6 +6,7 @@ from typing import Any
 from attrs import evolve
 
 from broker.client.inbox import Inbox
+from broker.client.interest import FollowedInterest
 from broker.client.machine import ClientMachine
 from broker.client.offers import Offers
 from broker.client.seen import SeenEvents
@@ -13,6 +14,7 @@ from broker.client.session import Session
 from broker.client.silence import Due, Silence
 from broker.client.window import PendingFlush, SendWindow, Source
 from broker.discovery_messages import Discovered
+from broker.interest_messages import FollowInterest
 
 _consumed = Inbox.consumed
 _take = SendWindow.take
@@ -188,3 +190,9 @@ _ask_inbox = Session._ask_inbox
 def keeps_old_offers(self: Offers, page: Discovered) -> None:
     """Keep what was on offer before a lost connection beside what the new snapshot has."""
     _put_offers(self, evolve(page, anew=False))
+
+
+def goes_on_with_the_old_list(self: FollowedInterest, number: int) -> FollowInterest:
+    """Add the list of a new connection to that of the one before."""
+    self.number = number
+    return FollowInterest(number, self.source.number)

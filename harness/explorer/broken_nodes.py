@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from broker.core.interest import InterestWatch
 from broker.filters import Filter
 from broker.messages import Advertised, LinkMessage, Subscribe
 from broker.node import clients, node, starts
@@ -419,3 +420,8 @@ def shows_no_removals(
 def watches_on(self: Discovery) -> None:
     """Go on watching for a client that has gone."""
     del self
+
+
+def keeps_listed_interest(self: InterestWatch, interest: Filter) -> None:
+    """Go on listing a filter that has lost its last subscription."""
+    del self, interest

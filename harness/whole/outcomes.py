@@ -32,6 +32,9 @@ WATCHED_PART: Final = 0.3
 NESTED_PART: Final = 0.3
 """In so many schedules events are nested."""
 
+FOLLOWED_PART: Final = 0.15
+"""In so many schedules programs follow the filters that overlap what they advertise."""
+
 ROUTED_PART: Final = 0.2
 """The part of schedules with a drawn pair of routing strategies."""
 
@@ -69,7 +72,12 @@ def world_of(
     drawn = draw(random, faults, brokers)
     roams = drawn.roams or _roams(seed, faults)
     knobs = evolve(
-        drawn, max_open=_max_open(seed), roams=roams, nested=_is_nested(seed), watches=_watches(seed)
+        drawn,
+        max_open=_max_open(seed),
+        roams=roams,
+        nested=_is_nested(seed),
+        watches=_watches(seed),
+        follows=_follows(seed),
     )
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
@@ -98,6 +106,12 @@ def _watches(seed: int) -> bool:
     """Draw whether programs watch what is on offer, aside as well."""
     aside = Random(f"watches of {seed}")  # noqa: S311 - chance here is repeatable, not secret
     return aside.random() < WATCHED_PART
+
+
+def _follows(seed: int) -> bool:
+    """Draw whether programs follow interest, aside as well."""
+    aside = Random(f"interest of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return aside.random() < FOLLOWED_PART
 
 
 def _drawn(seed: int) -> Routing:

@@ -113,6 +113,7 @@ export const KINDS = {
   Move: { code: 0x28, fields: { number, broker: id, uplink: id, method: id } },
   Discover: { code: 0x2c, fields: { number, filter: prose } },
   Undiscover: { code: 0x2d, fields: { number } },
+  FollowInterest: { code: 0x2e, fields: { number, publisher: number } },
   Advertised: { code: 0x30, fields: { number, publisher: id, taken: number, isWanted: truth } },
   Subscribed: { code: 0x31, fields: { number } },
   Refused: { code: 0x32, fields: { number, code: id, text: prose } },
@@ -125,6 +126,7 @@ export const KINDS = {
   Forgotten: { code: 0x39, fields: { number } },
   Wanted: { code: 0x3a, fields: { number, isWanted: truth } },
   ReturnAddress: { code: 0x3b, fields: { address: id } },
+  InterestListed: { code: 0x3d, fields: { number, added: list(prose, Infinity), removed: list(prose, Infinity), more: truth }, sizeBytes: PAGE_BYTES },
   Discovered: {
     code: 0x3e, fields: { number, added: list(offer, Infinity), removed: list(prose, Infinity), anew: truth, more: truth }, sizeBytes: PAGE_BYTES,
   },
