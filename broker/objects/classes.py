@@ -22,7 +22,7 @@ from attrs import define, field, frozen
 
 from broker.errors import EventTypeError
 from broker.filters.values import Value, is_number
-from broker.objects.misfits import MisfitError, misfit, placed
+from broker.objects.misfits import MisfitError, misfit
 from broker.objects.shapes import (
     PLAIN,
     Alternatives,
@@ -97,8 +97,10 @@ class EventClass:
 
     def attributes(self, value: object) -> dict[str, Value]:
         """Return the attributes of an object of exactly this class; a misfit names the class and field."""
-        with placed(self.name):
+        try:
             return self._attributes(value)
+        except MisfitError as error:
+            raise error.within(self.name) from None
 
     def _attributes(self, value: object) -> dict[str, Value]:
         names = self._registry.names_of(self.kind)
@@ -107,24 +109,26 @@ class EventClass:
             try:
                 written[each.name] = each.shape.write(getattr(value, each.attribute))
             except MisfitError as error:
-                error.place = f".{each.name}{error.place}"
-                raise
+                raise error.within(f".{each.name}") from None
         return written
 
     def made_of(self, attributes: Mapping[str, Value]) -> object:
         """Return the object of these attributes; a misfit names the class and field."""
-        with placed(self.name):
+        try:
             return self._made_of(attributes)
+        except MisfitError as error:
+            raise error.within(self.name) from error.__cause__
 
     def _made_of(self, attributes: Mapping[str, Value]) -> object:
         arguments = {}
         for each in self.fields.values():
             if each.argument and each.name in attributes:
-                with placed(f".{each.name}"):
+                try:
                     arguments[each.argument] = each.shape.read(attributes[each.name])
+                except MisfitError as error:
+                    raise error.within(f".{each.name}") from error.__cause__
             elif each.argument and each.is_required:
-                with placed(f".{each.name}"):
-                    raise MisfitError("it is absent from the event, and has no default")
+                raise MisfitError("it is absent from the event, and has no default").within(f".{each.name}")
         try:
             made: object = self.kind(**arguments)
         except Exception as error:  # the class has its own ideas of what is right

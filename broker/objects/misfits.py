@@ -1,7 +1,5 @@
 """What does not fit: a value with its place in an object or in an event."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 SHOWN_LENGTH: Final = 60
@@ -19,6 +17,11 @@ class MisfitError(Exception):
     def __str__(self) -> str:
         return f"{self.place}: {self.reason}"
 
+    def within(self, place: str) -> "MisfitError":
+        """Return the error with a place before its own: `.field`, `[0]`, or the name of a class."""
+        self.place = place + self.place
+        return self
+
 
 def misfit(expected: str, value: object) -> MisfitError:
     """Return the error for a value in the place of something else."""
@@ -26,13 +29,3 @@ def misfit(expected: str, value: object) -> MisfitError:
     if len(shown) > SHOWN_LENGTH:
         shown = f"{shown[:SHOWN_LENGTH]}..."
     return MisfitError(f"expected {expected}, got {shown}")
-
-
-@contextmanager
-def placed(place: str) -> Iterator[None]:
-    """Put a place before that of a misfit: `.field`, `[0]`, or the name of a class."""
-    try:
-        yield
-    except MisfitError as error:
-        error.place = place + error.place
-        raise

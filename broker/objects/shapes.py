@@ -19,7 +19,7 @@ from uuid import UUID
 from attrs import frozen
 
 from broker.filters.values import Value, is_number
-from broker.objects.misfits import MisfitError, misfit, placed
+from broker.objects.misfits import MisfitError, misfit
 
 if TYPE_CHECKING:
     from broker.objects.classes import EventClass
@@ -302,9 +302,11 @@ class ListOf:
         if not is_list(value):
             raise misfit("a list", value)
         written = []
-        for place, each in enumerate(value):
-            with placed(f"[{place}]"):
-                written.append(self.element.write(each))
+        try:
+            for each in value:
+                written.append(self.element.write(each))  # noqa: PERF401 - its length is the place of a misfit
+        except MisfitError as error:
+            raise error.within(f"[{len(written)}]") from None
         return sorted(written, key=repr) if isinstance(value, set | frozenset) else written
 
     def read(self, value: Value) -> object:
@@ -312,9 +314,11 @@ class ListOf:
         if not isinstance(value, list):
             raise misfit("a list", value)
         found = []
-        for place, each in enumerate(value):
-            with placed(f"[{place}]"):
-                found.append(self.element.read(each))
+        try:
+            for each in value:
+                found.append(self.element.read(each))  # noqa: PERF401 - its length is the place of a misfit
+        except MisfitError as error:
+            raise error.within(f"[{len(found)}]") from error.__cause__
         return self._make(found)
 
     def schema(self) -> JsonSchema:
@@ -346,9 +350,11 @@ class TupleOf(Leaf):
         if not isinstance(value, tuple | list) or len(value) != len(self._shapes):
             raise misfit(f"{len(self._shapes)} values", value)
         written = []
-        for place, (shape, each) in enumerate(zip(self._shapes, value, strict=True)):
-            with placed(f"[{place}]"):
+        try:
+            for shape, each in zip(self._shapes, value, strict=True):
                 written.append(shape.write(each))
+        except MisfitError as error:
+            raise error.within(f"[{len(written)}]") from None
         return written
 
     def read(self, value: Value) -> object:
@@ -356,9 +362,11 @@ class TupleOf(Leaf):
         if not isinstance(value, list) or len(value) != len(self._shapes):
             raise misfit(f"a list of {len(self._shapes)}", value)
         found = []
-        for place, (shape, each) in enumerate(zip(self._shapes, value, strict=True)):
-            with placed(f"[{place}]"):
+        try:
+            for shape, each in zip(self._shapes, value, strict=True):
                 found.append(shape.read(each))
+        except MisfitError as error:
+            raise error.within(f"[{len(found)}]") from error.__cause__
         return tuple(found)
 
     def schema(self) -> JsonSchema:
@@ -391,8 +399,10 @@ class MapOf:
         for key, each in value.items():
             if not isinstance(key, str):
                 raise misfit("a map with texts for keys", value)
-            with placed(f"[{key!r}]"):
+            try:
                 written[str(key)] = self._value.write(each)
+            except MisfitError as error:
+                raise error.within(f"[{key!r}]") from None
         return written
 
     def read(self, value: Value) -> object:
@@ -401,8 +411,10 @@ class MapOf:
             raise misfit("a map", value)
         found = {}
         for key, each in value.items():
-            with placed(f"[{key!r}]"):
+            try:
                 found[key] = self._value.read(each)
+            except MisfitError as error:
+                raise error.within(f"[{key!r}]") from error.__cause__
         return found
 
     def schema(self) -> JsonSchema:
