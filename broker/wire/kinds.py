@@ -100,8 +100,8 @@ ROWS: Final = (
     KindRow(0x39, m.Forgotten, _SERVER),
     KindRow(0x3A, m.Wanted, _SERVER),
     KindRow(0x3B, m.ReturnAddress, _SERVER),
-    KindRow(0x3E, d.Discovered, _SERVER, Size.PAGE),
     KindRow(0x3D, w.InterestListed, _SERVER, Size.PAGE),
+    KindRow(0x3E, d.Discovered, _SERVER, Size.PAGE),
     # Broker to broker: routes and order.
     KindRow(0x40, m.AdvertisementAdded, _LINK),
     KindRow(0x41, m.AdvertisementAcknowledged, _LINK),
