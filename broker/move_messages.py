@@ -59,6 +59,13 @@ class StepGranted:
 
 
 @frozen
+class StepQueued:
+    """The sender takes part in another step; that of this number is next, or waits behind others."""
+
+    number: int
+
+
+@frozen
 class StepRefused:
     """The step of that number cannot be taken now; nothing has been changed."""
 
@@ -179,6 +186,7 @@ MoveMessage = (
     | MoveAnswer
     | StepAsked
     | StepGranted
+    | StepQueued
     | StepRefused
     | StepCancelled
     | LiftAsked

@@ -122,8 +122,10 @@ class MoveRequests:
             self._end(message, "refused", f"{QUEUED_MAX} moves of {self._name} wait already")
 
     def _take_end(self, message: MoveAsked) -> None:
-        """Let this broker end for good, if nobody depends on it."""
-        if children := self._membership.children:
+        """Let this broker end for good, if nobody depends on it; the only child of a root succeeds it."""
+        children = self._membership.children
+        is_heir_left = self._membership.attachments.uplink is None and len(children) == 1
+        if children and not is_heir_left:
             self._end(message, "refused", f"{', '.join(sorted(children))} is still below {self._name}")
         elif self.present is not None:
             self._end(message, "refused", f"{self._name} moves below {self.present.uplink}")
@@ -160,7 +162,11 @@ class MoveRequests:
         return following if self._roster.address_of(following) else ""
 
     def look(self) -> None:
-        """Take notice of a step that was refused."""
+        """Take notice of a step that waits, or was refused."""
+        at, self._steps.queued = self._steps.queued, ""
+        if at and self.present is not None:
+            text = f"{self._name} waits: another step goes on at {at}"
+            self._answer(self.present, "queued", text, more=True)
         text, self._steps.refused = self._steps.refused, ""
         if text:
             self.refused(text)

@@ -28,6 +28,7 @@ from broker.move_messages import (
     StepAsked,
     StepCancelled,
     StepGranted,
+    StepQueued,
     StepRefused,
     Switched,
 )
@@ -59,6 +60,8 @@ class Rises:
                 self._steps.send(self._steps.uplink, LiftAsked(rising.number, rising.link.name))
         elif isinstance(message, StepRefused):
             self._give_up(message.text)
+        elif isinstance(message, StepQueued):
+            self._steps.queued = rising.link.name
         elif not rising.take(message):
             raise ProtocolError(f"{rising.link.name} sent too much before the switch")
 

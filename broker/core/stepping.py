@@ -6,7 +6,8 @@ another child of its parent. The child's side of both is in `broker.core.rising`
 
 Laws.
 
-1. A broker takes part in one step at a time.
+1. A broker takes part in one step at a time. Those that ask it meanwhile wait in their order, unless it asks
+   itself: a broker that waits lets nobody wait, so there is no cycle of them.
 2. What follows from a step is in `links`, `refused` and `turned` until the core takes it.
 """
 
@@ -25,7 +26,7 @@ from broker.core.replays import Replays
 from broker.core.routing import RoutingState
 from broker.core.synchronisation import Synchronisation
 from broker.messages import Control, LinkMessage, Publication
-from broker.move_messages import LiftedIds, LiftedRoutes
+from broker.move_messages import LiftedIds, LiftedRoutes, StepAsked
 from broker.page_limits import COLLECTED_COUNT_MAX, HELD_BYTES_MAX, HELD_COUNT_MAX
 from broker.routing.strategy import RouteFilter
 from broker.transitions import Transitions, follow
@@ -149,7 +150,11 @@ class MoveSteps:
     send_behind: Callable[[Hop, Control], None]
     """Sends behind all that is pending for that hop (R5)."""
     present: Part | None = None
+    waiting: list[tuple[StepAsked, Hop]] = Factory(list)
+    """Those who have asked this broker during a step, and by which links."""
     refused: str = ""
+    queued: str = ""
+    """The broker at which the step of this one waits, until its asker is notified."""
     switched: list[tuple[Hop, Hop]] = Factory(list)
     """Hops of the child that have changed their links."""
     closing: list[tuple[Hop, str]] = Factory(list)
@@ -167,7 +172,8 @@ class MoveSteps:
     @property
     def is_active(self) -> bool:
         """Return whether a step goes on, or something has come of one."""
-        return self.present is not None or bool(self.closing or self.taken or self.switched or self.refused)
+        news = self.waiting or self.closing or self.taken or self.switched or self.refused
+        return self.present is not None or bool(news)
 
     def report(self, attached: list[Hop], rejected: list[tuple[Hop, str]]) -> None:
         """Add the links of new children, and those to close, to these lists."""

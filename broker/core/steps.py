@@ -7,9 +7,9 @@ from broker.core.hops import Hop
 from broker.core.lifting import Lifts
 from broker.core.lowering import Lowers
 from broker.core.rising import Rises
-from broker.core.stepping import Lowering, MoveSteps, Outgoing, Parting, Receiving, Rising, Taking
+from broker.core.stepping import Lowering, MoveSteps, Outgoing, Parting, Receiving, Rise, Rising, Taking
 from broker.messages import LinkMessage
-from broker.move_messages import Lift, StepAsked, StepCancelled, Switched
+from broker.move_messages import Lift, StepAsked, StepCancelled, StepQueued, Switched
 
 
 @define(eq=False)
@@ -22,7 +22,13 @@ class StepParts:
     lowers: Lowers = Factory(lambda self: Lowers(self._steps), takes_self=True)
 
     def asked(self, message: StepAsked, link: Hop) -> None:
-        """Take part in the step of a child of a child, or of a sibling."""
+        """Take part in the step of a child of a child, or of a sibling; during another one, later."""
+        present = self._steps.present
+        is_asking = isinstance(present, Rising) and present.state is Rise.ASKED
+        if present is not None and not is_asking:
+            self._steps.waiting.append((message, link))
+            self._steps.send(link, StepQueued(message.number))
+            return
         uplink = self._steps.membership.attachments.uplink
         is_sibling = uplink is not None and uplink.name == message.parent
         (self.lowers if is_sibling else self.lifts).step_asked(message, link)
@@ -55,6 +61,8 @@ class StepParts:
 
     def poll(self) -> Outgoing:
         """Take the next part of a step if all that it waits for has come; return what is sent for it."""
+        if self._steps.present is None and self._steps.waiting:
+            self.asked(*self._steps.waiting.pop(0))
         match self._steps.present:
             case Rising() as rising:
                 return self.rises.poll(rising)
@@ -71,6 +79,7 @@ class StepParts:
     def link_lost(self, link: Hop) -> None:
         """Give up the step that needs a lost link, or end it."""
         self._steps.collected(link)
+        self._steps.waiting = [each for each in self._steps.waiting if each[1] is not link]
         match self._steps.present:
             case Rising() as rising:
                 self.rises.link_lost(rising, link)

@@ -157,6 +157,7 @@ ROWS: Final = (
     KindRow(0x8E, v.LowerTaken, _LINK),
     KindRow(0x8F, v.LowerSettled, _LINK),
     KindRow(0x90, v.Joined, _LINK),
+    KindRow(0x91, v.StepQueued, _LINK),
 )
 
 BY_KIND: Final[dict[int, KindRow]] = {row.kind: row for row in ROWS}
