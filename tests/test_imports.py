@@ -55,6 +55,7 @@ PURE: Final = (
     "broker.messages",
     "broker.move_messages",
     "broker.node",
+    "broker.patterns",
     "broker.publication",
     "broker.quantities",
     "broker.replay",
@@ -113,6 +114,7 @@ ROOMS: Final = (
         "node",
         "journal",
         "client",
+        "patterns",
         "trace",
         "server",
         "commands",
@@ -148,7 +150,7 @@ SHOWN: Final = "examples.pages"
 _PUBLIC: Final = frozenset(concord.__all__)
 
 PUBLIC_MODULES: Final = {
-    f"concord.{name}" for name in ("asyncio", "constraints", "plugins", "spark", "sync", "testing")
+    f"concord.{name}" for name in ("asyncio", "constraints", "detect", "plugins", "spark", "sync", "testing")
 }
 """Where all that is public is, beside what `concord` has itself."""
 

@@ -17,6 +17,8 @@ from playwright.sync_api import Page, sync_playwright
 
 import concord
 import concord.asyncio
+import concord.constraints
+import concord.detect
 import concord.plugins
 import concord.sync
 import concord.testing
@@ -207,7 +209,15 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [concord, concord.asyncio, concord.sync, concord.plugins, concord.testing],
+    [
+        concord,
+        concord.asyncio,
+        concord.sync,
+        concord.constraints,
+        concord.detect,
+        concord.plugins,
+        concord.testing,
+    ],
     ids=lambda module: module.__name__,
 )
 def test_the_reference_has_every_public_name(site: Path, module: object) -> None:

@@ -23,6 +23,7 @@ __all__ = ["COMMANDS", "GROUP", "concord", "main"]
 
 COMMANDS: Final = {
     "broker": "broker.commands.broker:command",
+    "detect": "broker.commands.detect:command",
     "drain": "broker.commands.drain:command",
     "explain": "broker.commands.explain:command",
     "move": "broker.commands.move:command",

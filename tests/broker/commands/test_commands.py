@@ -30,7 +30,7 @@ def status_of(monkeypatch: pytest.MonkeyPatch, command: click.Command) -> object
     return left.value.code
 
 
-NAMES: Final = ["broker", "demo", "explain", "harness", "publish", "subscribe"]
+NAMES: Final = ["broker", "demo", "detect", "explain", "harness", "publish", "subscribe"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -54,6 +54,7 @@ def test_a_command_that_a_distribution_offers_is_found_and_replaces_none_of_ours
         found = {name: commands.concord.get_command(context, name) for name in points}
         assert commands.concord.list_commands(context) == [
             "broker",
+            "detect",
             "drain",
             "explain",
             "move",
