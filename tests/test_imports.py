@@ -125,6 +125,7 @@ ROOMS: Final = (
 
 HARNESS_ROOMS: Final = (
     *("datasets", "tables", "results", "leash", "worker_processes", "processes", "outcomes", "overlay"),
+    "node_overlay",
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
     *(
         "runs",
@@ -134,7 +135,6 @@ HARNESS_ROOMS: Final = (
         "benchmarks",
         "peers",
         "evaluation",
-        "peers",
         "commands",
         "soak",
         "attacks",

@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "detect": "broker.commands.detect:command",
     "drain": "broker.commands.drain:command",
     "explain": "broker.commands.explain:command",
+    "insert": "broker.commands.insert:command",
     "move": "broker.commands.move:command",
     "publish": "broker.commands.publish:command",
     "subscribe": "broker.commands.subscribe:command",

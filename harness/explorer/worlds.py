@@ -5,8 +5,8 @@
 Static worlds are those of the protocol's model: two and three brokers, two publishers with two publications
 each, two and three subscriptions of a few filters anywhere. Changing worlds add one advertisement,
 subscription, withdrawal or crash at any point; in moving worlds a root attaches elsewhere at any point, or a
-broker loses its uplink and dials another; in lifting worlds of three and four brokers one is lifted at any
-point; in reading worlds publishers read, and some subscriptions are not
+broker loses its uplink and dials another; in stepping worlds of three and four brokers one goes up, or below
+its sibling, at any point; in reading worlds publishers read, and some subscriptions are not
 ordered.
 """
 
@@ -38,11 +38,15 @@ MOVES: Final[tuple[tuple[tuple[tuple[str, str], ...], tuple[str, Input]], ...]] 
     (TREES[2], ("B2", ("move", "B3"))),
 )
 
-LIFTS: Final[tuple[tuple[tuple[tuple[str, str], ...], tuple[str, Input]], ...]] = (
-    (TREES[1], ("B3", ("lift", "B1"))),
-    ((*TREES[1], ("B4", "B3")), ("B4", ("lift", "B2"))),
-    ((*TREES[1], ("B4", "B3")), ("B3", ("lift", "B1"))),
-    ((*TREES[1], ("B4", "B2")), ("B3", ("lift", "B1"))),
+STEPS: Final[tuple[tuple[tuple[tuple[str, str], ...], tuple[str, Input]], ...]] = (
+    (TREES[1], ("B3", ("step", "B1"))),
+    ((*TREES[1], ("B4", "B3")), ("B4", ("step", "B2"))),
+    ((*TREES[1], ("B4", "B3")), ("B3", ("step", "B1"))),
+    ((*TREES[1], ("B4", "B2")), ("B3", ("step", "B1"))),
+    (TREES[2], ("B3", ("step", "B2"))),
+    ((*TREES[1], ("B4", "B2")), ("B4", ("step", "B3"))),
+    ((*TREES[2], ("B4", "B2")), ("B2", ("step", "B3"))),
+    ((*TREES[2], ("B4", "B3")), ("B2", ("step", "B3"))),
 )
 
 SCRIPTS: Final = (
@@ -95,9 +99,9 @@ def moving_worlds() -> Iterator[SmallWorld]:
                 yield SmallWorld(tree, publishers, tuple((broker, "a") for broker in where), change)
 
 
-def lifting_worlds() -> Iterator[SmallWorld]:
-    """Yield every world in which a broker is lifted; all want one kind of event."""
-    for tree, change in LIFTS:
+def stepping_worlds() -> Iterator[SmallWorld]:
+    """Yield every world in which a broker takes a step; all want one kind of event."""
+    for tree, change in STEPS:
         names = [name for name, _ in tree]
         published = "aa" if len(names) == 3 else "a"  # noqa: PLR2004 - worlds of four are large
         for places in product(names, repeat=2):
@@ -136,7 +140,7 @@ KINDS_OF_WORLDS: Final = {
     "static": static_worlds,
     "changing": changing_worlds,
     "moving": moving_worlds,
-    "lifting": lifting_worlds,
+    "stepping": stepping_worlds,
     "reading": reading_worlds,
 }
 
