@@ -57,6 +57,7 @@ PURE: Final = (
     "broker.messages",
     "broker.move_messages",
     "broker.node",
+    "broker.patterns",
     "broker.publication",
     "broker.quantities",
     "broker.replay",
@@ -119,6 +120,7 @@ ROOMS: Final = (
         "journal",
         "objects",
         "client",
+        "patterns",
         "trace",
         "server",
         "commands",
@@ -155,6 +157,7 @@ _PUBLIC: Final = frozenset(concord.__all__)
 
 PUBLIC_MODULES: Final = {
     f"concord.{name}" for name in ("asyncio", "constraints", "events", "plugins", "spark", "sync", "testing")
+    f"concord.{name}" for name in ("asyncio", "constraints", "detect", "plugins", "spark", "sync", "testing")
 }
 """Where all that is public is, beside what `concord` has itself."""
 

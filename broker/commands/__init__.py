@@ -24,6 +24,7 @@ __all__ = ["COMMANDS", "GROUP", "concord", "main"]
 COMMANDS: Final = {
     "advertisements": "broker.commands.advertisements:command",
     "broker": "broker.commands.broker:command",
+    "detect": "broker.commands.detect:command",
     "drain": "broker.commands.drain:command",
     "explain": "broker.commands.explain:command",
     "insert": "broker.commands.insert:command",

@@ -16,6 +16,7 @@ Laws.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from broker.client.delivery import BOUND, FORGOTTEN, LOST, REPLAY, TAKEN
 from broker.node.starts import BOUND_BYTES_MIN
@@ -25,6 +26,9 @@ from harness.whole.leftovers import left_over
 from harness.whole.offered import misinformed
 from harness.whole.quiet import settle, unacknowledged
 from harness.whole.world import WholeWorld
+
+GREETING_PIECES: Final = 8
+"""In so many pieces a greeting arrives over a bad line, or more; each comes late by itself."""
 
 
 def judge(world: WholeWorld) -> list[Fault]:
@@ -176,10 +180,10 @@ def _refusals(world: WholeWorld) -> Iterator[Fault]:
     if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile or detaches:
         return
     shape = knobs.shape
-    round_trip_s = 2 * shape.latency_s * (shape.slow_factor if shape.slow_part else 1)
-    is_quick = (
-        round_trip_s < knobs.link_timeout_s / 2
-    )  # Otherwise a greeting may take too long, and be repeated.
+    pieces_count = GREETING_PIECES if shape.cuts or shape.crumbs else 1
+    greeting_s = 2 * pieces_count * shape.latency_s * (shape.slow_factor if shape.slow_part else 1)
+    # Otherwise a greeting may take too long, and be repeated.
+    is_quick = greeting_s < knobs.link_timeout_s / 2
     for site in world.live_sites() if not knobs.odd else ():
         if site.total("lost_links") and knobs.settles_first and is_quick:
             yield "refused", f"{site.name} has lost {site.total('lost_links')} links"

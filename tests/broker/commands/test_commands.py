@@ -30,7 +30,7 @@ def status_of(monkeypatch: pytest.MonkeyPatch, command: click.Command) -> object
     return left.value.code
 
 
-NAMES: Final = ["advertisements", "broker", "demo", "explain", "harness", "publish", "subscribe"]
+NAMES: Final = ["advertisements", "broker", "demo", "detect", "explain", "harness", "publish", "subscribe"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,6 +55,7 @@ def test_a_command_that_a_distribution_offers_is_found_and_replaces_none_of_ours
         assert commands.concord.list_commands(context) == [
             "advertisements",
             "broker",
+            "detect",
             "drain",
             "explain",
             "insert",

@@ -31,6 +31,7 @@ FOUND = {
     "the name of an earlier run of a child may be taken for a while": ("roam", 4_001_019),
     "what is published again after too long an absence leaves no gap": ("roam", 3_000_568),
     "a greeting over a line that is too slow is repeated": ("roam", 3_000_513),
+    "a greeting that comes in pieces over a slow line is repeated": ("roam", 6_039_936),
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
