@@ -117,6 +117,8 @@ HARNESS_ROOMS: Final = (
         "analysis",
         "watch",
         "report",
+        "advice",
+        "large",
         "benchmarks",
         "peers",
         "evaluation",
