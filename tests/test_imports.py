@@ -45,10 +45,12 @@ PURE: Final = (
     "broker.client.session",
     "broker.client.silence",
     "broker.client.window",
+    "broker.constraint_types",
     "broker.core",
     "broker.filters",
     "broker.form",
     "broker.healing",
+    "broker.interest_messages",
     "broker.matching",
     "broker.messages",
     "broker.move_messages",
@@ -91,7 +93,17 @@ ROOMS: Final = (
         "transitions",
         "toml_files",
     ),
-    *("filters", "publication", "replay_messages", "healing", "matching", "routing", "move_messages"),
+    *(
+        "filters",
+        "constraint_types",
+        "publication",
+        "replay_messages",
+        "interest_messages",
+        "healing",
+        "matching",
+        "routing",
+        "move_messages",
+    ),
     *("messages", "wire"),
     *(
         "sessions",
@@ -110,7 +122,8 @@ ROOMS: Final = (
 """The rooms of the broker: each uses those before it, never those behind it."""
 
 HARNESS_ROOMS: Final = (
-    *("datasets", "tables", "results", "leash", "processes", "outcomes", "overlay"),
+    *("datasets", "tables", "results", "leash", "worker_processes", "processes", "outcomes", "overlay"),
+    "node_overlay",
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
     *(
         "runs",
@@ -122,7 +135,6 @@ HARNESS_ROOMS: Final = (
         "benchmarks",
         "peers",
         "evaluation",
-        "peers",
         "commands",
         "soak",
         "attacks",
@@ -137,7 +149,9 @@ SHOWN: Final = "examples.pages"
 
 _PUBLIC: Final = frozenset(concord.__all__)
 
-PUBLIC_MODULES: Final = {f"concord.{name}" for name in ("asyncio", "plugins", "spark", "sync", "testing")}
+PUBLIC_MODULES: Final = {
+    f"concord.{name}" for name in ("asyncio", "constraints", "plugins", "spark", "sync", "testing")
+}
 """Where all that is public is, beside what `concord` has itself."""
 
 PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins", "ordering.watched"}

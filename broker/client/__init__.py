@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from broker.client.client import Client
     from broker.client.deliveries import Deliveries
     from broker.client.delivery import Delivery, Gap
+    from broker.client.interest_changes import InterestChange
     from broker.client.life import StateChange
     from broker.client.limits import Limits
     from broker.client.publisher import Publisher
@@ -26,6 +27,7 @@ __all__ = [
     "Deliveries",
     "Delivery",
     "Gap",
+    "InterestChange",
     "Limits",
     "Publisher",
     "Replay",
@@ -38,6 +40,7 @@ _PLACES: Final = {
     "Deliveries": "deliveries",
     "Delivery": "delivery",
     "Gap": "delivery",
+    "InterestChange": "interest_changes",
     "Limits": "limits",
     "Publisher": "publisher",
     "Replay": "replay",

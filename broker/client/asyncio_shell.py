@@ -11,10 +11,11 @@ Laws:
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from math import inf
 from random import Random
+from typing import Any
 
 from attrs import define, field
 
@@ -22,6 +23,7 @@ from broker.client.client import LIMITS, Client, ignore_change, machine_of
 from broker.client.driver import ALONE_BYTES, Driver, address_of, explain_error
 from broker.client.life import ClientLife, StateChange, Wants
 from broker.client.limits import Limits
+from broker.exception_groups import leaves
 
 
 @define(eq=False)
@@ -126,6 +128,15 @@ class AsyncioShell:
         except TimeoutError:
             if not timeout.expired():
                 raise
+
+    @asynccontextmanager
+    async def crew(self) -> AsyncIterator[Callable[[Callable[[], Coroutine[Any, Any, object]]], object]]:
+        """Give a function that starts work beside the block; what one raises ends all and is raised there."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                yield lambda work: group.create_task(work())
+        except BaseExceptionGroup as errors:
+            raise next(leaves(errors)) from None
 
     def send_soon(self) -> None:
         """Send what comes alone here and now; what comes in floods waits, to leave together."""

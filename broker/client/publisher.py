@@ -11,8 +11,12 @@ from time import time_ns
 from attrs import define, field
 
 from broker.client.driver import Driver
+from broker.client.interest_changes import InterestChange, InterestChanges
+from broker.client.on_demand import OnDemand
 from broker.client.outbox import Outbox
+from broker.filters import Filter, parse
 from broker.filters.constraints import Value
+from broker.filters.values import Scalar
 
 
 @define(eq=False)
@@ -92,6 +96,46 @@ class Publisher:
         Only the last state counts: what came and went while nobody was looking is left out.
         """
         return _Interest(self)
+
+    @property
+    def interests(self) -> tuple[Filter, ...]:
+        """The filters that overlap the advertisement, as `interest_changes` gave them last."""
+        followed = self._driver.machine.session.followed(self._outbox.source)
+        return () if followed is None else tuple(map(parse, followed.filters))
+
+    def interest_changes(self) -> AsyncIterator[InterestChange]:
+        """Yield the filters that overlap the advertisement: all present ones, then each change.
+
+        They are what the broker's routing tables have: a neighbour's are aggregated as its routing strategy
+        announced them, and more than 64 KiB of them are given as the advertisement itself.
+
+        Raises:
+            RefusedError: the broker does not let this client see the filters of others.
+        """
+        return InterestChanges(self._outbox, self._driver)
+
+    async def serve_on_demand(
+        self,
+        key: str,
+        make: Callable[[Scalar | None], Awaitable[object]],
+        *,
+        linger_s: float = 0,
+    ) -> None:
+        """Run a producer for each wanted value of an attribute, for as long as it is wanted; for ever.
+
+        If one returns by itself, it is run again when its value is wanted anew. What one raises ends all the
+        others and is raised here.
+
+        Args:
+            key: the attribute. Its wanted values are those that the filters of subscriptions and the
+                advertisement both name, by `==` or `in`.
+            make: the producer of a value; that of None serves filters that leave the value open.
+            linger_s: how long a producer goes on without a subscriber to its value.
+
+        Raises:
+            RefusedError: the broker does not let this client see the filters of others.
+        """
+        await OnDemand(self._outbox, self._driver, key, make, linger_s).run()
 
     async def while_wanted(self, produce: Callable[[], Awaitable[object]], *, linger_s: float = 0) -> None:
         """Run `produce` while a subscriber is interested, and cancel it when none is any more; for ever.

@@ -16,15 +16,17 @@ from attrs import define, field
 from broker import messages as m
 from broker.client.endings import CLOSING, LEFT, reason_of
 from broker.client.inbox import Inbox
+from broker.client.interest import FollowedInterest
 from broker.client.life import Phase
 from broker.client.limits import Limits
 from broker.client.questions import BROKERS, Asked, Forgetting, Moving, Question
 from broker.client.seen import SeenEvents
 from broker.client.window import PendingFlush, SendWindow, Source
 from broker.errors import BrokerFaultError
+from broker.interest_messages import InterestListed
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, DeliveredBatch, Peer, WireError, encode
 
-Request = Source | Inbox | PendingFlush | Asked
+Request = Source | Inbox | PendingFlush | FollowedInterest | Asked
 
 
 @define(eq=False)
@@ -51,6 +53,7 @@ class Session:
     touched: list[Inbox] = field(factory=list)
     is_changed: bool = False
     _sources: list[Source] = field(factory=list)
+    _followed: dict[Source, FollowedInterest] = field(factory=dict)
     _inboxes: list[Inbox] = field(factory=list)
     _questions: list[Asked] = field(factory=list)
     _requests: dict[int, Request] = field(factory=dict)
@@ -153,10 +156,24 @@ class Session:
     def _withdraw(self, source: Source) -> None:
         source.enter(Phase.ENDED)
         self._sources.remove(source)
+        self._followed.pop(source, None)
         if self.welcome is not None:
             del self._requests[source.number]
             self._awaited.discard(source.number)
             self._controls.append(encode(m.Unadvertise(source.number)))
+
+    def follow_interest(self, source: Source) -> FollowedInterest:
+        """Return the filters that overlap a publisher's advertisement; ask for them if that was not done."""
+        known = self._followed.get(source)
+        if known is None:
+            known = self._followed[source] = FollowedInterest(source)
+            if self.welcome is not None:
+                self._ask_interest(known)
+        return known
+
+    def followed(self, source: Source) -> FollowedInterest | None:
+        """Return the filters that overlap a publisher's advertisement, if the program has asked for them."""
+        return self._followed.get(source)
 
     def flush(self) -> PendingFlush:
         """Return a flush of everything published so far; it `is_done` when all of it is acknowledged."""
@@ -229,6 +246,9 @@ class Session:
             self._awaited.add(source.number)
         self._controls.append(encode(m.Advertise(source.number, source.filter, source.id)))
 
+    def _ask_interest(self, followed: FollowedInterest) -> None:
+        self._controls.append(encode(followed.ask(self._number(followed))))
+
     def _ask_inbox(self, inbox: Inbox, now_s: float) -> None:
         number = self._number(inbox)
         credit_count = inbox.open(number)
@@ -287,6 +307,8 @@ class Session:
                 self._on_advertised(message)
             case m.Wanted():
                 self._on_wanted(message)
+            case InterestListed():
+                self._on_interest(message)
             case m.Subscribed():
                 self._on_subscribed(message)
             case m.Refused() | m.Ended():
@@ -311,6 +333,8 @@ class Session:
             self._ask_inbox(inbox, now_s)
         for source in self._sources:
             self._ask_source(source)
+        for followed in self._followed.values():
+            self._ask_interest(followed)
         for question in self._questions:
             self._ask(question)
         if self.learns:
@@ -364,6 +388,11 @@ class Session:
             source.is_wanted = notice.is_wanted
             self.is_changed = True
 
+    def _on_interest(self, page: InterestListed) -> None:
+        followed = self._requests.get(page.number)
+        if isinstance(followed, FollowedInterest) and followed.put(page):
+            self.is_changed = True
+
     def _answered(self, source: Source) -> None:
         self._awaited.discard(source.number)
         self.is_changed = True
@@ -408,6 +437,9 @@ class Session:
             request.refused(notice)
             self.dismiss(request)
             self.is_changed = True
+        if isinstance(request, FollowedInterest) and isinstance(notice, m.Refused):
+            request.refused(notice)
+            self.is_changed = True
         if not isinstance(request, Source | Inbox):
             return
         request.ended = reason_of(request, notice)
@@ -418,5 +450,6 @@ class Session:
             self.touched.append(request)
         else:
             self._sources.remove(request)
+            self._followed.pop(request, None)
             self._awaited.discard(number)
             self.window.forget(request)

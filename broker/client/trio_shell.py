@@ -81,6 +81,19 @@ class TrioShell:
             finally:
                 watchers.remove(watch)
 
+    @asynccontextmanager
+    async def crew(self) -> AsyncIterator[Callable[[Callable[[], Awaitable[object]]], object]]:
+        """Give a function that starts work beside the block; what one raises ends all and is raised there."""
+        try:
+            async with trio.open_nursery() as nursery:
+                yield nursery.start_soon
+        except BaseExceptionGroup as group:
+            # Cancellations are those of scopes around, which raise them again.
+            defects = group.split(trio.Cancelled)[1]
+            if defects is None:
+                raise
+            raise next(leaves(defects)) from None
+
     def send_soon(self) -> None:
         """Send what comes alone here and now; what comes in a burst leaves together, by the writer."""
         now_s = perf_counter()

@@ -8,12 +8,15 @@ Laws.
    costs nothing, a new filter one test for each distinct local advertisement.
 3. Only the state at the end of a step counts: a publisher that was wanted only within one step is not
    notified.
+4. Watches (`broker.core.interest`) are notified of the filters themselves, at no further test.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import ClassVar
 
 from attrs import Factory, define
 
+from broker.core.interest import InterestWatch
 from broker.filters import Filter
 
 
@@ -21,12 +24,17 @@ from broker.filters import Filter
 class Demand:
     """How many distinct filters overlap each local advertisement, and the demand last reported."""
 
+    DERIVED: ClassVar = frozenset({"_watches", "watches_touched"})
+
     _contents: dict[str, Filter] = Factory(dict)
     _publishers: dict[Filter, dict[str, None]] = Factory(dict)
     _counts: dict[Filter, int] = Factory(dict)
     touched: dict[str, None] = Factory(dict)
     """Publishers whose demand may have changed."""
     _wanted: dict[str, None] = Factory(dict)
+    _watches: dict[Filter, dict[str, InterestWatch]] = Factory(dict)
+    watches_touched: dict[InterestWatch, None] = Factory(dict)
+    """Watches that may have something to report."""
 
     def advertised(self, publisher: str, content: Filter, interests: Iterable[Filter]) -> None:
         """Add a local publisher's advertisement; `interests` are all distinct filters."""
@@ -45,6 +53,25 @@ class Demand:
         del publishers[publisher]
         if not publishers:
             del self._publishers[content], self._counts[content]
+        self._unwatch(content, publisher)
+
+    def watch(self, publisher: str, interests: Collection[Filter]) -> InterestWatch:
+        """Follow the filters that overlap a local advertisement; `interests` are all distinct filters."""
+        content = self._contents[publisher]
+        watch = InterestWatch(publisher, content, interests)
+        self._watches.setdefault(content, {})[publisher] = watch
+        return watch
+
+    def unwatch(self, publisher: str) -> None:
+        """Follow them no longer."""
+        self._unwatch(self._contents[publisher], publisher)
+
+    def _unwatch(self, content: Filter, publisher: str) -> None:
+        watches = self._watches.get(content, {})
+        if (watch := watches.pop(publisher, None)) is not None:
+            self.watches_touched.pop(watch, None)
+            if not watches:
+                del self._watches[content]
 
     def interest_came(self, interest: Filter) -> None:
         """Count a filter that has got its first entry."""
@@ -61,6 +88,9 @@ class Demand:
                 assert count >= 0
                 if count in (0, change):
                     self.touched.update(publishers)
+                for watch in self._watches.get(content, {}).values():
+                    (watch.came if change > 0 else watch.went)(interest)
+                    self.watches_touched[watch] = None
 
     def is_wanted(self, publisher: str) -> bool:
         """Return whether any subscription overlaps what this local publisher has advertised."""

@@ -9,7 +9,8 @@ Laws.
    published for as long as the trees were apart: every local subscription that overlaps it gets a gap.
 3. No subscription gets two gaps for one absence: one that got a gap when the advertisement was lost gets none
    when it is found. For one that was never lost here, such as that of a broker without a memory, law 2 alone
-   holds.
+   holds. An advertisement that covers others may have another filter when it is found: who did not overlap
+   what was lost got no gap then.
 4. A loss is one gap, however many advertisements it takes along.
 5. Where one advertisement covers others, a loss may cause two gaps, never none. A gap from the uplink is sent
    at once, as publications from the uplink are (R1), and comes before those that follow it.
@@ -44,12 +45,12 @@ class Losses:
     _send: Callable[[Hop, PublicationsLost], None]
     _send_now: Callable[[Hop, PublicationsLost], None]
     count: int = 0
-    _lost: OrderedDict[str, int] = Factory(OrderedDict)
+    _lost: OrderedDict[str, tuple[int, Filter]] = Factory(OrderedDict)
 
     def lost(self, advertisement: str, content: Filter) -> None:
         """Record that a link took this advertisement along, and send gaps (law 1)."""
         self.count += 1
-        self._lost[advertisement] = self.count
+        self._lost[advertisement] = self.count, content
         self._lost.move_to_end(advertisement)
         if len(self._lost) > LOST_COUNT_MAX:
             self._lost.popitem(last=False)
@@ -68,15 +69,17 @@ class Losses:
 
     def found(self, advertisements: Iterable[tuple[str, Filter]], link: Hop) -> None:
         """Send gaps for advertisements that came across a newly attached link, here or elsewhere (law 2)."""
-        numbers: dict[Filter, int] = {}
+        absences: dict[tuple[Filter, Filter], int] = {}
         for advertisement, content in advertisements:
-            number = self._lost.pop(advertisement, _NEVER)
+            number, lost = self._lost.pop(advertisement, (_NEVER, content))
             if not self._tables.is_advertised(advertisement, link):
-                numbers[content] = min(number, numbers.get(content, number))
-        if numbers:
+                absences[content, lost] = min(number, absences.get((content, lost), number))
+        if absences:
             self._send_gaps(
                 lambda entry: any(
-                    number <= entry.since and entry.filter.overlaps(each) for each, number in numbers.items()
+                    entry.filter.overlaps(content)
+                    and (number <= entry.since or not entry.filter.overlaps(lost))
+                    for (content, lost), number in absences.items()
                 ),
                 self._send,
             )

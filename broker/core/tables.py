@@ -17,6 +17,7 @@ from attrs import Factory, define, field, frozen
 
 from broker.core.demand import Demand
 from broker.core.hops import Hop
+from broker.core.interest import InterestWatch
 from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.matching import MatchingIndex
@@ -165,6 +166,10 @@ class RoutingTables:
         if content is not None:
             self.demand.withdrawn(publisher)
         return content
+
+    def watch_interest(self, publisher: str) -> InterestWatch:
+        """Follow the filters that overlap a local publisher's advertisement."""
+        return self.demand.watch(publisher, self._interests)
 
     def advertisements(self, link: Hop) -> Advertisements:
         """Return the advertisements that came through a link."""

@@ -10,6 +10,7 @@ Laws:
    A user with both in the file has to show both. A token fits at most one user.
 3. What a user may advertise or subscribe to is a filter; the peer's own filter must be covered by it. A rule
    that is absent allows nothing. Who `administer`s may move brokers: with certificates alone, the brokers.
+   Who follows `interest` is notified of the filters of others that overlap an own advertisement.
 4. Comparing tokens takes the same time whatever they are: every user's hash is compared in full.
 """
 
@@ -24,7 +25,7 @@ from broker.errors import ConcordError
 from broker.filters import Filter, FilterError, parse
 
 ROLES: Final = ("client", "broker")
-_KEYS: Final = ("token_sha256", "certificate", "roles", "advertise", "subscribe", "administer")
+_KEYS: Final = ("token_sha256", "certificate", "roles", "advertise", "subscribe", "administer", "interest")
 _HASH_HEX_DIGITS: Final = 64
 
 USER_BYTES_MAX: Final = 200
@@ -46,11 +47,14 @@ class User:
     advertise: Filter | None = None
     subscribe: Filter | None = None
     is_administrator: bool = False
+    follows_interest: bool = False
 
     def may(self, verb: str) -> bool:
-        """Whether the user may "advertise", "subscribe", "explain" or "administer" anything at all."""
+        """Whether the user may "advertise", "subscribe", "explain", "administer" or see "interest" at all."""
         if verb == "administer":
             return self.is_administrator
+        if verb == "interest":
+            return self.follows_interest
         if verb == "explain":
             return self.advertise is not None or self.subscribe is not None
         return (self.advertise if verb == "advertise" else self.subscribe) is not None
@@ -65,7 +69,9 @@ class User:
         return f"user {self.name!r} may {verb} only what this covers: {rule}"
 
 
-EVERYBODY: Final = User("", None, None, ROLES, parse("True"), parse("True"), is_administrator=True)
+EVERYBODY: Final = User(
+    "", None, None, ROLES, parse("True"), parse("True"), is_administrator=True, follows_interest=True
+)
 """The user of every peer of a broker that has no file of users."""
 
 
@@ -142,6 +148,7 @@ def _read_user(name: str, table: object) -> User:
         _read_filter(name, "advertise", keys.get("advertise")),
         _read_filter(name, "subscribe", keys.get("subscribe")),
         _read_truth(name, "administer", keys.get("administer", False)),
+        _read_truth(name, "interest", keys.get("interest", False)),
     )
     if user.token_sha256 is None and user.certificate is None:
         raise AuthError(f"users.{name} needs token_sha256 or certificate, or anybody would be {name!r}")

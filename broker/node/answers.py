@@ -4,7 +4,8 @@ Laws.
 
 1. An answer is made as it is sent, in pages that fit into frames: it takes no memory while the client does
    not read it. Requests behind it wait for its end.
-2. A client is notified of the present interest in its publishers when there is room, not of every change.
+2. A client is notified of the present interest in its publishers, and of the filters that it follows, when
+   there is room, not of every change.
 """
 
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ from typing import Final
 
 from attrs import define, field
 
-from broker.core.pages import cut
+from broker.core.pages import cut, cut_both
 from broker.healing import describe_search
+from broker.interest_messages import InterestListed
 from broker.lines import json_line
 from broker.messages import Explained, Wanted
 from broker.node.connection import Connection
@@ -38,6 +40,8 @@ class Later:
     """Whether an answer or notification waits for room."""
     _pages: Iterator[bytes] | None = field(default=None, init=False)
     _unsaid: dict[LocalPublisher, None] = field(factory=dict, init=False)
+    _behind: dict[LocalPublisher, None] = field(factory=dict, init=False)
+    """Publishers of which filters have come or gone."""
 
     @property
     def has_room(self) -> bool:
@@ -58,13 +62,27 @@ class Later:
         self._connection.send(encode(Wanted(publisher.number, publisher.is_wanted)))
         return True
 
+    def interest(self, publisher: LocalPublisher) -> None:
+        """Notify of the filters that have come and gone, now or when there is room (law 2)."""
+        if not self.has_room:
+            self._behind[publisher] = None
+            self.is_pending = True
+            return
+        difference, number = publisher.take_interest(), publisher.interest_number
+        added, removed = (tuple(map(str, each)) for each in (difference.added, difference.removed))
+        pages = cut_both(added, removed, PAGE_ITEMS_BYTES)
+        for place, page in enumerate(pages, 1):
+            self._connection.send(encode(InterestListed(number, *page, more=place < len(pages))))
+
     def go_on(self) -> None:
         """Send pending answers and notifications, as there is room."""
         if self._pages is not None:
             self._say_pages()
         while self._unsaid and self.has_room:
             self._unsaid.popitem()[0].wanted()
-        self.is_pending = self._pages is not None or bool(self._unsaid)
+        while self._behind and self.has_room:
+            self._behind.popitem()[0].interest_changed()
+        self.is_pending = self._pages is not None or bool(self._unsaid or self._behind)
 
     def _say_pages(self) -> None:
         if self._connection.is_gone:

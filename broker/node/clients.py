@@ -21,6 +21,7 @@ from attrs import define, field
 
 from broker import messages as m
 from broker.filters import Filter, FilterError, parse
+from broker.interest_messages import FollowInterest
 from broker.move_messages import Move
 from broker.node.access import User
 from broker.node.answers import Later, lines_about, pages_of
@@ -32,13 +33,9 @@ from broker.node.publishers import LocalPublisher
 from broker.node.queues import SubscriptionQueue
 from broker.node.replaying import objection_to, past_of
 from broker.node.starts import StartPosition, start_of, terms_of
-from broker.node.subscriptions import LocalSubscription
-from broker.sessions import SessionError
+from broker.node.subscriptions import CREDIT_MAX, LocalSubscription
 from broker.station import SubscriptionTerms
 from broker.wire import encode
-
-UNTAKEN_COUNT_MAX: Final = 1_000_000
-"""Deliveries that were sent and not said to be taken. A client that never says so would fill the memory."""
 
 ENDED_KEPT: Final = 1024
 """Ended publishers of a connection that are remembered: what they published is still on its way."""
@@ -52,9 +49,6 @@ for the tables that it goes into."""
 
 EXPLAIN_UNITS: Final = 1000
 """The cost of an explanation: it reads all pending publications."""
-
-CREDIT_MAX: Final = 2**31
-"""The largest credit that a client may give; more means that it counts wrong."""
 
 _CHANGES: Final = frozenset({m.Advertise, m.Subscribe})
 """Requests that reach other brokers, there and when they end."""
@@ -82,7 +76,7 @@ class ClientSession:
     _account: Account = field(init=False)
     _questions: set[str] = field(factory=set, init=False)
     _replaying: dict[LocalSubscription, None] = field(factory=dict, init=False)
-    _later: Later = field(init=False)
+    notices: Later = field(init=False)
     _units: int = field(default=0, init=False)
     _label: str = field(init=False)
     _controls: dict[type, Callable[..., None]] = field(init=False)
@@ -98,13 +92,14 @@ class ClientSession:
             m.Explain: self._explain,
             m.Forget: self._forget_durable,
             Move: self._move,
+            FollowInterest: self._follow_interest,
             m.Ping: lambda ping: self.connection.send_free(encode(m.Pong(ping.number))),
             m.Pong: lambda _: None,
             m.Fault: self._leave,
         }
         self._exchange.join_lower(self)
         self._account = self._exchange.budgets.connection()
-        self._later = Later(self.connection, self._exchange.config.limits.outbox_bytes)
+        self.notices = Later(self.connection, self._exchange.config.limits.outbox_bytes)
         self._of_user.charge(Resource.CONNECTIONS)
         # Ids are public: where users are known, no client can put the name of another user into them.
         self._label = f"{self.user.name}/{self.name}" if self.user.name else self.name
@@ -115,8 +110,8 @@ class ClientSession:
         """Handle messages that arrived together; return how many the step had time for."""
         size_bytes = index = 0
         connection, exchange = self.connection, self._exchange
-        if self._later.is_pending:
-            self._later.go_on()
+        if self.notices.is_pending:
+            self.notices.go_on()
         self._units, now_s = exchange.config.limits.step_units, exchange.timers.now_s
         while index < len(messages) and self._units > 0:
             if connection.not_before_s > now_s or connection.is_ended:
@@ -202,8 +197,8 @@ class ClientSession:
 
     def pump(self) -> None:
         """Fill the outbox: send pending answers first, then let every subscription send in turn."""
-        if self._later.is_pending:
-            self._later.go_on()
+        if self.notices.is_pending:
+            self.notices.go_on()
         for subscription in list(self.backlog):
             # A subscription with more to send goes to the end, behind those that had no turn.
             del self.backlog[subscription]
@@ -302,7 +297,7 @@ class ClientSession:
         del self._publishers[publisher.id]
         del self._publisher_numbers[publisher.number]
         self._account.release(Resource.REQUESTS)
-        self._account.release(Resource.FILTER_BYTES, publisher.filter_bytes)
+        self._account.release(Resource.FILTER_BYTES, publisher.filter_bytes + publisher.followed_bytes)
         publisher.withdraw()
 
     # --- requests ---
@@ -404,9 +399,18 @@ class ClientSession:
         answer = m.Advertised(publisher.number, publisher.id, publisher.taken, publisher.is_wanted)
         self.connection.send(encode(answer))
 
-    def wanted(self, publisher: LocalPublisher) -> bool:
-        """Notify the client whether the publisher is wanted, now or when the outbox has room (law 5)."""
-        return self._later.wanted(publisher)
+    def _follow_interest(self, request: FollowInterest) -> None:
+        """Notify the client from now on of the filters that overlap the advertisement of a publisher."""
+        publisher = self._publisher_numbers.get(request.publisher)
+        if not self._is_next(request.number):
+            return
+        if publisher is None:
+            self._refuse(request.number, "unknown", f"there is no publisher {request.publisher}")
+        elif refusal := publisher.refusal_to_follow(self.user, (self._account, self._of_user)):
+            self._refuse(request.number, *refusal)
+        else:
+            publisher.follow(request.number)
+            self._account.charge(Resource.FILTER_BYTES, publisher.followed_bytes)
 
     def _unadvertise(self, request: m.Unadvertise) -> None:
         if (publisher := self._publisher_numbers.get(request.number)) is not None:
@@ -510,19 +514,8 @@ class ClientSession:
     def _credit(self, credit: m.Credit) -> None:
         if (subscription := self._subscriptions.get(credit.number)) is None:
             return
-        try:
-            subscription.confirmed(credit.taken)
-        except SessionError as error:
-            self._fault("credit", str(error))
-            return
-        if subscription.unconfirmed_count > UNTAKEN_COUNT_MAX:
-            self._fault(
-                "credit", f"subscription {credit.number}: deliveries are sent, and none is said to be taken"
-            )
-            return
-        subscription.queue.credit += credit.count
-        if subscription.queue.credit > CREDIT_MAX:
-            self._fault("credit", f"subscription {credit.number} was given more than {CREDIT_MAX} deliveries")
+        if objection := subscription.credited(credit.count, credit.taken):
+            self._fault("credit", f"subscription {credit.number}: {objection}")
             return
         subscription.pump()
 
@@ -559,7 +552,7 @@ class ClientSession:
             )
         else:
             lines = lines_about(request.about, self._exchange, self.name, self.user.name)
-            self._later.say(pages_of(request.number, lines))
+            self.notices.say(pages_of(request.number, lines))
 
     def _move(self, request: Move) -> None:
         """Ask a broker of the overlay to move; it answers how that goes."""

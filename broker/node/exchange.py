@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from attrs import Factory, define, field
 
 from broker.core import BrokerCore, CoreEffects, Destination, Hop
+from broker.core.demand import Demand
 from broker.healing import Search
 from broker.messages import LinkMessage, Publication, WayAnswer
 from broker.node.backpressure import SLOW_AFTER_S
@@ -154,11 +155,13 @@ class Exchange:
     """Takes notice that the uplink has another link; the node sets it."""
     core: BrokerCore = field(init=False)
     """The core, for reading only: only the station changes it."""
+    _demand: Demand = field(init=False)
     reconnect_timeouts: ReconnectTimeouts = field(init=False)
     replaying: Replaying = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.core = self.station.core
+        self._demand = self.core.tables.demand
         remembering = self.station if self.config.has_journal else None
         self.reconnect_timeouts = ReconnectTimeouts(self.settle, self.timers, self.wall_ns, remembering)
         self.replaying = Replaying(self.station, self.settle, self.timers, self.wall_ns)
@@ -245,7 +248,7 @@ class Exchange:
                     self.tally(effects.outgoing)
                 for hop, messages in effects.outgoing:
                     self.session_of[hop].put(messages, runs.run(messages), held, now_s)
-            if effects.has_news:
+            if effects.has_news or self._demand.watches_touched:
                 self._notify_clients(effects)
                 self._carry_out_links(effects)
             if not self._ending:
@@ -287,6 +290,9 @@ class Exchange:
         for identity in effects.replaying:
             if (subscriber := self.subscribers.get(identity)) is not None:
                 self.replaying.add(subscriber)
+        touched, self._demand.watches_touched = self._demand.watches_touched, {}
+        for watch in touched:
+            self.publishers[watch.publisher].interest_changed()
         self._answer(effects)
 
     def _answer(self, effects: CoreEffects) -> None:

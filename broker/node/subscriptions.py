@@ -34,9 +34,15 @@ from broker.node.exchange import Exchange
 from broker.node.queues import BOUND, DROP, FrameRun, Hole, SubscriptionQueue, pieces_of
 from broker.node.replaying import room_for
 from broker.node.starts import session_timeout_s
-from broker.sessions import Missing
+from broker.sessions import Missing, SessionError
 from broker.station import LocalSubscriptionState
 from broker.wire import encode
+
+UNTAKEN_COUNT_MAX: Final = 1_000_000
+"""Deliveries that were sent and not said to be taken. A client that never says so would fill the memory."""
+
+CREDIT_MAX: Final = 2**31
+"""The largest credit that a client may give; more means that it counts wrong."""
 
 ACCOUNTED_BYTES: Final = 64 * 1024
 """Kept bytes are accounted in steps of this size: a read's worth, a small error per subscription."""
@@ -371,6 +377,17 @@ class LocalSubscription:
             self.unconfirmed_bytes -= size_bytes
             self._unconfirmed_extra -= extra_bytes
         self._look_at_account()
+
+    def credited(self, count: int, taken: int) -> str:
+        """Take credit, and the confirmation of all up to `taken`; return what is wrong with it, if so."""
+        try:
+            self.confirmed(taken)
+        except SessionError as error:
+            return str(error)
+        if self.unconfirmed_count > UNTAKEN_COUNT_MAX:
+            return "deliveries are sent, and none is said to be taken"
+        self.queue.credit += count
+        return f"it was given more than {CREDIT_MAX} deliveries" if self.queue.credit > CREDIT_MAX else ""
 
     def judge(self, now_s: float) -> bool:
         """Decide whether it is slow; return whether publishers still wait for it."""

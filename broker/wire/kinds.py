@@ -9,6 +9,7 @@ from typing import Final, cast
 
 from attrs import AttrsInstance, field, frozen
 
+from broker import interest_messages as w
 from broker import messages as m
 from broker import move_messages as v
 from broker import replay_messages as r
@@ -82,6 +83,7 @@ ROWS: Final = (
     KindRow(0x26, m.Explain, _CLIENT),
     KindRow(0x27, m.Forget, _CLIENT),
     KindRow(0x28, v.Move, _CLIENT),
+    KindRow(0x2E, w.FollowInterest, _CLIENT),
     # Broker to client.
     KindRow(0x30, m.Advertised, _SERVER),
     KindRow(0x31, m.Subscribed, _SERVER),
@@ -95,6 +97,7 @@ ROWS: Final = (
     KindRow(0x39, m.Forgotten, _SERVER),
     KindRow(0x3A, m.Wanted, _SERVER),
     KindRow(0x3B, m.ReturnAddress, _SERVER),
+    KindRow(0x3D, w.InterestListed, _SERVER, Size.PAGE),
     # Broker to broker: routes and order.
     KindRow(0x40, m.AdvertisementAdded, _LINK),
     KindRow(0x41, m.AdvertisementAcknowledged, _LINK),
@@ -144,6 +147,13 @@ ROWS: Final = (
     KindRow(0x88, v.LiftedIds, _LINK, Size.PAGE),
     KindRow(0x89, v.Lifted, _LINK),
     KindRow(0x8A, v.Switched, _LINK),
+    KindRow(0x8B, v.LowerAsked, _LINK),
+    KindRow(0x8C, v.LowerCancelled, _LINK),
+    KindRow(0x8D, v.Lowered, _LINK),
+    KindRow(0x8E, v.LowerTaken, _LINK),
+    KindRow(0x8F, v.LowerSettled, _LINK),
+    KindRow(0x90, v.Joined, _LINK),
+    KindRow(0x91, v.StepQueued, _LINK),
 )
 
 BY_KIND: Final[dict[int, KindRow]] = {row.kind: row for row in ROWS}

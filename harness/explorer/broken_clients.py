@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from broker.client.inbox import Inbox
+from broker.client.interest import FollowedInterest
 from broker.client.machine import ClientMachine
 from broker.client.seen import SeenEvents
 from broker.client.session import Session
 from broker.client.silence import Due, Silence
 from broker.client.window import PendingFlush, SendWindow, Source
+from broker.interest_messages import FollowInterest
 
 _consumed = Inbox.consumed
 _take = SendWindow.take
@@ -178,3 +180,9 @@ def asks_inboxes_last(self: Session, inbox: Inbox, now_s: float) -> None:
 
 
 _ask_inbox = Session._ask_inbox
+
+
+def goes_on_with_the_old_list(self: FollowedInterest, number: int) -> FollowInterest:
+    """Add the list of a new connection to that of the one before."""
+    self.number = number
+    return FollowInterest(number, self.source.number)

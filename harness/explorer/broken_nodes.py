@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from broker.core.interest import InterestWatch
+from broker.filters import Filter
 from broker.messages import Advertised, LinkMessage, Subscribe
 from broker.node import clients, node, starts
 from broker.node.budget import Resource
@@ -401,3 +403,8 @@ def contains_nothing(self: Exchange, connection: Connection, error: Exception) -
     """Let an error at one connection stop the broker."""
     del self, connection
     raise error
+
+
+def keeps_listed_interest(self: InterestWatch, interest: Filter) -> None:
+    """Go on listing a filter that has lost its last subscription."""
+    del self, interest

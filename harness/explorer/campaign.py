@@ -10,10 +10,8 @@ Laws.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from functools import partial
-from multiprocessing import get_context
 from typing import Final
 
 from attrs import asdict, define, field, frozen
@@ -25,6 +23,7 @@ from harness.simulator.outcome import Outcome, of_seed, trace_of
 from harness.simulator.verdict import Fault
 from harness.whole import outcomes
 from harness.whole.outcomes import WholeOutcome
+from harness.worker_processes import worker_processes
 from ordering import plugins
 from ordering.interface import OrderingFactory
 from ordering.verdicts import report
@@ -136,7 +135,7 @@ def _pieces(work: Callable[[range], Tally], settings: CampaignSettings, jobs: in
     if jobs == 1:
         yield from map(work, batches)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with worker_processes(jobs) as pool:
         yield from pool.map(work, batches)
 
 

@@ -3,11 +3,13 @@
 from typing import Final
 
 from broker.client.inbox import Inbox
+from broker.client.interest import FollowedInterest
 from broker.client.machine import ClientMachine
 from broker.client.seen import SeenEvents
 from broker.client.session import Session
 from broker.client.silence import Silence
 from broker.client.window import SendWindow as ClientWindow
+from broker.core.interest import InterestWatch
 from broker.core.leases import Leases
 from broker.node import clients
 from broker.node.backpressure import Backpressure
@@ -187,6 +189,8 @@ _CLIENT: Final = {
     ),
     "client-forgotten-untold": _whole("client", "crash", (Inbox, "_begin_anew", c.misses_no_forgotten)),
     "client-dials-once": _whole("client", "churn", (ClientMachine, "tick", c.dials_never_again)),
+    "interest-kept-listed": _whole("interest", "churn", (InterestWatch, "went", n.keeps_listed_interest)),
+    "interest-not-anew": _whole("interest", "churn", (FollowedInterest, "ask", c.goes_on_with_the_old_list)),
     "client-resumes-nothing": _whole("client", "churn", (Session, "_ask_inbox", c.asks_inboxes_last)),
 }
 

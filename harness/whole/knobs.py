@@ -82,6 +82,8 @@ class WholeKnobs:
     methods: tuple[str, ...] = ("path", "reattach")
     nested: bool = False
     """Whether events have lists, maps and null, and filters speak of them."""
+    follows: bool = False
+    """Whether programs follow the filters that overlap what they advertise."""
     step_units: int = 4000
 
 

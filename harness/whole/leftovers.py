@@ -128,7 +128,7 @@ def _budgets(node: Node) -> Iterator[str]:
     used: Counter[Resource] = Counter()
     for publisher in exchange.publishers.values():
         used[Resource.REQUESTS] += 1
-        used[Resource.FILTER_BYTES] += publisher.filter_bytes
+        used[Resource.FILTER_BYTES] += publisher.filter_bytes + publisher.followed_bytes
     for subscription in exchange.subscribers.values():
         used[Resource.REQUESTS] += 1
         used[Resource.FILTER_BYTES] += subscription.filter_bytes

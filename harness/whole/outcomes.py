@@ -29,6 +29,9 @@ ROAMING_PART: Final = 0.5
 NESTED_PART: Final = 0.3
 """In so many schedules events are nested."""
 
+FOLLOWED_PART: Final = 0.15
+"""In so many schedules programs follow the filters that overlap what they advertise."""
+
 ROUTED_PART: Final = 0.2
 """The part of schedules with a drawn pair of routing strategies."""
 
@@ -65,7 +68,9 @@ def world_of(
     random = Random(f"whole {seed} {faults} {brokers}")  # noqa: S311 - a schedule
     drawn = draw(random, faults, brokers)
     roams = drawn.roams or _roams(seed, faults)
-    knobs = evolve(drawn, max_open=_max_open(seed), roams=roams, nested=_is_nested(seed))
+    knobs = evolve(
+        drawn, max_open=_max_open(seed), roams=roams, nested=_is_nested(seed), follows=_follows(seed)
+    )
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
     return WholeWorld(random, knobs, ordering, _drawn(seed) if routing == DEFAULT else routing)
@@ -87,6 +92,12 @@ def _is_nested(seed: int) -> bool:
     """Draw whether events are nested, aside as well."""
     aside = Random(f"nested events of {seed}")  # noqa: S311 - chance here is repeatable, not secret
     return aside.random() < NESTED_PART
+
+
+def _follows(seed: int) -> bool:
+    """Draw whether programs follow interest, aside as well."""
+    aside = Random(f"interest of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return aside.random() < FOLLOWED_PART
 
 
 def _drawn(seed: int) -> Routing:

@@ -103,6 +103,20 @@ def _on_the_way(world: WholeWorld, program: Program) -> Iterator[str]:
         elif inbox.ended is None and there.queue.position != inbox.position:
             sent_count = there.queue.position
             yield f"{reading.history.name} has {inbox.position} deliveries, and {sent_count} were sent"
+    if node is not None:
+        yield from _interest_on_the_way(program, node)
+
+
+def _interest_on_the_way(program: Program, node: Node) -> Iterator[str]:
+    """Yield what followed interest differs by from the filters in the tables of the program's broker."""
+    present = {entry.filter for entry in node.exchange.core.tables.entries()}
+    for publishing in program.publishing:
+        followed = program.session.followed(publishing.source)
+        if followed is not None and followed.failure is None:
+            advertised = publishing.outbox.filter
+            overlapping = {str(each) for each in present if each.overlaps(advertised)}
+            if overlapping != set(followed.filters):
+                yield f"{publishing.source.id} knows the interest {followed.filters}, not {overlapping}"
 
 
 def _site(world: WholeWorld, site: WholeSite) -> Iterator[str]:

@@ -52,7 +52,8 @@ HOSTILE_TOKEN: Final = "hostile"  # noqa: S105 - as above
 
 def _user(name: str, token: str, *roles: str) -> User:
     everything = parse("True")
-    return User(name, sha256(token.encode()).digest(), None, roles, everything, everything)
+    known_by = sha256(token.encode()).digest()
+    return User(name, known_by, None, roles, everything, everything, follows_interest=True)
 
 
 ACCESS: Final = Access(

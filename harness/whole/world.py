@@ -224,7 +224,11 @@ class WholeWorld:
 
     def advertise(self, program: Program) -> Publishing:
         """Let a program advertise."""
-        return program.advertise(self.events.wide())
+        publishing = program.advertise(self.events.wide())
+        if self.knobs.follows:
+            program.session.follow_interest(publishing.source)
+            program.look()
+        return publishing
 
     def subscribe(
         self, program: Program, durable: str = "", interest: DrawnInterest | None = None

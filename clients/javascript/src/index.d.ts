@@ -121,6 +121,10 @@ export class Publisher implements AsyncDisposable {
   readonly isWanted: boolean;
   wanted(): Promise<void>;
   unwanted(): Promise<void>;
+  /** The filters that overlap the advertisement, as `interestChanges` gave them last. */
+  readonly interests: readonly string[];
+  /** All filters that overlap the advertisement, then each change. */
+  interestChanges(): AsyncGenerator<{ added: string[]; removed: string[] }, never>;
   /** Call `produce` while a subscriber is interested, for ever; abort its signal when nobody has been for `lingerS`. */
   whileWanted(produce: (signal: AbortSignal) => unknown, options?: { lingerS?: number }): Promise<never>;
   /** Resolves to the number of the event. */

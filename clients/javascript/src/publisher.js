@@ -44,6 +44,29 @@ export class Publisher {
     return this.#until(() => !this.isWanted);
   }
 
+  /** The filters that overlap the advertisement, as texts, once `interestChanges` has been iterated. */
+  get interests() {
+    return this.#source.interest?.filters ?? [];
+  }
+
+  /** Yield `{ added, removed }`: all filters that overlap the advertisement, then each change. */
+  async* interestChanges() {
+    this.#check();
+    const interest = this.#driver.session.followInterest(this.#source);
+    this.#driver.sendSoon();
+    for (let known = new Set(), version = 0; ;) {
+      const before = version;
+      await this.#until(() => interest.version !== before || interest.failure !== null);
+      if (interest.failure !== null) throw interest.failure;
+      const present = new Set(interest.filters);
+      const added = [...present].filter((each) => !known.has(each));
+      const removed = [...known].filter((each) => !present.has(each));
+      known = present;
+      version = interest.version;
+      if (!before || added.length || removed.length) yield { added, removed };
+    }
+  }
+
   /**
    * Call `produce(signal)` while a subscriber is interested, for ever; the signal is aborted when nobody has been for
    * `lingerS`. If it ends by itself, it is called again when interest comes anew. What it throws is thrown here.

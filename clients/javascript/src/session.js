@@ -12,7 +12,7 @@ import {
   BrokerFaultError, ConcordError, PublisherEndedError, RefusedError, SlowSubscriberError, SubscriptionEndedError,
 } from "./errors.js";
 import { Inbox } from "./inbox.js";
-import { Flush, Phase, SendWindow, Source } from "./window.js";
+import { Flush, Interest, Phase, SendWindow, Source } from "./window.js";
 import { VERSION, WireError, encodeMessage, join } from "./wire.js";
 
 export const CLOSING = "closing";
@@ -187,6 +187,15 @@ export class Session {
     this.say("Unadvertise", { number: source.number });
   }
 
+  /** The filters that overlap a publisher's advertisement; asks for them if nobody has. */
+  followInterest(source) {
+    if (source.interest === null) {
+      source.interest = new Interest(source);
+      if (this.welcome !== null) this.askInterest(source.interest);
+    }
+    return source.interest;
+  }
+
   subscribe(inbox, nowS) {
     this.inboxes.add(inbox);
     if (this.welcome !== null) this.askInbox(inbox, nowS);
@@ -248,6 +257,10 @@ export class Session {
     this.say("Advertise", { number: source.number, filter: source.filter, resume: source.id });
   }
 
+  askInterest(interest) {
+    this.say("FollowInterest", interest.ask(this.number(interest)));
+  }
+
   askInbox(inbox, nowS) {
     const number = this.number(inbox);
     this.say("Subscribe", {
@@ -272,6 +285,7 @@ export class Session {
       case "Flushed": return this.onFlushed(request, message);
       case "Advertised": return this.onAdvertised(request, message);
       case "Wanted": return this.onWanted(request, message);
+      case "InterestListed": return this.onInterest(request, message);
       case "Subscribed": return this.onSubscribed(request);
       case "Placed": return this.onPlaced(request, message);
       case "Gap": return this.onGap(request, message);
@@ -302,6 +316,7 @@ export class Session {
   onGreeted() {
     for (const inbox of this.inboxes) this.askInbox(inbox, this.nowS);
     for (const source of this.sources) this.askSource(source);
+    for (const { interest } of this.sources) if (interest !== null) this.askInterest(interest);
     for (const question of this.questions) this.controls.push(question.ask(this.number(question)));
   }
 
@@ -358,6 +373,10 @@ export class Session {
     this.isChanged = true;
   }
 
+  onInterest(interest, page) {
+    if (interest instanceof Interest && interest.put(page)) this.isChanged = true;
+  }
+
   onFlushed(flush, { number }) {
     if (!(flush instanceof Flush)) throw new BrokerFaultError(`the broker answered a flush ${number} nobody asked`, "unexpected");
     this.requests.delete(number);
@@ -393,6 +412,9 @@ export class Session {
     if (request instanceof Question) {
       request.refused(message);
       this.answered(request, message.number);
+    } else if (request instanceof Interest) {
+      request.failure = new RefusedError(`the broker does not list who is interested: ${message.text}`, message.code);
+      this.isChanged = true;
     } else if (request instanceof Source || request instanceof Inbox) {
       this.end(request, message);
     }

@@ -22,6 +22,7 @@ export class Source {
     this.number = 0;
     this.phase = Phase.OPENING;
     this.isWanted = false;
+    this.interest = null;
     this.pendingCount = 0;
     this.ended = null;
     this.isNotified = false;
@@ -30,6 +31,34 @@ export class Source {
   name(publisher) {
     this.id = publisher;
     this.prefix = prefixOf(publisher);
+  }
+}
+
+/** The filters that overlap a publisher's advertisement, over all connections. `version` counts the lists; 0: there is none yet. */
+export class Interest {
+  #told = new Set();
+
+  constructor(source) {
+    this.source = source;
+    this.filters = [];
+    this.version = 0;
+    this.failure = null;
+  }
+
+  /** The fields of the request under this number; the broker lists everything anew. */
+  ask(number) {
+    this.#told.clear();
+    return { number, publisher: this.source.number };
+  }
+
+  /** Take a page of a change; return whether the list is another now. */
+  put({ added, removed, more }) {
+    for (const each of removed) this.#told.delete(each);
+    for (const each of added) this.#told.add(each);
+    if (more) return false;
+    this.filters = [...this.#told];
+    this.version += 1;
+    return true;
   }
 }
 

@@ -105,6 +105,7 @@ export const KINDS = {
   Explain: { code: 0x26, fields: { number, publisher: id, sequence: number, about: oneOf("waiting", "way", "durable", "uplinks", "brokers") } },
   Forget: { code: 0x27, fields: { number, durable: id } },
   Move: { code: 0x28, fields: { number, broker: id, uplink: id, method: id } },
+  FollowInterest: { code: 0x2e, fields: { number, publisher: number } },
   Advertised: { code: 0x30, fields: { number, publisher: id, taken: number, isWanted: truth } },
   Subscribed: { code: 0x31, fields: { number } },
   Refused: { code: 0x32, fields: { number, code: id, text: prose } },
@@ -117,6 +118,7 @@ export const KINDS = {
   Forgotten: { code: 0x39, fields: { number } },
   Wanted: { code: 0x3a, fields: { number, isWanted: truth } },
   ReturnAddress: { code: 0x3b, fields: { address: id } },
+  InterestListed: { code: 0x3d, fields: { number, added: list(prose, Infinity), removed: list(prose, Infinity), more: truth }, sizeBytes: PAGE_BYTES },
 };
 
 export const NAMES = new Map(Object.entries(KINDS).map(([name, kind]) => [kind.code, name]));

@@ -171,6 +171,20 @@ test("a broker", LIMIT, async (t) => {
     await bob.close();
   });
 
+  await t.test("is told the filters of subscribers", async (t) => {
+    const alice = await client(t, broker.address);
+    const publisher = await alice.advertise("depth >= 0");
+    const changes = publisher.interestChanges();
+    assert.deepStrictEqual((await changes.next()).value, { added: [], removed: [] });
+    const bob = await connect(broker.address);
+    const deliveries = await bob.subscribe("depth > 5");
+    assert.deepStrictEqual((await changes.next()).value, { added: ["depth > 5"], removed: [] });
+    assert.deepStrictEqual(publisher.interests, ["depth > 5"]);
+    await deliveries.close();
+    assert.deepStrictEqual((await changes.next()).value, { added: [], removed: ["depth > 5"] });
+    await bob.close();
+  });
+
   await t.test("has everything when a client has been closed in order", async (t) => {
     const alice = await client(t, broker.address);
     const deliveries = await alice.subscribe("exists(last)");

@@ -455,6 +455,32 @@ def test_production_is_cancelled_when_no_subscription_wants_it(shell: ShellUnder
         shell.run(test)
 
 
+def test_producers_run_for_the_values_that_subscriptions_name(shell: ShellUnderTest) -> None:
+    async def test() -> None:
+        made: list[object] = []
+        async with (
+            shell.connect(broker.address) as client,
+            client.subscribe("room in (1, 'a')"),
+            client.advertise("exists(room)") as publisher,
+        ):
+
+            async def produce(value: object) -> None:
+                made.append(value)
+                if len(made) == 2:
+                    publisher.close()
+                    raise KeyError(value)
+                await publisher.unwanted()
+
+            with pytest.raises(KeyError):
+                await publisher.serve_on_demand("room", produce)
+            assert set(made) == {1, "a"}
+
+    if not shell.has_tasks:
+        return
+    with stage() as broker:
+        shell.run(test)
+
+
 def test_leaving_sends_what_is_still_in_the_window(shell: ShellUnderTest) -> None:
     async def test() -> None:
         async with shell.connect(broker.address, name="bob") as bob, bob.subscribe("True") as deliveries:
