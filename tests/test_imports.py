@@ -138,6 +138,8 @@ HARNESS_ROOMS: Final = (
         "analysis",
         "watch",
         "report",
+        "advice",
+        "large",
         "benchmarks",
         "peers",
         "evaluation",
