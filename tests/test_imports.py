@@ -101,8 +101,6 @@ ROOMS: Final = (
         "publication",
         "replay_messages",
         "constraint_types",
-        "publication",
-        "replay_messages",
         "interest_messages",
         "healing",
         "matching",
@@ -158,8 +156,8 @@ SHOWN: Final = "examples.pages"
 _PUBLIC: Final = frozenset(concord.__all__)
 
 PUBLIC_MODULES: Final = {
-    f"concord.{name}" for name in ("asyncio", "constraints", "events", "plugins", "spark", "sync", "testing")
-    f"concord.{name}" for name in ("asyncio", "constraints", "detect", "plugins", "spark", "sync", "testing")
+    f"concord.{name}"
+    for name in ("asyncio", "constraints", "detect", "events", "plugins", "spark", "sync", "testing")
 }
 """Where all that is public is, beside what `concord` has itself."""
 
