@@ -37,9 +37,12 @@ COPIED_A_STEP = 4
 
 def covers(one: "Constraint", other: "Constraint") -> bool:
     """Return whether everything that satisfies the other satisfies the first."""
-    if one.covers(other):
-        return True
-    beside: Constraint | None = getattr(other, "beside", None) if other.width == CALLS_WIDTH else None
+    return one.covers(other) or (other.width == CALLS_WIDTH and _covers_beside(one, other))
+
+
+def _covers_beside(one: "Constraint", other: "Constraint") -> bool:
+    """Return whether the first covers what stands beside the calls of the other."""
+    beside: Constraint | None = getattr(other, "beside", None)
     return beside is not None and one.covers(beside)
 
 
@@ -79,7 +82,10 @@ def conjunction_covers(one: "Conjunction", other: "Mapping[str, Constraint]") ->
     """Return whether every event that satisfies the other satisfies the first."""
     for name, constraint in one:
         narrower = other.get(name)
-        if narrower is None or not covers(constraint, narrower):
+        if narrower is None or not (
+            constraint.covers(narrower)
+            or (narrower.width == CALLS_WIDTH and _covers_beside(constraint, narrower))
+        ):
             return False
     return True
 
@@ -91,7 +97,10 @@ def covers_within(one: "Conjunction", other: "Mapping[str, Constraint]", steps: 
         if narrower is None:
             return False
         steps.take(covering_steps(constraint, narrower))
-        if not covers(constraint, narrower):
+        if not (
+            constraint.covers(narrower)
+            or (narrower.width == CALLS_WIDTH and _covers_beside(constraint, narrower))
+        ):
             return False
     return True
 

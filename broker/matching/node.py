@@ -10,9 +10,9 @@ Laws:
 """
 
 from collections.abc import Callable
-from typing import Generic
+from typing import Final, Generic
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from broker.filters.constraints import (
     AnyValue,
@@ -52,7 +52,11 @@ from broker.matching.ranges import Grids, Rays
 Kind = Callable[[Filing[Key]], Structure[Key]]
 
 
-@frozen
+_BEST: Final = frozenset({TextSet, NumberSet})
+"""Nothing is more selective: no other choice has to be looked at."""
+
+
+@define(eq=False)
 class SplitChoice(Generic[Key]):
     """One attribute, what the entry demands of it, and the structure for that.
 
@@ -68,6 +72,9 @@ class SplitChoice(Generic[Key]):
 
 def choose(entry: IndexEntry[Key], path: Path) -> SplitChoice[Key] | None:
     """The best choice among the attributes that were not looked up yet; None if there are none left."""
+    for name, constraint in entry.conjunction:
+        if type(constraint) in _BEST and name not in path.used:
+            return SplitChoice(0, name, constraint, Equality, exact=True)
     best: SplitChoice[Key] | None = None
     for name, constraint in entry.conjunction:
         turn = path.lookups.count(name)

@@ -5,6 +5,7 @@ from statistics import fmean
 from typing import Final
 
 import click
+from attrs import evolve
 
 from harness.reshaping.methods import METHODS, MoveCase, MoveCost, costs
 from harness.results import stamped
@@ -25,11 +26,14 @@ HEAD: Final = ("brokers", "links", "density", "churn", *COUNTED, "fewer messages
 
 def cases() -> list[MoveCase]:
     """Return the usual case with one thing changed at a time."""
-    usual = (USUAL.brokers, USUAL.links, USUAL.density, USUAL.churn)
-    found = [usual]
-    for place, values in enumerate((SIZES, LINKS, DENSITIES, CHURNS)):
-        found += [(*usual[:place], value, *usual[place + 1 :]) for value in values]
-    return [MoveCase(*each) for each in dict.fromkeys(found)]
+    found = [
+        USUAL,
+        *(evolve(USUAL, brokers=each) for each in SIZES),
+        *(evolve(USUAL, links=each) for each in LINKS),
+        *(evolve(USUAL, density=each) for each in DENSITIES),
+        *(evolve(USUAL, churn=each) for each in CHURNS),
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _figure(name: str, both: dict[str, list[MoveCost]]) -> str:

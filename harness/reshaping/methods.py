@@ -41,8 +41,8 @@ class MoveCase:
 class MoveCost:
     """The cost of a move: messages about routes and moves, brokers whose tables changed, and how often.
 
-    `late` are deliveries that came later than nearly all did before the move, `late_by` by how many deliveries
-    of messages in the mean.
+    `late` are deliveries that came later than nearly all did before the move, `late_by` so many deliveries of
+    messages in the mean.
     """
 
     messages: int
