@@ -57,6 +57,8 @@ def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
         ("opens-without-asking", directed.BEHIND_A_NEW_LINK),
         ("no-deferral", directed.KNOWN_TWO_WAYS),
         ("no-second-look", directed.STALE_SINCE),
+        ("lower-not-above", directed.PENDING_FOR_THE_CHILD),
+        ("lower-both-ways", directed.PENDING_FOR_THE_SIBLING),
     ],
 )
 def test_a_directed_schedule_needs_the_rule_it_is_made_for(name: str, script: str) -> None:
