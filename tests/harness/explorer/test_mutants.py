@@ -26,6 +26,8 @@ FIRST_SEEDS = {
     "lift-serves-later": 104_600,
     "lift-torn": 1750,
     "lift-waits-for-others": 500,
+    "lower-older-passes": 100,
+    "lower-torn": 100,
     "numbers-forgotten": 1500,
     "silent-while-reading": 900,
     "unordered-subscription-waits": 600,
