@@ -34,6 +34,7 @@ PURE: Final = (
     "broker.client.delivery",
     "broker.client.endings",
     "broker.client.inbox",
+    "broker.client.interest",
     "broker.client.life",
     "broker.client.limits",
     "broker.client.machine",
@@ -49,6 +50,7 @@ PURE: Final = (
     "broker.filters",
     "broker.form",
     "broker.healing",
+    "broker.history_events",
     "broker.interest_messages",
     "broker.matching",
     "broker.messages",
@@ -97,6 +99,7 @@ ROOMS: Final = (
         "publication",
         "replay_messages",
         "interest_messages",
+        "history_events",
         "healing",
         "matching",
         "routing",
@@ -113,6 +116,7 @@ ROOMS: Final = (
         "client",
         "trace",
         "server",
+        "history",
         "commands",
         "spark",
     ),
@@ -161,7 +165,7 @@ HEAVY: Final = {
     "starlette",
 }
 
-HEAVY_ROOMS: Final = ("broker.spark", "concord.spark")
+HEAVY_ROOMS: Final = ("broker.history", "broker.spark", "concord.spark")
 """What is for programs that have Spark; nothing else of ours that is light imports it."""
 
 

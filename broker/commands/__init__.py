@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "broker": "broker.commands.broker:command",
     "drain": "broker.commands.drain:command",
     "explain": "broker.commands.explain:command",
+    "history": "broker.commands.history:command",
     "move": "broker.commands.move:command",
     "publish": "broker.commands.publish:command",
     "subscribe": "broker.commands.subscribe:command",

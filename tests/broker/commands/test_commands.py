@@ -56,6 +56,7 @@ def test_a_command_that_a_distribution_offers_is_found_and_replaces_none_of_ours
             "broker",
             "drain",
             "explain",
+            "history",
             "move",
             "publish",
             "subscribe",
